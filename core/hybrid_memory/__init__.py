@@ -1,0 +1,69 @@
+"""Memory for LLM agents: a durable log, hybrid recall that explains itself, and one API for every framework.
+
+Names are imported when they are first used, so that the import itself stays fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hybrid_memory.build import open_memory as open_memory
+    from hybrid_memory.config import MemoryConfig as MemoryConfig
+    from hybrid_memory.config import RecallConfig as RecallConfig
+    from hybrid_memory.memory import HybridMemory as HybridMemory
+    from hybrid_memory.memory import ScopedMemory as ScopedMemory
+    from hybrid_memory.types import Hit as Hit
+    from hybrid_memory.types import Message as Message
+    from hybrid_memory.types import Receipt as Receipt
+    from hybrid_memory.types import Record as Record
+    from hybrid_memory.types import Role as Role
+    from hybrid_memory.types import Scope as Scope
+    from hybrid_memory.types import Signals as Signals
+    from hybrid_memory.types import Stats as Stats
+    from hybrid_memory.types import ToolCall as ToolCall
+    from hybrid_memory.types import Weights as Weights
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "HybridMemory": "memory",
+    "MemoryConfig": "config",
+    "RecallConfig": "config",
+    "ScopedMemory": "memory",
+    "open_memory": "build",
+} | dict.fromkeys(
+    ["Hit", "Message", "Receipt", "Record", "Role", "Scope", "Signals", "Stats", "ToolCall", "Weights"],
+    "types",
+)
+
+__all__ = [
+    "Hit",
+    "HybridMemory",
+    "MemoryConfig",
+    "Message",
+    "RecallConfig",
+    "Receipt",
+    "Record",
+    "Role",
+    "Scope",
+    "ScopedMemory",
+    "Signals",
+    "Stats",
+    "ToolCall",
+    "Weights",
+    "__version__",
+    "open_memory",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

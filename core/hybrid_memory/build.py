@@ -1,0 +1,148 @@
+"""``open_memory``: the one place that names concrete engines and models, each imported when it is needed."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import time
+import warnings
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from hybrid_memory.compute.caches import LruCache
+from hybrid_memory.config import MemoryConfig
+from hybrid_memory.errors import (
+    EmbedderMismatchError,
+    InvalidConfigError,
+    MissingDependencyError,
+    TextOnlyWarning,
+)
+from hybrid_memory.flows.world import World
+from hybrid_memory.memory import HybridMemory
+from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, as_embedder
+from hybrid_memory.ports import Clock, Embedder, EventLog, SemanticIndex
+
+
+def open_memory(
+    source: str | Path | MemoryConfig = "sqlite:///memory.db",
+    *,
+    embedder: Any = None,
+    clock: Clock | None = None,
+) -> HybridMemory:
+    """Open a memory, creating its store if there is none.
+
+    Args:
+        source: a store URL (``sqlite:///memory.db`` is relative, ``sqlite:////var/memory.db`` absolute, ``memory://``
+            lives as long as the process), a `MemoryConfig`, or the path of a YAML file with one.
+        embedder: LangChain ``Embeddings``, a LlamaIndex ``BaseEmbedding``, or a callable from a list of texts to rows;
+            without one the configuration decides, by default the local embedder.
+        clock: tells the time, aware; by default the system's.
+
+    Warns:
+        TextOnlyWarning: the local embedder is not installed; recall works on words alone.
+
+    Raises:
+        InvalidConfigError: the URL or a setting is wrong.
+        StoreUnavailableError: the store cannot be opened or written.
+        StoreVersionError: a newer version of this library wrote the store.
+        EmbedderMismatchError: the store's vectors come from another embedder.
+        MissingDependencyError: the configuration asks for a package that is not installed.
+    """
+    config = _config(source)
+    model = as_embedder(embedder) if embedder is not None else _embedder(config)
+    log, index = _stores(config)
+    try:
+        there = index.embedder()
+        if there is not None and model is not None and there[0] != model.name:
+            raise EmbedderMismatchError(
+                f"the store's vectors come from embedder {there[0]!r}, not {model.name!r}: open it with that embedder, or "
+                "with embedder='none' in its configuration and then call rebuild(embedder=...)"
+            )
+    except BaseException:
+        index.close()
+        log.close()
+        raise
+    world = World(
+        log=log,
+        index=index,
+        embedder=model,
+        clock=clock or _now,
+        new_id=TimeOrderedIds(),
+        config=config,
+        queries=LruCache(config.recall.query_cache),
+    )
+    return HybridMemory(world, as_embedder)
+
+
+class TimeOrderedIds:
+    """UUIDs of version 7 (RFC 9562): milliseconds since 1970, then a counter and random bits; ordered within a process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = (0, 0)
+
+    def __call__(self) -> str:
+        with self._lock:
+            now = time.time_ns() // 1_000_000
+            millis, counter = self._last
+            # The counter takes the 12 bits of rand_a; when it or the clock runs back, borrow from the next millisecond.
+            if now > millis:
+                millis, counter = now, 0
+            elif counter < 0xFFF:
+                counter += 1
+            else:
+                millis, counter = millis + 1, 0
+            self._last = (millis, counter)
+        value = millis << 80 | 0x7 << 76 | counter << 64 | 0b10 << 62 | secrets.randbits(62)
+        return str(UUID(int=value))
+
+
+def _config(source: str | Path | MemoryConfig) -> MemoryConfig:
+    if isinstance(source, MemoryConfig):
+        return source
+    if isinstance(source, Path) or source.endswith((".yaml", ".yml")):
+        return MemoryConfig.from_yaml(source)
+    return MemoryConfig(url=source)
+
+
+def _stores(config: MemoryConfig) -> tuple[EventLog, SemanticIndex]:
+    if config.url == "memory://":
+        from hybrid_memory.stores.memory import InMemoryIndex, InMemoryLog  # noqa: PLC0415 - only what is asked for
+
+        return InMemoryLog(), InMemoryIndex()
+    if config.url.startswith("sqlite:///") and len(config.url) > len("sqlite:///"):
+        from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog  # noqa: PLC0415 - brings FAISS
+
+        path = Path(os.path.expanduser(config.url.removeprefix("sqlite:///")))
+        database = Database(path, power_safe=config.power_safe)
+        return SqliteLog(database), SqliteIndex(database, exact_limit=config.exact_limit)
+    raise InvalidConfigError(
+        f"cannot open {config.url!r}: use sqlite:///memory.db (relative), sqlite:////full/path/memory.db, memory://, "
+        "or the path of a .yaml file"
+    )
+
+
+def _embedder(config: MemoryConfig) -> Embedder | None:
+    if config.embedder == "none":
+        return None
+    if config.embedder == "hashing":
+        return HashingEmbedder()
+    try:
+        return LocalEmbedder()
+    except MissingDependencyError as error:
+        if config.embedder == "local":
+            raise
+        warnings.warn(
+            f"recall works on words alone: {error}; or give open_memory(embedder=...) a LangChain Embeddings, a LlamaIndex "
+            "BaseEmbedding or a callable; or silence this with MemoryConfig(embedder='none')",
+            TextOnlyWarning,
+            stacklevel=3,
+        )
+        return None
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,1 @@
+"""When and where work runs: the runners of the two faces, and caches."""

@@ -1,0 +1,93 @@
+"""One coroutine per verb, driven two ways: here and now, or on an event loop with worker threads.
+
+A flow reaches the world only through ``await run.call(port.verb, ...)`` and ``await run.gather(...)``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Executor
+from functools import partial
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Runner(Protocol):
+    """Where the calls of a flow run."""
+
+    async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of a blocking port method."""
+        ...
+
+    async def gather(self, *jobs: Callable[[], Awaitable[T]]) -> list[T]:
+        """The results of independent parts of a flow, in order; the first error ends them all."""
+        ...
+
+
+class InlineRunner:
+    """Calls here and now; the flow never suspends."""
+
+    async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of the method, on this thread."""
+        return function(*args, **kwargs)
+
+    async def gather(self, *jobs: Callable[[], Awaitable[T]]) -> list[T]:
+        """The results, one after the other."""
+        return [await job() for job in jobs]
+
+
+class LoopRunner:
+    """Awaits a port's async twin where it has one, else runs the method on the executor.
+
+    Args:
+        executor: bounded; the caller's context variables go along with each call.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of the method, without blocking the loop."""
+        twin = _twin(function)
+        if twin is not None:
+            return await twin(*args, **kwargs)
+        context = contextvars.copy_context()
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, partial(context.run, function, *args, **kwargs))
+
+    async def gather(self, *jobs: Callable[[], Awaitable[T]]) -> list[T]:
+        """The results, side by side.
+
+        Not a TaskGroup: that would raise an ExceptionGroup where the inline runner raises the error itself.
+        """
+        tasks = [asyncio.ensure_future(job()) for job in jobs]
+        try:
+            return list(await asyncio.gather(*tasks))
+        finally:
+            for task in tasks:
+                task.cancel()
+
+
+def drive(flow: Coroutine[Any, Any, T]) -> T:
+    """The result of a flow that runs inline: one step, no event loop.
+
+    Raises:
+        RuntimeError: the flow suspended, which a flow on an `InlineRunner` never does.
+    """
+    try:
+        flow.send(None)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+    flow.close()
+    raise RuntimeError(f"{flow.__qualname__} waits for an event loop: call its async twin")
+
+
+def _twin(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]] | None:
+    """The method ``aNAME`` beside the bound method ``NAME``; the one lookup by name in this library."""
+    owner = getattr(function, "__self__", None)
+    twin = getattr(owner, f"a{function.__name__}", None) if owner is not None else None
+    return twin if asyncio.iscoroutinefunction(twin) else None

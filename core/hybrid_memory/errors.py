@@ -1,0 +1,91 @@
+"""Everything this library raises, split by who must act.
+
+::
+
+    HybridMemoryError
+    ├── InvalidInputError (ValueError)      the caller: an argument is wrong, nothing was changed
+    │   ├── InvalidScopeError               whose memory is missing or malformed
+    │   ├── InvalidMessageError             a message cannot be stored as it is
+    │   ├── IdConflictError                 an id is taken by a different message
+    │   └── InvalidConfigError              a setting, URL or YAML file is wrong
+    ├── MemoryClosedError                   the caller: the memory was closed
+    ├── StoreError                          the operator: disk or engine
+    │   ├── StoreUnavailableError           cannot be opened, written or locked
+    │   ├── StoreVersionError               written by a newer version of this library
+    │   └── EmbedderMismatchError           indexed by another embedder: rebuild
+    ├── ModelError                          an embedder or model failed or answered nonsense
+    └── MissingDependencyError (ImportError)  an optional package is not installed
+"""
+
+from __future__ import annotations
+
+DISTRIBUTION = "hybrid-agent-memory"
+
+
+class HybridMemoryError(Exception):
+    """The root of every error of this library."""
+
+
+class InvalidInputError(HybridMemoryError, ValueError):
+    """An argument is wrong; nothing was changed."""
+
+
+class InvalidScopeError(InvalidInputError):
+    """The scope names nobody, or a part of it is malformed."""
+
+
+class InvalidMessageError(InvalidInputError):
+    """A message cannot be stored as it is."""
+
+
+class IdConflictError(InvalidInputError):
+    """The id is already taken by a message with other content."""
+
+
+class InvalidConfigError(InvalidInputError):
+    """A setting, store URL or configuration file is wrong."""
+
+
+class MemoryClosedError(HybridMemoryError):
+    """A verb was called after ``close()``."""
+
+    def __init__(self) -> None:
+        super().__init__("this memory is closed: open it again with open_memory(...)")
+
+
+class StoreError(HybridMemoryError):
+    """A store failed: look at the disk or the engine."""
+
+
+class StoreUnavailableError(StoreError):
+    """The store cannot be opened, written or locked."""
+
+
+class StoreVersionError(StoreError):
+    """The store was written with another schema than this version knows."""
+
+
+class EmbedderMismatchError(StoreError):
+    """The store's vectors come from another embedder than the one given."""
+
+
+class ModelError(HybridMemoryError):
+    """An embedder or a language model failed, or returned something of the wrong shape."""
+
+
+class MissingDependencyError(HybridMemoryError, ImportError):
+    """An optional package is not installed.
+
+    Attributes:
+        package: what is missing.
+        extra: the extra of this distribution that brings it.
+    """
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(f"{package} is not installed: pip install '{DISTRIBUTION}[{extra}]'")
+
+
+class TextOnlyWarning(UserWarning):
+    """No embedder is available: recall works on words alone until one is given."""

@@ -1,0 +1,117 @@
+"""``flush``: derived work; brings the index of L2 up to the log."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from hybrid_memory.compute.runners import Runner
+from hybrid_memory.errors import ModelError
+from hybrid_memory.flows.world import World
+from hybrid_memory.ports import Embedder, Entry, Floats, Progress
+from hybrid_memory.tiers.semantic import derive, index_terms, passage
+from hybrid_memory.types import Receipt, Record, Scope
+
+READ_BATCH = 512
+EMBED_BATCH = 32
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+async def flush(
+    run: Runner, world: World, owners: Sequence[Scope] | None = None, progress: Progress | None = None
+) -> Receipt:
+    """Index what the log holds beyond the index, for these owners or for all.
+
+    Raises:
+        ModelError: the embedder failed; texts are indexed, and the vectors that wait are made next time.
+    """
+    if owners is None:
+        owners = list(await run.call(world.log.heads))
+    indexed = embedded = 0
+    for owner in owners:
+        indexed += await index_texts(run, world, owner)
+        if world.embedder is not None:
+            embedded += await index_vectors(run, world, owner, world.embedder, progress)
+    return Receipt(indexed=indexed, embedded=embedded)
+
+
+async def index_texts(run: Runner, world: World, owner: Scope) -> int:
+    """Derive records from new events and index their words; returns how many."""
+    count = 0
+    heads = await run.call(world.log.heads, owner)
+    head = heads.get(owner.owner, 0)
+    while (after := await run.call(world.index.applied, owner)) < head:
+        events = await run.call(world.log.read, owner.owner, after=after, limit=READ_BATCH)
+        if not events:
+            break
+        sessions = list(dict.fromkeys(event.scope.session for event in events))
+        derived = derive(events, await run.call(world.index.tails, owner, sessions))
+        entries = [Entry(item.record, index_terms(item.record, item.previous)) for item in derived]
+        # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
+        if await run.call(world.index.upsert, owner, entries, after=after, upto=events[-1].position):
+            count += len(entries)
+    return count
+
+
+async def index_vectors(
+    run: Runner, world: World, owner: Scope, embedder: Embedder, progress: Progress | None = None
+) -> int:
+    """Give waiting records their vectors, in batches that survive a crash one by one; returns how many."""
+    count = 0
+    while waiting := await run.call(world.index.pending, owner, EMBED_BATCH):
+        count += await _embed_batch(run, world, embedder, waiting)
+        if progress is not None:
+            progress(count, count + (await run.call(world.index.size)).pending)
+    return count
+
+
+async def _embed_batch(
+    run: Runner, world: World, embedder: Embedder, waiting: Sequence[tuple[Record, Record | None]]
+) -> int:
+    texts = {content_key(embedder.name, text): text for text in (passage(*item) for item in waiting)}
+    keys = {item[0].id: content_key(embedder.name, passage(*item)) for item in waiting}
+    known = await run.call(world.index.known, list(texts))
+    missing = [key for key in texts if key not in known]
+    fresh = {}
+    if missing:
+        rows = await embedding(run, embedder.embed_documents, [texts[key] for key in missing])
+        fresh = dict(zip(missing, rows, strict=True))
+    await run.call(world.index.put_vectors, (embedder.name, embedder.dim), keys, fresh)
+    return len(keys)
+
+
+async def catch_up(run: Runner, world: World, owner: Scope) -> str:
+    """Index what is new before a recall; returns a note if the embedder failed and vectors are missing.
+
+    Raises:
+        EmbedderMismatchError: the store's vectors come from another embedder.
+    """
+    await index_texts(run, world, owner)
+    if world.embedder is None:
+        return ""
+    try:
+        await index_vectors(run, world, owner, world.embedder)
+    except ModelError as error:
+        _log.warning("%s; the texts are indexed, the vectors will be made later", error)
+        return str(error)
+    return ""
+
+
+async def embedding(run: Runner, method: Callable[[T], Floats], argument: T) -> Floats:
+    """What the embedder answers; raises `ModelError`, whatever it fails with."""
+    try:
+        return await run.call(method, argument)
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelError(f"the embedder failed: {type(error).__name__}: {error}") from error
+
+
+def content_key(embedder: str, text: str) -> bytes:
+    """Identifies a text embedded by this embedder."""
+    return hashlib.blake2b(f"{embedder}\x00{text}".encode(), digest_size=16).digest()

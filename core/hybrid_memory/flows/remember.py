@@ -1,0 +1,84 @@
+"""``remember``: from what the caller has to durable events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from hybrid_memory.compute.runners import Runner
+from hybrid_memory.errors import InvalidMessageError
+from hybrid_memory.flows.world import World
+from hybrid_memory.ports import Draft
+from hybrid_memory.types import EventKind, Message, Receipt, Role, Scope
+
+Content = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[str, Any]]
+"""What can be remembered: text, a message, a dict in the OpenAI form, or a list of these."""
+
+
+async def remember(run: Runner, world: World, scope: Scope, messages: Sequence[Message]) -> Receipt:
+    """Append the messages to the log, all or none; they are durable when this returns."""
+    drafts = [_draft(world, scope, message) for message in messages]
+    appended = await run.call(world.log.append, scope.owner, drafts)
+    return Receipt(
+        ids=tuple(event.id for event in appended),
+        positions=tuple(event.position for event in appended),
+        duplicates=tuple(event.id for event in appended if not event.fresh),
+    )
+
+
+def as_messages(
+    content: Content,
+    *,
+    role: Role | str = Role.USER,
+    at: datetime | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    message_id: str | None = None,
+) -> list[Message]:
+    """The messages behind what the caller gave, each checked.
+
+    ``role`` goes to plain texts; ``at`` and ``metadata`` to every message, where its own values win.
+
+    Raises:
+        InvalidMessageError: one of them cannot be stored, or one id is given for several.
+    """
+    single = isinstance(content, str | Message | Mapping)
+    items: list[Any] = [content] if single else list(content)
+    if message_id is not None and len(items) != 1:
+        raise InvalidMessageError(
+            f"id={message_id!r} is for one message, got {len(items)}: put the ids into the messages"
+        )
+    return [_message(item, role, at, metadata or {}, message_id) for item in items]
+
+
+def _message(
+    item: Any, role: Role | str, at: datetime | None, metadata: Mapping[str, Any], message_id: str | None
+) -> Message:
+    if isinstance(item, Message):
+        fields = {name: getattr(item, name) for name in item.model_fields_set}
+    elif isinstance(item, Mapping):
+        fields = dict(item)
+    elif isinstance(item, str):
+        fields = {"content": item, "role": role}
+    else:
+        raise InvalidMessageError(
+            f"cannot remember a {type(item).__name__}: give text, a Message, a dict or a list of these"
+        )
+    if message_id is not None:
+        fields["id"] = message_id
+    if at is not None and fields.get("at") is None:
+        fields["at"] = at
+    if metadata:
+        fields["metadata"] = {**metadata, **(fields.get("metadata") or {})}
+    return Message(**fields)
+
+
+def _draft(world: World, scope: Scope, message: Message) -> Draft:
+    return Draft(
+        id=message.id or world.new_id(),
+        fixed_id=message.id is not None,
+        session=scope.session,
+        kind=EventKind.MESSAGE,
+        at=message.at or world.clock().astimezone(UTC),
+        payload=message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"}),
+    )

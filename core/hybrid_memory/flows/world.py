@@ -1,0 +1,22 @@
+"""What a flow works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hybrid_memory.compute.caches import LruCache
+from hybrid_memory.config import MemoryConfig
+from hybrid_memory.ports import Clock, Embedder, EventLog, Floats, IdSource, SemanticIndex
+
+
+@dataclass(slots=True)
+class World:
+    """The ports of one memory; without an embedder recall works on words alone."""
+
+    log: EventLog
+    index: SemanticIndex
+    embedder: Embedder | None
+    clock: Clock
+    new_id: IdSource
+    config: MemoryConfig
+    queries: LruCache[str, Floats]

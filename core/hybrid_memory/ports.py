@@ -1,0 +1,255 @@
+"""What we ask of the world; engines and models implement these.
+
+Methods block, may be called from any thread, and return lists or arrays, never lazy iterators. A port may also offer
+an async twin of a method under the same name with a leading ``a``; the async runner prefers it.
+Vectors are float32 unit rows. Contract suites for `EventLog`, `SemanticIndex` and `Embedder` are in `hybrid_memory.testing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_memory.types import Event, EventKind, Record, Scope, Where
+
+Ids: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float32]
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total) while long work runs."""
+
+
+class Clock(Protocol):
+    """Tells the time."""
+
+    def __call__(self) -> datetime:
+        """Now; aware."""
+        ...
+
+
+class IdSource(Protocol):
+    """Gives ids."""
+
+    def __call__(self) -> str:
+        """A new id that sorts after all earlier ones of this process."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event that has no position yet; ``fixed_id`` when the id is the caller's, so that it may be there already."""
+
+    id: str
+    fixed_id: bool
+    session: str | None
+    kind: EventKind
+    at: datetime
+    payload: dict[str, Any]
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """Where an event stands; ``fresh`` is False when the same event was there before."""
+
+    id: str
+    position: int
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogSize:
+    """Counts over the whole log, and its bytes on disk with everything that shares its files."""
+
+    owners: int
+    sessions: int
+    events: int
+    bytes: int
+
+
+class EventLog(Protocol):
+    """L3: the durable, append-only log; the truth that everything else is derived from."""
+
+    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
+        """Append all or nothing, in order; durable on return.
+
+        Raises:
+            IdConflictError: a fixed id is taken in its session by an event with another payload.
+        """
+        ...
+
+    def read(
+        self,
+        scope: Scope,
+        *,
+        after: int = 0,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = None,
+        newest: bool = False,
+    ) -> list[Event]:
+        """Events of the scope with ``position > after`` and ``since <= at < until``, by position.
+
+        With a limit the first ones, or the last ones if ``newest``; ascending in both cases.
+        """
+        ...
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
+        """The events with these ids, by position; unknown ids are left out."""
+        ...
+
+    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
+        """The last position of each owner, or of this scope's owner only; no entry where nothing was written."""
+        ...
+
+    def count(self, owner: Scope, *, after: int = 0) -> int:
+        """How many events the owner has beyond this position."""
+        ...
+
+    def size(self) -> LogSize:
+        """Counts over all owners."""
+        ...
+
+    def close(self) -> None:
+        """Release everything; later calls raise `MemoryClosedError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A record on its way into the index, with the terms that the text index takes."""
+
+    record: Record
+    terms: str
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """What a search found, best first, of shape (n,)."""
+
+    ids: Ids
+    scores: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where records stand, as columns of shape (n,); times in seconds since 1970, ``last_used`` 0 if never."""
+
+    ids: Ids
+    segments: Ids
+    ordinals: Ids
+    at: npt.NDArray[np.float64]
+    importance: Floats
+    uses: Floats
+    last_used: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSize:
+    """Counts over the whole index; ``pending`` records wait for their vector."""
+
+    records: int
+    vectors: int
+    pending: int
+
+
+class SemanticIndex(Protocol):
+    """L2: records with text and vectors, a projection of the log that can be dropped and rebuilt."""
+
+    def applied(self, owner: Scope) -> int:
+        """The log position up to which this owner's records were derived; 0 at first."""
+        ...
+
+    def tails(self, owner: Scope, sessions: Sequence[str | None]) -> dict[str | None, Record]:
+        """The last turn of each of these sessions that has one."""
+        ...
+
+    def upsert(self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int) -> bool:
+        """Store records, without vectors, and move the applied position from ``after`` to ``upto``, atomically.
+
+        False, and nothing is stored, if the applied position is not ``after``: another process was faster.
+        """
+        ...
+
+    def pending(self, owner: Scope, limit: int) -> list[tuple[Record, Record | None]]:
+        """Records that wait for their vector, oldest first, each with the one before it in its segment."""
+        ...
+
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
+        """Vectors that are stored already, by content hash."""
+        ...
+
+    def embedder(self) -> tuple[str, int] | None:
+        """Name and width of the embedder that the vectors come from; None before the first vector."""
+        ...
+
+    def put_vectors(
+        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
+    ) -> None:
+        """Give records their vectors: record id to content hash, and hash to vector where it is new.
+
+        Raises:
+            EmbedderMismatchError: the index holds vectors of another embedder.
+        """
+        ...
+
+    def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
+        """The k records with the highest cosine; scores are cosines in [-1, 1]."""
+        ...
+
+    def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
+        """The k records with the highest BM25 over any of the terms; scores are positive."""
+        ...
+
+    def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
+        """Cosine to each of these records, NaN where it has no vector yet; shape (n,)."""
+        ...
+
+    def places(self, ids: Ids, where: Where, radius: int) -> Places:
+        """These records and their neighbours up to ``radius`` turns away in the same segment, as far as ``where`` allows."""
+        ...
+
+    def get(self, ids: Sequence[int]) -> list[Record]:
+        """The records with these ids, in the order given; unknown ids are left out."""
+        ...
+
+    def delete(self, ids: Sequence[int]) -> int:
+        """Remove records with their terms and vectors; returns how many there were."""
+        ...
+
+    def reset(self) -> None:
+        """Drop everything derived: records, terms, vectors, applied positions, the embedder's name."""
+        ...
+
+    def size(self) -> IndexSize:
+        """Counts over all owners."""
+        ...
+
+    def close(self) -> None:
+        """Release everything; later calls raise `MemoryClosedError`."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors.
+
+    Attributes:
+        name: identifies model and variant; vectors of different names are never compared.
+        dim: width of the vectors.
+    """
+
+    name: str
+    dim: int
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Unit rows of shape (n, dim)."""
+        ...
+
+    def embed_query(self, text: str) -> Floats:
+        """A unit vector of shape (dim,)."""
+        ...

@@ -1,0 +1,178 @@
+"""Vector search by FAISS: the vectors of one owner, exact while they are few and approximate beyond."""
+
+from __future__ import annotations
+
+import io
+import logging
+import math
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import faiss
+import numpy as np
+
+from hybrid_memory.ports import Floats, Ids, Matches
+
+EXACT_LIMIT = 100_000
+"""Vectors of one owner that are searched one by one; see docs/decisions/0004 for the measurement."""
+
+NPROBE = 48
+"""Inverted lists that an approximate search looks into; see docs/decisions/0004."""
+
+_log = logging.getLogger(__name__)
+
+
+class VectorShelf:
+    """Unit vectors with the ids of their records, in memory; a copy that can always be made again.
+
+    FAISS may crash when one thread adds while another searches, so every method takes the shelf's lock.
+
+    Args:
+        dim: width of the vectors.
+        exact_limit: above this many vectors an inverted-file index is trained.
+
+    Attributes:
+        revision, upto: what of the durable copy is on the shelf; its owner keeps them.
+    """
+
+    def __init__(self, dim: int, *, exact_limit: int = EXACT_LIMIT) -> None:
+        self.dim = dim
+        self.revision = -1
+        self.upto = 0
+        self.lock = threading.RLock()
+        self._exact_limit = exact_limit
+        self._ids: Ids = np.empty(0, dtype=np.int64)
+        self._rows_by_id: Ids = np.empty(0, dtype=np.int64)
+        self._index: Any = faiss.IndexFlatIP(dim)
+        self._trained_at = 0
+        self._saved = 0
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def approximate(self) -> bool:
+        """Whether searches may miss a near vector."""
+        return self._trained_at > 0
+
+    @property
+    def grown(self) -> bool:
+        """Whether it holds more than its file."""
+        return len(self) > self._saved
+
+    def clear(self, revision: int) -> None:
+        """Take everything off the shelf, to be filled from this revision of the durable copy."""
+        with self.lock:
+            self._ids = self._rows_by_id = np.empty(0, dtype=np.int64)
+            self._index, self._trained_at, self._saved = faiss.IndexFlatIP(self.dim), 0, 0
+            self.revision, self.upto = revision, 0
+
+    def add(self, ids: Ids, vectors: Floats) -> None:
+        """Put vectors of shape (n, dim) on the shelf; the ids must be new."""
+        with self.lock:
+            self._index.add(np.ascontiguousarray(vectors, dtype=np.float32))
+            self._ids = np.concatenate([self._ids, ids])
+            self._rows_by_id = np.argsort(self._ids, kind="stable")
+            if len(self) > self._exact_limit and len(self) > 4 * self._trained_at:
+                self._train()
+
+    def search(self, vector: Floats, k: int, allowed: Ids | None = None) -> Matches:
+        """The k vectors with the highest inner product, among the allowed ids if given."""
+        with self.lock:
+            rows = None if allowed is None else self._rows(allowed)
+            if rows is not None and len(rows) <= max(k, self._exact_limit if self.approximate else 0):
+                # An inverted file looks into a few lists only and would miss most of a small selection.
+                found, scores = rows, self._vectors(rows) @ vector
+                best = np.argsort(-scores, kind="stable")[:k]
+                return Matches(ids=self._ids[found[best]], scores=scores[best])
+            k = min(k, len(self))
+            if k <= 0:
+                return Matches(ids=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.float32))
+            top, labels = self._index.search(vector.reshape(1, -1), k, params=self._parameters(rows))
+            found = labels[0][labels[0] >= 0]
+            return Matches(ids=self._ids[found], scores=top[0][: len(found)])
+
+    def similar(self, vector: Floats, ids: Ids) -> Floats:
+        """Inner product with each of these ids, NaN where one is not on the shelf; shape (n,)."""
+        with self.lock:
+            scores = np.full(len(ids), np.nan, dtype=np.float32)
+            if len(self):
+                rows, present = self._find(ids)
+                scores[present] = self._vectors(rows[present]) @ vector
+            return scores
+
+    def save(self, path: Path) -> None:
+        """Write the shelf beside ``path`` and move it into place, so that a reader never sees half of it."""
+        with self.lock:
+            header = np.array([self.revision, self.upto, self._trained_at], dtype=np.int64)
+            buffer = io.BytesIO()
+            np.savez(buffer, header=header, ids=self._ids, index=faiss.serialize_index(self._index))
+            self._saved = len(self)
+        path.parent.mkdir(exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        with temporary.open("wb") as file:
+            file.write(buffer.getbuffer())
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+
+    @classmethod
+    def load(cls, path: Path, dim: int, *, exact_limit: int = EXACT_LIMIT) -> VectorShelf | None:
+        """The saved shelf, or None if there is none, or it is damaged or of another width."""
+        shelf = cls(dim, exact_limit=exact_limit)
+        try:
+            with np.load(path, allow_pickle=False) as saved:
+                shelf.revision, shelf.upto, shelf._trained_at = (int(value) for value in saved["header"])
+                shelf._ids = saved["ids"]
+                shelf._index = faiss.deserialize_index(saved["index"])
+        except FileNotFoundError:
+            return None
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with a copy, the original is at hand
+            _log.warning("the vector index %s is damaged (%s): rebuilding it from the store", path, error)
+            return None
+        if shelf._index.d != dim or shelf._index.ntotal != len(shelf._ids):
+            _log.warning("the vector index %s does not fit the store: rebuilding it", path)
+            return None
+        shelf._rows_by_id = np.argsort(shelf._ids, kind="stable")
+        shelf._saved = len(shelf)
+        return shelf
+
+    def _train(self) -> None:
+        """Replace the index by an inverted file over 4 * sqrt(n) lists, the size that FAISS's guidelines advise."""
+        vectors = self._index.reconstruct_n(0, len(self))
+        lists = int(4 * math.sqrt(len(self)))
+        index = faiss.index_factory(self.dim, f"IVF{lists},Flat", faiss.METRIC_INNER_PRODUCT)
+        index.train(vectors)
+        index.add(vectors)
+        index.make_direct_map()
+        self._index, self._trained_at = index, len(self)
+
+    def _parameters(self, rows: Ids | None) -> Any:
+        selector = None
+        if rows is not None:
+            mask = np.zeros(len(self), dtype=bool)
+            mask[rows] = True
+            selector = faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
+        if self.approximate:
+            return faiss.SearchParametersIVF(sel=selector, nprobe=NPROBE)
+        return None if selector is None else faiss.SearchParameters(sel=selector)
+
+    def _find(self, ids: Ids) -> tuple[Ids, Any]:
+        """Row of each id, and whether it is there at all."""
+        at = np.searchsorted(self._ids, ids, sorter=self._rows_by_id)
+        rows = self._rows_by_id[np.minimum(at, len(self) - 1)]
+        return rows, self._ids[rows] == ids
+
+    def _rows(self, ids: Ids) -> Ids:
+        if not len(self):
+            return np.empty(0, dtype=np.int64)
+        rows, present = self._find(ids)
+        return rows[present]
+
+    def _vectors(self, rows: Ids) -> Floats:
+        vectors: Floats = (
+            self._index.reconstruct_batch(rows) if len(rows) else np.empty((0, self.dim), dtype=np.float32)
+        )
+        return vectors

@@ -1,0 +1,325 @@
+"""Log and index in plain Python and NumPy: the store of ``memory://``, and the oracle that every engine is held against."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+
+from hybrid_memory.errors import EmbedderMismatchError, IdConflictError, MemoryClosedError
+from hybrid_memory.ports import Appended, Draft, Entry, Floats, Ids, IndexSize, LogSize, Matches, Places
+from hybrid_memory.types import Event, Record, RecordKind, Scope, Where
+
+BM25_K1 = 1.2
+BM25_B = 0.75
+
+
+class InMemoryLog:
+    """An event log that lives as long as the process."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+        self._by_id: dict[tuple[Scope, str], Event] = {}
+        self._lock = threading.RLock()
+        self._closed = False
+
+    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
+        """Append all or nothing; see `EventLog.append`."""
+        with self._lock:
+            self._check_open()
+            fresh: dict[tuple[Scope, str], Event] = {}
+            appended = []
+            for draft in drafts:
+                scope = Scope(owner.tenant, owner.user, owner.agent, draft.session)
+                key = (scope, draft.id)
+                there = self._by_id.get(key) or fresh.get(key)
+                payload = json.loads(json.dumps(draft.payload))
+                if there is None:
+                    position = len(self._events) + len(fresh) + 1
+                    there = Event(position, draft.id, scope, draft.kind, draft.at, payload, draft.sources)
+                    fresh[key] = there
+                    appended.append(Appended(draft.id, position, fresh=True))
+                elif draft.fixed_id and there.kind is draft.kind and there.payload == payload:
+                    appended.append(Appended(draft.id, there.position, fresh=False))
+                else:
+                    raise IdConflictError(f"id {draft.id!r} is taken in this session by another message")
+            self._by_id.update(fresh)
+            self._events.extend(fresh.values())
+            return appended
+
+    def read(
+        self,
+        scope: Scope,
+        *,
+        after: int = 0,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = None,
+        newest: bool = False,
+    ) -> list[Event]:
+        """Events of the scope, by position; see `EventLog.read`."""
+        with self._lock:
+            self._check_open()
+            found = [
+                event
+                for event in self._events[after:]
+                if _within(scope, event.scope)
+                and (since is None or event.at >= since)
+                and (until is None or event.at < until)
+            ]
+        if limit is None:
+            return found
+        return found[max(0, len(found) - limit) :] if newest else found[:limit]
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
+        """The events with these ids; see `EventLog.get`."""
+        wanted = set(ids)
+        return [event for event in self.read(scope) if event.id in wanted]
+
+    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
+        """The last position of each owner; see `EventLog.heads`."""
+        with self._lock:
+            self._check_open()
+            heads = {event.scope.owner: event.position for event in self._events}
+        return heads if scope is None else {owner: head for owner, head in heads.items() if owner == scope.owner}
+
+    def count(self, owner: Scope, *, after: int = 0) -> int:
+        """How many events the owner has beyond this position."""
+        return len(self.read(owner.owner, after=after))
+
+    def size(self) -> LogSize:
+        """Counts over all owners."""
+        with self._lock:
+            self._check_open()
+            scopes = {event.scope for event in self._events}
+            return LogSize(
+                owners=len({s.owner for s in scopes}), sessions=len(scopes), events=len(self._events), bytes=0
+            )
+
+    def close(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._closed = True
+            self._events, self._by_id = [], {}
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise MemoryClosedError
+
+
+@dataclass(slots=True)
+class _Row:
+    record: Record
+    terms: Counter[str]
+    length: int
+    vector: Floats | None = None
+
+
+@dataclass(slots=True)
+class _State:
+    rows: dict[int, _Row] = field(default_factory=dict)
+    applied: dict[Scope, int] = field(default_factory=dict)
+    known: dict[bytes, Floats] = field(default_factory=dict)
+    frequency: Counter[str] = field(default_factory=Counter)
+    embedder: tuple[str, int] | None = None
+
+
+class InMemoryIndex:
+    """A semantic index that scores every record of the scope, one by one."""
+
+    def __init__(self) -> None:
+        self._state = _State()
+        self._lock = threading.RLock()
+        self._closed = False
+
+    def applied(self, owner: Scope) -> int:
+        """The log position up to which records were derived."""
+        with self._lock:
+            return self._open().applied.get(owner.owner, 0)
+
+    def tails(self, owner: Scope, sessions: Sequence[str | None]) -> dict[str | None, Record]:
+        """The last turn of each session."""
+        with self._lock:
+            wanted = set(sessions)
+            return {
+                row.record.scope.session: row.record
+                for _, row in sorted(self._open().rows.items())
+                if row.record.scope.owner == owner.owner
+                and row.record.scope.session in wanted
+                and row.record.kind is RecordKind.TURN
+            }
+
+    def upsert(self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int) -> bool:
+        """Store records and move the applied position; see `SemanticIndex.upsert`."""
+        with self._lock:
+            state = self._open()
+            if state.applied.get(owner.owner, 0) != after:
+                return False
+            state.applied[owner.owner] = upto
+            for entry in entries:
+                counts = Counter(entry.terms.split())
+                state.rows[entry.record.id] = _Row(entry.record, counts, counts.total())
+                state.frequency.update(counts.keys())
+            return True
+
+    def pending(self, owner: Scope, limit: int) -> list[tuple[Record, Record | None]]:
+        """Records that wait for their vector, each with its predecessor."""
+        with self._lock:
+            rows = self._open().rows
+            places = {(row.record.segment, row.record.ordinal): row.record for row in rows.values()}
+            waiting = [row.record for _, row in sorted(rows.items()) if row.vector is None]
+            mine = [record for record in waiting if record.scope.owner == owner.owner][:limit]
+            return [(record, places.get((record.segment, record.ordinal - 1))) for record in mine]
+
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
+        """Vectors that are stored already, by content hash."""
+        with self._lock:
+            known = self._open().known
+            return {key: known[key] for key in keys if key in known}
+
+    def embedder(self) -> tuple[str, int] | None:
+        """Name and width of the embedder behind the vectors."""
+        with self._lock:
+            return self._open().embedder
+
+    def put_vectors(
+        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
+    ) -> None:
+        """Give records their vectors; see `SemanticIndex.put_vectors`."""
+        with self._lock:
+            state = self._open()
+            if state.embedder not in (None, embedder):
+                raise EmbedderMismatchError(f"the vectors come from embedder {state.embedder}, not {embedder}")
+            state.embedder = embedder
+            state.known.update({key: np.array(vector, dtype=np.float32) for key, vector in vectors.items()})
+            for number, key in keys.items():
+                if number in state.rows and key in state.known:
+                    state.rows[number].vector = state.known[key]
+
+    def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
+        """The k records with the highest cosine; see `SemanticIndex.nearest`."""
+        with self._lock:
+            scores = {row.record.id: float(row.vector @ vector) for row in self._rows(where) if row.vector is not None}
+        return _best(scores, k)
+
+    def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
+        """The k records with the highest BM25; see `SemanticIndex.matching`.
+
+        The formula of SQLite's FTS5 (https://sqlite.org/fts5.html#the_bm25_function), with statistics over the whole
+        index: ``sum(idf(t) * f * (k1 + 1) / (f + k1 * (1 - b + b * length / average)))``.
+        """
+        wanted = list(dict.fromkeys(terms))
+        with self._lock:
+            state = self._open()
+            total = len(state.rows)
+            average = sum(row.length for row in state.rows.values()) / max(total, 1)
+            idf = {
+                term: max(math.log((total - state.frequency[term] + 0.5) / (state.frequency[term] + 0.5)), 1e-6)
+                for term in wanted
+            }
+            scores = {}
+            for row in self._rows(where):
+                norm = BM25_K1 * (1 - BM25_B + BM25_B * row.length / max(average, 1e-9))
+                found = [(idf[term], row.terms[term]) for term in wanted if row.terms[term]]
+                if found:
+                    scores[row.record.id] = sum(weight * f * (BM25_K1 + 1) / (f + norm) for weight, f in found)
+        return _best(scores, k)
+
+    def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
+        """Cosine to each of these records; see `SemanticIndex.similar`."""
+        with self._lock:
+            rows = {row.record.id: row for row in self._rows(Where(owner.owner))}
+            vectors = [rows[number].vector if number in rows else None for number in ids.tolist()]
+        return np.array([np.nan if row is None else row @ vector for row in vectors], dtype=np.float32)
+
+    def places(self, ids: Ids, where: Where, radius: int) -> Places:
+        """These records and their neighbours; see `SemanticIndex.places`."""
+        with self._lock:
+            rows = self._open().rows
+            seeds = [rows[number].record for number in ids.tolist() if number in rows]
+            near = {(seed.segment, seed.ordinal + step) for seed in seeds for step in range(-radius, radius + 1)}
+            found = [row.record for row in self._rows(where) if (row.record.segment, row.record.ordinal) in near]
+        found.sort(key=lambda record: record.id)
+        return Places(
+            ids=np.array([record.id for record in found], dtype=np.int64),
+            segments=np.array([record.segment for record in found], dtype=np.int64),
+            ordinals=np.array([record.ordinal for record in found], dtype=np.int64),
+            at=np.array([record.at.timestamp() for record in found], dtype=np.float64),
+            importance=np.array([record.importance for record in found], dtype=np.float32),
+            uses=np.array([record.uses for record in found], dtype=np.int64),
+            last_used=np.array([r.last_used.timestamp() if r.last_used else 0 for r in found], dtype=np.float64),
+        )
+
+    def get(self, ids: Sequence[int]) -> list[Record]:
+        """The records with these ids, in the order given."""
+        with self._lock:
+            rows = self._open().rows
+            return [rows[number].record for number in ids if number in rows]
+
+    def delete(self, ids: Sequence[int]) -> int:
+        """Remove records with their terms and vectors."""
+        with self._lock:
+            state = self._open()
+            gone = [state.rows.pop(number) for number in dict.fromkeys(ids) if number in state.rows]
+            for row in gone:
+                state.frequency.subtract(row.terms.keys())
+            return len(gone)
+
+    def reset(self) -> None:
+        """Drop everything derived."""
+        with self._lock:
+            self._open()
+            self._state = _State()
+
+    def size(self) -> IndexSize:
+        """Counts over all owners."""
+        with self._lock:
+            rows = self._open().rows
+            vectors = sum(row.vector is not None for row in rows.values())
+            return IndexSize(records=len(rows), vectors=vectors, pending=len(rows) - vectors)
+
+    def close(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._closed = True
+            self._state = _State()
+
+    def _open(self) -> _State:
+        if self._closed:
+            raise MemoryClosedError
+        return self._state
+
+    def _rows(self, where: Where) -> list[_Row]:
+        return [row for row in self._open().rows.values() if _allowed(where, row.record)]
+
+
+def _within(scope: Scope, other: Scope) -> bool:
+    return other.owner == scope.owner and scope.session in (None, other.session)
+
+
+def _allowed(where: Where, record: Record) -> bool:
+    return (
+        _within(where.scope, record.scope)
+        and (not where.kinds or record.kind in where.kinds)
+        and (not where.categories or record.category in where.categories)
+        and (where.since is None or record.at >= where.since)
+        and (where.until is None or record.at < where.until)
+        and all(
+            key in record.metadata and json.dumps(record.metadata[key]) == json.dumps(value)
+            for key, value in where.metadata.items()
+        )
+    )
+
+
+def _best(scores: dict[int, float], k: int) -> Matches:
+    best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k]
+    return Matches(
+        ids=np.array([number for number, _ in best], dtype=np.int64),
+        scores=np.array([score for _, score in best], dtype=np.float32),
+    )

@@ -1,0 +1,142 @@
+"""L3 in SQLite: append-only events with positions, scope and idempotent ids."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from hybrid_memory.errors import IdConflictError
+from hybrid_memory.ports import Appended, Draft, LogSize
+from hybrid_memory.stores.sqlite.database import Database, from_micros, owner_scope, to_micros
+from hybrid_memory.types import Event, EventKind, Scope
+
+_COLUMNS = "e.position, e.id, e.session, e.kind, e.at, e.payload, e.sources, o.tenant, o.user, o.agent"
+
+
+class SqliteLog:
+    """The event log of a store file."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
+        """Append all or nothing; see `EventLog.append`."""
+        if not drafts:
+            return []
+        with self._db.write() as connection:
+            number = self._db.owner_id_for_writing(connection, owner)
+            return [_append_one(connection, number, draft) for draft in drafts]
+
+    def read(
+        self,
+        scope: Scope,
+        *,
+        after: int = 0,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = None,
+        newest: bool = False,
+    ) -> list[Event]:
+        """Events of the scope, by position; see `EventLog.read`."""
+        number = self._db.owner_id(scope)
+        if number is None or (limit is not None and limit <= 0):
+            return []
+        where, values = ["e.owner = ?", "e.position > ?"], [number, after]
+        if scope.session is not None:
+            where.append("e.session = ?")
+            values.append(scope.session)
+        if since is not None:
+            where.append("e.at >= ?")
+            values.append(to_micros(since))
+        if until is not None:
+            where.append("e.at < ?")
+            values.append(to_micros(until))
+        rows = self._db.query(
+            f"SELECT {_COLUMNS} FROM events e JOIN owners o ON o.id = e.owner WHERE {' AND '.join(where)} "
+            f"ORDER BY e.position {'DESC' if newest else 'ASC'} LIMIT ?",
+            [*values, -1 if limit is None else limit],
+        )
+        return [_event(row) for row in (reversed(rows) if newest else rows)]
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
+        """The events with these ids; see `EventLog.get`."""
+        number = self._db.owner_id(scope)
+        if number is None or not ids:
+            return []
+        session = "" if scope.session is None else "AND e.session = ?"
+        values = [number, json.dumps(list(ids))] + ([] if scope.session is None else [scope.session])
+        rows = self._db.query(
+            f"SELECT {_COLUMNS} FROM events e JOIN owners o ON o.id = e.owner "
+            f"WHERE e.owner = ? AND e.id IN (SELECT value FROM json_each(?)) {session} ORDER BY e.position",
+            values,
+        )
+        return [_event(row) for row in rows]
+
+    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
+        """The last position of each owner; see `EventLog.heads`."""
+        if scope is None:
+            rows = self._db.query(
+                "SELECT o.tenant, o.user, o.agent, (SELECT max(position) FROM events e WHERE e.owner = o.id) FROM owners o"
+            )
+            return {owner_scope(*row[:3]): int(row[3]) for row in rows if row[3] is not None}
+        number = self._db.owner_id(scope)
+        if number is None:
+            return {}
+        ((head,),) = self._db.query("SELECT max(position) FROM events WHERE owner = ?", (number,))
+        return {} if head is None else {scope.owner: int(head)}
+
+    def count(self, owner: Scope, *, after: int = 0) -> int:
+        """How many events the owner has beyond this position."""
+        number = self._db.owner_id(owner)
+        ((count,),) = self._db.query("SELECT count(*) FROM events WHERE owner = ? AND position > ?", (number, after))
+        return int(count)
+
+    def size(self) -> LogSize:
+        """Counts over all owners."""
+        ((owners, sessions, events),) = self._db.query(
+            "SELECT (SELECT count(*) FROM owners), (SELECT count(*) FROM (SELECT DISTINCT owner, session FROM events)), "
+            "(SELECT count(*) FROM events)"
+        )
+        return LogSize(owners=owners, sessions=sessions, events=events, bytes=self._db.size_bytes())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+
+def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> Appended:
+    payload = json.dumps(draft.payload, ensure_ascii=False, separators=(",", ":"))
+    session = draft.session or ""
+    row = connection.execute(
+        "INSERT INTO events(id, owner, session, kind, at, payload, sources) VALUES (?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT(owner, session, id) DO NOTHING RETURNING position",
+        (draft.id, owner, session, draft.kind, to_micros(draft.at), payload, json.dumps(draft.sources)),
+    ).fetchall()
+    if row:
+        return Appended(id=draft.id, position=int(row[0][0]), fresh=True)
+    position, kind, there = connection.execute(
+        "SELECT position, kind, payload FROM events WHERE owner = ? AND session = ? AND id = ?",
+        (owner, session, draft.id),
+    ).fetchone()
+    if not draft.fixed_id or kind != draft.kind or json.loads(there) != json.loads(payload):
+        raise IdConflictError(
+            f"id {draft.id!r} is taken in this session by another message (position {position}): "
+            "the log is append-only, so give the new one an id of its own"
+        )
+    return Appended(id=draft.id, position=int(position), fresh=False)
+
+
+def _event(row: tuple[Any, ...]) -> Event:
+    position, event_id, session, kind, at, payload, sources, tenant, user, agent = row
+    return Event(
+        position=position,
+        id=event_id,
+        scope=owner_scope(tenant, user, agent, session),
+        kind=EventKind(kind),
+        at=from_micros(at),
+        payload=json.loads(payload),
+        sources=tuple(json.loads(sources)),
+    )

@@ -1,0 +1,109 @@
+"""Records as rows, and `Where` as SQL."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from hybrid_memory.ports import Entry
+from hybrid_memory.stores.sqlite.database import from_micros, owner_scope, to_micros
+from hybrid_memory.types import Record, RecordKind, Where
+
+COLUMNS = (
+    "r.id, o.tenant, o.user, o.agent, r.session, r.kind, r.category, r.speaker, r.text, r.at, r.segment, r.ordinal, "
+    "r.importance, r.uses, r.last_used, r.valid_from, r.valid_to, r.sources, r.metadata"
+)
+SELECT = f"SELECT {COLUMNS} FROM records r JOIN owners o ON o.id = r.owner"
+INSERT = (
+    "INSERT OR IGNORE INTO records(id, owner, session, kind, category, speaker, text, at, segment, ordinal, importance, "
+    "uses, last_used, valid_from, valid_to, sources, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+def to_row(owner: int, entry: Entry) -> tuple[Any, ...]:
+    """The values of `INSERT`."""
+    record = entry.record
+    return (
+        record.id,
+        owner,
+        record.scope.session or "",
+        record.kind,
+        record.category,
+        record.speaker,
+        record.text,
+        to_micros(record.at),
+        record.segment,
+        record.ordinal,
+        record.importance,
+        record.uses,
+        _micros(record.last_used),
+        _micros(record.valid_from),
+        _micros(record.valid_to),
+        json.dumps(record.sources),
+        json.dumps(record.metadata, ensure_ascii=False),
+    )
+
+
+def to_record(row: tuple[Any, ...]) -> Record:
+    """The record of a row of `COLUMNS`."""
+    return Record(
+        id=row[0],
+        scope=owner_scope(*row[1:5]),
+        kind=RecordKind(row[5]),
+        category=row[6],
+        speaker=row[7],
+        text=row[8],
+        at=from_micros(row[9]),
+        segment=row[10],
+        ordinal=row[11],
+        importance=row[12],
+        uses=row[13],
+        last_used=_instant(row[14]),
+        valid_from=_instant(row[15]),
+        valid_to=_instant(row[16]),
+        sources=tuple(json.loads(row[17])),
+        metadata=json.loads(row[18]),
+    )
+
+
+def conditions(owner: int, where: Where) -> tuple[str, list[Any]]:
+    """A condition on ``records r``, and its values; the owner is always part of it."""
+    parts, values = ["r.owner = ?"], [owner]
+    filters, more = narrowing(where)
+    return " AND ".join([*parts, *filters]), [*values, *more]
+
+
+def narrowing(where: Where) -> tuple[list[str], list[Any]]:
+    """The conditions beyond the owner; empty when the search goes over all records of the owner."""
+    parts: list[str] = []
+    values: list[Any] = []
+    if where.scope.session is not None:
+        parts.append("r.session = ?")
+        values.append(where.scope.session)
+    for column, wanted in (("r.kind", where.kinds), ("r.category", where.categories)):
+        if wanted:
+            parts.append(f"{column} IN ({', '.join('?' * len(wanted))})")
+            values.extend(sorted(wanted))
+    if where.since is not None:
+        parts.append("r.at >= ?")
+        values.append(to_micros(where.since))
+    if where.until is not None:
+        parts.append("r.at < ?")
+        values.append(to_micros(where.until))
+    for key, value in where.metadata.items():
+        # json_each keeps types apart: true is not 1, "1" is not 1, and a stored null is not a missing key.
+        parts.append(
+            "EXISTS (SELECT 1 FROM json_each(r.metadata) m, json_each(?) w "
+            "WHERE m.key = ? AND m.type = w.type AND m.atom IS w.atom)"
+        )
+        values.extend([json.dumps([value]), key])
+    return parts, values
+
+
+def _micros(at: datetime | None) -> int | None:
+    return None if at is None else to_micros(at)
+
+
+def _instant(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)

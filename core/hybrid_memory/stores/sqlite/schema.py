@@ -1,0 +1,72 @@
+"""The schema of the file, as numbered migrations: plain SQL, applied in order, never edited after a release."""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x48414D31
+"""Marks the file as ours ("HAM1"), so that another program's database is not taken for a memory."""
+
+MIGRATIONS: tuple[str, ...] = (
+    # 1: log, index, vectors. Empty strings stand for absent scope parts, because UNIQUE treats NULLs as different.
+    """
+    CREATE TABLE owners(
+        id INTEGER PRIMARY KEY,
+        tenant TEXT NOT NULL, user TEXT NOT NULL, agent TEXT NOT NULL,
+        UNIQUE(tenant, user, agent)
+    );
+    CREATE TABLE events(
+        position INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL,
+        owner INTEGER NOT NULL REFERENCES owners(id),
+        session TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        payload TEXT NOT NULL,
+        sources TEXT NOT NULL,
+        UNIQUE(owner, session, id)
+    );
+    CREATE INDEX events_of_owner ON events(owner, position);
+    CREATE INDEX events_of_session ON events(owner, session, position);
+
+    CREATE TABLE index_state(
+        owner INTEGER PRIMARY KEY REFERENCES owners(id),
+        applied INTEGER NOT NULL
+    );
+    CREATE TABLE embedder(one INTEGER PRIMARY KEY CHECK (one = 1), name TEXT NOT NULL, dim INTEGER NOT NULL);
+    CREATE TABLE revision(one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL);
+    INSERT INTO revision VALUES (1, 0);
+    CREATE TABLE embeddings(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
+    CREATE TABLE records(
+        id INTEGER PRIMARY KEY,
+        owner INTEGER NOT NULL REFERENCES owners(id),
+        session TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        category TEXT,
+        speaker TEXT NOT NULL,
+        text TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        segment INTEGER NOT NULL,
+        ordinal INTEGER NOT NULL,
+        importance REAL NOT NULL,
+        uses INTEGER NOT NULL,
+        last_used INTEGER,
+        valid_from INTEGER,
+        valid_to INTEGER,
+        sources TEXT NOT NULL,
+        metadata TEXT NOT NULL
+    );
+    CREATE INDEX records_in_segment ON records(segment, ordinal);
+    CREATE INDEX records_of_session ON records(owner, session, id);
+    CREATE INDEX records_in_time ON records(owner, at);
+    CREATE TABLE pending(record INTEGER PRIMARY KEY REFERENCES records(id), owner INTEGER NOT NULL);
+    CREATE INDEX pending_of_owner ON pending(owner, record);
+    CREATE TABLE vectors(
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        owner INTEGER NOT NULL,
+        record INTEGER NOT NULL UNIQUE REFERENCES records(id),
+        embedding INTEGER NOT NULL REFERENCES embeddings(id)
+    );
+    CREATE INDEX vectors_of_owner ON vectors(owner, seq);
+    CREATE INDEX vectors_of_embedding ON vectors(embedding);
+    CREATE VIRTUAL TABLE terms USING fts5(words, tokenize = 'ascii');
+    """,
+)

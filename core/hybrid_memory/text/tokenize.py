@@ -1,0 +1,62 @@
+"""Words for the text index: stems of English words, character n-grams of Chinese, Japanese and Korean."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+import snowballstemmer
+
+ENGLISH_STOP_WORDS = frozenset(
+    """a about above after again against all also am an and any are as at be because been before being below between both
+    but by can could d did do does doing down during each few for from further had has have having he her here hers herself
+    him himself his how i if in into is it its itself just ll m may me might more most must my myself no nor not now of off
+    on once only or other our ours ourselves out over own re s same shall she should so some such t than that the their
+    theirs them themselves then there these they this those through to too under until up us ve very was we were what when
+    where which while who whom whose why will with would you your yours yourself yourselves aren couldn didn doesn don
+    hadn hasn haven id im isn ive shouldn wasn weren won wouldn""".split()
+)
+
+CHINESE_STOP_WORDS = frozenset(
+    """的 了 吗 呢 吧 啊 呀 嘛 么 是 在 有 和 与 或 就 都 也 还 很 不 我 你 您 他 她 它 们 这 那 哪 谁 啥
+    什么 怎么 怎样 如何 哪里 哪儿 哪个 哪些 哪位 多少 几个 是谁 我们 你们 他们 她们 它们 我的 你的 他的 她的 它的
+    这个 那个 这些 那些 一个 一些 一下 是否 以及 因为 所以 但是 可以 没有 不是 就是""".split()
+)
+
+_CJK = (
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+_RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
+_STEMMER = snowballstemmer.stemmer("english")
+
+
+def terms(text: str) -> list[str]:
+    """The terms of a text in order, with repetitions; the same function serves what is stored and what is asked.
+
+    Text is brought to NFKC and lower case. A run of CJK characters gives its characters and its pairs of neighbouring
+    characters; any other word its English stem. Stop words of both languages are left out.
+    """
+    found: list[str] = []
+    for run in _RUN.findall(unicodedata.normalize("NFKC", text).lower().replace("’", "'")):
+        if _is_cjk(run[0]):
+            grams = [run[i : i + 2] for i in range(len(run) - 1)] + list(run)
+            found.extend(gram for gram in grams if gram not in CHINESE_STOP_WORDS)
+        elif stem := _stem(run):
+            found.append(stem)
+    return found
+
+
+def _is_cjk(character: str) -> bool:
+    return character >= "\u2e80" and re.match(f"[{_CJK}]", character) is not None
+
+
+@lru_cache(maxsize=65536)
+def _stem(word: str) -> str:
+    """The stem, or nothing for a stop word; a possessive or a contraction counts as its first part."""
+    word = word.split("'", maxsplit=1)[0]
+    if word in ENGLISH_STOP_WORDS:
+        return ""
+    stem: str = _STEMMER.stemWord(word)
+    return stem

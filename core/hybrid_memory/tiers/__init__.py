@@ -1,0 +1,1 @@
+"""What each tier holds and how it follows the log; pure."""

@@ -1,0 +1,92 @@
+"""The entries of the log, and what a write and a store report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from hybrid_memory.types.message import Message
+from hybrid_memory.types.scope import Scope
+
+
+class Tier(StrEnum):
+    """How lasting: the context window, the searchable index, the durable log."""
+
+    CONTEXT = "context"
+    SEMANTIC = "semantic"
+    EPISODIC = "episodic"
+
+
+class EventKind(StrEnum):
+    """What an event of the log says."""
+
+    MESSAGE = "message"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An entry of the log.
+
+    Attributes:
+        position: its place in the log, from 1; grows with every append, with gaps.
+        id: the caller's, or a time-ordered UUIDv7; unique within its scope.
+        payload: JSON; for a message its fields other than id and time.
+        sources: ids of the events that it was made from.
+    """
+
+    position: int
+    id: str
+    scope: Scope
+    kind: EventKind
+    at: datetime
+    payload: dict[str, Any]
+    sources: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> Message:
+        """The message of a message event, with its id and time."""
+        return Message(**self.payload, id=self.id, at=self.at)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a write did.
+
+    Attributes:
+        ids, positions: of the events, in the order given.
+        duplicates: those of the ids that were in the log before.
+        indexed, embedded: how many records and vectors were derived.
+    """
+
+    ids: tuple[str, ...] = ()
+    positions: tuple[int, ...] = ()
+    duplicates: tuple[str, ...] = ()
+    indexed: int = 0
+    embedded: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a store holds, and how far its index follows the log.
+
+    Attributes:
+        owners, sessions, events, records, vectors: counts.
+        unindexed: events that the text index has not seen; pending: records that wait for their vector.
+        size_bytes: on disk, all files; 0 in memory.
+        embedder: its name, or None in text-only mode.
+        query_cache: hits and misses of the query-embedding cache.
+    """
+
+    url: str
+    owners: int
+    sessions: int
+    events: int
+    records: int
+    vectors: int
+    unindexed: int
+    pending: int
+    size_bytes: int
+    embedder: str | None
+    query_cache: tuple[int, int]

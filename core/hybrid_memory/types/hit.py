@@ -1,0 +1,74 @@
+"""What recall returns: a record, its score, and the arithmetic behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from hybrid_memory.types.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What speaks for a record, each in [0, 1]; 0 where nothing does.
+
+    Attributes:
+        vector: nearness of meaning; text: words in common (BM25).
+        neighbours: relevance of the turns next to it; segment: relevance of the conversation around it.
+        recency: 1 now, 0.5 after a half-life; importance: as the message says; use: how often it was used.
+    """
+
+    vector: float = 0.0
+    text: float = 0.0
+    neighbours: float = 0.0
+    segment: float = 0.0
+    recency: float = 0.0
+    importance: float = 0.0
+    use: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each signal counts; the same field names as `Signals`.
+
+    ``score = sum(weight * signal) / sum(weights)``, so it stays in [0, 1]; with every adjustment at 0 it is
+    exactly ``0.7 * vector + 0.3 * text``. An adjustment at 0 is off.
+    """
+
+    vector: float = 0.7
+    text: float = 0.3
+    neighbours: float = 0.0
+    segment: float = 0.0
+    recency: float = 0.0
+    importance: float = 0.0
+    use: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A record that recall found.
+
+    Attributes:
+        score: in [0, 1], higher is better.
+        signals: what spoke for it; weights: as applied to this hit.
+        note: what was out of the ordinary, such as a path that could not run.
+    """
+
+    record: Record
+    score: float
+    signals: Signals
+    weights: Weights
+    note: str = ""
+
+    def why(self) -> str:
+        """The arithmetic of the score in one line, strongest share first, and the events behind it."""
+        total = sum(getattr(self.weights, part.name) for part in fields(Weights))
+        shares = [
+            (getattr(self.weights, part.name), getattr(self.signals, part.name), part.name)
+            for part in fields(Weights)
+            if getattr(self.weights, part.name)
+        ]
+        shares.sort(key=lambda share: share[0] * share[1], reverse=True)
+        terms = " + ".join(f"{weight:g}*{signal:.2f} {name}" for weight, signal, name in shares)
+        arithmetic = terms if abs(total - 1) < 1e-9 else f"({terms}) / {total:g}"  # noqa: PLR2004 - float noise
+        note = f"; {self.note}" if self.note else ""
+        return f"{self.score:.3f} = {arithmetic}; from {', '.join(self.record.sources)}{note}"

@@ -1,0 +1,70 @@
+"""The entries of the semantic index, and what a search may return."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from hybrid_memory.types.scope import Scope
+
+
+class RecordKind(StrEnum):
+    """What an entry of the semantic index stands for."""
+
+    TURN = "turn"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An entry of the semantic index (L2).
+
+    Attributes:
+        id: the position of the event that it stands for.
+        text: the words; characters that no index can hold are blanked, the log keeps the original.
+        speaker: who said it.
+        sources: ids of the events that it came from.
+        segment: id of the first record of its segment, a stretch of one session without a long pause.
+        ordinal: its place in the segment, from 0.
+        importance: in [0, 1]; uses, last_used: how often and when it was used.
+        valid_from, valid_to: when what it says was true; None is open.
+        metadata: the caller's own.
+    """
+
+    id: int
+    scope: Scope
+    text: str
+    at: datetime
+    sources: tuple[str, ...]
+    segment: int
+    ordinal: int
+    kind: RecordKind = RecordKind.TURN
+    speaker: str = ""
+    category: str | None = None
+    importance: float = 0.5
+    uses: int = 0
+    last_used: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What a search may return; enforced inside the engine.
+
+    Attributes:
+        scope: the owner, and the session too if it names one.
+        kinds, categories: one of these; empty means any.
+        since, until: ``since <= at < until``; None is open.
+        metadata: every key has exactly this value (a JSON scalar).
+    """
+
+    scope: Scope
+    kinds: frozenset[RecordKind] = frozenset()
+    categories: frozenset[str] = frozenset()
+    since: datetime | None = None
+    until: datetime | None = None
+    metadata: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)

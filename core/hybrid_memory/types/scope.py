@@ -1,0 +1,60 @@
+"""Whose memory it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from hybrid_memory.errors import InvalidScopeError
+
+MAX_NAME_CHARS = 512
+
+
+def check_name(label: str, value: str) -> str:
+    """The value, if a store can use it as a name; raises ValueError otherwise."""
+    if not isinstance(value, str):
+        raise ValueError(f"{label} must be a string, got {value!r}")  # noqa: TRY004 - one error family for callers
+    if not value or len(value) > MAX_NAME_CHARS:
+        raise ValueError(f"{label} must have 1 to {MAX_NAME_CHARS} characters, got {len(value)}")
+    if any(ch == "\x00" or "\ud800" <= ch <= "\udfff" for ch in value):
+        raise ValueError(f"{label} contains NUL or a lone surrogate: {value!r}")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory: tenant, user and agent name the owner, the session one conversation of theirs.
+
+    An owner is matched exactly: a part left out is a value of its own, never a wildcard.
+    A missing session means, when reading, every session of the owner, and when writing, no session.
+
+    Raises:
+        InvalidScopeError: no owner is named, or a part is empty, too long or not a string.
+    """
+
+    tenant: str | None = None
+    user: str | None = None
+    agent: str | None = None
+    session: str | None = None
+
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            value = getattr(self, part.name)
+            if value is not None:
+                try:
+                    check_name(part.name, value)
+                except ValueError as error:
+                    raise InvalidScopeError(str(error)) from None
+        if self.tenant is None and self.user is None and self.agent is None:
+            raise InvalidScopeError(
+                "whose memory? give at least one of user=, agent=, tenant= (a session alone names nobody)"
+            )
+
+    @property
+    def owner(self) -> Scope:
+        """The same owner without the session."""
+        return self if self.session is None else replace(self, session=None)
+
+    def __str__(self) -> str:
+        return " ".join(
+            f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) is not None
+        )
