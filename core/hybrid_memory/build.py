@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import threading
 import time
@@ -55,12 +54,7 @@ def open_memory(
     model = as_embedder(embedder) if embedder is not None else _embedder(config)
     log, index = _stores(config)
     try:
-        there = index.embedder()
-        if there is not None and model is not None and there[0] != model.name:
-            raise EmbedderMismatchError(
-                f"the store's vectors come from embedder {there[0]!r}, not {model.name!r}: open it with that embedder, or "
-                "with embedder='none' in its configuration and then call rebuild(embedder=...)"
-            )
+        _check_embedder(index, model)
     except BaseException:
         index.close()
         log.close()
@@ -77,21 +71,26 @@ def open_memory(
     return HybridMemory(world, as_embedder)
 
 
+MAX_COUNTER = 0xFFF
+"""The 12 bits of rand_a in a UUID of version 7."""
+
+
 class TimeOrderedIds:
-    """UUIDs of version 7 (RFC 9562): milliseconds since 1970, then a counter and random bits; ordered within a process."""
+    """UUIDs of version 7 (RFC 9562): milliseconds, a counter, random bits; ordered within a process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last = (0, 0)
 
     def __call__(self) -> str:
+        """A new id."""
         with self._lock:
             now = time.time_ns() // 1_000_000
             millis, counter = self._last
             # The counter takes the 12 bits of rand_a; when it or the clock runs back, borrow from the next millisecond.
             if now > millis:
                 millis, counter = now, 0
-            elif counter < 0xFFF:
+            elif counter < MAX_COUNTER:
                 counter += 1
             else:
                 millis, counter = millis + 1, 0
@@ -116,7 +115,7 @@ def _stores(config: MemoryConfig) -> tuple[EventLog, SemanticIndex]:
     if config.url.startswith("sqlite:///") and len(config.url) > len("sqlite:///"):
         from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog  # noqa: PLC0415 - brings FAISS
 
-        path = Path(os.path.expanduser(config.url.removeprefix("sqlite:///")))
+        path = Path(config.url.removeprefix("sqlite:///")).expanduser()
         database = Database(path, power_safe=config.power_safe)
         return SqliteLog(database), SqliteIndex(database, exact_limit=config.exact_limit)
     raise InvalidConfigError(
@@ -136,12 +135,21 @@ def _embedder(config: MemoryConfig) -> Embedder | None:
         if config.embedder == "local":
             raise
         warnings.warn(
-            f"recall works on words alone: {error}; or give open_memory(embedder=...) a LangChain Embeddings, a LlamaIndex "
-            "BaseEmbedding or a callable; or silence this with MemoryConfig(embedder='none')",
+            f"recall works on words alone: {error}; or give open_memory(embedder=...) a LangChain Embeddings, a "
+            "LlamaIndex BaseEmbedding or a callable; or silence this with MemoryConfig(embedder='none')",
             TextOnlyWarning,
             stacklevel=3,
         )
         return None
+
+
+def _check_embedder(index: SemanticIndex, model: Embedder | None) -> None:
+    there = index.embedder()
+    if there is not None and model is not None and there[0] != model.name:
+        raise EmbedderMismatchError(
+            f"the store's vectors come from embedder {there[0]!r}, not {model.name!r}: open it with that embedder, or "
+            "with MemoryConfig(embedder='none') and then call rebuild(embedder=...)"
+        )
 
 
 def _now() -> datetime:

@@ -2,7 +2,7 @@
 
 Methods block, may be called from any thread, and return lists or arrays, never lazy iterators. A port may also offer
 an async twin of a method under the same name with a leading ``a``; the async runner prefers it.
-Vectors are float32 unit rows. Contract suites for `EventLog`, `SemanticIndex` and `Embedder` are in `hybrid_memory.testing`.
+Vectors are float32 unit rows. Contract suites are in `hybrid_memory.testing`.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class Places:
     ordinals: Ids
     at: npt.NDArray[np.float64]
     importance: Floats
-    uses: Floats
+    uses: Ids
     last_used: npt.NDArray[np.float64]
 
 
@@ -211,7 +211,7 @@ class SemanticIndex(Protocol):
         ...
 
     def places(self, ids: Ids, where: Where, radius: int) -> Places:
-        """These records and their neighbours up to ``radius`` turns away in the same segment, as far as ``where`` allows."""
+        """These records and their neighbours up to ``radius`` turns away in their segment, where ``where`` allows them."""
         ...
 
     def get(self, ids: Sequence[int]) -> list[Record]:
@@ -236,15 +236,17 @@ class SemanticIndex(Protocol):
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors.
+    """Turns texts into vectors; vectors of embedders with different names are never compared."""
 
-    Attributes:
-        name: identifies model and variant; vectors of different names are never compared.
-        dim: width of the vectors.
-    """
+    @property
+    def name(self) -> str:
+        """Of model and variant."""
+        ...
 
-    name: str
-    dim: int
+    @property
+    def dim(self) -> int:
+        """Width of the vectors."""
+        ...
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Unit rows of shape (n, dim)."""

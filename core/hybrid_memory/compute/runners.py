@@ -52,7 +52,7 @@ class LoopRunner:
 
     async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of the method, without blocking the loop."""
-        twin = _twin(function)
+        twin: Callable[P, Awaitable[T]] | None = _twin(function)
         if twin is not None:
             return await twin(*args, **kwargs)
         context = contextvars.copy_context()
@@ -83,7 +83,7 @@ def drive(flow: Coroutine[Any, Any, T]) -> T:
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return]
     flow.close()
-    raise RuntimeError(f"{flow.__qualname__} waits for an event loop: call its async twin")
+    raise RuntimeError(f"{flow!r} waits for an event loop: call its async twin")
 
 
 def _twin(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]] | None:

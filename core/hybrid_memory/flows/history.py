@@ -7,7 +7,7 @@ from datetime import datetime
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.world import World
-from hybrid_memory.types import EventKind, Message, Scope
+from hybrid_memory.types import Message, Scope
 
 
 async def history(
@@ -28,7 +28,7 @@ async def history(
         raise InvalidInputError(f"limit must be 0 or more, got {limit}")
     check_span(since, until)
     events = await run.call(world.log.read, scope, since=since, until=until, limit=limit, newest=True)
-    return [event.message for event in events if event.kind is EventKind.MESSAGE]
+    return [event.message for event in events]
 
 
 def check_span(since: datetime | None, until: datetime | None) -> None:

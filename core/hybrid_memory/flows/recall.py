@@ -115,8 +115,8 @@ async def _query_vector(run: Runner, world: World, query: str) -> tuple[Floats |
     there = await run.call(world.index.embedder)
     if there is not None and there != (embedder.name, len(vector)):
         raise EmbedderMismatchError(
-            f"the store's vectors come from embedder {there[0]!r} (width {there[1]}), the query's from {embedder.name!r} "
-            f"(width {len(vector)}): open the store with its embedder, or call rebuild(embedder=...)"
+            f"the store's vectors come from embedder {there[0]!r} (width {there[1]}), the query's from "
+            f"{embedder.name!r} (width {len(vector)}): open the store with its embedder, or call rebuild(embedder=...)"
         )
     return vector, ""
 

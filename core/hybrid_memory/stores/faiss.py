@@ -162,14 +162,15 @@ class VectorShelf:
     def _find(self, ids: Ids) -> tuple[Ids, Any]:
         """Row of each id, and whether it is there at all."""
         at = np.searchsorted(self._ids, ids, sorter=self._rows_by_id)
-        rows = self._rows_by_id[np.minimum(at, len(self) - 1)]
+        rows: Ids = self._rows_by_id[np.minimum(at, len(self) - 1)]
         return rows, self._ids[rows] == ids
 
     def _rows(self, ids: Ids) -> Ids:
         if not len(self):
             return np.empty(0, dtype=np.int64)
         rows, present = self._find(ids)
-        return rows[present]
+        found: Ids = rows[present]
+        return found
 
     def _vectors(self, rows: Ids) -> Floats:
         vectors: Floats = (

@@ -1,4 +1,4 @@
-"""Log and index in plain Python and NumPy: the store of ``memory://``, and the oracle that every engine is held against."""
+"""Log and index in plain Python and NumPy: the store of ``memory://``, and the oracle for every engine."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class InMemoryLog:
                     there = Event(position, draft.id, scope, draft.kind, draft.at, payload, draft.sources)
                     fresh[key] = there
                     appended.append(Appended(draft.id, position, fresh=True))
-                elif draft.fixed_id and there.kind is draft.kind and there.payload == payload:
+                elif draft.fixed_id and (there.kind, there.payload) == (draft.kind, payload):
                     appended.append(Appended(draft.id, there.position, fresh=False))
                 else:
                     raise IdConflictError(f"id {draft.id!r} is taken in this session by another message")

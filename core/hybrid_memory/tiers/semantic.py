@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Event, EventKind, Record, Role
+from hybrid_memory.types import Event, Record, Role
 
 SEGMENT_PAUSE = timedelta(hours=4)
 """A longer silence in a session begins a new segment."""
@@ -38,8 +38,6 @@ def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[
     latest = dict(tails)
     derived = []
     for event in events:
-        if event.kind is not EventKind.MESSAGE:
-            continue
         message = event.message
         text = message.text.translate(_UNPRINTABLE).strip()
         if message.role is Role.SYSTEM or not text:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -86,7 +85,7 @@ class Database:
                 raise StoreUnavailableError(f"{self.path} is a database of another program: choose another path")
             if version > len(MIGRATIONS):
                 raise StoreVersionError(
-                    f"{self.path} has schema version {version}, this version of the library knows up to {len(MIGRATIONS)}: "
+                    f"{self.path} has schema version {version}, this version knows up to {len(MIGRATIONS)}: "
                     "upgrade hybrid-agent-memory"
                 )
             for number, script in enumerate(MIGRATIONS[version:], version + 1):
@@ -154,7 +153,8 @@ class Database:
 
     def size_bytes(self) -> int:
         """Of the file and its write-ahead log."""
-        return sum(os.stat(f"{self.path}{end}").st_size for end in ("", "-wal") if os.path.exists(f"{self.path}{end}"))
+        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
 
     def close(self) -> None:
         """Close every connection; harmless when repeated."""

@@ -44,7 +44,8 @@ class SqliteLog:
         number = self._db.owner_id(scope)
         if number is None or (limit is not None and limit <= 0):
             return []
-        where, values = ["e.owner = ?", "e.position > ?"], [number, after]
+        where: list[str] = ["e.owner = ?", "e.position > ?"]
+        values: list[Any] = [number, after]
         if scope.session is not None:
             where.append("e.session = ?")
             values.append(scope.session)
@@ -79,7 +80,7 @@ class SqliteLog:
         """The last position of each owner; see `EventLog.heads`."""
         if scope is None:
             rows = self._db.query(
-                "SELECT o.tenant, o.user, o.agent, (SELECT max(position) FROM events e WHERE e.owner = o.id) FROM owners o"
+                "SELECT o.tenant, o.user, o.agent, (SELECT max(position) FROM events WHERE owner = o.id) FROM owners o"
             )
             return {owner_scope(*row[:3]): int(row[3]) for row in rows if row[3] is not None}
         number = self._db.owner_id(scope)
@@ -96,9 +97,9 @@ class SqliteLog:
 
     def size(self) -> LogSize:
         """Counts over all owners."""
-        ((owners, sessions, events),) = self._db.query(
-            "SELECT (SELECT count(*) FROM owners), (SELECT count(*) FROM (SELECT DISTINCT owner, session FROM events)), "
-            "(SELECT count(*) FROM events)"
+        ((owners, events, sessions),) = self._db.query(
+            "SELECT (SELECT count(*) FROM owners), (SELECT count(*) FROM events), "
+            "(SELECT count(*) FROM (SELECT DISTINCT owner, session FROM events))"
         )
         return LogSize(owners=owners, sessions=sessions, events=events, bytes=self._db.size_bytes())
 

@@ -16,8 +16,9 @@ COLUMNS = (
 )
 SELECT = f"SELECT {COLUMNS} FROM records r JOIN owners o ON o.id = r.owner"
 INSERT = (
-    "INSERT OR IGNORE INTO records(id, owner, session, kind, category, speaker, text, at, segment, ordinal, importance, "
-    "uses, last_used, valid_from, valid_to, sources, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT OR IGNORE INTO records(id, owner, session, kind, category, speaker, text, at, segment, ordinal, "
+    "importance, uses, last_used, valid_from, valid_to, sources, metadata) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
