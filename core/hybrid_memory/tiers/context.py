@@ -1,0 +1,80 @@
+"""L1: what of a session stands in the prompt, recent turns verbatim and recalled ones as a note."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hybrid_memory.types import Hit, Message, Role
+
+HEADING = "What you remember from earlier, oldest first:"
+MEMORY_CHARS = 600
+"""A recalled turn is cut here; the log has the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """What a chat needs before the next turn.
+
+    Attributes:
+        recent: the last messages, beginning with the user's, without orphaned tool results or unanswered calls.
+        note: the recalled turns that are not among them, as text; empty if there are none.
+        hits: those turns, best first.
+    """
+
+    recent: list[Message]
+    note: str
+    hits: list[Hit]
+
+
+def recollect(history: Sequence[Message], hits: Sequence[Hit], *, limit: int) -> Recollection:
+    """At most ``limit`` recent messages of the history, and a note of the hits that are not among them."""
+    recent = window(history, limit)
+    shown = {message.id for message in recent}
+    fresh = [hit for hit in hits if not shown.intersection(hit.record.sources)]
+    return Recollection(recent=recent, note=memory_note(fresh), hits=fresh)
+
+
+def window(history: Sequence[Message], limit: int) -> list[Message]:
+    """The last messages, at most ``limit``, that a chat model accepts as a conversation.
+
+    The first is the user's. An assistant message with tool calls and all its results stay together: if the cut falls
+    between them, or a result is missing, or a result has no call, they are left out.
+    """
+    kept = _complete(history[max(0, len(history) - limit) :])
+    first = next((row for row, message in enumerate(kept) if message.role is Role.USER), len(kept))
+    return kept[first:]
+
+
+def _complete(messages: Sequence[Message]) -> list[Message]:
+    """The messages without calls that lack a result, and without results that lack their call right before them."""
+    kept: list[Message] = []
+    row = 0
+    while row < len(messages):
+        message = messages[row]
+        results = 0
+        while row + 1 + results < len(messages) and messages[row + 1 + results].role is Role.TOOL:
+            results += 1
+        answers = messages[row + 1 : row + 1 + results]
+        if message.role is Role.TOOL:
+            row += 1
+            continue
+        if not message.tool_calls:
+            kept.append(message)
+        elif {call.id for call in message.tool_calls} <= {answer.tool_call_id for answer in answers}:
+            wanted = {call.id for call in message.tool_calls}
+            kept += [message, *(answer for answer in answers if answer.tool_call_id in wanted)]
+        row += 1 + results
+    return kept
+
+
+def memory_note(hits: Sequence[Hit]) -> str:
+    """The hits as lines with date and speaker, oldest first, under a heading; empty without hits."""
+    records = sorted((hit.record for hit in hits), key=lambda record: record.id)
+    lines = [f"- [{record.at:%Y-%m-%d}] {record.speaker}: {_short(record.text)}" for record in records]
+    return "\n".join([HEADING, *lines]) if lines else ""
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MEMORY_CHARS else f"{line[: MEMORY_CHARS - 1]}…"
