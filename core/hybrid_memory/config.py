@@ -26,7 +26,7 @@ class RecallConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     weights: Weights = Weights()
-    candidates: int = Field(default=100, ge=1, le=10_000)
+    candidates: int = Field(default=64, ge=1, le=10_000)
     half_life: timedelta = Field(default=timedelta(days=30), gt=timedelta(0))
     diversity: float = Field(default=0.0, ge=0, le=1)
     query_cache: int = Field(default=10_000, ge=0)
@@ -52,7 +52,7 @@ class MemoryConfig(BaseModel):
     url: str = "sqlite:///memory.db"
     embedder: Literal["auto", "local", "none", "hashing"] = "auto"
     power_safe: bool = True
-    exact_limit: int = Field(default=100_000, ge=1)
+    exact_limit: int = Field(default=50_000, ge=1)
     recall: RecallConfig = RecallConfig()
 
     if not TYPE_CHECKING:  # type checkers keep the field names; callers get our error

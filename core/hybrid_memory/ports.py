@@ -138,11 +138,15 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where records stand, as columns of shape (n,); times in seconds since 1970, ``last_used`` 0 if never."""
+    """Where records stand, as columns of shape (n,), by id.
+
+    ``lengths`` in characters, times in seconds since 1970, ``last_used`` 0 if never.
+    """
 
     ids: Ids
     segments: Ids
     ordinals: Ids
+    lengths: Ids
     at: npt.NDArray[np.float64]
     importance: Floats
     uses: Ids
@@ -198,16 +202,27 @@ class SemanticIndex(Protocol):
         """
         ...
 
+    def centroid(self, owner: Scope) -> tuple[Floats, int]:
+        """The mean of the owner's vectors, and their number; a vector of width 0 if there are none."""
+        ...
+
     def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
-        """The k records with the highest cosine; scores are cosines in [-1, 1]."""
+        """The k records with the highest inner product with the vector, which need not be of unit length."""
         ...
 
     def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
-        """The k records with the highest BM25 over any of the terms; scores are positive."""
+        """The k records with the highest BM25 over any of the terms; scores are positive.
+
+        An engine may leave out the most frequent terms where the owner has thousands of records with them.
+        """
         ...
 
     def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
-        """Cosine to each of these records, NaN where it has no vector yet; shape (n,)."""
+        """Inner product with each of these records, NaN where it has no vector yet; shape (n,)."""
+        ...
+
+    def likeness(self, owner: Scope, ids: Ids) -> Floats:
+        """Inner products among these records, of shape (n, n); 0 where one has no vector yet."""
         ...
 
     def places(self, ids: Ids, where: Where, radius: int) -> Places:

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, ModelError
 from hybrid_memory.flows.flush import catch_up, embedding
 from hybrid_memory.flows.history import check_span
 from hybrid_memory.flows.world import World
-from hybrid_memory.ports import Floats, Matches, Places
+from hybrid_memory.ports import Floats, Ids, Matches, Places
 from hybrid_memory.scoring import ranking, signals
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Hit, RecordKind, Scope, Signals, Weights, Where
 
-NEIGHBOURS = 1
+NEIGHBOURS = 2
 MAX_QUERY_CHARS = 10_000
+DIVERSE_POOL = 50
+"""Candidates that compete when results are made diverse."""
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Candidates: their places, similarity (NaN: no vector) against the owner's average, BM25 (0: no common word)."""
+
+    places: Places
+    similarity: signals.Array
+    average: float
+    bm25: signals.Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +88,18 @@ async def recall(run: Runner, world: World, request: Request) -> list[Hit]:
     """At most k hits, best first; the index is brought up to the log first."""
     note = await catch_up(run, world, request.where.scope.owner)
     vector, failure = await _query_vector(run, world, request.query)
-    places, cosines, bm25 = await _candidates(run, world, request, vector)
-    if not len(places.ids):
+    found = await _candidates(run, world, request, vector)
+    if not len(found.places.ids):
         return []
     weights = request.weights or world.config.recall.weights
-    if vector is None:  # words alone: the text signal takes the place of both
-        weights = _without_vector(weights)
-    columns = _columns(world, places, cosines, bm25, weights)
+    if vector is None:
+        weights = _words_alone(weights)
+    weights = _faded(weights, signals.brevity(found.places.lengths))
+    columns = _columns(world, found, weights)
     scores = ranking.weighted_mean(columns, weights)
-    order = np.lexsort((-places.ids, -scores))[: request.k]
-    records = await run.call(world.index.get, places.ids[order].tolist())
-    row_of = {int(places.ids[row]): int(row) for row in order}
+    rows = await _order(run, world, request, found.places.ids, scores)
+    records = await run.call(world.index.get, found.places.ids[rows].tolist())
+    row_of = {int(found.places.ids[row]): int(row) for row in rows}
     note = "; ".join(part for part in (failure, note) if part)
     return [
         Hit(
@@ -121,45 +135,54 @@ async def _query_vector(run: Runner, world: World, query: str) -> tuple[Floats |
     return vector, ""
 
 
-async def _candidates(
-    run: Runner, world: World, request: Request, vector: Floats | None
-) -> tuple[Places, signals.Array, signals.Array]:
-    """What either path found and its neighbours, with cosines (NaN: no vector) and BM25 scores (0: no word)."""
+async def _candidates(run: Runner, world: World, request: Request, vector: Floats | None) -> _Found:
+    """What either path found, and its neighbours."""
     index, where = world.index, request.where
     count = max(world.config.recall.candidates, request.k)
     words = terms(request.query)
+    query, average = None, 0.0
+    if vector is not None:
+        centroid, number = await run.call(index.centroid, where.scope.owner)
+        if number:
+            middle = centroid.astype(np.float64)
+            asked = signals.centred(vector.astype(np.float64), middle, number)
+            query, average = asked.astype(np.float32), float(asked @ middle)
 
     async def by_vector() -> Matches | None:
-        return None if vector is None else await run.call(index.nearest, vector, where, count)
+        return None if query is None else await run.call(index.nearest, query, where, count)
 
     async def by_text() -> Matches | None:
         return await run.call(index.matching, words, where, count) if words else None
 
     near, matching = await run.gather(by_vector, by_text)
-    found = [matches.ids for matches in (near, matching) if matches is not None]
-    ids = np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
-    places = await run.call(index.places, ids, where, NEIGHBOURS)
+    ids = [matches.ids for matches in (near, matching) if matches is not None]
+    seeds = np.unique(np.concatenate(ids)) if ids else np.empty(0, dtype=np.int64)
+    places = await run.call(index.places, seeds, where, NEIGHBOURS)
     bm25 = np.zeros(len(places.ids))
     if matching is not None:
-        bm25[np.searchsorted(places.ids, matching.ids)] = matching.scores
-    cosines = np.full(len(places.ids), np.nan)
-    if vector is not None:
-        cosines = (await run.call(index.similar, vector, where.scope, places.ids)).astype(np.float64)
-    return places, cosines, bm25
+        # What another process deleted since the search has no place.
+        row = np.minimum(np.searchsorted(places.ids, matching.ids), max(len(places.ids) - 1, 0))
+        there = places.ids[row] == matching.ids if len(places.ids) else np.zeros(len(row), dtype=bool)
+        bm25[row[there]] = matching.scores[there]
+    similarity = np.full(len(places.ids), np.nan)
+    if query is not None:
+        similarity = (await run.call(index.similar, query, where.scope.owner, places.ids)).astype(np.float64)
+    return _Found(places, similarity, average, bm25)
 
 
-def _columns(
-    world: World, places: Places, cosines: signals.Array, bm25: signals.Array, weights: Weights
-) -> dict[str, signals.Array]:
+def _columns(world: World, found: _Found, weights: Weights) -> dict[str, signals.Array]:
     """Every signal of every candidate, under its field name."""
-    by_meaning, by_words = signals.vector_signal(cosines), signals.text_signal(bm25)
+    places = found.places
+    by_meaning = signals.vector_signal(found.similarity, found.average)
+    by_words = signals.text_signal(found.bm25)
     share = weights.vector + weights.text
-    relevance = (weights.vector * by_meaning + weights.text * by_words) / share if share else np.zeros(len(places.ids))
+    vector, text = (weights.vector / share, weights.text / share) if share else (0.0, 0.0)
+    relevance = vector * by_meaning + text * by_words
     now = world.clock().timestamp()
     return {
         "vector": by_meaning,
         "text": by_words,
-        "neighbours": signals.neighbour_signal(relevance, places.segments, places.ordinals),
+        "neighbours": signals.neighbour_signal(relevance, places.segments, places.ordinals, average=0.5 * vector),
         "segment": signals.segment_signal(relevance, places.segments),
         "recency": signals.recency_signal(now - places.at, world.config.recall.half_life.total_seconds()),
         "importance": places.importance.astype(np.float64),
@@ -167,6 +190,26 @@ def _columns(
     }
 
 
-def _without_vector(weights: Weights) -> Weights:
-    by_name = asdict(weights)
-    return Weights(**{**by_name, "vector": 0.0, "text": by_name["vector"] + by_name["text"]})
+async def _order(run: Runner, world: World, request: Request, ids: Ids, scores: signals.Array) -> npt.NDArray[np.int64]:
+    """Row numbers of the k best; equal scores put the newer first."""
+    best = np.lexsort((-ids, -scores))
+    diversity = world.config.recall.diversity
+    if not diversity:
+        return best[: request.k]
+    pool = best[: max(DIVERSE_POOL, request.k)]
+    likeness = await run.call(world.index.likeness, request.where.scope.owner, ids[pool])
+    return pool[ranking.diverse(scores[pool], likeness, request.k, diversity)]
+
+
+def _words_alone(weights: Weights) -> Weights:
+    """Without vectors the text takes the weight of both."""
+    return replace(weights, vector=0.0, text=weights.vector + weights.text)
+
+
+def _faded(weights: Weights, brevity: float) -> Weights:
+    return replace(
+        weights,
+        neighbours=weights.neighbours * brevity,
+        segment=weights.segment * brevity,
+        importance=weights.importance * brevity,
+    )

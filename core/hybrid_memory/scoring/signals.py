@@ -1,4 +1,7 @@
-"""Raw search scores and facts about records, each brought to a signal in [0, 1]; arrays of shape (n,)."""
+"""Raw search scores and facts about records, each brought to a signal in [0, 1].
+
+Pure functions over the candidates of one query, arrays of shape (n,). What was measured is in docs/decisions/0003.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,85 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
+CENTRING = 0.6
+CENTRING_PRIOR = 100.0
+BRIEF_CHARS = 250.0
+SECOND_NEIGHBOUR = 0.5
+BEST_OF_SEGMENT = 2
 
 
-def vector_signal(cosines: Array) -> Array:
-    """Min-max over the candidates."""
-    known = np.isfinite(cosines)
+def centred(query: Array, centroid: Array, count: int) -> Array:
+    """The query vector without a share of what all records of the owner have in common; shape (dim,), not unit.
+
+    ``q - 0.6 * n / (n + 100) * centroid``, where the centroid is the plain mean of the owner's n unit vectors. Records
+    that resemble everything ("Wow, that's great!") stop being near every question. The prior fades it out in small
+    stores, where the mean is the topic itself.
+    """
+    return query - CENTRING * count / (count + CENTRING_PRIOR) * centroid
+
+
+def vector_signal(similarity: Array, average: float) -> Array:
+    """``0.5 + 0.5 * (s - average) / (max - average)``, clipped: the best is 1, an average record of the owner 0.5.
+
+    Unlike min-max over the candidates, the scale does not move with their number. NaN (no vector yet) gives 0.
+    """
+    known = np.isfinite(similarity)
     if not known.any():
-        return np.zeros(len(cosines))
-    low, high = cosines[known].min(), cosines[known].max()
-    spread = high - low
-    scaled = np.ones(len(cosines)) if spread <= 0 else (cosines - low) / spread
-    return np.where(known, scaled, 0.0)
+        return np.zeros(len(similarity))
+    spread = float(similarity[known].max()) - average
+    # The floor keeps the division finite; below it all similarities are equal but for rounding.
+    scaled = 0.5 + 0.5 * (similarity - average) / max(spread, 1e-9) if spread > 0 else np.full(len(similarity), 0.5)
+    return np.where(known, np.clip(np.nan_to_num(scaled), 0.0, 1.0), 0.0)
 
 
 def text_signal(bm25: Array) -> Array:
-    """Share of the best candidate's score."""
-    high = bm25.max(initial=0.0)
-    return bm25 / high if high > 0 else np.zeros(len(bm25))
+    """``bm25 / max``: the best match is 1, no common word 0."""
+    best = float(bm25.max(initial=0.0))
+    return bm25 / best if best > 0 else np.zeros(len(bm25))
+
+
+def brevity(lengths: Numbers) -> float:
+    """``min(1, 250 / mean characters)``: how far the candidates are short turns of a chat, in (0, 1].
+
+    Short turns need their surroundings to be understood; essays stand alone, and a share of their neighbours would
+    only lift what is not asked for. Scales the weights of neighbours, segment and importance.
+    """
+    mean = float(lengths.mean()) if len(lengths) else 0.0
+    return min(1.0, BRIEF_CHARS / mean) if mean > 0 else 1.0
+
+
+def neighbour_signal(relevance: Array, segments: Numbers, ordinals: Numbers, average: float) -> Array:
+    """``(near + 0.5 * far) / 1.5``: mean relevance one place before and after, and two places, in the same segment.
+
+    A place without a candidate counts as ``average``.
+    """
+    if not len(relevance):
+        return np.zeros(0)
+    keys = segments * (int(ordinals.max()) + 5) + ordinals + 2
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+
+    def at(step: int) -> Array:
+        place = np.minimum(np.searchsorted(ordered, keys + step), len(keys) - 1)
+        return np.where(ordered[place] == keys + step, relevance[order[place]], average)
+
+    near, far = (at(-1) + at(1)) / 2, (at(-2) + at(2)) / 2
+    return np.asarray((near + SECOND_NEIGHBOUR * far) / (1 + SECOND_NEIGHBOUR))
+
+
+def segment_signal(relevance: Array, segments: Numbers) -> Array:
+    """Mean of the two highest relevances in the record's segment, of one in a segment of one."""
+    if not len(relevance):
+        return np.zeros(0)
+    _, inverse = np.unique(segments, return_inverse=True)
+    order = np.lexsort((-relevance, inverse))
+    group = inverse[order]
+    starts = np.searchsorted(group, np.arange(group[-1] + 1))
+    kept = np.arange(len(group)) - starts[group] < BEST_OF_SEGMENT
+    total = np.bincount(group[kept], weights=relevance[order][kept])
+    return np.asarray((total / np.bincount(group[kept]))[inverse])
 
 
 def recency_signal(age: Array, half_life: float) -> Array:
@@ -30,30 +95,6 @@ def recency_signal(age: Array, half_life: float) -> Array:
     return np.asarray(0.5 ** (np.maximum(age, 0.0) / half_life))
 
 
-def use_signal(uses: npt.NDArray[np.int64]) -> Array:
+def use_signal(uses: Numbers) -> Array:
     """``1 - 1 / (1 + uses)``: the first uses count most."""
-    return 1.0 - 1.0 / (1.0 + uses.astype(np.float64))
-
-
-def neighbour_signal(relevance: Array, segments: npt.NDArray[np.int64], ordinals: npt.NDArray[np.int64]) -> Array:
-    """Mean relevance of the turns just before and after in the same segment, among the candidates; 0 where none is."""
-    order = np.lexsort((ordinals, segments))
-    total, count = np.zeros(len(relevance)), np.zeros(len(relevance))
-    here, there = order[1:], order[:-1]
-    adjacent = (segments[here] == segments[there]) & (ordinals[here] - ordinals[there] == 1)
-    here, there = here[adjacent], there[adjacent]
-    np.add.at(total, here, relevance[there])
-    np.add.at(count, here, 1)
-    np.add.at(total, there, relevance[here])
-    np.add.at(count, there, 1)
-    return total / np.maximum(count, 1)
-
-
-def segment_signal(relevance: Array, segments: npt.NDArray[np.int64], best: int = 3) -> Array:
-    """Mean of the best relevances in the same segment."""
-    out = np.zeros(len(relevance))
-    for segment in np.unique(segments):
-        members = segments == segment
-        top = np.sort(relevance[members])[::-1][:best]
-        out[members] = top.sum() / best
-    return out
+    return np.asarray(1.0 - 1.0 / (1.0 + uses))

@@ -7,21 +7,35 @@ import logging
 import math
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import faiss
 import numpy as np
+import numpy.typing as npt
 
 from hybrid_memory.ports import Floats, Ids, Matches
 
-EXACT_LIMIT = 100_000
+EXACT_LIMIT = 50_000
 """Vectors of one owner that are searched one by one; see docs/decisions/0004 for the measurement."""
 
 NPROBE = 48
 """Inverted lists that an approximate search looks into; see docs/decisions/0004."""
 
 _log = logging.getLogger(__name__)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One query is not worth two threads: on a busy machine their waiting made it 20 times slower."""
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)  # of this thread only
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
 
 
 class VectorShelf:
@@ -45,6 +59,7 @@ class VectorShelf:
         self._exact_limit = exact_limit
         self._ids: Ids = np.empty(0, dtype=np.int64)
         self._rows_by_id: Ids = np.empty(0, dtype=np.int64)
+        self._sum: npt.NDArray[np.float64] = np.zeros(dim)
         self._index: Any = faiss.IndexFlatIP(dim)
         self._trained_at = 0
         self._saved = 0
@@ -67,12 +82,14 @@ class VectorShelf:
         with self.lock:
             self._ids = self._rows_by_id = np.empty(0, dtype=np.int64)
             self._index, self._trained_at, self._saved = faiss.IndexFlatIP(self.dim), 0, 0
+            self._sum = np.zeros(self.dim)
             self.revision, self.upto = revision, 0
 
     def add(self, ids: Ids, vectors: Floats) -> None:
         """Put vectors of shape (n, dim) on the shelf; the ids must be new."""
         with self.lock:
             self._index.add(np.ascontiguousarray(vectors, dtype=np.float32))
+            self._sum = self._sum + vectors.sum(axis=0, dtype=np.float64)
             self._ids = np.concatenate([self._ids, ids])
             self._rows_by_id = np.argsort(self._ids, kind="stable")
             if len(self) > self._exact_limit and len(self) > 4 * self._trained_at:
@@ -90,9 +107,15 @@ class VectorShelf:
             k = min(k, len(self))
             if k <= 0:
                 return Matches(ids=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.float32))
-            top, labels = self._index.search(vector.reshape(1, -1), k, params=self._parameters(rows))
+            with _one_thread():
+                top, labels = self._index.search(vector.reshape(1, -1), k, params=self._parameters(rows))
             found = labels[0][labels[0] >= 0]
             return Matches(ids=self._ids[found], scores=top[0][: len(found)])
+
+    def centroid(self) -> Floats:
+        """The mean of all vectors; zeros while there are none."""
+        with self.lock:
+            return np.asarray(self._sum / max(len(self), 1), dtype=np.float32)
 
     def similar(self, vector: Floats, ids: Ids) -> Floats:
         """Inner product with each of these ids, NaN where one is not on the shelf; shape (n,)."""
@@ -103,12 +126,22 @@ class VectorShelf:
                 scores[present] = self._vectors(rows[present]) @ vector
             return scores
 
+    def likeness(self, ids: Ids) -> Floats:
+        """Inner products among these ids, of shape (n, n); 0 where one is not on the shelf."""
+        with self.lock:
+            vectors = np.zeros((len(ids), self.dim), dtype=np.float32)
+            if len(self):
+                rows, present = self._find(ids)
+                vectors[present] = self._vectors(rows[present])
+        products: Floats = vectors @ vectors.T
+        return products
+
     def save(self, path: Path) -> None:
         """Write the shelf beside ``path`` and move it into place, so that a reader never sees half of it."""
         with self.lock:
             header = np.array([self.revision, self.upto, self._trained_at], dtype=np.int64)
             buffer = io.BytesIO()
-            np.savez(buffer, header=header, ids=self._ids, index=faiss.serialize_index(self._index))
+            np.savez(buffer, header=header, ids=self._ids, sum=self._sum, index=faiss.serialize_index(self._index))
             self._saved = len(self)
         path.parent.mkdir(exist_ok=True)
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
@@ -125,7 +158,7 @@ class VectorShelf:
         try:
             with np.load(path, allow_pickle=False) as saved:
                 shelf.revision, shelf.upto, shelf._trained_at = (int(value) for value in saved["header"])
-                shelf._ids = saved["ids"]
+                shelf._ids, shelf._sum = saved["ids"], saved["sum"]
                 shelf._index = faiss.deserialize_index(saved["index"])
         except FileNotFoundError:
             return None

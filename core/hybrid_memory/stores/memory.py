@@ -164,7 +164,7 @@ class InMemoryIndex:
             state.applied[owner.owner] = upto
             for entry in entries:
                 counts = Counter(entry.terms.split())
-                state.rows[entry.record.id] = _Row(entry.record, counts, counts.total())
+                state.rows[entry.record.id] = _Row(entry.record, counts, counts.total() + 1)
                 state.frequency.update(counts.keys())
             return True
 
@@ -202,8 +202,14 @@ class InMemoryIndex:
                 if number in state.rows and key in state.known:
                     state.rows[number].vector = state.known[key]
 
+    def centroid(self, owner: Scope) -> tuple[Floats, int]:
+        """The mean of the owner's vectors, and their number."""
+        with self._lock:
+            vectors = [row.vector for row in self._rows(Where(owner.owner)) if row.vector is not None]
+        return (np.mean(vectors, axis=0) if vectors else np.empty(0, dtype=np.float32)), len(vectors)
+
     def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
-        """The k records with the highest cosine; see `SemanticIndex.nearest`."""
+        """The k records with the highest inner product; see `SemanticIndex.nearest`."""
         with self._lock:
             scores = {row.record.id: float(row.vector @ vector) for row in self._rows(where) if row.vector is not None}
         return _best(scores, k)
@@ -212,7 +218,8 @@ class InMemoryIndex:
         """The k records with the highest BM25; see `SemanticIndex.matching`.
 
         The formula of SQLite's FTS5 (https://sqlite.org/fts5.html#the_bm25_function), with statistics over the whole
-        index: ``sum(idf(t) * f * (k1 + 1) / (f + k1 * (1 - b + b * length / average)))``.
+        index: ``sum(idf(t) * f * (k1 + 1) / (f + k1 * (1 - b + b * length / average)))``. The length counts one
+        term more than the text has: FTS5 stores the owner beside it.
         """
         wanted = list(dict.fromkeys(terms))
         with self._lock:
@@ -232,11 +239,23 @@ class InMemoryIndex:
         return _best(scores, k)
 
     def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
-        """Cosine to each of these records; see `SemanticIndex.similar`."""
+        """Inner product with each of these records; see `SemanticIndex.similar`."""
         with self._lock:
             rows = {row.record.id: row for row in self._rows(Where(owner.owner))}
             vectors = [rows[number].vector if number in rows else None for number in ids.tolist()]
         return np.array([np.nan if row is None else row @ vector for row in vectors], dtype=np.float32)
+
+    def likeness(self, owner: Scope, ids: Ids) -> Floats:
+        """Inner products among these records; see `SemanticIndex.likeness`."""
+        return np.array(
+            [
+                np.nan_to_num(self.similar(row.vector, owner, ids))
+                if row is not None and row.vector is not None
+                else np.zeros(len(ids))
+                for row in (self._open().rows.get(number) for number in ids.tolist())
+            ],
+            dtype=np.float32,
+        ).reshape(len(ids), len(ids))
 
     def places(self, ids: Ids, where: Where, radius: int) -> Places:
         """These records and their neighbours; see `SemanticIndex.places`."""
@@ -250,6 +269,7 @@ class InMemoryIndex:
             ids=np.array([record.id for record in found], dtype=np.int64),
             segments=np.array([record.segment for record in found], dtype=np.int64),
             ordinals=np.array([record.ordinal for record in found], dtype=np.int64),
+            lengths=np.array([len(record.text) for record in found], dtype=np.int64),
             at=np.array([record.at.timestamp() for record in found], dtype=np.float64),
             importance=np.array([record.importance for record in found], dtype=np.float32),
             uses=np.array([record.uses for record in found], dtype=np.int64),

@@ -27,11 +27,11 @@ class Recollection:
     hits: list[Hit]
 
 
-def recollect(history: Sequence[Message], hits: Sequence[Hit], *, limit: int) -> Recollection:
-    """At most ``limit`` recent messages of the history, and a note of the hits that are not among them."""
+def recollect(history: Sequence[Message], hits: Sequence[Hit], *, limit: int, k: int | None = None) -> Recollection:
+    """At most ``limit`` recent messages of the history, and a note of the k best hits that are not among them."""
     recent = window(history, limit)
     shown = {message.id for message in recent}
-    fresh = [hit for hit in hits if not shown.intersection(hit.record.sources)]
+    fresh = [hit for hit in hits if not shown.intersection(hit.record.sources)][:k]
     return Recollection(recent=recent, note=memory_note(fresh), hits=fresh)
 
 
@@ -39,9 +39,13 @@ def window(history: Sequence[Message], limit: int) -> list[Message]:
     """The last messages, at most ``limit``, that a chat model accepts as a conversation.
 
     The first is the user's. An assistant message with tool calls and all its results stay together: if the cut falls
-    between them, or a result is missing, or a result has no call, they are left out.
+    between them, or a result is missing, or a result has no call, they are left out. A last turn that is longer than
+    the limit, such as a question with many rounds of tools, is kept whole.
     """
-    kept = _complete(history[max(0, len(history) - limit) :])
+    if limit <= 0:
+        return []
+    latest = max((row for row, message in enumerate(history) if message.role is Role.USER), default=0)
+    kept = _complete(history[min(latest, max(0, len(history) - limit)) :])
     first = next((row for row, message in enumerate(kept) if message.role is Role.USER), len(kept))
     return kept[first:]
 

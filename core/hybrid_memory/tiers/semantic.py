@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -9,15 +11,19 @@ from datetime import timedelta
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Event, Record, Role
 
-SEGMENT_PAUSE = timedelta(hours=4)
+SEGMENT_PAUSE = timedelta(hours=12)
 """A longer silence in a session begins a new segment."""
 
+PASSAGE_CHARS = 400
+"""How much of a turn is embedded; the text index takes all of it. See docs/decisions/0003."""
+
 CONTEXT_CHARS = 250
-"""How much of the previous turn goes in front of a turn before it is embedded; see docs/decisions/0003."""
+"""A turn shorter than this is filled up to it with the end of the turn that it answers."""
 
-PASSAGE_CHARS = 2000
-"""How much of a turn is embedded: about the 512 tokens that the default embedder reads at once."""
+FULL_CHARS = 600.0
+BARE_CHARS = 40.0
 
+_NAMED = re.compile(r"([^\W\d_][\w .'’-]{0,39})[:：]\s*(?=\S)")
 _UNPRINTABLE = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), " ")
 
 
@@ -55,7 +61,7 @@ def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[
             segment=event.position if previous is None else previous.segment,
             ordinal=0 if previous is None else previous.ordinal + 1,
             speaker=message.speaker,
-            importance=message.importance,
+            importance=substance(text) if message.importance is None else message.importance,
             metadata=message.metadata,
         )
         latest[session] = record
@@ -63,17 +69,44 @@ def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[
     return derived
 
 
+def substance(text: str) -> float:
+    """``ln(1 + n / 40) / ln(16)`` for n characters, at most 600: 0 for nothing, 1 for a paragraph.
+
+    Embedders and BM25 put short turns without content near every question; this is the counterweight.
+    """
+    return math.log1p(min(len(text), FULL_CHARS) / BARE_CHARS) / math.log1p(FULL_CHARS / BARE_CHARS)
+
+
 def passage(record: Record, previous: Record | None) -> str:
-    """What is embedded for a record: the end of the previous turn as context, then the turn with its speaker."""
-    turn = f"{record.speaker}: {record.text[:PASSAGE_CHARS]}"
-    if previous is None:
-        return turn
-    return f"{previous.speaker}: {previous.text[:CONTEXT_CHARS]}\n{turn}"
+    """What is embedded for a record: the turn with its speaker, behind the end of the turn that it answers.
+
+    The tag makes passages of a chat more alike in form, so that the embedder compares what they say: on LoCoMo it
+    raised R@10 by vectors alone from .51 to .62.
+    """
+    turn = _line(record)[:PASSAGE_CHARS]
+    answered = _answered(record, previous, CONTEXT_CHARS - len(turn))
+    return (
+        f"<message role='user'>{answered}\n{turn}</message>" if answered else f"<message role='user'>{turn}</message>"
+    )
 
 
 def index_terms(record: Record, previous: Record | None) -> str:
     """What the text index takes for a record, as terms separated by spaces."""
-    words = terms(f"{record.speaker}: {record.text}")
-    if previous is not None:
-        words += terms(previous.text[:CONTEXT_CHARS])
-    return " ".join(words)
+    return " ".join(terms(_line(record)) + terms(_answered(record, previous, CONTEXT_CHARS - len(record.text))))
+
+
+def _line(record: Record) -> str:
+    """The turn with its speaker, once: transcripts often come as ``Name: words`` under one role."""
+    return record.text if _NAMED.match(record.text) else f"{record.speaker}: {record.text}"
+
+
+def _voice(record: Record) -> str:
+    named = _NAMED.match(record.text)
+    return named[1] if named else record.speaker
+
+
+def _answered(record: Record, previous: Record | None, room: int) -> str:
+    """The end of the previous turn if another speaker said it, in so many characters."""
+    if previous is None or _voice(previous) == _voice(record) or room <= 0:
+        return ""
+    return previous.text[-room:]

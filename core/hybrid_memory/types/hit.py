@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from math import isfinite
+from typing import Self
 
+from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.types.record import Record
 
 
@@ -14,7 +17,8 @@ class Signals:
     Attributes:
         vector: nearness of meaning; text: words in common (BM25).
         neighbours: relevance of the turns next to it; segment: relevance of the conversation around it.
-        recency: 1 now, 0.5 after a half-life; importance: as the message says; use: how often it was used.
+        recency: 1 now, 0.5 after a half-life; importance: as the message says, else how much it says.
+        use: how often it was used.
     """
 
     vector: float = 0.0
@@ -31,16 +35,31 @@ class Weights:
     """How much each signal counts; the same field names as `Signals`.
 
     ``score = sum(weight * signal) / sum(weights)``, so it stays in [0, 1]; with every adjustment at 0 it is
-    exactly ``0.7 * vector + 0.3 * text``. An adjustment at 0 is off.
+    exactly ``0.7 * vector + 0.3 * text``. An adjustment at 0 is off. Neighbours, segment and importance fade where
+    turns are long; a hit carries the weights as they were applied. Recency and use are off by default: no labelled
+    set at hand shows what they are worth.
+
+    Raises:
+        InvalidInputError: a weight is negative or not finite, or all are 0.
     """
 
     vector: float = 0.7
     text: float = 0.3
-    neighbours: float = 0.0
-    segment: float = 0.0
+    neighbours: float = 0.3
+    segment: float = 0.4
     recency: float = 0.0
-    importance: float = 0.0
+    importance: float = 0.3
     use: float = 0.0
+
+    def __post_init__(self) -> None:
+        values = [getattr(self, part.name) for part in fields(self)]
+        if not all(isfinite(value) and value >= 0 for value in values) or not any(values):
+            raise InvalidInputError(f"weights must be 0 or more, finite, and not all 0: {self}")
+
+    @classmethod
+    def plain(cls) -> Self:
+        """``0.7 * vector + 0.3 * text`` and nothing else."""
+        return cls(neighbours=0.0, segment=0.0, importance=0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,18 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
+def storable(value: Any) -> Any:
+    """The value, if it is JSON in valid UTF-8, which every store and model takes unchanged; else ValueError."""
+    try:
+        text = value if isinstance(value, str) else json.dumps(value, allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"lone surrogate at character {error.start}: not valid text in any encoding") from None
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"only JSON values can be stored: {error}") from None
+    return value
+
+
 class ToolCall(BaseModel):
     """A function that the assistant asked for; accepts the OpenAI form as well."""
 
@@ -39,6 +51,16 @@ class ToolCall(BaseModel):
     name: str
     arguments: dict[str, Any] | str = Field(default_factory=dict)
     id: str | None = None
+
+    @field_validator("name", "id")
+    @classmethod
+    def _names_are_storable(cls, value: str | None) -> str | None:
+        return None if value is None else check_name("a name or id of a tool call", value)
+
+    @field_validator("arguments")
+    @classmethod
+    def _arguments_are_storable(cls, value: Any) -> Any:
+        return storable(value)
 
     @model_validator(mode="before")
     @classmethod
@@ -65,7 +87,7 @@ class Message(BaseModel):
         tool_calls: what the assistant asked for; tool_call_id: the call that a tool message answers.
         id: the caller's own id; makes the write idempotent. Without one a time-ordered id is given.
         at: when it was said; aware. Without one the clock decides.
-        importance: in [0, 1]; 0.5 is ordinary.
+        importance: in [0, 1]; without one, the longer a message the more it counts.
         metadata: the caller's own JSON values, filterable in recall.
         extra: what a framework's message holds beyond these fields; unknown keys of a dict land here.
 
@@ -82,7 +104,7 @@ class Message(BaseModel):
     tool_call_id: str | None = None
     id: str | None = None
     at: AwareDatetime | None = None
-    importance: float = Field(default=0.5, ge=0, le=1, allow_inf_nan=False)
+    importance: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     metadata: dict[str, Any] = Field(default_factory=dict)
     extra: dict[str, Any] = Field(default_factory=dict)
 
@@ -118,17 +140,8 @@ class Message(BaseModel):
 
     @field_validator("content", "metadata", "extra")
     @classmethod
-    def _storable(cls, value: Any) -> Any:
-        """JSON, in valid UTF-8: what every store and every model can take without changing it."""
-        if value:
-            try:
-                text = value if isinstance(value, str) else json.dumps(value, allow_nan=False, ensure_ascii=False)
-                text.encode()
-            except UnicodeEncodeError as error:
-                raise ValueError(f"lone surrogate at character {error.start}: not valid text in any encoding") from None
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"only JSON values can be stored: {error}") from None
-        return value
+    def _values_are_storable(cls, value: Any) -> Any:
+        return storable(value)
 
     @model_validator(mode="after")
     def _something_was_said(self) -> Self:

@@ -28,7 +28,7 @@ class Record:
         sources: ids of the events that it came from.
         segment: id of the first record of its segment, a stretch of one session without a long pause.
         ordinal: its place in the segment, from 0.
-        importance: in [0, 1]; uses, last_used: how often and when it was used.
+        importance: in [0, 1], the message's or made from its length; uses, last_used: how often and when it was used.
         valid_from, valid_to: when what it says was true; None is open.
         metadata: the caller's own.
     """

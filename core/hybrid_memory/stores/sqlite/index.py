@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,15 @@ from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.ports import Entry, Floats, Ids, IndexSize, Matches, Places
 from hybrid_memory.stores.faiss import EXACT_LIMIT, VectorShelf
 from hybrid_memory.stores.sqlite.database import Database
-from hybrid_memory.stores.sqlite.rows import INSERT, SELECT, conditions, narrowing, to_record, to_row
+from hybrid_memory.stores.sqlite.places import PlaceTable
+from hybrid_memory.stores.sqlite.rows import INSERT, SELECT, narrowing, to_record, to_row
 from hybrid_memory.types import Record, Scope, Where
 
 SHELVED_VECTORS = 1_000_000
 """Vectors kept in memory over all owners (1.5 GB at 384 dimensions); the owners used longest ago are put away."""
+
+RANKED_RECORDS = 1_500
+"""Records that a text search ranks: BM25 takes about 1 ms for 1,000, so frequent terms are left out of large stores."""
 
 
 class SqliteIndex:
@@ -36,6 +40,7 @@ class SqliteIndex:
         self._exact_limit = exact_limit
         self._folder = Path(f"{database.path}.faiss")
         self._shelves: OrderedDict[int, VectorShelf] = OrderedDict()
+        self._places: dict[int, PlaceTable] = {}
         self._lock = threading.Lock()
 
     def applied(self, owner: Scope) -> int:
@@ -68,8 +73,14 @@ class SqliteIndex:
                 return False
             connection.executemany(INSERT, [to_row(number, entry) for entry in entries])
             connection.executemany(
-                "INSERT INTO terms(rowid, words) VALUES (?, ?)",
-                [(entry.record.id, entry.terms) for entry in entries],
+                "INSERT INTO terms(rowid, owner, words) VALUES (?, ?, ?)",
+                [(entry.record.id, number, entry.terms) for entry in entries],
+            )
+            counts = Counter(term for entry in entries for term in set(entry.terms.split()))
+            connection.executemany(
+                "INSERT INTO term_counts(owner, term, records) VALUES (?, ?, ?) "
+                "ON CONFLICT(owner, term) DO UPDATE SET records = records + excluded.records",
+                [(number, term, count) for term, count in counts.items()],
             )
             connection.executemany(
                 "INSERT INTO pending(record, owner) VALUES (?, ?)",
@@ -85,6 +96,8 @@ class SqliteIndex:
             "WHERE w.owner = ? ORDER BY w.record LIMIT ?",
             (self._db.owner_id(owner), limit),
         )
+        if not rows:
+            return []
         records = {record.id: record for record in self.get([number for row in rows for number in row if number])}
         return [(records[one], records.get(before)) for one, before in rows]
 
@@ -118,62 +131,59 @@ class SqliteIndex:
             )
             connection.executemany("DELETE FROM pending WHERE record = ?", [(record,) for record in keys])
 
+    def centroid(self, owner: Scope) -> tuple[Floats, int]:
+        """The mean of the owner's vectors, and their number."""
+        number = self._db.owner_id(owner)
+        shelf = None if number is None else self._shelf(number)
+        return (np.empty(0, dtype=np.float32), 0) if shelf is None or not len(shelf) else (shelf.centroid(), len(shelf))
+
     def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
-        """The k records with the highest cosine; see `SemanticIndex.nearest`."""
+        """The k records with the highest inner product; see `SemanticIndex.nearest`."""
         number = self._db.owner_id(where.scope)
         shelf = None if number is None else self._shelf(number)
         if number is None or shelf is None:
             return Matches(ids=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.float32))
-        allowed = None
-        if narrowing(where)[0]:
-            condition, values = conditions(number, where)
-            rows = self._db.query(f"SELECT r.id FROM records r WHERE {condition}", values)
-            allowed = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
-        return shelf.search(vector, k, allowed)
+        return shelf.search(vector, k, self._allowed(number, where))
 
     def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
         """The k records with the highest BM25; see `SemanticIndex.matching`."""
         number = self._db.owner_id(where.scope)
         rows: list[tuple[Any, ...]] = []
-        if number is not None and terms:
-            condition, values = conditions(number, where)
-            query = " OR ".join(f'"{term}"' for term in dict.fromkeys(terms))
+        if number is not None and (chosen := self._rarest(number, terms)):
+            query = f"words : ({' OR '.join(chosen)})"
+            if self._db.query("SELECT 1 FROM owners WHERE id <> ? LIMIT 1", (number,)):
+                query = f"owner : {number} AND {query}"
+            narrow, values = narrowing(where)
+            # CROSS JOIN: were the records the outer loop, every row would be a search of its own.
+            join = f"CROSS JOIN records r ON r.id = t.rowid AND {' AND '.join(narrow)}" if narrow else ""
             rows = self._db.query(
-                "SELECT t.rowid, t.rank FROM terms t JOIN records r ON r.id = t.rowid "
-                f"WHERE terms MATCH ? AND {condition} ORDER BY t.rank, t.rowid LIMIT ?",
-                [query, *values, k],
+                f"SELECT t.rowid, bm25(terms, 0.0, 1.0) AS score FROM terms t {join} "
+                "WHERE terms MATCH ? ORDER BY score, t.rowid LIMIT ?",
+                [*values, query, k],
             )
         found = np.array(rows, dtype=np.float64).reshape(-1, 2)
         return Matches(ids=found[:, 0].astype(np.int64), scores=(-found[:, 1]).astype(np.float32))
 
     def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
-        """Cosine to each of these records; see `SemanticIndex.similar`."""
+        """Inner product with each of these records; see `SemanticIndex.similar`."""
         number = self._db.owner_id(owner)
         shelf = None if number is None else self._shelf(number)
         return np.full(len(ids), np.nan, dtype=np.float32) if shelf is None else shelf.similar(vector, ids)
 
+    def likeness(self, owner: Scope, ids: Ids) -> Floats:
+        """Inner products among these records; see `SemanticIndex.likeness`."""
+        number = self._db.owner_id(owner)
+        shelf = None if number is None else self._shelf(number)
+        return np.zeros((len(ids), len(ids)), dtype=np.float32) if shelf is None else shelf.likeness(ids)
+
     def places(self, ids: Ids, where: Where, radius: int) -> Places:
         """These records and their neighbours; see `SemanticIndex.places`."""
         number = self._db.owner_id(where.scope)
-        condition, values = conditions(-1 if number is None else number, where)
-        rows = self._db.query(
-            "SELECT DISTINCT r.id, r.segment, r.ordinal, r.at, r.importance, r.uses, r.last_used "
-            "FROM json_each(?) j CROSS JOIN records s ON s.id = j.value CROSS JOIN records r "
-            "ON r.segment = s.segment AND r.ordinal BETWEEN s.ordinal - ? AND s.ordinal + ? "
-            f"WHERE {condition} ORDER BY r.id",
-            [json.dumps(ids.tolist()), radius, radius, *values],
-        )
-        table = np.array(rows, dtype=np.float64).reshape(-1, 7)  # microseconds since 1970 fit into 53 bits
-        whole = table[:, :3].astype(np.int64)
-        return Places(
-            ids=whole[:, 0],
-            segments=whole[:, 1],
-            ordinals=whole[:, 2],
-            at=table[:, 3] / 1e6,
-            importance=table[:, 4].astype(np.float32),
-            uses=table[:, 5].astype(np.int64),
-            last_used=np.nan_to_num(table[:, 6]) / 1e6,
-        )
+        if number is None:
+            return PlaceTable(self._db, 0).around(ids, radius, 0, None)
+        with self._lock:
+            table = self._places.setdefault(number, PlaceTable(self._db, number))
+        return table.around(ids, radius, self._state(number)[0], self._allowed(number, where))
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         """The records with these ids, in the order given."""
@@ -189,6 +199,13 @@ class SqliteIndex:
             rows = connection.execute(
                 f"SELECT DISTINCT embedding FROM vectors WHERE record {chosen}", listed
             ).fetchall()
+            for owner, words in connection.execute(
+                f"SELECT owner, words FROM terms WHERE rowid {chosen}", listed
+            ).fetchall():
+                connection.executemany(
+                    "UPDATE term_counts SET records = records - 1 WHERE owner = ? AND term = ?",
+                    [(int(owner), term) for term in set(words.split())],
+                )
             for table, column in (("vectors", "record"), ("pending", "record"), ("terms", "rowid")):
                 connection.execute(f"DELETE FROM {table} WHERE {column} {chosen}", listed)
             connection.executemany(
@@ -202,7 +219,16 @@ class SqliteIndex:
     def reset(self) -> None:
         """Drop everything derived."""
         with self._db.write() as connection:
-            for table in ("vectors", "pending", "embeddings", "records", "terms", "index_state", "embedder"):
+            for table in (
+                "vectors",
+                "pending",
+                "embeddings",
+                "records",
+                "terms",
+                "term_counts",
+                "index_state",
+                "embedder",
+            ):
                 connection.execute(f"DELETE FROM {table}")
             connection.execute("UPDATE revision SET number = number + 1")
 
@@ -219,30 +245,68 @@ class SqliteIndex:
             for number, shelf in self._shelves.items():
                 self._put_away(number, shelf)
             self._shelves.clear()
+            self._places.clear()
         self._db.close()
+
+    def _allowed(self, number: int, where: Where) -> Ids | None:
+        """The ids that the search may return, or None for all of the owner's."""
+        parts, values = narrowing(where)
+        if not parts:
+            return None
+        rows = self._db.query(
+            f"SELECT r.id FROM records r WHERE r.owner = ? AND {' AND '.join(parts)}", [number, *values]
+        )
+        return np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
+
+    def _state(self, number: int) -> tuple[int, int, int]:
+        """Revision of the records, width of the vectors (0: none yet), and the owner's last vector."""
+        ((revision, dim, upto),) = self._db.query(
+            "SELECT r.number, e.dim, (SELECT max(seq) FROM vectors WHERE owner = ?) "
+            "FROM revision r LEFT JOIN embedder e ON e.one = r.one",
+            (number,),
+        )
+        return revision, dim or 0, upto or 0
+
+    def _rarest(self, number: int, terms: Sequence[str]) -> list[str]:
+        """The owner's terms among these, quoted, from the rarest on, while their records are few enough to rank."""
+        counts = self._db.query(
+            "SELECT term, records FROM term_counts WHERE owner = ? AND term IN (SELECT value FROM json_each(?)) "
+            "AND records > 0 ORDER BY records, term",
+            (number, json.dumps(list(dict.fromkeys(terms)))),
+        )
+        chosen: list[str] = []
+        total = 0
+        for term, records in counts:
+            total += records
+            if chosen and total > RANKED_RECORDS:
+                break
+            chosen.append(f'"{term}"')
+        return chosen
 
     def _shelf(self, number: int) -> VectorShelf | None:
         """The owner's vectors, brought up to the durable copy; None before the first vector."""
-        embedder = self.embedder()
-        if embedder is None:
+        revision, dim, upto = self._state(number)
+        if not dim:
             return None
         with self._lock:
             shelf = self._shelves.get(number)
-            if shelf is None or shelf.dim != embedder[1]:
-                shelf = VectorShelf.load(self._file(number), embedder[1], exact_limit=self._exact_limit)
-                shelf = shelf or VectorShelf(embedder[1], exact_limit=self._exact_limit)
+            if shelf is None or shelf.dim != dim:
+                shelf = VectorShelf.load(self._file(number), dim, exact_limit=self._exact_limit)
+                shelf = shelf or VectorShelf(dim, exact_limit=self._exact_limit)
                 self._shelves[number] = shelf
             self._shelves.move_to_end(number)
             while len(self._shelves) > 1 and sum(map(len, self._shelves.values())) > SHELVED_VECTORS:
-                self._put_away(*self._shelves.popitem(last=False))
+                last, put_away = self._shelves.popitem(last=False)
+                self._places.pop(last, None)
+                self._put_away(last, put_away)
         with shelf.lock:
-            self._catch_up(number, shelf)
+            if shelf.revision != revision:
+                shelf.clear(revision)
+            if shelf.upto < upto:
+                self._fill(number, shelf)
         return shelf
 
-    def _catch_up(self, number: int, shelf: VectorShelf) -> None:
-        ((revision,),) = self._db.query("SELECT number FROM revision")
-        if shelf.revision != revision:
-            shelf.clear(revision)
+    def _fill(self, number: int, shelf: VectorShelf) -> None:
         rows = self._db.query(
             "SELECT v.seq, v.record, e.vector FROM vectors v JOIN embeddings e ON e.id = v.embedding "
             "WHERE v.owner = ? AND v.seq > ? ORDER BY v.seq",

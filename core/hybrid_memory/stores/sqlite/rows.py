@@ -17,8 +17,8 @@ COLUMNS = (
 SELECT = f"SELECT {COLUMNS} FROM records r JOIN owners o ON o.id = r.owner"
 INSERT = (
     "INSERT OR IGNORE INTO records(id, owner, session, kind, category, speaker, text, at, segment, ordinal, "
-    "importance, uses, last_used, valid_from, valid_to, sources, metadata) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "length, importance, uses, last_used, valid_from, valid_to, sources, metadata) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -36,6 +36,7 @@ def to_row(owner: int, entry: Entry) -> tuple[Any, ...]:
         to_micros(record.at),
         record.segment,
         record.ordinal,
+        len(record.text),
         record.importance,
         record.uses,
         _micros(record.last_used),
@@ -68,15 +69,8 @@ def to_record(row: tuple[Any, ...]) -> Record:
     )
 
 
-def conditions(owner: int, where: Where) -> tuple[str, list[Any]]:
-    """A condition on ``records r``, and its values; the owner is always part of it."""
-    parts, values = ["r.owner = ?"], [owner]
-    filters, more = narrowing(where)
-    return " AND ".join([*parts, *filters]), [*values, *more]
-
-
 def narrowing(where: Where) -> tuple[list[str], list[Any]]:
-    """The conditions beyond the owner; empty when the search goes over all records of the owner."""
+    """Conditions on ``records r`` beyond the owner, and their values; none when the search goes over all of them."""
     parts: list[str] = []
     values: list[Any] = []
     if where.scope.session is not None:

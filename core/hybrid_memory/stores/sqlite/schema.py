@@ -46,6 +46,7 @@ MIGRATIONS: tuple[str, ...] = (
         at INTEGER NOT NULL,
         segment INTEGER NOT NULL,
         ordinal INTEGER NOT NULL,
+        length INTEGER NOT NULL,
         importance REAL NOT NULL,
         uses INTEGER NOT NULL,
         last_used INTEGER,
@@ -55,6 +56,7 @@ MIGRATIONS: tuple[str, ...] = (
         metadata TEXT NOT NULL
     );
     CREATE INDEX records_in_segment ON records(segment, ordinal);
+    CREATE INDEX records_of_owner ON records(owner, id);
     CREATE INDEX records_of_session ON records(owner, session, id);
     CREATE INDEX records_in_time ON records(owner, at);
     CREATE TABLE pending(record INTEGER PRIMARY KEY REFERENCES records(id), owner INTEGER NOT NULL);
@@ -67,6 +69,10 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE INDEX vectors_of_owner ON vectors(owner, seq);
     CREATE INDEX vectors_of_embedding ON vectors(embedding);
-    CREATE VIRTUAL TABLE terms USING fts5(words, tokenize = 'ascii');
+    CREATE VIRTUAL TABLE terms USING fts5(owner, words, tokenize = 'ascii');
+    CREATE TABLE term_counts(
+        owner INTEGER NOT NULL, term TEXT NOT NULL, records INTEGER NOT NULL,
+        PRIMARY KEY(owner, term)
+    ) WITHOUT ROWID;
     """,
 )

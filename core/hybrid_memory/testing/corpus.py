@@ -1,0 +1,170 @@
+"""Random records for the suite of the semantic index, and how its rankings are compared."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from hybrid_memory.ports import Entry, Floats, Ids, Matches, SemanticIndex
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.types import Record, RecordKind, Scope, Where
+
+DIM = 16
+EMBEDDER = ("contract", DIM)
+TOLERANCE = 1e-4
+START = datetime(2024, 1, 1, tzinfo=UTC)
+ALICE, BOB, STRANGER = Scope(user="alice"), Scope(user="bob", agent="coach"), Scope(user="stranger")
+
+METADATA: list[Any] = [True, False, 1, 0, "1", "true", "null", "", None, 1.5, "é", 'quo"te', "100%"]
+"""Values that an engine with fewer types than JSON would mix up."""
+
+PHRASES = [
+    "moved to Berlin with the cat",
+    "running shoes and marathon training",
+    "the deployment of the payment service failed",
+    "grandmother's apple pie recipe",
+    "Python, SQLite and FAISS",
+    "我搬到了北京",
+    "学习弹钢琴和唱歌",
+    "我的猫叫咪咪",
+    "在上海 meeting with 张伟",
+    "Café déjà vu",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What goes into an index: entries with their terms, each with a content hash, and the vectors of these."""
+
+    entries: list[Entry]
+    keys: dict[int, bytes]
+    vectors: dict[bytes, Floats]
+
+    def of(self, owner: Scope) -> list[Entry]:
+        """The owner's entries."""
+        return [entry for entry in self.entries if entry.record.scope.owner == owner]
+
+    def fill(self, index: SemanticIndex, *, batch: int = 17) -> None:
+        """Bring everything into the index, vectors too."""
+        for owner in (ALICE, BOB):
+            mine, after = self.of(owner), 0
+            for part in (mine[at : at + batch] for at in range(0, len(mine), batch)):
+                upto = part[-1].record.id
+                assert index.upsert(owner, part, after=after, upto=upto)
+                after = upto
+        index.put_vectors(EMBEDDER, self.keys, self.vectors)
+
+
+def unit(vector: Any) -> Floats:
+    """The vector at length 1."""
+    row: Floats = (np.asarray(vector) / np.linalg.norm(vector)).astype(np.float32)
+    return row
+
+
+def make_record(number: int, text: str = "some words", **fields: Any) -> Record:
+    """A record of Alice's, said that many minutes after the start, in a segment of its own."""
+    values: dict[str, Any] = {
+        "scope": replace(ALICE, session="s1"),
+        "at": START + timedelta(minutes=number),
+        "sources": (f"event-{number}",),
+        "segment": number,
+        "ordinal": 0,
+    }
+    return Record(id=number, text=text, **{**values, **fields})
+
+
+def entry_of(record: Record) -> Entry:
+    """The record with the terms of its text."""
+    return Entry(record, " ".join(terms(record.text)))
+
+
+def random_corpus(seed: int, size: int = 240) -> Corpus:
+    """Records of two owners in several sessions and segments; some texts and vectors come more than once."""
+    chance = np.random.default_rng(seed)
+    centres = chance.normal(size=(6, DIM))
+    entries: list[Entry] = []
+    keys: dict[int, bytes] = {}
+    vectors: dict[bytes, Floats] = {}
+    open_segments: dict[Scope, tuple[int, int]] = {}
+    for number in range(1, size + 1):
+        owner = ALICE if chance.random() < 0.7 else BOB  # noqa: PLR2004 - most are Alice's
+        scope = replace(owner, session=[None, "s1", "s2"][chance.integers(3)])
+        segment, ordinal = open_segments.get(scope, (number, 0))
+        if ordinal and chance.random() < 0.2:  # noqa: PLR2004 - a pause
+            segment, ordinal = number, 0
+        open_segments[scope] = (segment, ordinal + 1)
+        text = " ".join(chance.choice(PHRASES, size=chance.integers(1, 5)))
+        category = [None, "task", "preference"][chance.integers(3)]
+        record = make_record(
+            number,
+            text,
+            scope=scope,
+            segment=segment,
+            ordinal=ordinal,
+            category=category,
+            at=START + timedelta(hours=int(chance.integers(48)), microseconds=int(chance.integers(3))),
+            importance=float(chance.random()),
+            uses=int(chance.integers(4)),
+            last_used=START if chance.random() < 0.5 else None,  # noqa: PLR2004 - a coin
+            metadata={} if number % 5 == 0 else {"value": METADATA[chance.integers(len(METADATA))], "other": 1},
+        )
+        entries.append(entry_of(record))
+        if chance.random() < 0.9:  # noqa: PLR2004 - the others wait for their vector
+            # A few clusters, and every tenth vector a copy of an earlier one.
+            key = b"key-%d" % (number if number % 10 else chance.integers(1, number))
+            vectors.setdefault(key, unit(centres[chance.integers(6)] + 0.4 * chance.normal(size=DIM)))
+            keys[number] = key
+    return Corpus(entries, keys, vectors)
+
+
+def every_where() -> Iterator[Where]:
+    """One condition at a time, and several together."""
+    yield from (Where(ALICE), Where(BOB), Where(STRANGER))
+    yield from (Where(replace(owner, session=name)) for owner in (ALICE, BOB) for name in ("s1", "s2", "none"))
+    yield Where(ALICE, kinds=frozenset({RecordKind.TURN}))
+    yield Where(ALICE, categories=frozenset({"task"}))
+    yield Where(BOB, categories=frozenset({"task", "preference"}))
+    yield Where(BOB, categories=frozenset({"no such"}))
+    instants = [None, START + timedelta(hours=12), START + timedelta(hours=12, microseconds=1), START]
+    yield from (Where(ALICE, since=since, until=until) for since, until in itertools.product(instants, instants))
+    yield from (Where(ALICE, metadata={"value": value}) for value in METADATA)
+    yield Where(ALICE, metadata={"no such": None})
+    yield Where(ALICE, metadata={"value": True, "other": 1})
+    yield Where(ALICE, metadata={"value": True, "other": "1"})
+    yield Where(
+        replace(ALICE, session="s1"),
+        kinds=frozenset({RecordKind.TURN}),
+        categories=frozenset({"task"}),
+        since=START + timedelta(hours=6),
+        until=START + timedelta(hours=40),
+        metadata={"other": 1},
+    )
+
+
+def assert_same_ranking(found: Matches, full: Matches, k: int, case: object = "") -> None:
+    """The first k of the oracle's full ranking, up to the order of equal scores."""
+    assert found.ids.dtype == np.int64
+    assert found.scores.dtype == np.float32
+    assert found.ids.shape == found.scores.shape == (min(k, len(full.ids)),), case
+    expected = dict(zip(full.ids.tolist(), full.scores.tolist(), strict=True))
+    assert len(set(found.ids.tolist())) == len(found.ids), case
+    own = [expected.get(number, np.nan) for number in found.ids.tolist()]
+    np.testing.assert_allclose(found.scores, own, atol=TOLERANCE, rtol=TOLERANCE, err_msg=str(case))
+    np.testing.assert_allclose(
+        found.scores, full.scores[: len(found.scores)], atol=TOLERANCE, rtol=TOLERANCE, err_msg=str(case)
+    )
+
+
+def ids(*numbers: int) -> Ids:
+    """Record ids as the port takes them."""
+    return np.array(numbers, dtype=np.int64)
+
+
+def numbers_of(records: Sequence[Record]) -> list[int]:
+    """Their ids."""
+    return [record.id for record in records]

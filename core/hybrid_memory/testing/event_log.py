@@ -1,0 +1,238 @@
+"""What every event log must do."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from hybrid_memory.errors import IdConflictError, MemoryClosedError
+from hybrid_memory.ports import Draft, EventLog
+from hybrid_memory.types import Event, EventKind, Scope
+
+NOON = datetime(2024, 5, 1, 12, 0, 0, 123456, tzinfo=UTC)
+ALICE = Scope(user="alice")
+OWNERS = [
+    ALICE,
+    Scope(user="bob"),
+    Scope(user="Alice"),
+    Scope(user="alice "),
+    Scope(tenant="alice"),
+    Scope(agent="alice"),
+    Scope(tenant="acme", user="alice"),
+    Scope(user="alice", agent="coach"),
+    Scope(tenant="acme", user="alice", agent="coach"),
+    Scope(user="caf\u00e9"),
+    Scope(user="cafe\u0301"),
+]
+"""Owners that a careless engine would mix up."""
+
+
+def draft(number: int, *, session: str | None = None, fixed: bool = True, **fields: Any) -> Draft:
+    """A draft with the id ``e<number>``, said that many minutes after noon."""
+    values: dict[str, Any] = {"at": NOON + timedelta(minutes=number), "payload": {"content": f"text {number}"}}
+    return Draft(id=f"e{number}", fixed_id=fixed, session=session, kind=EventKind.MESSAGE, **{**values, **fields})
+
+
+class EventLogContract:
+    """Subclass it and give a fixture ``log``: an empty log, closed after the test."""
+
+    @pytest.fixture
+    def log(self) -> EventLog:
+        """The log under test."""
+        raise NotImplementedError("give a fixture named 'log'")
+
+    def test_an_empty_log_has_nothing_to_tell(self, log: EventLog) -> None:
+        """No events, no heads, no counts."""
+        assert log.read(ALICE) == []
+        assert log.get(ALICE, ["e1"]) == []
+        assert log.heads() == log.heads(ALICE) == {}
+        assert log.count(ALICE) == 0
+        size = log.size()
+        assert (size.owners, size.sessions, size.events) == (0, 0, 0)
+
+    def test_an_empty_batch_appends_nothing(self, log: EventLog) -> None:
+        """Nor does it make the owner known."""
+        assert log.append(ALICE, []) == []
+        assert log.heads() == {}
+        assert log.size().owners == 0
+
+    def test_read_returns_what_was_appended(self, log: EventLog) -> None:
+        """Every field, bit by bit."""
+        payload = {"content": "NUL \x00, 中文, 🙂, \u2028", "deep": [{"a": None, "b": [True, 1, 1.5, "1"]}], "": {}}
+        made = draft(1, session="s 1", payload=payload, at=NOON, sources=("b", "a"))
+        (where,) = log.append(ALICE, [made])
+        (event,) = log.read(ALICE)
+        assert event == Event(
+            position=where.position,
+            id="e1",
+            scope=Scope(user="alice", session="s 1"),
+            kind=EventKind.MESSAGE,
+            at=NOON,
+            payload=payload,
+            sources=("b", "a"),
+        )
+        assert event.at.utcoffset() == timedelta(0)
+        assert [type(value) for value in event.payload["deep"][0]["b"]] == [bool, int, float, str]
+
+    def test_positions_grow_from_1_over_batches_and_owners(self, log: EventLog) -> None:
+        """In the order given, and across owners too."""
+        positions = [
+            appended.position
+            for batch in range(6)
+            for appended in log.append(OWNERS[batch % 2], [draft(10 * batch + step) for step in range(3)])
+        ]
+        assert positions == sorted(set(positions))
+        assert positions[0] >= 1
+        assert all(event.position in positions for owner in OWNERS[:2] for event in log.read(owner))
+
+    def test_the_same_event_under_a_fixed_id_is_written_once(self, log: EventLog) -> None:
+        """Later, or in the same batch; a new time alone does not make it another event."""
+        first, twin = log.append(ALICE, [draft(1), draft(1)])
+        (later,) = log.append(ALICE, [draft(1, at=NOON + timedelta(days=1))])
+        assert (first.fresh, twin.fresh, later.fresh) == (True, False, False)
+        assert first.position == twin.position == later.position
+        (event,) = log.read(ALICE)
+        assert (event.position, event.at, event.payload) == (first.position, draft(1).at, draft(1).payload)
+
+    def test_payloads_that_differ_in_order_only_are_the_same(self, log: EventLog) -> None:
+        """JSON objects have no order."""
+        log.append(ALICE, [draft(1, payload={"a": 1, "b": {"c": 2, "d": 3}})])
+        (again,) = log.append(ALICE, [draft(1, payload={"b": {"d": 3, "c": 2}, "a": 1})])
+        assert not again.fresh
+
+    def test_a_taken_id_leaves_nothing_of_the_batch(self, log: EventLog) -> None:
+        """Neither what stands before the conflict nor what stands after it."""
+        log.append(ALICE, [draft(1)])
+        before = log.read(ALICE)
+        with pytest.raises(IdConflictError, match="e1"):
+            log.append(ALICE, [draft(2), draft(1, payload={"content": "other"}), draft(3)])
+        assert log.read(ALICE) == before
+        (after,) = log.append(ALICE, [draft(2, payload={"content": "now free"})])
+        assert after.fresh
+
+    def test_a_conflict_inside_the_first_batch_leaves_no_owner(self, log: EventLog) -> None:
+        """Nothing at all was written."""
+        with pytest.raises(IdConflictError):
+            log.append(ALICE, [draft(1), draft(1, payload={"content": "other"})])
+        assert log.read(ALICE) == []
+        assert log.heads() == {}
+        size = log.size()
+        assert (size.owners, size.sessions, size.events) == (0, 0, 0)
+        assert log.append(ALICE, [draft(2)])[0].fresh
+
+    def test_an_id_of_ours_is_never_taken_for_a_repetition(self, log: EventLog) -> None:
+        """Only a fixed id may be there already."""
+        log.append(ALICE, [draft(1, fixed=False)])
+        with pytest.raises(IdConflictError):
+            log.append(ALICE, [draft(1, fixed=False)])
+        assert log.count(ALICE) == 1
+
+    def test_an_id_is_free_in_other_sessions_and_for_other_owners(self, log: EventLog) -> None:
+        """Ids belong to one scope."""
+        sessions = ["s1", "s2", None]
+        for owner, session in itertools.product(OWNERS, sessions):
+            (appended,) = log.append(owner, [draft(1, session=session, payload={"content": f"{owner} {session}"})])
+            assert appended.fresh
+        assert log.size().events == len(OWNERS) * len(sessions)
+
+    def test_scopes_are_matched_exactly(self, log: EventLog) -> None:
+        """A part left out is a value of its own; a session narrows, none reads all."""
+        for owner in OWNERS:
+            log.append(owner, [draft(1), draft(2, session="s1"), draft(3, session="s2")])
+        for owner in OWNERS:
+            one = Scope(owner.tenant, owner.user, owner.agent, "s1")
+            assert [(e.id, e.scope.owner) for e in log.read(owner)] == [(f"e{n}", owner) for n in (1, 2, 3)]
+            assert [(e.id, e.scope) for e in log.read(one)] == [("e2", one)]
+            assert [e.id for e in log.get(owner, ["e1", "e3"])] == ["e1", "e3"]
+            assert [e.id for e in log.get(one, ["e1", "e2"])] == ["e2"]
+            assert log.count(owner) == 3  # noqa: PLR2004 - as written above
+            assert set(log.heads(one)) == {owner}
+        assert set(log.heads()) == set(OWNERS)
+
+    @pytest.mark.parametrize("seed", range(2))
+    def test_every_reading_agrees_with_a_list(self, log: EventLog, seed: int) -> None:
+        """Every combination of scope, position, time, limit and end, on a random log."""
+        chance = random.Random(seed)  # noqa: S311 - for tests
+        written: list[Event] = []
+        for number in range(60):
+            owner, session = OWNERS[chance.randrange(3)], chance.choice([None, "s1", "s2"])
+            made = draft(number, session=session, at=NOON + timedelta(microseconds=chance.randrange(5)))
+            (appended,) = log.append(owner, [made])
+            scope = Scope(owner.tenant, owner.user, owner.agent, session)
+            written.append(Event(appended.position, made.id, scope, made.kind, made.at, made.payload))
+        instants = [None, NOON, NOON + timedelta(microseconds=2), NOON + timedelta(days=1)]
+        scopes = [OWNERS[0], OWNERS[1], OWNERS[3], Scope(user="alice", session="s1"), Scope(user="alice", session="no")]
+        for scope, since, until in itertools.product(scopes, instants, instants):
+            after = chance.choice([0, *(event.position for event in written)])
+            expected = [
+                event
+                for event in written
+                if (event.scope if scope.session else event.scope.owner) == scope
+                and event.position > after
+                and (since is None or event.at >= since)
+                and (until is None or event.at < until)
+            ]
+            for limit in (0, 1, 7, 1000, None):
+                options: dict[str, Any] = {"after": after, "since": since, "until": until, "limit": limit}
+                assert log.read(scope, **options) == expected[:limit], options
+                newest = expected if limit is None else expected[max(0, len(expected) - limit) :]
+                assert log.read(scope, newest=True, **options) == newest, options
+        for after in (0, written[20].position, written[-1].position):
+            mine = [event for event in written if event.scope.owner == ALICE and event.position > after]
+            assert log.count(ALICE, after=after) == len(mine)
+        heads = {event.scope.owner: event.position for event in written}
+        assert log.heads() == heads
+        assert log.heads(ALICE) == {ALICE: heads[ALICE]}
+        assert log.heads(OWNERS[3]) == {}
+        size = log.size()
+        sessions = {event.scope for event in written}
+        assert (size.owners, size.sessions, size.events) == (len(heads), len(sessions), len(written))
+
+    def test_get_is_by_position_and_leaves_unknown_ids_out(self, log: EventLog) -> None:
+        """Whatever the order and the repetitions of the ids."""
+        log.append(ALICE, [draft(number) for number in (3, 1, 2)])
+        assert [event.id for event in log.get(ALICE, ["e2", "no", "e3", "e2"])] == ["e3", "e2"]
+        assert log.get(ALICE, []) == []
+        assert log.get(OWNERS[1], ["e1"]) == []
+
+    def test_threads_write_without_losing_or_mixing_anything(self, log: EventLog) -> None:
+        """Batches keep their order, and a reader sees each of them whole or not at all."""
+        size, batches = 5, 20
+
+        def write(writer: int) -> None:
+            for batch in range(batches):
+                start = 1000 * writer + size * batch
+                log.append(ALICE, [draft(start + step, session=f"s{writer}") for step in range(size)])
+
+        with ThreadPoolExecutor(max_workers=5) as pool:
+            writing = [pool.submit(write, writer) for writer in range(4)]
+            while not all(job.done() for job in writing):
+                assert log.count(ALICE) % size == 0
+            for job in writing:
+                job.result()
+        for writer in range(4):
+            ids = [event.id for event in log.read(Scope(user="alice", session=f"s{writer}"))]
+            assert ids == [f"e{1000 * writer + step}" for step in range(size * batches)]
+
+    def test_after_close_every_call_says_so(self, log: EventLog) -> None:
+        """And closing again is harmless."""
+        log.append(ALICE, [draft(1)])
+        log.close()
+        log.close()
+        for call in (
+            lambda: log.append(ALICE, [draft(2)]),
+            lambda: log.read(ALICE),
+            lambda: log.read(OWNERS[1]),
+            lambda: log.get(ALICE, ["e1"]),
+            log.heads,
+            lambda: log.heads(ALICE),
+            lambda: log.count(ALICE),
+            log.size,
+        ):
+            with pytest.raises(MemoryClosedError):
+                call()
