@@ -1,1 +1,44 @@
-"""Adapter."""
+"""Hybrid memory for LangChain: a chat memory and a chat message history over one durable log.
+
+Names are imported when they are first used: what LangChain has deprecated is loaded only by those who ask for it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hybrid_memory.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from langchain_hybrid_memory.chat_memory import HybridChatMemory as HybridChatMemory
+    from langchain_hybrid_memory.history import HybridChatMessageHistory as HybridChatMessageHistory
+    from langchain_hybrid_memory.messages import from_langchain as from_langchain
+    from langchain_hybrid_memory.messages import to_langchain as to_langchain
+
+_HOME = {
+    "HybridChatMemory": "chat_memory",
+    "HybridChatMessageHistory": "history",
+    "from_langchain": "messages",
+    "to_langchain": "messages",
+}
+
+__all__ = ["HybridChatMemory", "HybridChatMessageHistory", "from_langchain", "to_langchain"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = import_module(f"{__name__}.{_HOME[name]}")
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in {"langchain_core", "langchain_classic"}:
+            raise
+        raise MissingDependencyError(package.replace("_", "-"), "langchain") from error
+    value = globals()[name] = getattr(module, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

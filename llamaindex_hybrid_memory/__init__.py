@@ -1,1 +1,41 @@
-"""Adapter."""
+"""LlamaIndex on top of `hybrid_memory`: a chat memory for agents and chat engines.
+
+Names are imported when they are first used; what comes from LlamaIndex needs the extra ``llamaindex``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hybrid_memory.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from llamaindex_hybrid_memory.chat_memory import HybridChatMemory as HybridChatMemory
+    from llamaindex_hybrid_memory.messages import from_chat_message as from_chat_message
+    from llamaindex_hybrid_memory.messages import to_chat_message as to_chat_message
+
+_HOME = {
+    "HybridChatMemory": "chat_memory",
+    "from_chat_message": "messages",
+    "to_chat_message": "messages",
+}
+
+__all__ = ["HybridChatMemory", "from_chat_message", "to_chat_message"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = import_module(f"{__name__}.{_HOME[name]}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "llama_index":
+            raise
+        raise MissingDependencyError("llama-index-core", extra="llamaindex") from error
+    value = globals()[name] = getattr(module, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,91 @@
+"""The log of one session as a LangChain chat message history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.messages import BaseMessage
+
+from hybrid_memory.errors import InvalidScopeError
+from hybrid_memory.memory import HybridMemory
+from hybrid_memory.types import Message, Role
+from langchain_hybrid_memory.messages import MARK, from_langchain, to_langchain
+
+
+class HybridChatMessageHistory(BaseChatMessageHistory):
+    """The messages of one session as they were said, oldest first: no window, no summary, nothing recalled.
+
+    Adding appends, whatever the ids: LangChain's cache gives the same id to every repetition of an answer.
+
+    The log is append-only, so `clear` deletes nothing. It draws a line under the session: the history starts anew
+    from there, also after a restart and in other processes, and what was said before can still be recalled.
+
+    Args:
+        memory: an open memory.
+        session: the conversation.
+        user, agent, tenant: whose it is; at least one.
+
+    Raises:
+        InvalidScopeError: no session, or none of user, agent and tenant.
+    """
+
+    def __init__(
+        self,
+        memory: HybridMemory,
+        *,
+        session: str,
+        user: str | None = None,
+        agent: str | None = None,
+        tenant: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.scoped = memory.scoped(tenant=tenant, user=user, agent=agent, session=session)
+        if self.scoped.scope.session is None:
+            raise InvalidScopeError("which conversation? give session=")
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # LangChain's own histories do it this way
+        """All messages since the last `clear`, oldest first."""
+        return [to_langchain(message) for message in self.recent()]
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """Async twin of `messages`."""
+        return [to_langchain(message) for message in await self.arecent()]
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Append the messages, all or none.
+
+        Raises:
+            InvalidMessageError: one of them cannot be stored. Nothing was written.
+        """
+        self.scoped.remember([from_langchain(message, keep_id=False) for message in messages])
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Async twin of `add_messages`."""
+        await self.scoped.aremember([from_langchain(message, keep_id=False) for message in messages])
+
+    def clear(self) -> None:
+        """Start anew from here; what was said before stays in the log and can be recalled."""
+        self.scoped.remember(_CLEARED)
+
+    async def aclear(self) -> None:
+        """Async twin of `clear`."""
+        await self.scoped.aremember(_CLEARED)
+
+    def recent(self, limit: int | None = None) -> list[Message]:
+        """The newest messages since the last `clear`, as the core has them, oldest first."""
+        return _since_cleared(self.scoped.history(limit=limit))
+
+    async def arecent(self, limit: int | None = None) -> list[Message]:
+        """Async twin of `recent`."""
+        return _since_cleared(await self.scoped.ahistory(limit=limit))
+
+
+# A result without a call and without words: no window shows it, no index takes it.
+_CLEARED = Message(role=Role.TOOL, name="clear", extra={MARK: {"cleared": True}})
+
+
+def _since_cleared(messages: list[Message]) -> list[Message]:
+    lines = [row for row, message in enumerate(messages) if message.extra.get(MARK) == _CLEARED.extra[MARK]]
+    return messages[lines[-1] + 1 :] if lines else messages

@@ -1,0 +1,194 @@
+"""Between `Message` and LangChain's messages, both ways.
+
+A LangChain message comes back equal: what `Message` has no field for is kept in ``extra["langchain"]``. Two limits:
+
+* The log holds JSON. ``artifact`` and ``response_metadata``, which no model is shown, are kept in JSON form if they
+  are more than JSON: documents and dates come back as plain values, other objects as their ``repr``. Anything else
+  that is not JSON is refused, since a model would be shown something else than before.
+* A subclass comes back as the LangChain class that it extends.
+
+Calls that a model got wrong and the ``function_call`` of older models are tool calls of the `Message` too, so that they
+stay together with their results.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+from langchain_core import messages as langchain
+from langchain_core.messages import BaseMessage
+
+from hybrid_memory.errors import InvalidMessageError
+from hybrid_memory.types import Message, Role, ToolCall
+from hybrid_memory.types.scope import check_name
+from langchain_hybrid_memory.payload import exact_json, json_form, restored_content, stored_content
+
+MARK = "langchain"
+"""The key of ``Message.extra`` that is LangChain's."""
+
+_CLASSES: dict[str, type[BaseMessage]] = {
+    cls.model_fields["type"].default: cls
+    for cls in (
+        *(langchain.HumanMessage, langchain.AIMessage, langchain.SystemMessage),
+        *(langchain.ToolMessage, langchain.FunctionMessage, langchain.ChatMessage),
+        *(langchain.HumanMessageChunk, langchain.AIMessageChunk, langchain.SystemMessageChunk),
+        *(langchain.ToolMessageChunk, langchain.FunctionMessageChunk, langchain.ChatMessageChunk),
+    )
+}
+_TYPES = {Role.USER: "human", Role.ASSISTANT: "ai", Role.SYSTEM: "system", Role.TOOL: "tool"}
+_SPEAKERS = {"user": Role.USER, "human": Role.USER, "assistant": Role.ASSISTANT, "ai": Role.ASSISTANT}
+_SPEAKERS |= {"system": Role.SYSTEM, "developer": Role.SYSTEM}
+_UNSHOWN = ("artifact", "response_metadata")
+
+
+def from_langchain(message: BaseMessage, *, keep_id: bool = True) -> Message:
+    """The message as the core stores it.
+
+    Args:
+        message: of any of LangChain's classes; one that says nothing is kept as well.
+        keep_id: make its id the event's id, so that writing it again changes nothing. Otherwise the log gives an id
+            of its own; either way `to_langchain` restores the one that it had.
+
+    Raises:
+        InvalidMessageError: it is no turn of a conversation (``RemoveMessage``), or holds what JSON cannot.
+    """
+    if message.type not in _CLASSES:
+        raise InvalidMessageError(f"cannot store a {type(message).__name__}: its type {message.type!r} is no turn")
+    fields = dict(message)
+    mark: dict[str, Any] = {"type": fields.pop("type")}
+    calls = _calls(fields)
+    if len(calls) != (valid := len(fields.pop("tool_calls", ()))):
+        mark["calls"] = valid
+    role = _role(message)
+    content, shape = stored_content(fields.pop("content"), silent=role is not Role.TOOL and not calls)
+    names = _names(message, keep_id=keep_id)
+    kept = {
+        key: (json_form if key in _UNSHOWN else exact_json)(key, value)
+        for key, value in fields.items()
+        if (value != names[key] if key in names else not _is_default(message, key, value))
+    }
+    if names["id"] is None:  # the log will give one, which must not come back as LangChain's
+        kept["id"] = message.id
+    ours: dict[str, Any] = {"role": role, "content": content, "tool_calls": calls, **names}
+    return Message(**ours, extra={MARK: {**mark, **shape, "fields": kept}})
+
+
+def to_langchain(message: Message) -> BaseMessage:
+    """The message as LangChain's class for it; equal to the one that it was made from, if that was LangChain's.
+
+    Of another framework's message the content that has no LangChain form is left out, and a call whose arguments are
+    not a JSON object becomes an ``invalid_tool_call``.
+    """
+    mark = message.extra.get(MARK)
+    if not isinstance(mark, Mapping) or mark.get("type") not in _CLASSES:
+        return _from_elsewhere(message)
+    cls = _CLASSES[mark["type"]]
+    fields: dict[str, Any] = {
+        "content": restored_content(message.content, mark),
+        "name": message.name,
+        "id": message.id,
+    }
+    if issubclass(cls, langchain.ToolMessage):
+        fields["tool_call_id"] = message.tool_call_id
+    if issubclass(cls, langchain.AIMessage):
+        fields["tool_calls"] = [_valid(call, call.arguments) for call in message.tool_calls[: mark.get("calls")]]
+    fields |= deepcopy(mark.get("fields", {}))
+    built = cls(**fields)
+    # Validation completes some fields from others, such as tool_calls from additional_kwargs.
+    changed = {key: value for key, value in fields.items() if getattr(built, key) != value}
+    return built.model_copy(update=changed) if changed else built
+
+
+def _from_elsewhere(message: Message) -> BaseMessage:
+    content: Any = message.content
+    if not isinstance(content, str):
+        content = [
+            deepcopy(block) if "type" in block else {"type": "text", "text": block["text"]}
+            for block in content
+            if "type" in block or isinstance(block.get("text"), str)
+        ]
+    fields: dict[str, Any] = {"content": content or "", "name": message.name, "id": message.id}
+    if message.role is Role.ASSISTANT:
+        read = [(call, _arguments(call)) for call in message.tool_calls]
+        fields["tool_calls"] = [_valid(call, arguments) for call, arguments in read if arguments is not None]
+        fields["invalid_tool_calls"] = [
+            {"name": call.name, "args": call.arguments, "id": call.id, "error": "the arguments are not a JSON object"}
+            for call, arguments in read
+            if arguments is None
+        ]
+    elif message.role is Role.TOOL:
+        fields["tool_call_id"] = message.tool_call_id or ""
+    return _CLASSES[_TYPES[message.role]](**fields)
+
+
+def _role(message: BaseMessage) -> Role:
+    if isinstance(message, langchain.ChatMessage):
+        return _SPEAKERS.get(message.role.lower(), Role.USER)
+    if isinstance(message, langchain.ToolMessage | langchain.FunctionMessage):
+        return Role.TOOL
+    if isinstance(message, langchain.AIMessage):
+        return Role.ASSISTANT
+    return Role.SYSTEM if isinstance(message, langchain.SystemMessage) else Role.USER
+
+
+def _names(message: BaseMessage, *, keep_id: bool) -> dict[str, str | None]:
+    """Name and ids where the core can take them; a speaker of another kind is known by its role."""
+    name = message.name
+    if isinstance(message, langchain.ChatMessage) and message.role.lower() not in _SPEAKERS:
+        name = name or message.role
+    names = {"name": _storable(name), "id": _storable(message.id) if keep_id else None}
+    if isinstance(message, langchain.ToolMessage):
+        names["tool_call_id"] = _storable(message.tool_call_id)
+    return names
+
+
+def _storable(name: str | None) -> str | None:
+    try:
+        return None if name is None else check_name("a name or id", name)
+    except ValueError:
+        return None
+
+
+def _calls(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What the assistant asked for: the valid calls, then those that could not be read, else the old single call."""
+    calls: list[dict[str, Any]] = [
+        *({"name": call["name"], "arguments": call["args"], "id": call["id"]} for call in fields.get("tool_calls", ())),
+        *(
+            {"name": call.get("name") or "", "arguments": call.get("args") or "", "id": call.get("id")}
+            for call in fields.get("invalid_tool_calls", ())
+        ),
+    ]
+    single = fields["additional_kwargs"].get("function_call")
+    if not calls and isinstance(single, Mapping) and isinstance(single.get("name"), str):
+        calls = [{"function": {"arguments": "", **single}}]
+    checked: list[dict[str, Any]] = exact_json("tool_calls", calls)
+    return checked
+
+
+def _valid(call: ToolCall, arguments: str | dict[str, Any]) -> dict[str, Any]:
+    return {"name": call.name, "args": deepcopy(arguments), "id": call.id, "type": "tool_call"}
+
+
+def _arguments(call: ToolCall) -> dict[str, Any] | None:
+    if isinstance(call.arguments, dict):
+        return call.arguments
+    try:
+        parsed = json.loads(call.arguments)
+    except ValueError:
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _is_default(message: BaseMessage, key: str, value: Any) -> bool:
+    default = _defaults(type(message)).get(key, ...)
+    return isinstance(value, type(default)) and bool(value == default)  # an array is compared with nothing
+
+
+@cache
+def _defaults(cls: type[BaseMessage]) -> dict[str, Any]:
+    """By field; pydantic takes its time to find them."""
+    return {name: field.get_default(call_default_factory=True) for name, field in cls.model_fields.items()}

@@ -1,0 +1,199 @@
+"""`HybridChatMemory`: a LlamaIndex memory that keeps a session in the log and recalls across all sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Self
+from uuid import uuid4
+
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.memory import BaseMemory
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+
+from hybrid_memory import HybridMemory, Scope
+from hybrid_memory.compute.runners import InlineRunner, drive
+from hybrid_memory.errors import InvalidConfigError
+from llamaindex_hybrid_memory.conversation import Conversation, TwinRunner
+from llamaindex_hybrid_memory.sharing import held, opened, url_of
+
+_INLINE, _TWINS = InlineRunner(), TwinRunner()
+
+
+class HybridChatMemory(BaseMemory):
+    """The memory of one session, for agents and chat engines; made by `from_defaults`.
+
+    ``get`` returns a system note of what was recalled from all sessions of the owner, then recent turns of this one.
+    Every message put is durable when the call returns. Any thread and any number of tasks may use one object.
+
+    The log only grows. ``reset`` and ``set`` change which of its messages the conversation shows, durably and for every
+    process that reads the session; what they hide can still be recalled. ``set`` writes only what the session does not
+    hold yet, so passing ``chat_history=`` with every request stores nothing twice.
+
+    Its fields are ids, a URL and two numbers, never messages: it survives ``Context.to_dict()`` with either serializer,
+    pickling and ``model_dump()``, and finds its store again by the URL. In another process a store with settings of its
+    own needs the path of a YAML file as ``url``, which is also the place for a password; a store of ``memory://`` is
+    found only in the process that holds it, and elsewhere the first use raises `InvalidConfigError`.
+
+    Attributes:
+        tenant, user, agent, session: whose memory it is.
+        url: where the store is, as for `hybrid_memory.open_memory`.
+        k: how many memories the note holds at most; 0 turns recall off.
+        window: how many recent messages are shown at most; the turn that is under way is shown whole.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    tenant: str | None = None
+    user: str | None = None
+    agent: str | None = None
+    session: str = Field(default_factory=lambda: str(uuid4()))
+    url: str = "sqlite:///memory.db"
+    k: int = Field(default=5, ge=0)
+    window: int = Field(default=10, ge=1)
+
+    _memory: HybridMemory | None = PrivateAttr(default=None)
+    _conversation: Conversation | None = PrivateAttr(default=None)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name under which LlamaIndex serialises it."""
+        return "HybridChatMemory"
+
+    @classmethod
+    def from_defaults(
+        cls,
+        *,
+        user: str | None = None,
+        session: str | None = None,
+        tenant: str | None = None,
+        agent: str | None = None,
+        url: str | None = None,
+        memory: HybridMemory | None = None,
+        k: int = 5,
+        window: int = 10,
+        **unknown: Any,
+    ) -> Self:
+        """A chat memory on an open memory, or on the store behind a URL, which is opened with the first use.
+
+        Args:
+            user: whose memory it is; at least one of user, tenant and agent is needed.
+            session: the conversation; without one a new one begins.
+            tenant: whose, beside or instead of the user's.
+            agent: whose, beside or instead of the user's.
+            url: of the store, or the path of a YAML file; chat memories of one process with the same URL share it.
+            memory: instead of ``url``; the caller closes it.
+            k: see the class.
+            window: see the class.
+            unknown: nothing else is accepted.
+
+        Raises:
+            InvalidScopeError: nobody is named.
+            InvalidConfigError: ``url`` and ``memory`` are both given, or an argument is out of range or unknown.
+        """
+        if unknown:
+            raise InvalidConfigError(f"HybridChatMemory has no argument {', '.join(unknown)}")
+        if memory is not None and url is not None:
+            raise InvalidConfigError("give memory= or url=, not both")
+        Scope(tenant=tenant, user=user, agent=agent, session=session)
+        url = url if memory is None else url_of(memory)
+        given = {name: value for name, value in (("session", session), ("url", url)) if value is not None}
+        try:
+            return cls(tenant=tenant, user=user, agent=agent, k=k, window=window, **given)
+        except ValidationError as error:
+            problems = (f"{p['loc'][0]}: {p['msg']} (got {p['input']!r})" for p in error.errors(include_url=False))
+            raise InvalidConfigError("; ".join(problems)) from error
+
+    def model_post_init(self, context: Any, /) -> None:  # noqa: ARG002 - the signature is pydantic's
+        """Hold on to the memory, if this process has it open."""
+        self._memory = held(self.url)
+
+    def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ARG002 - the host's
+        """What the model should see next: opening system messages, a system note of recalled turns, recent turns.
+
+        The first of the turns is the user's, and a tool call comes with its results. One recall serves all calls
+        between two messages of the user.
+
+        Args:
+            input: the question to recall for; without one the user's last message is.
+            kwargs: what some callers add, such as ``initial_token_count``; without effect.
+        """
+        return drive(self._open().prompt(_INLINE, input))
+
+    async def aget(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ARG002 - the host's
+        """Async twin of `get`."""
+        return await (await self._aopen()).prompt(_TWINS, input)
+
+    def get_all(self) -> list[ChatMessage]:
+        """The whole conversation as it was said, since the last `reset` or as `set` made it."""
+        return drive(self._open().messages(_INLINE))
+
+    async def aget_all(self) -> list[ChatMessage]:
+        """Async twin of `get_all`."""
+        return await (await self._aopen()).messages(_TWINS)
+
+    def put(self, message: ChatMessage) -> None:
+        """Write one message.
+
+        Raises:
+            InvalidMessageError: it holds what cannot be stored.
+        """
+        self.put_messages([message])
+
+    async def aput(self, message: ChatMessage) -> None:
+        """Async twin of `put`."""
+        await self.aput_messages([message])
+
+    def put_messages(self, messages: Sequence[ChatMessage]) -> None:
+        """Write the messages, next to each other and all or none.
+
+        Raises:
+            InvalidMessageError: one of them holds what cannot be stored.
+        """
+        drive(self._open().append(_INLINE, messages))
+
+    async def aput_messages(self, messages: Sequence[ChatMessage]) -> None:
+        """Async twin of `put_messages`."""
+        await (await self._aopen()).append(_TWINS, messages)
+
+    def set(self, messages: Sequence[ChatMessage]) -> None:
+        """Let the conversation show exactly these messages; those that the session holds are not written again.
+
+        Raises:
+            InvalidMessageError: one of them holds what cannot be stored; nothing has changed.
+        """
+        drive(self._open().show(_INLINE, messages))
+
+    async def aset(self, messages: Sequence[ChatMessage]) -> None:
+        """Async twin of `set`."""
+        await (await self._aopen()).show(_TWINS, messages)
+
+    def reset(self) -> None:
+        """Let the conversation start anew; nothing is forgotten, and what was said can still be recalled."""
+        self.set([])
+
+    async def areset(self) -> None:
+        """Async twin of `reset`."""
+        await self.aset([])
+
+    def __getstate__(self) -> dict[Any, Any]:
+        return {**BaseModel.__getstate__(self), "__pydantic_private__": None}
+
+    def __copy__(self) -> Self:
+        # Without the conversation: `model_copy(update=...)` may change whose it is.
+        return type(self)(**self.__dict__)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return self.__copy__()  # the fields are text and numbers
+
+    def _open(self) -> Conversation:
+        if self._conversation is None:
+            if self._memory is None or url_of(self._memory) != self.url:
+                self._memory = held(self.url) or opened(self.url)
+            mine = self._memory.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
+            self._conversation = Conversation(mine, k=self.k, window=self.window)
+        return self._conversation
+
+    async def _aopen(self) -> Conversation:
+        # The first use of a URL reads files and may load a model, and `open_memory` has no async twin.
+        return self._open() if self._conversation or self._memory else await asyncio.to_thread(self._open)

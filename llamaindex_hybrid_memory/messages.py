@@ -1,0 +1,141 @@
+"""LlamaIndex's `ChatMessage` and our `Message`, either way and without loss.
+
+A `Message` holds what every framework can read. What it has no field for, or would give back in another form, stands
+verbatim under ``extra["llama_index"]`` as JSON: ``role``, ``blocks``, ``additional_kwargs``.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+from pydantic_core import PydanticSerializationError
+
+from hybrid_memory.errors import InvalidMessageError
+from hybrid_memory.types import Message, Role
+from hybrid_memory.types.scope import check_name
+from llamaindex_hybrid_memory.blocks import from_dict, json_value, to_dict
+
+EXTRA = "llama_index"
+"""The key of `Message.extra` that is ours."""
+
+UNNAMED = "unnamed"
+"""The tool of a call whose name cannot be stored, such as an empty one; the block itself is kept as it is."""
+
+_ROLES = {
+    MessageRole.DEVELOPER: Role.SYSTEM,
+    MessageRole.FUNCTION: Role.TOOL,
+    MessageRole.CHATBOT: Role.ASSISTANT,
+    MessageRole.MODEL: Role.ASSISTANT,
+}
+
+
+def from_chat_message(chat: ChatMessage) -> Message:
+    """The message in our form; ``to_chat_message`` gives back an equal one.
+
+    Equal means: JSON values are kept; a stream is read, and a model inside ``additional_kwargs`` becomes a dictionary.
+
+    Raises:
+        InvalidMessageError: ``additional_kwargs`` or a block holds what has no form in JSON.
+    """
+    try:
+        kwargs = json_value(chat.additional_kwargs)
+        fields = _fields(chat, kwargs)
+        plain = to_chat_message(Message(**fields))
+        own: dict[str, Any] = {}
+        if plain.role != chat.role:
+            own["role"] = MessageRole(chat.role).value
+        if plain.blocks != chat.blocks:
+            own["blocks"] = [to_dict(block) for block in chat.blocks]
+        if plain.additional_kwargs != kwargs:
+            own["additional_kwargs"] = kwargs
+    except (PydanticSerializationError, RecursionError) as error:
+        raise InvalidMessageError(f"only JSON values can be stored in a chat message: {error}") from error
+    return Message(**fields, extra={EXTRA: own}) if own else Message(**fields)
+
+
+def to_chat_message(message: Message) -> ChatMessage:
+    """The message as LlamaIndex has it, a new one each time; it may come from any framework."""
+    mark = message.extra.get(EXTRA)
+    own = mark if isinstance(mark, dict) else {}
+    blocks = [from_dict(block) for block in own["blocks"]] if "blocks" in own else _blocks(message)
+    chat = ChatMessage(role=MessageRole(own.get("role", message.role.value)), blocks=blocks)
+    kwargs = own.get("additional_kwargs")
+    if kwargs is None:
+        kwargs = {"name": message.name, "tool_call_id": message.tool_call_id}
+        kwargs = {key: value for key, value in kwargs.items() if value is not None}
+    # Assigned, not passed: a ChatMessage that is made with "images" turns them into blocks once more.
+    chat.additional_kwargs = copy.deepcopy(kwargs)
+    return chat
+
+
+def _fields(chat: ChatMessage, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """What the fields of a `Message` can say of it."""
+    role = _ROLES.get(chat.role) or Role(MessageRole(chat.role).value)
+    content = [block for block in chat.blocks if not isinstance(block, ToolCallBlock)]
+    calls = [
+        _call(block.tool_call_id, block.tool_name, json_value(block.tool_kwargs))
+        for block in chat.blocks
+        if isinstance(block, ToolCallBlock)
+    ] or _calls_in(kwargs)
+    text = content[0].text if len(content) == 1 and isinstance(content[0], TextBlock) else ""
+    said: str | list[dict[str, Any]] = text if text.strip() else [to_dict(block) for block in content]
+    if not said:
+        # A message may be empty in LlamaIndex, and is one all the same; ours must hold something.
+        said = "" if calls or role is Role.TOOL else [{"type": "text", "text": ""}]
+    return {
+        "role": role,
+        "content": said,
+        "name": _name(kwargs.get("name")),
+        "tool_calls": calls,
+        "tool_call_id": _name(kwargs.get("tool_call_id")) if role is Role.TOOL else None,
+    }
+
+
+def _blocks(message: Message) -> list[Any]:
+    """The blocks behind a message's content and tool calls."""
+    if isinstance(message.content, str):
+        blocks = [TextBlock(text=message.content)] if message.content else []
+    else:
+        # Anthropic's content names the calls a second time.
+        calls = ("tool_use", "tool_call") if message.tool_calls else ()
+        blocks = [from_dict(block) for block in message.content if block.get("type") not in calls]
+    return blocks + [
+        ToolCallBlock(tool_call_id=call.id, tool_name=call.name, tool_kwargs=copy.deepcopy(call.arguments))
+        for call in message.tool_calls
+    ]
+
+
+def _calls_in(kwargs: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tool calls in ``additional_kwargs``, in OpenAI's form, Anthropic's or LlamaIndex's."""
+    listed = kwargs.get("tool_calls")
+    legacy = kwargs.get("function_call")
+    items = listed if isinstance(listed, list) else [{"function": legacy}] if isinstance(legacy, dict) else []
+    calls = []
+    for item in items:
+        if not isinstance(item, dict):
+            continue
+        inner = item.get("function")
+        body = inner if isinstance(inner, dict) else item
+        name = body.get("name") or body.get("tool_name")
+        given = (body[key] for key in ("arguments", "args", "input", "tool_kwargs") if key in body)
+        call_id = item.get("id") or item.get("tool_id") or item.get("tool_call_id")
+        if isinstance(name, str):
+            calls.append(_call(call_id, name, next(given, {})))
+    return calls
+
+
+def _call(call_id: Any, name: str, arguments: Any) -> dict[str, Any]:
+    """A tool call in OpenAI's form, whose arguments the core parses if they are text."""
+    given = arguments if isinstance(arguments, dict | str) else {}
+    return {"id": _name(call_id), "function": {"name": _name(name) or UNNAMED, "arguments": given}}
+
+
+def _name(value: Any) -> str | None:
+    """A name or id that can be stored; LlamaIndex writes an empty one where it has none."""
+    try:
+        return check_name("a name", value)
+    except ValueError:
+        return None

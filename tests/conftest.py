@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+from blockbuster import blockbuster_ctx
+
+from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+
+pytest.register_assert_rewrite("hybrid_memory.testing")
+
+CHILDREN = Path(__file__).with_name("children")
+
+
+class Face(Protocol):
+    """Calls a verb, blocking or by its async twin."""
+
+    def __call__(self, owner: HybridMemory | ScopedMemory, verb: str, *args: Any, **kwargs: Any) -> Any: ...
+
+
+def _blocking(owner: HybridMemory | ScopedMemory, verb: str, *args: Any, **kwargs: Any) -> Any:
+    return getattr(owner, verb)(*args, **kwargs)
+
+
+def _async(owner: HybridMemory | ScopedMemory, verb: str, *args: Any, **kwargs: Any) -> Any:
+    async def call() -> Any:
+        return await getattr(owner, f"a{verb}")(*args, **kwargs)
+
+    return asyncio.run(call())
+
+
+@pytest.fixture(params=["blocking", "async"])
+def face(request: pytest.FixtureRequest) -> Iterator[Face]:
+    """Both faces in turn; the async one fails if it ever blocks the event loop."""
+    if request.param == "blocking":
+        yield _blocking
+    else:
+        with blockbuster_ctx():
+            yield _async
+
+
+Child = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def child() -> Child:
+    """Runs a script of ``tests/children`` in a process of its own."""
+
+    def run(script: str, *arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(CHILDREN / script), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)  # noqa: S603
+
+    return run
+
+
+Open = Callable[..., HybridMemory]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    """The URL of a store file that is not there yet."""
+    return f"sqlite:///{tmp_path / 'memory.db'}"
+
+
+@pytest.fixture
+def opened(store: str) -> Iterator[Open]:
+    """Opens memories, by default on `store` with the hashing embedder, and closes them after the test."""
+    memories: list[HybridMemory] = []
+
+    def open_one(*, embedder: Any = "hashing", clock: Any = None, **settings: Any) -> HybridMemory:
+        named = isinstance(embedder, str)
+        config = MemoryConfig(**{"url": store, "embedder": embedder if named else "none", **settings})
+        memory = open_memory(config, embedder=None if named else embedder, clock=clock)
+        memories.append(memory)
+        return memory
+
+    yield open_one
+    for memory in memories:
+        memory.close()
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+def memory(request: pytest.FixtureRequest, opened: Open) -> HybridMemory:
+    """An empty memory on each store engine."""
+    return opened() if request.param == "sqlite" else opened(url="memory://")
+
+
+@pytest.fixture
+def alice(memory: HybridMemory) -> ScopedMemory:
+    """One user's first session."""
+    return memory.scoped(user="alice", session="s1")

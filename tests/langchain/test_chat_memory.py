@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from pydantic import ValidationError
+
+from hybrid_memory import HybridMemory
+from hybrid_memory.errors import (
+    InvalidConfigError,
+    InvalidInputError,
+    InvalidMessageError,
+    InvalidScopeError,
+    MemoryClosedError,
+)
+from hybrid_memory.tiers.context import HEADING
+from langchain_hybrid_memory import HybridChatMemory
+
+Call = Callable[..., Any]
+"""A face: calls a verb of an object, blocking or by its async twin on a loop that must not be blocked."""
+
+
+def chat(memory: HybridMemory, user: str = "alice", session: str = "s1", **options: Any) -> HybridChatMemory:
+    return HybridChatMemory(memory=memory, user=user, session=session, **options)
+
+
+def load(face: Call, memory: HybridChatMemory, inputs: dict[str, Any]) -> Any:
+    loaded = face(memory, "load_memory_variables", inputs)
+    assert list(loaded) == memory.memory_variables
+    return loaded[memory.memory_key]
+
+
+def save(face: Call, memory: HybridChatMemory, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
+    face(memory, "save_context", inputs, outputs)
+
+
+def say(face: Call, memory: HybridChatMemory, said: Any, answered: Any) -> None:
+    save(face, memory, {"input": said}, {"output": answered})
+
+
+def test_the_recent_turns_come_back_as_text_or_messages(memory: HybridMemory, face: Call) -> None:
+    as_text = chat(memory, human_prefix="Alice", ai_prefix="Bot", memory_key="past")
+    say(face, as_text, "I moved to Berlin.", "How is it?")
+    say(face, as_text, "Loud.", "I see.")
+    assert as_text.memory_variables == ["past"]
+    assert load(face, as_text, {}) == "Alice: I moved to Berlin.\nBot: How is it?\nAlice: Loud.\nBot: I see."
+    as_messages = chat(memory, return_messages=True)
+    assert load(face, as_messages, {"input": "Where?"}) == [
+        HumanMessage("I moved to Berlin."),
+        AIMessage("How is it?"),
+        HumanMessage("Loud."),
+        AIMessage("I see."),
+    ]
+
+
+def test_other_sessions_are_recalled_for_the_input(memory: HybridMemory, face: Call) -> None:
+    say(face, chat(memory), "My sister lives in Lisbon.", "Noted.")
+    now = chat(memory, session="s2", return_messages=True)
+    say(face, now, "Good morning!", "Good morning.")
+    note, *recent = load(face, now, {"input": "Where does my sister live?"})
+    assert isinstance(note, SystemMessage)
+    assert str(note.content).startswith(HEADING)
+    assert "user: My sister lives in Lisbon." in str(note.content)
+    assert "Good morning" not in str(note.content)
+    assert recent == [HumanMessage("Good morning!"), AIMessage("Good morning.")]
+    now.return_messages = False
+    text = load(face, now, {"input": "Where does my sister live?"})
+    assert text == f"{note.content}\n\nHuman: Good morning!\nAI: Good morning."
+
+
+def test_an_empty_memory_is_empty(memory: HybridMemory, face: Call) -> None:
+    assert load(face, chat(memory), {"input": "Hello?"}) == ""
+    assert load(face, chat(memory, return_messages=True), {"input": "Hello?"}) == []
+
+
+def test_window_and_k_limit_what_comes_back(memory: HybridMemory, face: Call) -> None:
+    limited = chat(memory, window=4, k=3, return_messages=True)
+    for number in range(20):
+        say(face, limited, f"tea number {number}", f"tea {number} it is")
+    note, *recent = load(face, limited, {"input": "tea"})
+    assert [message.content for message in recent] == ["tea number 18", "tea 18 it is", "tea number 19", "tea 19 it is"]
+    recalled = str(note.content).splitlines()[1:]
+    assert len(recalled) == 3
+    assert not [line for line in recalled if " 18" in line or " 19" in line]
+    limited.k = 0
+    assert load(face, limited, {"input": "tea"}) == recent
+    limited.window = 0
+    assert load(face, limited, {"input": "tea"}) == []
+    limited.k = 2
+    (note,) = load(face, limited, {"input": "tea"})
+    assert len(str(note.content).splitlines()) == 3
+
+
+def test_users_and_sessions_are_kept_apart(memory: HybridMemory, face: Call) -> None:
+    say(face, chat(memory, user="alice"), "My PIN is 4711.", "I'll remember the PIN.")
+    question = {"input": "What is my PIN?"}
+    assert load(face, chat(memory, user="bob"), question) == ""
+    assert load(face, chat(memory, user="alice", tenant="acme"), question) == ""
+    assert load(face, chat(memory, user="alice", agent="helper"), question) == ""
+    assert "Human: My PIN" not in load(face, chat(memory, session="s2", k=0), question)
+    face(chat(memory, user="bob"), "clear")
+    assert "Human: My PIN is 4711." in load(face, chat(memory, user="alice"), question)
+
+
+def test_it_goes_on_after_a_restart(opened: Call, face: Call) -> None:
+    with opened() as memory:
+        say(face, chat(memory), "I keep bees.", "How many hives?")
+        say(face, chat(memory, session="s2"), "Good evening.", "Good evening.")
+    with opened() as memory:
+        assert load(face, chat(memory), {}) == "Human: I keep bees.\nAI: How many hives?"
+        assert "I keep bees." in load(face, chat(memory, session="s3"), {"input": "Which bees?"})
+
+
+def test_clearing_starts_the_window_anew_and_forgets_nothing(opened: Call, face: Call) -> None:
+    with opened() as memory:
+        first = chat(memory)
+        say(face, first, "I keep bees.", "How many hives?")
+        face(first, "clear")
+        assert load(face, first, {}) == ""
+        say(face, first, "Hello again.", "Hello.")
+    with opened() as memory:
+        again = chat(memory)
+        assert load(face, again, {}) == "Human: Hello again.\nAI: Hello."
+        recalled = load(face, again, {"input": "Do I keep bees?"})
+        assert "user: I keep bees." in recalled
+        assert "clear" not in recalled
+        assert "Human: I keep bees." not in recalled
+        face(again, "clear")
+        face(again, "clear")
+        assert load(face, again, {}) == ""
+
+
+def test_injected_variables_are_neither_stored_nor_searched(memory: HybridMemory, face: Call) -> None:
+    say(face, chat(memory), "The zebra is called Otto.", "A fine name.")
+    now = chat(memory, session="s2")
+    injected = load(face, now, {"input": "Tell me about zebras", "stop": ["\n"]})
+    assert "Otto" in injected
+    save(face, now, {"input": "Next", "history": injected, "stop": ["\n"]}, {"response": "Done"})
+    said = [message.content for message in memory.scoped(user="alice").history()]
+    assert said == ["The zebra is called Otto.", "A fine name.", "Next", "Done"]
+    assert load(face, chat(memory, session="s3"), {"history": "zebra Otto"}) == ""
+
+
+def test_the_turn_is_found_among_several_keys(memory: HybridMemory, face: Call) -> None:
+    guessing = chat(memory)
+    save(face, guessing, {"question": "Q1", "context": "C"}, {"source_documents": [1], "answer": "A1"})
+    named = chat(memory, input_key="topic", output_key="verdict")
+    save(face, named, {"topic": "Q2", "input": "no"}, {"verdict": "A2", "output": "no"})
+    assert load(face, guessing, {}) == "Human: Q1\nAI: A1\nHuman: Q2\nAI: A2"
+    assert "Q1" in load(face, chat(memory, session="s2", input_key="topic"), {"topic": "Q1", "input": "x"})
+    assert load(face, chat(memory, session="s2", input_key="topic"), {"input": "Q1"}) == ""
+    with pytest.raises(InvalidInputError, match=r"which input .*\['style', 'topic'\].*set input_key"):
+        load(face, guessing, {"topic": "bees", "style": "dry"})
+    with pytest.raises(InvalidInputError, match=r"which output .* set output_key"):
+        save(face, guessing, {"input": "Q"}, {"a": "1", "b": "2"})
+    with pytest.raises(InvalidInputError, match=r"which input .*'topic'"):
+        save(face, named, {"input": "Q"}, {"verdict": "A"})
+    with pytest.raises(InvalidInputError, match=r"the output must be text, a message or .* got dict"):
+        save(face, guessing, {"input": "Q"}, {"output": {"rating": 5}})
+    assert memory.stats().events == 4
+
+
+def test_messages_are_stored_whole(memory: HybridMemory, face: Call) -> None:
+    asked = HumanMessage("Weather in Bonn?", id="h1")
+    answered = [
+        AIMessage("", tool_calls=[{"name": "weather", "args": {"city": "Bonn"}, "id": "c1"}], id="a1"),
+        ToolMessage("12 degrees", tool_call_id="c1", artifact={"station": 7}),
+        AIMessage("12 degrees.", response_metadata={"model_name": "m"}, id="a2"),
+    ]
+    whole = chat(memory, return_messages=True)
+    say(face, whole, asked, answered)
+    assert load(face, whole, {"input": [HumanMessage("And now?")]}) == [asked, *answered]
+
+
+def test_an_answer_that_repeats_itself_is_stored_again(memory: HybridMemory, face: Call) -> None:
+    answer = AIMessage("Yes.", id="cached")
+    repeating = chat(memory, return_messages=True)
+    say(face, repeating, "Tea?", answer)
+    say(face, repeating, "Sugar?", answer.model_copy(update={"response_metadata": {"cached": True}}))
+    say(face, repeating, "Milk?", answer)
+    assert [message.content for message in load(face, repeating, {})] == [
+        *("Tea?", "Yes.", "Sugar?", "Yes.", "Milk?", "Yes.")
+    ]
+
+
+def test_what_says_nothing_is_neither_stored_nor_searched(memory: HybridMemory, face: Call) -> None:
+    silent = chat(memory)
+    say(face, silent, "  ", "")
+    assert memory.stats().events == 0
+    say(face, silent, "Are you there?", AIMessage(""))
+    silent.chat_memory.add_messages([AIMessage("", response_metadata={"finish_reason": "content_filter"})])
+    assert load(face, silent, {"input": " "}) == "Human: Are you there?"
+    silent.return_messages = True
+    assert load(face, silent, {"input": HumanMessage("")}) == [HumanMessage("Are you there?")]
+
+
+def test_a_refused_turn_leaves_nothing_behind(memory: HybridMemory, face: Call) -> None:
+    with pytest.raises(InvalidMessageError, match="surrogate"):
+        say(face, chat(memory), "fine", "broken \ud800")
+    assert memory.stats().events == 0
+
+
+def test_a_closed_memory_says_so(memory: HybridMemory, face: Call) -> None:
+    closed = chat(memory)
+    memory.close()
+    with pytest.raises(MemoryClosedError):
+        load(face, closed, {"input": "Hello"})
+    with pytest.raises(MemoryClosedError):
+        say(face, closed, "Hello", "Hello")
+
+
+def test_what_it_is_made_of_is_checked(memory: HybridMemory) -> None:
+    with pytest.raises(InvalidScopeError, match="whose memory"):
+        HybridChatMemory(memory=memory, session="s1")
+    with pytest.raises(InvalidScopeError, match=r"which conversation"):
+        HybridChatMemory(memory=memory, user="alice")
+    with pytest.raises(InvalidConfigError, match="own variable"):
+        chat(memory, input_key="history")
+    with pytest.raises(InvalidConfigError, match="chat_memory"):
+        chat(memory, chat_memory=chat(memory).chat_memory)
+    for wrong in ({"k": -1}, {"window": -1}, {"return_message": True}, {"memory": "memory.db"}):
+        with pytest.raises(ValidationError):
+            HybridChatMemory.model_validate({"memory": memory, "user": "alice", "session": "s1", **wrong})
+    with pytest.raises(ValidationError, match="frozen"):
+        chat(memory).user = "bob"
+
+
+CALLS = st.integers(0, 3)
+TURNS = st.lists(
+    st.tuples(CALLS, CALLS, st.booleans()).map(lambda drawn: (drawn[0], min(drawn[0], drawn[1]), drawn[2])),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(TURNS, st.integers(0, 12))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_calls_and_results_are_never_separated(
+    memory: HybridMemory, turns: list[tuple[int, int, bool]], window: int
+) -> None:
+    session = chat(memory, session=f"s{memory.stats().events}", return_messages=True, window=window, k=0)
+    for turn, (calls, answers, concluded) in enumerate(turns):
+        ids = [f"{turn}-{number}" for number in range(calls)]
+        asked = [{"name": "f", "args": {}, "id": id_} for id_ in ids]
+        said: list[BaseMessage] = [AIMessage("", tool_calls=asked)] * bool(ids)
+        said += [ToolMessage("r", tool_call_id=id_) for id_ in ids[:answers]]
+        said += [AIMessage("done")] * concluded
+        session.save_context({"input": "go"}, {"output": said})
+    shown = session.load_memory_variables({})["history"]
+    assert len(shown) <= window
+    open_calls: set[str] = set()
+    for message in shown:
+        if isinstance(message, ToolMessage):
+            assert message.tool_call_id in open_calls
+            open_calls.remove(message.tool_call_id)
+        else:
+            assert not open_calls
+            open_calls = {str(call["id"]) for call in getattr(message, "tool_calls", [])}
+    assert not open_calls
+    assert not shown or isinstance(shown[0], HumanMessage)

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import langchain_hybrid_memory
+
+
+def run(code: str) -> None:
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own code
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_import_loads_nothing_of_langchain() -> None:
+    run(
+        "import sys, langchain_hybrid_memory\n"
+        "assert not [name for name in sys.modules if name.startswith(('langchain_core', 'langchain_classic'))]"
+    )
+
+
+def test_the_converters_load_nothing_deprecated() -> None:
+    run(
+        "import sys\n"
+        "from langchain_hybrid_memory import from_langchain, to_langchain\n"
+        "assert not {'langchain_classic', 'langchain_core.chat_history'} & set(sys.modules)"
+    )
+
+
+def test_the_history_does_without_langchain_classic() -> None:
+    run(
+        "import sys\n"
+        "from langchain_hybrid_memory import HybridChatMessageHistory\n"
+        "assert 'langchain_classic' not in sys.modules"
+    )
+
+
+def test_a_chat_memory_warns_of_nothing() -> None:
+    run(
+        "from hybrid_memory import MemoryConfig, open_memory\n"
+        "from langchain_hybrid_memory import HybridChatMemory\n"
+        "memory = open_memory(MemoryConfig(url='memory://', embedder='hashing'))\n"
+        "chat = HybridChatMemory(memory=memory, user='alice', session='s1')\n"
+        "chat.save_context({'input': 'a'}, {'output': 'b'})\n"
+        "assert chat.load_memory_variables({'input': 'a'}) == {'history': 'Human: a\\nAI: b'}"
+    )
+
+
+@pytest.mark.parametrize("missing", ["langchain_core", "langchain_classic"])
+def test_a_missing_package_is_named_with_its_extra(missing: str) -> None:
+    run(
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "import langchain_hybrid_memory\n"
+        "from hybrid_memory.errors import MissingDependencyError\n"
+        "try:\n"
+        "    langchain_hybrid_memory.HybridChatMemory\n"
+        "except MissingDependencyError as error:\n"
+        f"    assert (error.package, error.extra) == ({missing.replace('_', '-')!r}, 'langchain')\n"
+        "else:\n"
+        "    raise SystemExit('nothing was raised')"
+    )
+
+
+def test_names_are_found_as_in_any_module() -> None:
+    assert set(dir(langchain_hybrid_memory)) == set(langchain_hybrid_memory.__all__)
+    assert [getattr(langchain_hybrid_memory, name).__name__ for name in langchain_hybrid_memory.__all__] == [
+        *langchain_hybrid_memory.__all__
+    ]
+    with pytest.raises(AttributeError, match="no attribute 'HybridSomething'"):
+        _ = langchain_hybrid_memory.HybridSomething

@@ -1,0 +1,286 @@
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langchain_core.documents import Document
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    ChatMessage,
+    FunctionMessage,
+    FunctionMessageChunk,
+    HumanMessage,
+    HumanMessageChunk,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+    ToolMessageChunk,
+)
+
+from hybrid_memory import HybridMemory, Message, Role, ToolCall
+from hybrid_memory.errors import InvalidMessageError
+from langchain_hybrid_memory import from_langchain, to_langchain
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+LABEL = TEXT.filter(bool)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+OBJECT = st.dictionaries(TEXT, JSON, max_size=3)
+BLOCK = st.builds(lambda text: {"type": "text", "text": text}, TEXT) | OBJECT
+CONTENT = TEXT | st.lists(TEXT | BLOCK, max_size=3)
+BASICS: dict[str, Any] = {
+    "content": CONTENT,
+    "id": st.none() | TEXT,
+    "name": st.none() | TEXT,
+    "additional_kwargs": OBJECT,
+    "response_metadata": OBJECT,
+}
+CALL = st.fixed_dictionaries({"name": TEXT, "args": OBJECT, "id": st.none() | TEXT})
+WRONG_CALL = st.fixed_dictionaries(
+    {"name": st.none() | TEXT, "args": st.none() | TEXT, "id": st.none() | TEXT, "error": st.none() | TEXT}
+)
+RAW_CALL = st.builds(
+    lambda name, arguments, call: {"id": call, "function": {"name": name, "arguments": arguments}, "type": "function"},
+    *(TEXT, st.sampled_from(["{}", '{"city": "Bonn"}', "{broken"]), LABEL),
+)
+ASSISTANT = {
+    **BASICS,
+    "tool_calls": st.lists(CALL, max_size=2),
+    "invalid_tool_calls": st.lists(WRONG_CALL, max_size=2),
+    "additional_kwargs": st.fixed_dictionaries(
+        {},
+        optional={
+            "tool_calls": st.lists(RAW_CALL, max_size=2),
+            "function_call": st.fixed_dictionaries({"name": LABEL, "arguments": TEXT}),
+            "refusal": JSON,
+        },
+    ),
+    "usage_metadata": st.none()
+    | st.fixed_dictionaries(
+        {"input_tokens": st.integers(0), "output_tokens": st.integers(0), "total_tokens": st.integers(0)},
+        optional={"input_token_details": st.fixed_dictionaries({"cache_read": st.integers(0)})},
+    ),
+}
+RESULT = {
+    **BASICS,
+    "tool_call_id": TEXT,
+    "artifact": JSON,
+    "status": st.sampled_from(["success", "error"]),
+}
+MESSAGES: st.SearchStrategy[BaseMessage] = st.one_of(
+    st.builds(HumanMessage, **BASICS, example=st.booleans()),
+    st.builds(HumanMessageChunk, **BASICS),
+    st.builds(AIMessage, **ASSISTANT),
+    st.builds(AIMessageChunk, **{**ASSISTANT, "invalid_tool_calls": st.just([])}),
+    st.builds(SystemMessage, **BASICS),
+    st.builds(ToolMessage, **RESULT),
+    st.builds(ToolMessageChunk, **RESULT),
+    st.builds(FunctionMessage, **{**BASICS, "name": TEXT}),
+    st.builds(FunctionMessageChunk, **{**BASICS, "name": TEXT}),
+    st.builds(ChatMessage, **BASICS, role=st.sampled_from(["user", "assistant", "developer", "moderator", ""])),
+)
+
+
+@given(MESSAGES)
+@settings(max_examples=300, deadline=None)
+def test_a_langchain_message_comes_back_equal(message: BaseMessage) -> None:
+    before = message.model_copy(deep=True)
+    restored = to_langchain(from_langchain(message))
+    assert type(restored) is type(before)
+    assert restored == before
+    assert message == before
+
+
+@given(st.lists(MESSAGES, min_size=1, max_size=4), st.booleans())
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_log_gives_langchain_messages_back_equal(
+    memory: HybridMemory, messages: list[BaseMessage], keep_id: bool
+) -> None:
+    messages = [message for row, message in enumerate(messages) if not keep_id or message.id is None or row == 0]
+    session = memory.scoped(user="alice", session=f"s{memory.stats().events}")
+    session.remember([from_langchain(message, keep_id=keep_id) for message in messages])
+    assert [to_langchain(message) for message in session.history()] == messages
+
+
+def test_the_fields_that_both_have_are_used() -> None:
+    asked = from_langchain(
+        AIMessage(
+            content=["Let me look.", {"type": "text", "text": "One moment."}],
+            tool_calls=[{"name": "weather", "args": {"city": "Bonn"}, "id": "call-1"}],
+            name="helper",
+            id="ai-1",
+        )
+    )
+    assert (asked.role, asked.name, asked.id) == (Role.ASSISTANT, "helper", "ai-1")
+    assert asked.tool_calls == [ToolCall(name="weather", arguments={"city": "Bonn"}, id="call-1")]
+    assert asked.text == 'Let me look.\nOne moment.\nweather {"city": "Bonn"}'
+    answered = from_langchain(ToolMessage(content="12 degrees", tool_call_id="call-1"))
+    assert (answered.role, answered.tool_call_id, answered.content) == (Role.TOOL, "call-1", "12 degrees")
+
+
+def test_ids_can_be_left_to_the_log() -> None:
+    message = HumanMessage("Hello", id="human-1")
+    stored = from_langchain(message, keep_id=False)
+    assert stored.id is None
+    assert to_langchain(stored) == message
+
+
+def test_another_speaker_is_known_by_its_role() -> None:
+    stored = from_langchain(ChatMessage(content="Order, please.", role="moderator"))
+    assert (stored.role, stored.speaker) == (Role.USER, "moderator")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        AIMessage("", invalid_tool_calls=[{"name": "weather", "args": "{city", "id": "call-1", "error": "no JSON"}]),
+        AIMessage("", additional_kwargs={"function_call": {"name": "weather", "arguments": "{city"}}),
+    ],
+)
+def test_a_call_that_could_not_be_read_is_a_call(message: AIMessage) -> None:
+    (call,) = from_langchain(message).tool_calls
+    assert (call.name, call.arguments) == ("weather", "{city")
+
+
+def test_calls_that_were_taken_off_stay_off() -> None:
+    message = AIMessage(
+        "", additional_kwargs={"tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]}
+    )
+    without = message.model_copy(update={"tool_calls": []})
+    assert to_langchain(from_langchain(without)) == without != message
+
+
+def test_the_returned_message_shares_nothing_with_the_log(memory: HybridMemory) -> None:
+    session = memory.scoped(user="alice", session="s1")
+    message = HumanMessage(
+        [{"type": "image_url", "image_url": {"url": "https://x.org/a.png"}}], additional_kwargs={"a": [1]}
+    )
+    session.remember(from_langchain(message))
+    returned = to_langchain(session.history()[0])
+    assert isinstance(returned.content[0], dict)
+    returned.content[0]["image_url"]["url"] = "changed"
+    returned.additional_kwargs["a"].append(2)
+    assert to_langchain(session.history()[0]) == message
+
+
+class _Handle:
+    def __repr__(self) -> str:
+        return "<handle>"
+
+
+class _Array:
+    """Compares like an array: no truth value."""
+
+    def __eq__(self, other: object) -> Any:
+        return self
+
+    def __bool__(self) -> bool:
+        raise ValueError("the truth value is ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "array([1])"
+
+
+def test_an_artifact_that_is_not_json_is_kept_in_its_json_form() -> None:
+    artifact = [Document(page_content="Bonn", metadata={"on": date(2026, 5, 1)}), b"\xff", float("nan"), _Handle()]
+    message = ToolMessage(
+        "found", tool_call_id="1", artifact=artifact, response_metadata={"at": datetime(2026, 5, 1, tzinfo=UTC)}
+    )
+    restored = to_langchain(from_langchain(message))
+    assert isinstance(restored, ToolMessage)
+    document, *others = restored.artifact
+    assert (document["page_content"], document["metadata"]) == ("Bonn", {"on": "2026-05-01"})
+    assert others == ["_w==", "NaN", "<handle>"]
+    assert restored.response_metadata == {"at": "2026-05-01T00:00:00Z"}
+    assert restored.content == "found"
+    drawn = to_langchain(from_langchain(ToolMessage("drawn", tool_call_id="1", artifact=_Array())))
+    assert isinstance(drawn, ToolMessage)
+    assert drawn.artifact == "array([1])"
+
+
+_LOOP: list[Any] = []
+_LOOP.append(_LOOP)
+
+
+@pytest.mark.parametrize(
+    ("message", "what"),
+    [
+        (RemoveMessage(id="1"), "no turn"),
+        (HumanMessage("\ud800"), "surrogate"),
+        (HumanMessage([{"type": "image", "data": b"\xff"}]), "content: only JSON"),
+        (HumanMessage([{"type": "text", "text": "\ud800"}]), "surrogate"),
+        (HumanMessage("x", additional_kwargs={"a": object()}), "additional_kwargs: only JSON"),
+        (HumanMessage("x", additional_kwargs={1: "a"}), "keys must be strings"),
+        (HumanMessage("x", additional_kwargs={"a": (1, 2)}), "sequences lists"),
+        (HumanMessage("x", id="\ud800"), "surrogate"),
+        (AIMessage("", tool_calls=[{"name": "f", "args": {"a": float("nan")}, "id": "1"}]), "tool_calls: only JSON"),
+        (AIMessage("", tool_calls=[{"name": "f", "args": {"a": "\ud800"}, "id": "1"}]), "surrogate"),
+        (AIMessage("", invalid_tool_calls=[{"name": "f", "args": "\ud800", "id": "1", "error": None}]), "surrogate"),
+        (ToolMessage("x", tool_call_id="1", artifact=_LOOP), "artifact: has no JSON form"),
+        (ToolMessage("x", tool_call_id="1", artifact="\ud800"), "artifact: has no JSON form"),
+    ],
+)  # fmt: skip
+def test_what_the_log_cannot_carry_is_refused(message: BaseMessage, what: str) -> None:
+    with pytest.raises(InvalidMessageError, match=what):
+        from_langchain(message)
+
+
+ELSEWHERE = st.builds(
+    Message,
+    role=st.sampled_from(Role),
+    content=LABEL.filter(str.strip)
+    | st.lists(BLOCK | st.builds(lambda text: {"block_type": "text", "text": text}, TEXT), min_size=1, max_size=3),
+    name=st.none() | LABEL.filter(lambda name: "\x00" not in name),
+    tool_calls=st.lists(
+        st.fixed_dictionaries({"name": TEXT, "arguments": OBJECT | TEXT | st.just('{"a": 1}'), "id": st.none() | TEXT}),
+        max_size=2,
+    ),
+    tool_call_id=st.none() | st.just("call-1"),
+    extra=OBJECT | st.builds(lambda value: {"langchain": value}, JSON),
+)
+
+
+@given(ELSEWHERE)
+@settings(max_examples=200, deadline=None)
+def test_a_message_of_another_framework_becomes_a_valid_one(message: Message) -> None:
+    made = to_langchain(message)
+    assert type(made).model_validate(made.model_dump()) == made
+    assert to_langchain(from_langchain(made)) == made
+    if isinstance(message.content, str):
+        assert made.content == message.content
+    if isinstance(made, AIMessage):
+        assert len(made.tool_calls) + len(made.invalid_tool_calls) == len(message.tool_calls)
+
+
+def test_arguments_in_text_are_read() -> None:
+    made = to_langchain(
+        Message(
+            role=Role.ASSISTANT,
+            tool_calls=[
+                ToolCall(name="good", arguments='{"city": "Bonn"}', id="1"),
+                ToolCall(name="bad", arguments="[1]", id="2"),
+            ],
+        )
+    )
+    assert isinstance(made, AIMessage)
+    assert [(call["name"], call["args"]) for call in made.tool_calls] == [("good", {"city": "Bonn"})]
+    assert [(call["name"], call["args"]) for call in made.invalid_tool_calls] == [("bad", "[1]")]
+
+
+def test_text_of_another_framework_is_shown_and_what_has_no_form_is_left_out() -> None:
+    blocks = [{"block_type": "text", "text": "See this"}, {"block_type": "image", "path": "a.png"}]
+    assert to_langchain(Message(content=blocks)).content == [{"type": "text", "text": "See this"}]
+    assert to_langchain(Message(content=blocks[1:])).content == ""
+    result = to_langchain(Message(role=Role.TOOL, content="12 degrees"))
+    assert isinstance(result, ToolMessage)
+    assert result.tool_call_id == ""

@@ -1,0 +1,648 @@
+from __future__ import annotations
+
+import asyncio
+import copy
+import gc
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from blockbuster import blockbuster_ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
+from llama_index.core.workflow import Context, JsonSerializer
+from workflows.context import PickleSerializer
+
+from hybrid_memory import Hit, HybridMemory, MemoryConfig, Message, Role, open_memory
+from hybrid_memory.errors import (
+    InvalidConfigError,
+    InvalidMessageError,
+    InvalidScopeError,
+    MemoryClosedError,
+)
+from hybrid_memory.memory import ScopedMemory
+from llamaindex_hybrid_memory import HybridChatMemory
+from llamaindex_hybrid_memory.sharing import close_all
+
+Run = Callable[..., Any]
+
+IN_MEMORY = MemoryConfig(url="memory://", embedder="hashing")
+
+
+def user(text: str) -> ChatMessage:
+    return ChatMessage(role="user", content=text)
+
+
+def assistant(text: str) -> ChatMessage:
+    return ChatMessage(role="assistant", content=text)
+
+
+def system(text: str) -> ChatMessage:
+    return ChatMessage(role="system", content=text)
+
+
+def call(*ids: str) -> ChatMessage:
+    return ChatMessage(
+        role="assistant", blocks=[ToolCallBlock(tool_call_id=call_id, tool_name="weather") for call_id in ids]
+    )
+
+
+def result(call_id: str) -> ChatMessage:
+    return ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": call_id})
+
+
+def written(store: HybridMemory, session: str | None = None) -> list[Message]:
+    return store.scoped(user="alice", session=session).history()
+
+
+@pytest.fixture(params=["blocking", "async"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Calls a method by its name, or its async twin under a watch that nothing blocks the loop."""
+
+    def blocking(memory: HybridChatMemory, name: str, *args: Any, **kwargs: Any) -> Any:
+        return getattr(memory, name)(*args, **kwargs)
+
+    def twin(memory: HybridChatMemory, name: str, *args: Any, **kwargs: Any) -> Any:
+        async def watched() -> Any:
+            with blockbuster_ctx():
+                return await getattr(memory, f"a{name}")(*args, **kwargs)
+
+        return asyncio.run(watched())
+
+    return blocking if request.param == "blocking" else twin
+
+
+def test_what_was_put_is_the_history(chat: HybridChatMemory, run: Run) -> None:
+    said = [user("hi"), assistant("hello"), user("how are you?"), call("c1"), result("c1")]
+    run(chat, "put", said[0])
+    run(chat, "put_messages", said[1:])
+
+    assert run(chat, "get_all") == said
+    assert run(chat, "get") == said
+
+
+def test_nothing_put_shows_nothing(chat: HybridChatMemory, run: Run) -> None:
+    run(chat, "put_messages", [])
+
+    assert run(chat, "get") == []
+    assert run(chat, "get", input="hi") == []
+    assert run(chat, "get_all") == []
+    assert bool(chat)
+
+
+def test_an_older_turn_is_recalled_in_a_note_before_the_recent_ones(chat: HybridChatMemory, run: Run) -> None:
+    run(chat, "put", user("My cat is called Pixel."))
+    run(chat, "put", assistant("A nice name for a cat."))
+    for number in range(20):
+        run(chat, "put_messages", [user(f"What is {number} plus one?"), assistant(f"It is {number + 1}.")])
+
+    note, *recent = run(chat, "get", input="what was my cat called again?", initial_token_count=7)
+
+    assert note.role is MessageRole.SYSTEM
+    assert "My cat is called Pixel." in note.content
+    assert recent == run(chat, "get_all")[-10:]
+
+
+def test_without_input_the_users_last_message_is_the_question(chat: HybridChatMemory, run: Run) -> None:
+    run(chat, "put_messages", [user("My cat is called Pixel."), assistant("A nice name.")])
+    for number in range(20):
+        run(chat, "put_messages", [user(f"What is {number} plus one?"), assistant(f"It is {number + 1}.")])
+    run(chat, "put", user("what was my cat called again?"))
+
+    note, *recent = run(chat, "get", input=None)
+
+    assert "My cat is called Pixel." in note.content
+    assert recent[-1] == user("what was my cat called again?")
+    assert "called again" not in note.content
+
+
+def test_the_recent_turns_do_not_crowd_memories_out_of_the_note(store: HybridMemory, run: Run) -> None:
+    chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, k=2, window=8)
+    run(chat, "put_messages", [user("The cat is called Pixel."), assistant("Noted.")])
+    for _ in range(8):
+        run(chat, "put_messages", [user("cat"), assistant("cat")])
+
+    (note, *_) = run(chat, "get", input="cat")
+
+    assert note.role is MessageRole.SYSTEM
+    assert len(note.content.splitlines()) == 3
+
+
+def test_the_note_holds_k_memories_at_most(store: HybridMemory, run: Run) -> None:
+    chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, k=2, window=2)
+    run(chat, "put_messages", [user(f"cat number {number}") for number in range(6)])
+    run(chat, "put_messages", [user("good morning"), assistant("hello")])
+
+    (note, *recent) = run(chat, "get", input="cat")
+
+    assert len(note.content.splitlines()) == 3
+    assert recent == [user("good morning"), assistant("hello")]
+
+
+def test_another_session_of_the_user_is_recalled(store: HybridMemory, run: Run) -> None:
+    first = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
+    second = HybridChatMemory.from_defaults(user="alice", session="s2", memory=store)
+    run(first, "put", user("I am allergic to peanuts."))
+
+    note = run(second, "get", input="am I allergic to peanuts?")
+
+    assert [message.role for message in note] == [MessageRole.SYSTEM]
+    assert "I am allergic to peanuts." in note[0].content
+    assert run(second, "get_all") == []
+
+
+@pytest.mark.parametrize("other", [{"user": "bob"}, {"user": "alice", "tenant": "t"}, {"user": "alice", "agent": "a"}])
+def test_nobody_else_sees_it(store: HybridMemory, run: Run, other: dict[str, Any]) -> None:
+    run(HybridChatMemory.from_defaults(user="alice", session="s", memory=store), "put", user("My code is 4711."))
+    stranger = HybridChatMemory.from_defaults(**other, session="s", memory=store)
+
+    assert run(stranger, "get", input="what is the code?") == []
+    assert run(stranger, "get_all") == []
+
+
+def test_recall_runs_once_between_two_messages_of_the_user(
+    chat: HybridChatMemory, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def counted(name: str) -> None:
+        real = getattr(ScopedMemory, name)
+
+        def recall(self: ScopedMemory, query: str, **kwargs: Any) -> list[Hit]:
+            asked.append(query)
+            return real(self, query, **kwargs)  # type: ignore[no-any-return]
+
+        async def arecall(self: ScopedMemory, query: str, **kwargs: Any) -> list[Hit]:
+            asked.append(query)
+            return await real(self, query, **kwargs)  # type: ignore[no-any-return]
+
+        monkeypatch.setattr(ScopedMemory, name, recall if name == "recall" else arecall)
+
+    counted("recall")
+    counted("arecall")
+    for question in ("one", "two", "two"):
+        run(chat, "put", user(question))
+        run(chat, "get")
+        run(chat, "get", input=question)
+        run(chat, "put_messages", [call("c"), result("c"), assistant("done")])
+        run(chat, "get")
+
+    assert asked == ["one", "two", "two"]
+
+
+def test_k_of_zero_recalls_nothing(store: HybridMemory, run: Run) -> None:
+    chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, k=0)
+    run(HybridChatMemory.from_defaults(user="alice", session="s2", memory=store), "put", user("My cat is Pixel."))
+
+    assert run(chat, "get", input="my cat") == []
+
+
+def test_what_is_returned_can_be_changed_without_harm(chat: HybridChatMemory, run: Run) -> None:
+    run(chat, "put", ChatMessage(role="user", content="hi", additional_kwargs={"list": [1]}))
+    before = run(chat, "get_all")
+
+    for shown in (run(chat, "get"), run(chat, "get_all")):
+        shown[0].blocks[0].text = "state"
+        shown[0].additional_kwargs["list"].append(2)
+        shown.clear()
+
+    assert run(chat, "get_all") == run(chat, "get") == before
+
+
+def test_the_turn_under_way_is_shown_whole(store: HybridMemory, run: Run) -> None:
+    chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, window=4)
+    for number in range(10):
+        run(chat, "put_messages", [user(f"old {number}"), assistant("yes")])
+    turn = [user("now"), *(message for number in range(9) for message in (call(f"c{number}"), result(f"c{number}")))]
+    run(chat, "put_messages", turn)
+
+    shown = [message for message in run(chat, "get") if message.role is not MessageRole.SYSTEM]
+
+    assert shown == turn
+
+
+def test_opening_system_messages_stand_before_the_note(chat: HybridChatMemory, store: HybridMemory, run: Run) -> None:
+    run(HybridChatMemory.from_defaults(user="alice", session="s0", memory=store), "put", user("My cat is Pixel."))
+    run(chat, "put_messages", [system("Answer briefly."), user("my cat?"), assistant("Pixel.")])
+
+    first, note, *rest = run(chat, "get")
+
+    assert first == system("Answer briefly.")
+    assert "Pixel" in note.content
+    assert rest == [user("my cat?"), assistant("Pixel.")]
+
+
+steps = st.one_of(
+    st.builds(user, st.sampled_from(["hi", "cat", "ok"])),
+    st.builds(assistant, st.sampled_from(["hello", "ok"])),
+    st.builds(system, st.just("be kind")),
+    st.builds(lambda ids: call(*ids), st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=2, unique=True)),
+    st.builds(result, st.sampled_from(["a", "b", "c"])),
+)
+
+
+@settings(deadline=None)
+@given(said=st.lists(steps, max_size=16), window=st.integers(1, 6))
+def test_no_cut_splits_a_call_from_its_results(said: list[ChatMessage], window: int) -> None:
+    with open_memory(IN_MEMORY) as store:
+        chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, window=window, k=1)
+        chat.put_messages(said)
+        shown = chat.get()
+        assert chat.get_all() == said
+
+    called: set[str | None] = set()
+    answered: set[str | None] = set()
+    for message in shown:
+        if message.role is MessageRole.TOOL:
+            assert message.additional_kwargs["tool_call_id"] in called
+            answered.add(message.additional_kwargs["tool_call_id"])
+            continue
+        assert answered == called
+        called = {block.tool_call_id for block in message.blocks if isinstance(block, ToolCallBlock)}
+        answered = set()
+    assert answered == called
+    turns = [message for message in shown if message.role is not MessageRole.SYSTEM]
+    assert [message.role for message in turns[:1]] in ([], [MessageRole.USER])
+    asked = [message for message in said if message.role is MessageRole.USER]
+    assert [message for message in turns if message.role is MessageRole.USER][-1:] == asked[-1:]
+
+
+class TestSetAndReset:
+    def test_set_replaces_what_is_shown(self, chat: HybridChatMemory, run: Run) -> None:
+        run(chat, "put_messages", [user("a"), assistant("b")])
+        history = [user("x"), assistant("y"), call("c"), result("c")]
+
+        run(chat, "set", history)
+
+        assert run(chat, "get_all") == history
+        assert [m for m in run(chat, "get") if m.role is not MessageRole.SYSTEM] == history
+        run(chat, "put", user("z"))
+        assert run(chat, "get_all") == [*history, user("z")]
+
+    def test_reset_hides_and_does_not_forget(self, chat: HybridChatMemory, store: HybridMemory, run: Run) -> None:
+        run(chat, "put_messages", [user("My cat is called Pixel."), assistant("Noted.")])
+
+        run(chat, "reset")
+
+        assert run(chat, "get_all") == []
+        (note,) = run(chat, "get", input="what is my cat called?")
+        assert "My cat is called Pixel." in note.content
+        assert [m.content for m in written(store, "s1")][:2] == ["My cat is called Pixel.", "Noted."]
+
+    def test_a_history_sent_with_every_request_is_stored_once(
+        self, chat: HybridChatMemory, store: HybridMemory, run: Run
+    ) -> None:
+        history: list[ChatMessage] = []
+        for number in range(5):
+            run(chat, "set", history)
+            run(chat, "put", user(f"question {number % 2}"))
+            run(chat, "put", assistant("ok"))
+            history += [user(f"question {number % 2}"), assistant("ok")]
+
+        assert [message.content for message in written(store)] == [message.content for message in history]
+        assert run(chat, "get_all") == history
+
+    def test_an_unchanged_reset_writes_nothing(self, chat: HybridChatMemory, store: HybridMemory, run: Run) -> None:
+        run(chat, "reset")
+        assert written(store) == []
+        run(chat, "put", user("a"))
+        run(chat, "reset")
+        run(chat, "reset")
+        assert len(written(store)) == 2
+
+    def test_the_last_exchange_can_be_taken_back(self, chat: HybridChatMemory, store: HybridMemory, run: Run) -> None:
+        run(chat, "put_messages", [user("a"), assistant("b"), user("c"), assistant("wrong")])
+
+        run(chat, "set", run(chat, "get_all")[:-1])
+        run(chat, "put", assistant("right"))
+
+        assert run(chat, "get_all") == [user("a"), assistant("b"), user("c"), assistant("right")]
+        assert [m.content for m in written(store) if m.role is not Role.SYSTEM] == ["a", "b", "c", "wrong", "right"]
+
+    def test_an_edit_in_the_middle_keeps_the_order(self, chat: HybridChatMemory, store: HybridMemory, run: Run) -> None:
+        run(chat, "put_messages", [user("a"), assistant("b"), user("c")])
+
+        run(chat, "set", [user("a"), assistant("B"), user("c")])
+
+        assert run(chat, "get_all") == [user("a"), assistant("B"), user("c")]
+        assert [m.content for m in written(store) if m.role is not Role.SYSTEM] == ["a", "b", "c", "B"]
+
+    def test_what_was_hidden_is_shown_again_without_being_written_again(
+        self, chat: HybridChatMemory, store: HybridMemory, run: Run
+    ) -> None:
+        history = [user("a"), assistant("b"), user("a"), assistant("b")]
+        run(chat, "put_messages", history)
+        run(chat, "reset")
+
+        run(chat, "set", history)
+
+        assert run(chat, "get_all") == history
+        assert len([m for m in written(store) if m.role is not Role.SYSTEM]) == 4
+
+    def test_what_is_shown_counts_before_what_is_hidden(
+        self, chat: HybridChatMemory, store: HybridMemory, run: Run
+    ) -> None:
+        run(chat, "put", user("ok"))
+        run(chat, "reset")
+        run(chat, "put", user("ok"))
+        before = written(store)
+
+        run(chat, "set", [user("ok")])
+
+        assert written(store) == before
+
+    def test_a_message_said_more_often_than_held_is_written(
+        self, chat: HybridChatMemory, store: HybridMemory, run: Run
+    ) -> None:
+        run(chat, "put", user("ok"))
+
+        run(chat, "set", [user("ok"), user("ok")])
+
+        assert run(chat, "get_all") == [user("ok"), user("ok")]
+        assert len(written(store)) == 2
+
+    def test_it_holds_for_others_and_after_reopening(self, tmp_path: Path, run: Run) -> None:
+        settings = MemoryConfig(url=f"sqlite:///{tmp_path / 'm.db'}", embedder="hashing")
+        with open_memory(settings) as store, open_memory(settings) as second:
+            chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
+            other = HybridChatMemory.from_defaults(user="alice", session="s1", memory=second)
+            run(chat, "put_messages", [user("a"), assistant("b")])
+            run(chat, "set", [user("a")])
+            assert run(other, "get_all") == [user("a")]
+            run(other, "put", user("c"))
+        with open_memory(settings) as store:
+            chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
+            assert run(chat, "get_all") == [user("a"), user("c")]
+
+    def test_a_message_that_cannot_be_stored_changes_nothing(self, chat: HybridChatMemory, run: Run) -> None:
+        run(chat, "put", user("a"))
+
+        with pytest.raises(InvalidMessageError):
+            run(chat, "set", [user("b"), user("\ud800")])
+
+        assert run(chat, "get_all") == [user("a")]
+
+    @settings(deadline=None)
+    @given(
+        histories=st.lists(st.lists(st.builds(user, st.sampled_from("abc")), max_size=12), max_size=4),
+        window=st.integers(1, 4),
+    )
+    def test_any_set_shows_exactly_that(self, histories: list[list[ChatMessage]], window: int) -> None:
+        with open_memory(IN_MEMORY) as store:
+            chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, window=window, k=0)
+            for history in histories:
+                chat.set(history)
+
+                assert chat.get_all() == history
+                assert chat.get() == history[-window:]
+                chat.put(user("d"))
+                assert chat.get() == [*history, user("d")][-window:]
+            texts = [message.text for message in written(store) if message.role is Role.USER]
+            for text in "abc":
+                most = max((history.count(user(text)) for history in histories), default=0)
+                assert texts.count(text) == most
+
+
+class TestTravel:
+    def test_only_ids_and_the_url_are_serialised(self, config: str) -> None:
+        chat = HybridChatMemory.from_defaults(user="alice", session="s1", tenant="t", agent="a", url=config)
+        chat.put(user("a secret"))
+        chat.get()
+
+        assert chat.to_dict() == {
+            "tenant": "t",
+            "user": "alice",
+            "agent": "a",
+            "session": "s1",
+            "url": config,
+            "k": 5,
+            "window": 10,
+            "class_name": "HybridChatMemory",
+        }
+        assert b"a secret" not in pickle.dumps(chat)
+
+    @pytest.mark.parametrize("kind", ["sqlite", "store"])
+    @pytest.mark.parametrize(
+        "travel",
+        [
+            lambda chat: HybridChatMemory.from_dict(chat.to_dict()),
+            lambda chat: HybridChatMemory.from_json(chat.to_json()),
+            lambda chat: HybridChatMemory.model_validate(chat.model_dump()),
+            lambda chat: HybridChatMemory.model_validate_json(chat.model_dump_json()),
+            lambda chat: pickle.loads(pickle.dumps(chat)),  # noqa: S301 - our own bytes
+            copy.copy,
+            copy.deepcopy,
+            lambda chat: JsonSerializer().deserialize(JsonSerializer().serialize(chat)),
+            lambda chat: PickleSerializer().deserialize(PickleSerializer().serialize(chat)),
+        ],
+        ids=["dict", "json", "dump", "dump json", "pickle", "copy", "deepcopy", "serializer", "pickle serializer"],
+    )
+    def test_it_finds_its_store_again(
+        self,
+        kind: str,
+        travel: Callable[[HybridChatMemory], HybridChatMemory],
+        run: Run,
+        request: pytest.FixtureRequest,
+    ) -> None:
+        chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=request.getfixturevalue(kind))
+        run(chat, "put", user("hi"))
+
+        there = travel(chat)
+
+        assert run(there, "get_all") == [user("hi")]
+        run(there, "put", assistant("hello"))
+        assert run(chat, "get_all") == [user("hi"), assistant("hello")]
+
+    def test_another_process_finds_it(self, config: str) -> None:
+        chat = HybridChatMemory.from_defaults(user="alice", session="s1", url=config)
+        chat.put(user("My cat is called Pixel."))
+        script = (
+            "import sys\nfrom llama_index.core.workflow import JsonSerializer\n"
+            "chat = JsonSerializer().deserialize(sys.stdin.read())\n"
+            "chat.put_messages(chat.get_all())\nprint(chat.get('what is the cat called?')[-1].content)\n"
+        )
+
+        done = subprocess.run(  # noqa: S603 - our own script
+            [sys.executable, "-W", "error", "-c", script],
+            input=JsonSerializer().serialize(chat), capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+
+        assert done.stdout == "My cat is called Pixel.\n", done.stderr
+        assert chat.get_all() == [user("My cat is called Pixel.")] * 2
+
+    def test_a_store_in_memory_that_is_gone_says_so(self, run: Run) -> None:
+        with open_memory(IN_MEMORY) as store:
+            chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
+            run(chat, "put", user("hi"))
+        there = HybridChatMemory.from_dict(chat.to_dict())
+
+        with pytest.raises(InvalidConfigError, match="is gone"):
+            run(there, "get_all")
+        with pytest.raises(MemoryClosedError):
+            run(chat, "get_all")
+
+    def test_two_stores_in_memory_are_not_confused(self, store: HybridMemory, run: Run) -> None:
+        with open_memory(IN_MEMORY) as other:
+            chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
+            run(HybridChatMemory.from_defaults(user="alice", session="s1", memory=other), "put", user("elsewhere"))
+
+            assert run(HybridChatMemory.from_dict(chat.to_dict()), "get_all") == []
+
+    def test_a_copy_for_somebody_else_is_theirs(self, chat: HybridChatMemory, run: Run) -> None:
+        run(chat, "put", user("My code is 4711."))
+        bobs = chat.model_copy(update={"user": "bob"})
+
+        assert run(bobs, "get", input="code") == []
+        run(bobs, "put", user("hi"))
+        assert run(chat, "get_all") == [user("My code is 4711.")]
+
+    # LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too.
+    @pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20")
+    @pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211")
+    @pytest.mark.parametrize("serializer", [JsonSerializer(), PickleSerializer()], ids=["json", "pickle"])
+    async def test_a_context_carries_it(
+        self, config: str, serializer: JsonSerializer, scripted: Callable[..., Any]
+    ) -> None:
+        chat = HybridChatMemory.from_defaults(user="alice", session="s1", url=config)
+        agent = FunctionAgent(llm=scripted("Noted.", "Pixel."), tools=None)
+        context = Context(agent)
+        await agent.run("My cat is called Pixel.", memory=chat, ctx=context)
+        data = context.to_dict(serializer=serializer)
+        assert "Pixel" not in str(data["state"]["state_data"].get("_data", data).get("memory"))
+        close_all()
+
+        restored = Context.from_dict(agent, data, serializer=serializer)
+        await agent.run("What is it called?", ctx=restored)
+
+        memory = await restored.store.get("memory")
+        assert isinstance(memory, HybridChatMemory)
+        assert memory is not chat
+        assert [message.content for message in await memory.aget_all()] == [
+            "My cat is called Pixel.",
+            "Noted.",
+            "What is it called?",
+            "Pixel.",
+        ]
+
+
+class TestStores:
+    def test_it_persists(self, config: str, run: Run) -> None:
+        run(HybridChatMemory.from_defaults(user="alice", session="s1", url=config), "put", user("My cat is Pixel."))
+        close_all()
+
+        again = HybridChatMemory.from_defaults(user="alice", session="s1", url=config)
+        assert run(again, "get_all") == [user("My cat is Pixel.")]
+        new = HybridChatMemory.from_defaults(user="alice", session="s2", url=config)
+        assert "Pixel" in run(new, "get", input="what is my cat called?")[0].content
+
+    def test_chat_memories_with_one_url_share_its_store(self, config: str, run: Run) -> None:
+        one = HybridChatMemory.from_defaults(user="alice", session="s1", url=config)
+        two = HybridChatMemory.from_defaults(user="alice", session="s1", url=config)
+        run(one, "put", user("a"))
+        run(two, "put", user("b"))
+
+        assert run(one, "get_all") == run(two, "get_all") == [user("a"), user("b")]
+
+    def test_a_closed_memory_of_the_caller_is_not_found_again(self, tmp_path: Path, run: Run) -> None:
+        settings = MemoryConfig(url=f"sqlite:///{tmp_path / 'm.db'}", embedder="hashing")
+        with open_memory(settings) as store:
+            data = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store).to_dict()
+            run(HybridChatMemory.from_dict(data), "put", user("a"))
+        with open_memory(settings) as store:
+            HybridChatMemory.from_defaults(user="bob", memory=store)
+            assert run(HybridChatMemory.from_dict(data), "get_all") == [user("a")]
+
+    def test_it_holds_a_memory_that_nobody_else_holds(self, run: Run) -> None:
+        chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=open_memory(IN_MEMORY))
+        gc.collect()
+
+        run(chat, "put", user("a"))
+
+        assert run(copy.copy(chat), "get_all") == [user("a")]
+
+    def test_a_session_of_its_own_begins_without_one(self, store: HybridMemory) -> None:
+        one, two = (HybridChatMemory.from_defaults(user="alice", memory=store) for _ in range(2))
+        one.put(user("a"))
+
+        assert one.get_all() == [user("a")]
+        assert two.get_all() == []
+
+    @pytest.mark.parametrize(
+        ("wrong", "error"),
+        [
+            ({}, InvalidScopeError),
+            ({"session": "s1"}, InvalidScopeError),
+            ({"user": ""}, InvalidScopeError),
+            ({"user": 7}, InvalidScopeError),
+            ({"user": "alice", "k": -1}, InvalidConfigError),
+            ({"user": "alice", "window": 0}, InvalidConfigError),
+            ({"user": "alice", "sesion": "s1"}, InvalidConfigError),
+            ({"user": "alice", "url": "sqlite:///m.db"}, InvalidConfigError),
+        ],
+    )
+    def test_wrong_arguments_are_named(
+        self, store: HybridMemory, wrong: dict[str, Any], error: type[Exception]
+    ) -> None:
+        with pytest.raises(error):
+            HybridChatMemory.from_defaults(**wrong, memory=store)
+
+    def test_a_wrong_url_fails_with_the_first_use(self, run: Run) -> None:
+        with pytest.raises(InvalidConfigError, match="nowhere"):
+            run(HybridChatMemory.from_defaults(user="alice", url="nowhere://x"), "get_all")
+
+    def test_a_message_that_cannot_be_stored_is_refused_whole(self, chat: HybridChatMemory, run: Run) -> None:
+        with pytest.raises(InvalidMessageError):
+            run(chat, "put_messages", [user("fine"), user("\ud800")])
+
+        assert run(chat, "get_all") == []
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "store"])
+async def test_concurrent_puts_are_all_kept_in_one_log(kind: str, request: pytest.FixtureRequest) -> None:
+    memory: HybridMemory = request.getfixturevalue(kind)
+    chats = [HybridChatMemory.from_defaults(user="alice", session="s1", memory=memory) for _ in range(2)]
+    pairs = [[call(f"c{number}"), result(f"c{number}")] for number in range(20)]
+
+    with blockbuster_ctx():
+        await asyncio.gather(
+            *(chats[number % 2].aput(user(str(number))) for number in range(40)),
+            *(chats[number % 2].aput_messages(pair) for number, pair in enumerate(pairs)),
+            *(chat.aget() for chat in chats),
+        )
+
+    kept = await chats[0].aget_all()
+    assert sorted(m.content or "" for m in kept if m.role is MessageRole.USER) == sorted(map(str, range(40)))
+    for pair in pairs:
+        place = kept.index(pair[0])
+        assert kept[place : place + 2] == pair
+    assert len(kept) == 80
+    assert await chats[1].aget_all() == kept
+
+
+def test_threads_may_share_one(chat: HybridChatMemory) -> None:
+    def take_part(number: int) -> None:
+        chat.put(user(str(number)))
+        chat.get()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(take_part, range(80)))
+
+    assert sorted(message.content or "" for message in chat.get_all()) == sorted(map(str, range(80)))
+
+
+async def test_the_first_use_of_a_url_does_not_block_the_loop(config: str) -> None:
+    chat = HybridChatMemory.from_defaults(user="alice", session="s1", url=config)
+
+    with blockbuster_ctx():
+        await chat.aput(user("hi"))
+        await chat.aset([user("hi"), assistant("hello")])
+        assert await chat.aget(input="hi") == [user("hi"), assistant("hello")]
+        await chat.areset()
+        assert await chat.aget_all() == []

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
+from llama_index.core.retrievers import BaseRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.tools import FunctionTool
+from llama_index.core.workflow import Context
+
+from hybrid_memory import HybridMemory, Role
+from llamaindex_hybrid_memory import HybridChatMemory
+
+Scripted = Callable[..., Any]
+
+pytestmark = [
+    # LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too.
+    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
+    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
+]
+
+
+class OneNode(BaseRetriever):
+    """A retriever that always finds the same page."""
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return [NodeWithScore(node=TextNode(text="Opening hours: nine to five."), score=1.0)]
+
+
+def texts(messages: list[ChatMessage]) -> list[tuple[str, str | None]]:
+    return [(message.role.value, message.content) for message in messages]
+
+
+def about_the_cat(store: HybridMemory) -> None:
+    """What the user said in an earlier session."""
+    earlier = HybridChatMemory.from_defaults(user="alice", session="earlier", memory=store)
+    earlier.put_messages(
+        [
+            ChatMessage(role="user", content="My cat is called Pixel."),
+            ChatMessage(role="assistant", content="A nice name."),
+        ]
+    )
+
+
+@pytest.mark.parametrize("face", ["chat", "achat", "stream_chat", "astream_chat"])
+async def test_simple_chat_engine(face: str, store: HybridMemory, chat: HybridChatMemory, scripted: Scripted) -> None:
+    about_the_cat(store)
+    llm = scripted("It is Pixel.", "Yes.")
+    engine = SimpleChatEngine.from_defaults(llm=llm, memory=chat)
+
+    for question in ("What is my cat called?", "Are you sure?"):
+        if face == "chat":
+            engine.chat(question)
+        elif face == "achat":
+            await engine.achat(question)
+        elif face == "stream_chat":
+            list(engine.stream_chat(question).response_gen)
+        else:
+            [token async for token in (await engine.astream_chat(question)).async_response_gen()]
+
+    first, second = llm.seen
+    assert first[0].role is MessageRole.SYSTEM
+    assert "My cat is called Pixel." in first[0].content
+    assert texts(first[1:]) == [("user", "What is my cat called?")]
+    said = [("user", "What is my cat called?"), ("assistant", "It is Pixel."), ("user", "Are you sure?")]
+    assert texts([message for message in second if message.role is not MessageRole.SYSTEM]) == said
+    assert texts(engine.chat_history) == [*said, ("assistant", "Yes.")]
+    engine.reset()
+    assert engine.chat_history == []
+
+
+@pytest.mark.parametrize("face", ["chat", "achat"])
+@pytest.mark.parametrize("engine_class", [ContextChatEngine, CondensePlusContextChatEngine])
+async def test_engines_that_ask_before_they_put(
+    engine_class: type[Any], face: str, store: HybridMemory, chat: HybridChatMemory, scripted: Scripted
+) -> None:
+    about_the_cat(store)
+    llm = scripted("It is Pixel.")
+    engine = engine_class.from_defaults(retriever=OneNode(), llm=llm, memory=chat, system_prompt="Be kind.")
+
+    for question in ("What is my cat called?", "When do you open?"):
+        _ = engine.chat(question) if face == "chat" else await engine.achat(question)
+
+    shown = "\n".join(str(message) for message in llm.seen[-1])
+    assert "Be kind." in shown
+    assert "nine to five" in shown
+    assert "My cat is called Pixel." in "\n".join(str(message) for message in llm.seen[0])
+    assert texts(engine.chat_history) == [
+        ("user", "What is my cat called?"),
+        ("assistant", "It is Pixel."),
+        ("user", "When do you open?"),
+        ("assistant", "It is Pixel."),
+    ]
+    written = store.scoped(user="alice", session="s1").history()
+    assert [message.role for message in written] == [Role.USER, Role.ASSISTANT] * 2
+
+
+def test_a_history_given_to_an_engine_replaces_what_it_shows(
+    chat: HybridChatMemory, scripted: Scripted, store: HybridMemory
+) -> None:
+    engine = SimpleChatEngine.from_defaults(llm=scripted("ok"), memory=chat)
+    given = [ChatMessage(role="user", content="one"), ChatMessage(role="assistant", content="two")]
+
+    engine.chat("three", chat_history=given)
+    engine.chat("five", chat_history=engine.chat_history)
+
+    assert [text for _, text in texts(engine.chat_history)] == ["one", "two", "three", "ok", "five", "ok"]
+    assert len(store.scoped(user="alice").history()) == 6
+
+
+def weather(city: str) -> str:
+    """The weather in a city."""
+    return f"Rain in {city}."
+
+
+def asks_for_the_weather(*cities: str) -> ChatMessage:
+    return ChatMessage(
+        role="assistant",
+        blocks=[
+            TextBlock(text="Let me look."),
+            *(
+                ToolCallBlock(tool_call_id=f"call-{city}", tool_name="weather", tool_kwargs={"city": city})
+                for city in cities
+            ),
+        ],
+    )
+
+
+@pytest.mark.parametrize("workflow", ["agent", "workflow"])
+async def test_function_agent(workflow: str, store: HybridMemory, chat: HybridChatMemory, scripted: Scripted) -> None:
+    about_the_cat(store)
+    llm = scripted(asks_for_the_weather("Bern", "Basel"), asks_for_the_weather("Chur"), "Rain.", "Pixel.")
+    state: dict[str, Any] = {"mood": "good"}
+    tools: list[Any] = [FunctionTool.from_defaults(weather)]
+    agent: Any
+    if workflow == "agent":
+        agent = FunctionAgent(llm=llm, tools=tools, system_prompt="Be kind.", initial_state=state)
+    else:
+        worker = FunctionAgent(llm=llm, tools=tools, system_prompt="Be kind.")
+        agent = AgentWorkflow(agents=[worker], initial_state=state)
+    context = Context(agent)
+
+    await agent.run("How is the weather in Bern and Basel?", memory=chat, ctx=context)
+    await agent.run("And what is my cat called?", ctx=context)
+
+    said = await chat.aget_all()
+    assert [message.role.value for message in said] == [
+        "user", "assistant", "tool", "tool", "assistant", "tool", "assistant", "user", "assistant",
+    ]  # fmt: skip
+    assert said[0].content == "How is the weather in Bern and Basel?"
+    assert [message.additional_kwargs for message in said if message.role is MessageRole.TOOL] == [
+        {"tool_call_id": "call-Bern"},
+        {"tool_call_id": "call-Basel"},
+        {"tool_call_id": "call-Chur"},
+    ]
+    system, note, *turns = llm.seen[-1]
+    assert system.content == "Be kind."
+    assert "My cat is called Pixel." in note.content
+    assert [message.role.value for message in turns] == [message.role.value for message in said[:-1]]
+    assert "my cat called?" in turns[-1].content
+
+
+async def test_an_agent_given_the_history_each_time_stores_it_once(store: HybridMemory, scripted: Scripted) -> None:
+    history: list[ChatMessage] = [ChatMessage(role="system", content="Answer in German.")]
+    for question in ("eins?", "zwei?", "drei?"):
+        llm = scripted(asks_for_the_weather("Bern"), "ja")
+        agent = FunctionAgent(llm=llm, tools=[FunctionTool.from_defaults(weather)])
+        memory = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
+        await agent.run(question, memory=memory, chat_history=history)
+        history = await memory.aget_all()
+        assert texts(llm.seen[0])[0] == ("system", "Answer in German.")
+
+    assert len(history) == 1 + 3 * 4
+    assert len(store.scoped(user="alice", session="s1").history()) == len(history)
+
+
+async def test_two_users_of_one_agent_stay_apart(store: HybridMemory, scripted: Scripted) -> None:
+    llm = scripted("ok")
+    agent = FunctionAgent(llm=llm, tools=None)
+    for user, text in (("alice", "My cat is called Pixel."), ("bob", "What is my cat called?")):
+        await agent.run(text, memory=HybridChatMemory.from_defaults(user=user, session="s1", memory=store))
+
+    assert texts(llm.seen[-1]) == [("user", "What is my cat called?")]
+
+
+async def test_an_agent_without_call_ids_keeps_its_pairs(chat: HybridChatMemory, scripted: Scripted) -> None:
+    call = ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_name="weather", tool_kwargs={"city": "Bern"})])
+    agent = FunctionAgent(llm=scripted(call, "Rain."), tools=[FunctionTool.from_defaults(weather)])
+    await agent.run("weather?", memory=chat)
+
+    assert [message.role.value for message in await chat.aget()] == ["user", "assistant", "tool", "assistant"]

@@ -1,0 +1,385 @@
+from __future__ import annotations
+
+import base64
+import json
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llama_index.core.base.llms.types import (
+    AudioBlock,
+    CacheControl,
+    CachePoint,
+    ChatMessage,
+    CitableBlock,
+    CitationBlock,
+    DocumentBlock,
+    ImageBlock,
+    MessageRole,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    VideoBlock,
+)
+from llama_index.core.llms.llm import ToolSelection
+from llama_index.core.schema import ImageDocument
+
+from hybrid_memory import HybridMemory, Message, Role, ToolCall
+from hybrid_memory.errors import InvalidMessageError
+from llamaindex_hybrid_memory import from_chat_message, to_chat_message
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+names = st.text("abcdefgh_-", min_size=1, max_size=10)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=5,
+)
+objects = st.dictionaries(texts, json_values, max_size=3)
+urls = st.sampled_from(["https://example.org/a.png", "https://example.org", "data:image/png;base64,aGk="])
+text_blocks = st.builds(TextBlock, text=texts)
+image_blocks = st.builds(
+    ImageBlock,
+    image=st.none() | st.binary(max_size=20) | st.just(PNG),
+    url=st.none() | urls,
+    detail=st.none() | texts,
+)
+blocks = st.one_of(
+    text_blocks,
+    image_blocks,
+    st.builds(AudioBlock, audio=st.none() | st.binary(max_size=20), format=st.none() | st.sampled_from(["mp3", "wav"])),
+    st.builds(VideoBlock, video=st.none() | st.binary(max_size=20), url=st.none() | urls, fps=st.none() | st.just(3)),
+    st.builds(DocumentBlock, data=st.none() | st.binary(max_size=20), path=st.none() | names, title=st.none() | texts),
+    st.builds(
+        ThinkingBlock, content=st.none() | texts, num_tokens=st.none() | st.just(0), additional_information=objects
+    ),
+    st.builds(ToolCallBlock, tool_call_id=st.none() | texts, tool_name=texts, tool_kwargs=objects | texts),
+    st.builds(CachePoint, cache_control=st.builds(CacheControl, type=texts, ttl=texts)),
+    st.builds(CitableBlock, title=texts, source=texts, content=st.lists(text_blocks | image_blocks, max_size=2)),
+    st.builds(
+        CitationBlock,
+        cited_content=text_blocks | image_blocks,
+        source=texts,
+        title=texts,
+        additional_location_info=st.dictionaries(texts, st.integers(0, 9), max_size=2),
+    ),
+)
+openai_calls = st.builds(
+    lambda call_id, name, arguments: {
+        "id": call_id,
+        "type": "function",
+        "function": {"name": name, "arguments": json.dumps(arguments)},
+    },
+    names,
+    names,
+    objects,
+)
+kwargs = st.fixed_dictionaries(
+    {},
+    optional={
+        "tool_calls": st.lists(openai_calls, max_size=2) | json_values,
+        "tool_call_id": texts,
+        "name": texts | json_values,
+        "function_call": json_values,
+        "else": json_values,
+    },
+)
+chats = st.builds(
+    ChatMessage,
+    role=st.sampled_from(MessageRole),
+    blocks=st.lists(blocks, max_size=4),
+    additional_kwargs=kwargs,
+)
+contents = st.lists(
+    st.one_of(
+        st.builds(lambda text: {"type": "text", "text": text}, texts),
+        st.builds(
+            lambda kind, rest: {**rest, "type": kind}, texts | st.sampled_from(["image", "file", "thinking"]), objects
+        ),
+        objects,
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+def through_the_log(message: Message) -> Message:
+    return Message(**json.loads(message.model_dump_json(exclude_defaults=True)))
+
+
+@settings(deadline=None)
+@given(chats)
+def test_what_llama_index_made_comes_back_equal(chat: ChatMessage) -> None:
+    before = chat.model_copy(deep=True)
+
+    back = to_chat_message(through_the_log(from_chat_message(chat)))
+
+    assert back == chat
+    assert chat == before
+
+
+@settings(deadline=None)
+@given(chats)
+def test_converting_twice_changes_nothing(chat: ChatMessage) -> None:
+    once = from_chat_message(chat)
+
+    assert from_chat_message(to_chat_message(once)) == once
+
+
+@settings(deadline=None)
+@given(st.sampled_from(Role), contents, st.lists(openai_calls, max_size=2), st.none() | names)
+def test_a_message_of_another_framework_becomes_a_valid_one(
+    role: Role, content: list[dict[str, Any]], calls: list[dict[str, Any]], tool_call_id: str | None
+) -> None:
+    message = Message(
+        role=role,
+        content=content,
+        tool_calls=[ToolCall.model_validate(call) for call in calls] if role is Role.ASSISTANT else [],
+        tool_call_id=tool_call_id,
+        extra={"langchain": {"response_metadata": {"model": "m"}}},
+    )
+
+    chat = to_chat_message(message)
+
+    assert ChatMessage.model_validate(chat.model_dump()) == chat
+    assert chat.role.value == role.value
+    shown = "\n".join(block.text for block in chat.blocks if isinstance(block, TextBlock))
+    assert all(block["text"] in shown for block in content if block.get("type") == "text")
+    assert [block.tool_name for block in chat.blocks if isinstance(block, ToolCallBlock)] == [
+        call.name for call in message.tool_calls
+    ]
+    assert to_chat_message(from_chat_message(chat)) == chat
+
+
+def test_plain_text_needs_nothing_of_ours() -> None:
+    message = from_chat_message(ChatMessage(role="user", content="I live in Berlin."))
+
+    assert message == Message(role=Role.USER, content="I live in Berlin.")
+
+
+@pytest.mark.parametrize(
+    ("role", "ours"),
+    [("developer", "system"), ("function", "tool"), ("chatbot", "assistant"), ("model", "assistant"), ("tool", "tool")],
+)
+def test_every_role_has_one_of_ours_and_comes_back(role: str, ours: str) -> None:
+    chat = ChatMessage(role=role, content="hm")
+
+    assert from_chat_message(chat).role == ours
+    assert to_chat_message(from_chat_message(chat)).role == role
+
+
+CALL = {"id": "c1", "name": "weather", "arguments": {"city": "Bern"}}
+
+
+@pytest.mark.parametrize(
+    "chat",
+    [
+        ChatMessage(
+            role="assistant",
+            blocks=[ToolCallBlock(tool_call_id="c1", tool_name="weather", tool_kwargs={"city": "Bern"})],
+        ),
+        ChatMessage(
+            role="assistant",
+            blocks=[ToolCallBlock(tool_call_id="c1", tool_name="weather", tool_kwargs='{"city": "Bern"}')],
+        ),
+        ChatMessage(
+            role="assistant",
+            additional_kwargs={
+                "tool_calls": [
+                    {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Bern"}'}}
+                ]
+            },
+        ),
+        ChatMessage(
+            role="assistant",
+            additional_kwargs={
+                "tool_calls": [{"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Bern"}}]
+            },
+        ),
+        ChatMessage(
+            role="assistant",
+            additional_kwargs={
+                "tool_calls": [ToolSelection(tool_id="c1", tool_name="weather", tool_kwargs={"city": "Bern"})]
+            },
+        ),
+    ],
+    ids=["block", "block with text", "openai", "anthropic", "selection"],
+)
+def test_a_tool_call_is_seen_wherever_it_stands(chat: ChatMessage) -> None:
+    message = from_chat_message(chat)
+
+    assert [call.model_dump() for call in message.tool_calls] == [CALL]
+    assert to_chat_message(message).model_dump() == chat.model_dump()
+
+
+def test_a_call_in_both_places_is_one_call() -> None:
+    chat = ChatMessage(
+        role="assistant",
+        blocks=[TextBlock(text="Let me look."), ToolCallBlock(tool_call_id="c1", tool_name="weather")],
+        additional_kwargs={"tool_calls": [{"id": "c1", "function": {"name": "weather", "arguments": "{}"}}]},
+    )
+
+    assert len(from_chat_message(chat).tool_calls) == 1
+    assert to_chat_message(from_chat_message(chat)) == chat
+
+
+def test_a_result_names_its_call_and_its_tool() -> None:
+    chat = ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": "c1", "name": "weather"})
+
+    message = from_chat_message(chat)
+
+    assert (message.tool_call_id, message.name, message.extra) == ("c1", "weather", {})
+    assert to_chat_message(message) == chat
+
+
+def test_calls_without_an_id_still_match_their_results() -> None:
+    # LlamaIndex's agents write an empty id into the result when the call has none.
+    call = from_chat_message(ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_name="weather")]))
+    result = from_chat_message(ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": ""}))
+
+    assert call.tool_calls[0].id is None
+    assert result.tool_call_id is None
+
+
+def test_the_legacy_function_call_is_a_tool_call() -> None:
+    chat = ChatMessage(role="assistant", additional_kwargs={"function_call": {"name": "weather", "arguments": "{}"}})
+
+    assert [call.name for call in from_chat_message(chat).tool_calls] == ["weather"]
+    assert to_chat_message(from_chat_message(chat)) == chat
+
+
+def test_an_empty_message_is_one() -> None:
+    for chat in (ChatMessage(role="assistant"), ChatMessage(role="assistant", content=""), ChatMessage(content=" ")):
+        assert to_chat_message(through_the_log(from_chat_message(chat))) == chat
+
+
+def test_an_image_reads_in_the_standard_form() -> None:
+    message = from_chat_message(ChatMessage(blocks=[TextBlock(text="look"), ImageBlock(image=PNG)]))
+
+    assert message.content == [
+        {"type": "text", "text": "look"},
+        {"type": "image", "base64": base64.b64encode(PNG).decode(), "mime_type": "image/png"},
+    ]
+    assert message.extra == {}
+    assert message.text == "look"
+
+
+def test_thinking_reads_in_the_standard_form_and_is_not_indexed() -> None:
+    message = from_chat_message(
+        ChatMessage(role="assistant", blocks=[ThinkingBlock(content="hm"), TextBlock(text="Yes.")])
+    )
+
+    assert message.content == [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "Yes."}]
+    assert message.text == "Yes."
+
+
+def test_a_stream_is_read_and_keeps_its_bytes() -> None:
+    chat = ChatMessage(blocks=[ImageBlock(image=BytesIO(PNG), image_mimetype="image/png")])
+
+    (block,) = to_chat_message(from_chat_message(chat)).blocks
+
+    assert isinstance(block, ImageBlock)
+    assert block.resolve_image().read() == PNG
+
+
+def test_a_file_may_be_gone_when_its_message_is_read(tmp_path: Path) -> None:
+    picture = tmp_path / "cat.png"
+    picture.write_bytes(PNG)
+    chat = ChatMessage(blocks=[ImageBlock(path=picture), DocumentBlock(path=picture), DocumentBlock(path=str(picture))])
+    message = from_chat_message(chat)
+    assert to_chat_message(message) == chat
+
+    picture.unlink()
+
+    assert to_chat_message(through_the_log(message)) == chat
+
+
+def test_images_in_the_old_place_are_not_added_again() -> None:
+    document = ImageDocument(image=base64.b64encode(PNG).decode())
+    chat = ChatMessage(content="look", additional_kwargs={"images": [document]})
+    assert len(chat.blocks) == 2
+
+    back = to_chat_message(from_chat_message(chat))
+
+    assert back.blocks == chat.blocks
+    assert back.model_dump() == chat.model_dump()
+
+
+@pytest.mark.parametrize("value", [object(), float("nan"), "\ud800"], ids=["object", "nan", "surrogate"])
+def test_what_json_cannot_hold_is_refused(value: object) -> None:
+    with pytest.raises(InvalidMessageError):
+        from_chat_message(ChatMessage(content="hm", additional_kwargs={"value": value}))
+    with pytest.raises(InvalidMessageError):
+        from_chat_message(ChatMessage(blocks=[ToolCallBlock(tool_name="weather", tool_kwargs={"value": value})]))
+
+
+def test_what_comes_back_is_a_copy(store: HybridMemory) -> None:
+    owner = store.scoped(user="alice", session="s1")
+    owner.remember(from_chat_message(ChatMessage(content="hi", additional_kwargs={"list": [1]})))
+    (stored,) = owner.history()
+
+    to_chat_message(stored).additional_kwargs["list"].append(2)
+
+    assert to_chat_message(stored).additional_kwargs == {"list": [1]}
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "field", "value"),
+    [
+        ({"type": "image_url", "image_url": {"url": "https://e.org/a.png", "detail": "low"}}, "image", "detail", "low"),
+        ({"type": "image_url", "image_url": "https://e.org/a.png"}, "image", "image_mimetype", "image/png"),
+        (
+            {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "aGk="}},
+            "image",
+            "image",
+            b"aGk=",
+        ),
+        (
+            {"type": "image", "source_type": "base64", "data": "aGk=", "mime_type": "image/gif"},
+            "image",
+            "image",
+            b"aGk=",
+        ),
+        ({"type": "audio", "base64": "aGk=", "mime_type": "audio/wav"}, "audio", "format", "wav"),
+        ({"type": "input_audio", "input_audio": {"data": "aGk=", "format": "mp3"}}, "audio", "format", "mp3"),
+        ({"type": "file", "base64": "aGk=", "mime_type": "application/pdf"}, "document", "data", b"aGk="),
+        (
+            {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "aGk="}},
+            "document",
+            "document_mimetype",
+            "application/pdf",
+        ),
+        ({"type": "reasoning", "reasoning": "well"}, "thinking", "content", "well"),
+        (
+            {"type": "thinking", "thinking": "well", "signature": "s"},
+            "thinking",
+            "additional_information",
+            {"signature": "s"},
+        ),
+        ({"text": "hm"}, "text", "text", "hm"),
+        ({"type": "image", "url": 7}, "text", "text", '{"type": "image", "url": 7}'),
+        ({"type": "made_up", "x": 1}, "text", "text", '{"type": "made_up", "x": 1}'),
+    ],
+)
+def test_content_of_other_frameworks(content: dict[str, Any], kind: str, field: str, value: object) -> None:
+    (block,) = to_chat_message(Message(content=[content])).blocks
+
+    assert block.block_type == kind
+    assert getattr(block, field) == value
+
+
+def test_calls_that_the_content_names_again_are_shown_once() -> None:
+    message = Message(
+        role=Role.ASSISTANT,
+        content=[{"type": "text", "text": "wait"}, {"type": "tool_use", "id": "c1", "name": "weather", "input": {}}],
+        tool_calls=[ToolCall(id="c1", name="weather")],
+    )
+
+    assert [block.block_type for block in to_chat_message(message).blocks] == ["text", "tool_call"]

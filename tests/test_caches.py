@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from hybrid_memory.compute.caches import LruCache
+from hybrid_memory.compute.progress import progress_bar
+
+
+def test_the_entry_used_longest_ago_makes_room() -> None:
+    cache: LruCache[str, int] = LruCache(2)
+    cache.put("a", 1)
+    cache.put("b", 2)
+    assert cache.get("a") == 1
+    cache.put("c", 3)
+    assert [cache.get(key) for key in "abc"] == [1, None, 3]
+    assert (cache.hits, cache.misses) == (3, 1)
+
+
+def test_a_cache_of_nothing_keeps_nothing() -> None:
+    cache: LruCache[str, int] = LruCache(0)
+    cache.put("a", 1)
+    assert cache.get("a") is None
+
+
+def test_a_cleared_cache_is_empty() -> None:
+    cache: LruCache[str, int] = LruCache(2)
+    cache.put("a", 1)
+    cache.clear()
+    assert cache.get("a") is None
+
+
+def test_threads_never_see_more_than_it_holds() -> None:
+    cache: LruCache[int, int] = LruCache(8)
+
+    def work(start: int) -> bool:
+        for number in range(start, start + 2000):
+            cache.put(number % 50, number % 50)
+            value = cache.get(number % 50)
+            if value not in {None, number % 50}:
+                return False
+        return True
+
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        assert all(pool.map(work, range(4)))
+    assert sum(cache.get(number) is not None for number in range(50)) == 8
+
+
+@pytest.mark.parametrize(("shown", "visible"), [(True, True), (False, False), (None, False)])
+def test_a_bar_is_shown_when_wanted_or_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], shown: bool | None, visible: bool
+) -> None:
+    with progress_bar("working", shown=shown) as advance:
+        advance(1, 10)
+        advance(10, 10)
+    assert ("working" in capsys.readouterr().err) is visible

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hybrid_memory import MemoryConfig, RecallConfig, Weights, open_memory
+from hybrid_memory.errors import InvalidConfigError
+
+
+def test_yaml_round_trip_keeps_every_setting(tmp_path: Path) -> None:
+    config = MemoryConfig(
+        url="sqlite:///记忆.db",
+        embedder="hashing",
+        power_safe=False,
+        exact_limit=123,
+        recall=RecallConfig(
+            weights=Weights(vector=0.5, text=0.5, recency=0.1),
+            candidates=7,
+            half_life=timedelta(days=1, microseconds=1),
+            query_cache=0,
+        ),
+    )
+    file = tmp_path / "memory.yaml"
+    file.write_text(config.to_yaml(), encoding="utf-8")
+    assert MemoryConfig.from_yaml(file) == MemoryConfig.from_yaml(str(file)) == config
+
+
+def test_an_empty_file_means_the_defaults(tmp_path: Path) -> None:
+    file = tmp_path / "memory.yaml"
+    file.touch()
+    assert MemoryConfig.from_yaml(file) == MemoryConfig()
+
+
+@pytest.mark.parametrize("as_path", [False, True], ids=["text", "path"])
+def test_a_memory_opens_from_a_yaml_path(tmp_path: Path, as_path: bool) -> None:
+    file = tmp_path / "memory.yml"
+    file.write_text("url: memory://\nembedder: hashing\n", encoding="utf-8")
+    with open_memory(file if as_path else str(file)) as memory:
+        assert memory.stats().url == "memory://"
+        assert memory.stats().embedder == "hashing-256"
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"ulr": "memory://"}, "ulr"),
+        ({"recall": {"wieghts": {}}}, "recall.wieghts"),
+        ({"recall": {"weights": {"vektor": 1}}}, "vektor"),
+        ({"recall": {"weights": {"vector": -1}}}, "weights"),
+        ({"recall": {"diversity": 1.5}}, "diversity"),
+        ({"embedder": "magic"}, "embedder"),
+        ({"exact_limit": 0}, "exact_limit"),
+        ({"recall": {"candidates": 0}}, "candidates"),
+        ({"recall": {"half_life": 0}}, "half_life"),
+        ({"recall": {"query_cache": -1}}, "query_cache"),
+        ({"url": None}, "url"),
+    ],
+    ids=repr,
+)
+def test_a_wrong_setting_is_named(settings: dict[str, Any], told: str) -> None:
+    with pytest.raises(InvalidConfigError, match=told):
+        MemoryConfig(**settings)
+
+
+def test_a_wrong_setting_is_named_without_the_config_class_too() -> None:
+    with pytest.raises(InvalidConfigError, match="candidates"):
+        RecallConfig(candidates=0)
+
+
+@pytest.mark.parametrize("content", ["- a list", "text", "url: [unclosed", "\x00", b"\xff\xfe\xfa"], ids=repr)
+def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path, content: str | bytes) -> None:
+    file = tmp_path / "memory.yaml"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InvalidConfigError, match=r"memory\.yaml"):
+        MemoryConfig.from_yaml(file)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidConfigError, match=r"absent\.yaml"):
+        open_memory(tmp_path / "absent.yaml")
+
+
+def test_yaml_cannot_make_python_objects(tmp_path: Path) -> None:
+    file = tmp_path / "memory.yaml"
+    file.write_text("url: !!python/object/apply:os.getcwd []\n", encoding="utf-8")
+    with pytest.raises(InvalidConfigError):
+        MemoryConfig.from_yaml(file)

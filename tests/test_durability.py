@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import pytest
+
+from hybrid_memory import HybridMemory
+
+if TYPE_CHECKING:
+    from tests.conftest import Child, Open
+
+CYCLES = 100
+WRITER = Path(__file__).with_name("children") / "writer.py"
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes the POSIX way")
+
+
+@pytest.fixture
+def writer(store: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that forks writers on demand."""
+    command = [sys.executable, str(WRITER), store]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(timeout=30) == 0
+
+
+def pipes(process: subprocess.Popen[str]) -> tuple[IO[str], IO[str]]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return process.stdin, process.stdout
+
+
+def kill_one(process: subprocess.Popen[str], cycle: int, wait: float) -> list[str]:
+    """The ids that a writer had acknowledged when it was killed."""
+    orders, answers = pipes(process)
+    orders.write(f"{cycle}\n")
+    orders.flush()
+    pid = int(answers.readline())
+    time.sleep(wait)
+    os.kill(pid, signal.SIGKILL)
+    acknowledged: list[str] = []
+    while (line := answers.readline()) != "dead\n":
+        # The kill may cut the last line: what was not printed whole does not count as acknowledged.
+        acknowledged += line.split() if line.endswith("\n") else []
+    return acknowledged
+
+
+def assert_index_agrees_with_log(memory: HybridMemory) -> None:
+    """Every event has exactly one record, found by its words and by its vector."""
+    memory.flush()
+    stats = memory.stats()
+    assert (stats.records, stats.vectors, stats.unindexed, stats.pending) == (stats.events, stats.events, 0, 0)
+
+
+def test_nothing_acknowledged_is_lost_when_the_writer_is_killed(opened: Open, writer: subprocess.Popen[str]) -> None:
+    chance = random.Random(7)  # noqa: S311 - for tests
+    assert pipes(writer)[1].readline() == "ready\n"
+    acknowledged: list[str] = []
+    for cycle in range(CYCLES):
+        acknowledged += kill_one(writer, cycle, wait=chance.random() * 0.12)
+        with opened() as memory:
+            said = Counter(message.id for message in memory.scoped(user="alice").history())
+            assert not set(acknowledged) - set(said), f"lost after kill {cycle}"
+            assert max(said.values(), default=1) == 1
+            assert_index_agrees_with_log(memory)
+    assert len(acknowledged) > CYCLES, "the writers were killed before they could write"
+    with opened() as memory:
+        alice = memory.scoped(user="alice")
+        by_session = Counter(name.split("-")[0] for name in acknowledged)
+        for name in chance.sample(acknowledged, 20):
+            writing = name.split("-")[0]
+            session = memory.scoped(user="alice", session=f"s{writing[1:]}")
+            found = session.recall(f"cat number {name}", k=by_session[writing] + 10, within="session")
+            assert name in {hit.record.sources[0] for hit in found}
+        assert len(alice.history()) >= len(acknowledged)
+
+
+def test_batches_of_a_killed_writer_are_whole_or_absent(opened: Open, writer: subprocess.Popen[str]) -> None:
+    assert pipes(writer)[1].readline() == "ready\n"
+    for cycle in range(10):
+        kill_one(writer, cycle, wait=0.03 + 0.005 * cycle)
+    with opened() as memory:
+        parts = Counter(str(message.id).rsplit("-", 1)[0] for message in memory.scoped(user="alice").history())
+        assert parts
+        for batch, count in parts.items():
+            assert count == 1 + int(batch.split("-b")[1]) % 3, batch
+
+
+def test_two_processes_of_eight_threads_lose_nothing(child: Child, opened: Open, store: str) -> None:
+    with ThreadPoolExecutor() as pool:
+        running = [pool.submit(child, "crowd.py", store, name, "4") for name in ("one", "two")]
+        done = [job.result() for job in running]
+    for process in done:
+        assert process.returncode == 0, process.stderr
+        assert process.stderr == ""
+    written = [name for process in done for name in process.stdout.split()]
+    assert len(written) == len(set(written)) > 100
+    with opened() as memory:
+        assert memory.stats().events == len(written)
+        assert_index_agrees_with_log(memory)
+        everybody = [message.id for message in memory.scoped(user="everybody").history()]
+        assert sorted(map(str, everybody)) == sorted(name for name in written if name.startswith("everybody/"))
+        numbers = [str(message.id).rsplit("/", 1)[1] for message in memory.scoped(user="user-one-3").history()]
+        assert numbers == [str(number) for number in range(len(numbers))]

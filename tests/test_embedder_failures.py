@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid_memory import Hit
+from hybrid_memory.errors import EmbedderMismatchError, ModelError
+from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.testing.faults import FaultyEmbedder
+
+if TYPE_CHECKING:
+    from tests.conftest import Face, Open
+
+OFFLINE = ConnectionError("model host is offline")
+
+
+def texts_of(hits: list[Hit]) -> list[str]:
+    return [hit.record.text for hit in hits]
+
+
+def test_recall_falls_back_to_words_and_says_so(face: Face, opened: Open) -> None:
+    embedder = FaultyEmbedder(HashingEmbedder())
+    memory = opened(embedder=embedder)
+    alice = memory.scoped(user="alice")
+    with embedder.failing(OFFLINE):
+        face(alice, "remember", ["my cat sleeps", "it rains in Berlin"])
+        (hit,) = face(alice, "recall", "the cat", k=1)
+        assert hit.record.text == "my cat sleeps"
+        assert (hit.signals.vector, hit.signals.text) == (0, 1)
+        assert "model host is offline" in hit.note
+        assert "model host is offline" in hit.why()
+        stats = face(memory, "stats")
+        assert (stats.unindexed, stats.pending, stats.vectors) == (0, 2, 0)
+        with pytest.raises(ModelError, match="model host is offline"):
+            face(memory, "flush")
+    receipt = face(memory, "flush")
+    assert (receipt.indexed, receipt.embedded) == (0, 2)
+    (hit,) = face(alice, "recall", "the cat", k=1)
+    assert hit.note == ""
+    assert hit.signals.vector == 1
+
+
+def test_a_failing_query_alone_falls_back_too(face: Face, opened: Open) -> None:
+    embedder = FaultyEmbedder(HashingEmbedder())
+    alice = opened(embedder=embedder).scoped(user="alice")
+    face(alice, "remember", ["my cat sleeps", "it rains in Berlin"])
+    with embedder.failing(OFFLINE, methods={"embed_query"}):
+        (hit,) = face(alice, "recall", "the cat", k=1)
+        assert hit.record.text == "my cat sleeps"
+        assert "model host is offline" in hit.note
+    assert face(alice, "recall", "the cat", k=1)[0].note == ""
+
+
+def test_vectors_made_before_a_failure_are_kept(face: Face, opened: Open) -> None:
+    embedder = FaultyEmbedder(HashingEmbedder())
+    memory = opened(embedder=embedder)
+    alice = memory.scoped(user="alice")
+    face(alice, "remember", [f"cat number {number}" for number in range(100)])
+    with embedder.failing(OFFLINE, methods={"embed_documents"}, after=2), pytest.raises(ModelError):
+        face(memory, "flush")
+    stats = face(memory, "stats")
+    assert stats.records == 100
+    assert 0 < stats.vectors < 100
+    assert stats.vectors + stats.pending == 100
+    assert face(memory, "flush").embedded == stats.pending
+
+
+def test_the_same_text_is_embedded_once_for_all_users(face: Face, opened: Open) -> None:
+    embedder = FaultyEmbedder(HashingEmbedder())
+    memory = opened(embedder=embedder)
+    for user in ("alice", "bob", "carol"):
+        face(memory.scoped(user=user), "remember", "good morning")
+        face(memory, "flush")
+    assert embedder.calls.count("embed_documents") == 1
+    assert face(memory, "stats").vectors == 3
+
+
+def test_a_rebuild_that_fails_half_way_is_finished_by_flush(face: Face, opened: Open) -> None:
+    memory = opened()
+    alice = memory.scoped(user="alice")
+    face(alice, "remember", ["my cat sleeps", "it rains"])
+    face(memory, "flush")
+    embedder = FaultyEmbedder(HashingEmbedder(dim=32))
+    with embedder.failing(OFFLINE), pytest.raises(ModelError):
+        face(memory, "rebuild", embedder=embedder)
+    assert texts_of(face(alice, "recall", "cat", k=1)) == ["my cat sleeps"]
+    face(memory, "flush")
+    stats = face(memory, "stats")
+    assert (stats.vectors, stats.pending, stats.embedder) == (2, 0, "hashing-32")
+
+
+def test_an_embedder_of_another_name_is_refused_at_opening(face: Face, opened: Open) -> None:
+    with opened() as memory:
+        face(memory.scoped(user="alice"), "remember", "my cat sleeps")
+        face(memory, "flush")
+    with pytest.raises(EmbedderMismatchError, match="hashing-256"):
+        opened(embedder=HashingEmbedder(dim=64))
+
+
+class Narrow:
+    """An embedder that keeps its name and changes its width."""
+
+    name = "mine"
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+
+    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        return [[1.0] * self._width for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0] * self._width
+
+
+@pytest.mark.parametrize("waiting", [False, True], ids=["all indexed", "one waiting"])
+def test_an_embedder_of_another_width_is_refused(face: Face, opened: Open, waiting: bool) -> None:
+    with opened(embedder=Narrow(8)) as memory:
+        face(memory.scoped(user="alice"), "remember", "my cat sleeps")
+        face(memory, "flush")
+    with pytest.raises(EmbedderMismatchError, match="8"):  # noqa: PT012 - at opening, or at the latest when it matters
+        memory = opened(embedder=Narrow(9))
+        alice = memory.scoped(user="alice")
+        if waiting:
+            face(alice, "remember", "another")
+        face(alice, "recall", "cat")
+    with opened(embedder=Narrow(8)) as memory:
+        assert texts_of(face(memory.scoped(user="alice"), "recall", "cat", k=1)) == ["my cat sleeps"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda texts: None,
+        lambda texts: "vectors",
+        lambda texts: [[1.0, 2.0]] * (len(texts) + 1),
+        lambda texts: [[[1.0]]] * len(texts),
+        lambda texts: [[1.0], [1.0, 2.0]][: len(texts)] * 2,
+        lambda texts: [[float("nan"), 1.0]] * len(texts),
+        lambda texts: [[float("inf"), 1.0]] * len(texts),
+        lambda texts: [["a", "b"]] * len(texts),
+    ],
+    ids=["nothing", "text", "too many", "too deep", "ragged", "NaN", "infinity", "words"],
+)
+def test_nonsense_from_an_embedder_never_reaches_the_store(face: Face, opened: Open, answer: Any) -> None:
+    memory = opened(embedder=answer)
+    alice = memory.scoped(user="alice")
+    face(alice, "remember", ["my cat sleeps", "it rains"])
+    (hit,) = face(alice, "recall", "the cat", k=1)
+    assert hit.record.text == "my cat sleeps"
+    assert "embedder" in hit.note
+    with pytest.raises(ModelError):
+        face(memory, "flush")
+    assert face(memory, "stats").vectors == 0
+
+
+def test_a_slow_callable_never_blocks_the_loop(face: Face, opened: Open) -> None:
+    inner = HashingEmbedder()
+
+    def slow(texts: list[str]) -> list[list[float]]:
+        time.sleep(0.001)
+        rows: list[list[float]] = inner.embed_documents(texts).tolist()
+        return rows
+
+    memory = opened(embedder=slow)
+    alice = memory.scoped(user="alice")
+    face(alice, "remember", ["my cat sleeps", "it rains"])
+    (hit,) = face(alice, "recall", "the cat", k=1)
+    assert hit.note == ""
+    assert hit.record.text == "my cat sleeps"
+    face(memory, "rebuild")

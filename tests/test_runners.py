@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import threading
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.compute.runners import InlineRunner, LoopRunner, Runner, drive
+from hybrid_memory.errors import MemoryClosedError
+
+if TYPE_CHECKING:
+    from tests.conftest import Child
+
+CALLER: contextvars.ContextVar[str] = contextvars.ContextVar("caller", default="nobody")
+
+Flow = Callable[[Runner], Coroutine[Any, Any, Any]]
+Run = Callable[[Flow], Any]
+
+
+class Port:
+    """Has an async twin for one of its methods."""
+
+    def plain(self, value: int) -> tuple[str, int, bool]:
+        return "plain", value, threading.current_thread() is threading.main_thread()
+
+    def twinned(self, value: int) -> tuple[str, int]:
+        return "blocking", value
+
+    async def atwinned(self, value: int) -> tuple[str, int]:
+        await asyncio.sleep(0)
+        return "twin", value
+
+    def half(self) -> str:
+        return "blocking"
+
+    def ahalf(self) -> str:
+        raise AssertionError("not a coroutine function, so no twin")
+
+
+@pytest.fixture
+def executor() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(max_workers=4) as executor:
+        yield executor
+
+
+@pytest.fixture(params=["inline", "loop"])
+def run(request: pytest.FixtureRequest, executor: ThreadPoolExecutor) -> Run:
+    """Runs a flow on each runner."""
+    if request.param == "inline":
+        return lambda flow: drive(flow(InlineRunner()))
+    return lambda flow: asyncio.run(flow(LoopRunner(executor)))
+
+
+def test_drive_returns_what_the_flow_returns() -> None:
+    async def flow(run: Runner) -> int:
+        first = await run.call(int, "101", base=2)
+        return first + sum(await run.gather(partial(run.call, int, "1"), partial(run.call, int, "2")))
+
+    assert drive(flow(InlineRunner())) == 8
+
+
+async def test_drive_works_inside_a_running_loop() -> None:
+    async def flow(run: Runner) -> int:
+        return await run.call(int, "7")
+
+    assert drive(flow(InlineRunner())) == 7
+
+
+def test_drive_refuses_a_flow_that_waits_and_closes_it() -> None:
+    closed = []
+
+    async def flow() -> None:
+        try:
+            await asyncio.sleep(0)
+        finally:
+            closed.append(True)
+
+    with pytest.raises(RuntimeError, match="async twin"):
+        drive(flow())
+    assert closed == [True]
+
+
+def test_inline_calls_stay_on_the_calling_thread_and_take_no_twin() -> None:
+    async def flow(run: Runner) -> list[Any]:
+        return [await run.call(Port().plain, 1), await run.call(Port().twinned, 2)]
+
+    assert drive(flow(InlineRunner())) == [("plain", 1, True), ("blocking", 2)]
+
+
+async def test_the_loop_awaits_a_twin_and_runs_the_rest_on_a_worker(executor: ThreadPoolExecutor) -> None:
+    run = LoopRunner(executor)
+    assert await run.call(Port().twinned, 2) == ("twin", 2)
+    assert await run.call(Port().plain, value=1) == ("plain", 1, False)
+    assert await run.call(Port().half) == "blocking"
+    assert await run.call(len, "abc") == 3
+
+
+def test_context_variables_reach_the_call(run: Run) -> None:
+    async def flow(run: Runner) -> list[str]:
+        CALLER.set("alice")
+        return [await run.call(CALLER.get), *(await run.gather(lambda: run.call(CALLER.get)))]
+
+    assert contextvars.copy_context().run(run, flow) == ["alice", "alice"]
+    assert CALLER.get() == "nobody"
+
+
+def test_gather_keeps_the_order(run: Run) -> None:
+    def slowly(number: int) -> int:
+        time.sleep(0.01 * (3 - number))
+        return number
+
+    async def flow(run: Runner) -> list[int]:
+        return await run.gather(*(partial(run.call, slowly, number) for number in range(3)))
+
+    assert run(flow) == [0, 1, 2]
+
+
+async def test_gather_on_the_loop_runs_side_by_side(executor: ThreadPoolExecutor) -> None:
+    run, meeting = LoopRunner(executor), threading.Barrier(3, timeout=10)
+    assert sorted(await run.gather(*[lambda: run.call(meeting.wait)] * 3)) == [0, 1, 2]
+
+
+class OwnError(Exception):
+    """Raised by a port."""
+
+
+def fail() -> None:
+    raise OwnError("told")
+
+
+@pytest.mark.parametrize(
+    "flow",
+    [
+        lambda run: run.call(fail),
+        lambda run: run.gather(lambda: run.call(fail)),
+        lambda run: run.gather(lambda: run.call(int), lambda: run.call(fail), lambda: run.call(int)),
+    ],
+    ids=["call", "gather one", "gather several"],
+)
+def test_both_runners_raise_the_error_itself(run: Run, flow: Callable[[Runner], Awaitable[Any]]) -> None:
+    async def whole(run: Runner) -> Any:
+        return await flow(run)
+
+    with pytest.raises(OwnError, match="told"):
+        run(whole)
+
+
+async def test_after_an_error_no_other_job_of_the_gather_goes_on(executor: ThreadPoolExecutor) -> None:
+    run, reached = LoopRunner(executor), []
+
+    async def patient() -> None:
+        await asyncio.sleep(0.02)
+        reached.append("end")
+
+    with pytest.raises(OwnError):
+        await run.gather(patient, lambda: run.call(fail))
+    await asyncio.sleep(0.05)
+    assert reached == []
+
+
+async def test_cancelling_a_flow_cancels_its_jobs(executor: ThreadPoolExecutor) -> None:
+    run, ended = LoopRunner(executor), []
+
+    async def patient() -> None:
+        try:
+            await asyncio.sleep(10)
+        finally:
+            ended.append(True)
+
+    task = asyncio.ensure_future(run.gather(patient, patient))
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.sleep(0)
+    assert ended == [True, True]
+
+
+VERBS = [
+    (owner, name)
+    for owner in (HybridMemory, ScopedMemory)
+    for name, member in vars(owner).items()
+    if not name.startswith("_") and inspect.isfunction(member) and not inspect.iscoroutinefunction(member)
+]
+WITHOUT_TWIN = {(HybridMemory, "scoped")}
+
+
+@pytest.mark.parametrize(("owner", "verb"), VERBS, ids=[f"{owner.__name__}.{verb}" for owner, verb in VERBS])
+def test_a_verb_and_its_twin_have_one_signature(owner: type, verb: str) -> None:
+    if (owner, verb) in WITHOUT_TWIN:
+        assert not hasattr(owner, f"a{verb}")
+        return
+    blocking, twin = getattr(owner, verb), getattr(owner, f"a{verb}")
+    assert inspect.iscoroutinefunction(twin)
+    assert inspect.signature(twin) == inspect.signature(blocking)
+    assert f"`{verb}`" in (twin.__doc__ or "")
+
+
+def test_every_verb_is_among_those_compared() -> None:
+    names = {verb for _, verb in VERBS}
+    assert names >= {"remember", "recall", "history", "flush", "stats", "rebuild", "close", "scoped"}
+
+
+async def test_hundreds_of_calls_at_once_on_one_loop() -> None:
+    async with open_memory(MemoryConfig(url="memory://", embedder="hashing")) as memory:
+        users = [memory.scoped(user=f"user {number}") for number in range(100)]
+        await asyncio.gather(*(user.aremember(f"the cat of {user.scope.user}") for user in users for _ in range(2)))
+        found = await asyncio.gather(*(user.arecall("cat") for user in users))
+        assert [[hit.record.text for hit in hits] for hits in found] == [
+            [f"the cat of {u.scope.user}"] * 2 for u in users
+        ]
+        assert (await memory.astats()).records == 200
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "memory"])
+async def test_closing_under_running_calls_fails_them_clearly(store: str, engine: str) -> None:
+    url = store if engine == "sqlite" else "memory://"
+    for wait in (0, 0.001, 0.003, 0.01):
+        memory = open_memory(MemoryConfig(url=url, embedder="hashing"))
+        alice = memory.scoped(user="alice")
+        await alice.aremember([f"cat {number}" for number in range(50)])
+        running = [asyncio.ensure_future(alice.arecall(f"cat {number}")) for number in range(40)]
+        await asyncio.sleep(wait)
+        await memory.aclose()
+        for outcome in await asyncio.gather(*running, return_exceptions=True):
+            assert isinstance(outcome, list | MemoryClosedError), repr(outcome)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "memory"])
+def test_closing_under_running_threads_fails_them_clearly(child: Child, store: str, engine: str) -> None:
+    done = child("close_under_threads.py", store if engine == "sqlite" else "memory://")
+    assert (done.returncode, done.stdout) == (0, "closed\n"), done.stderr

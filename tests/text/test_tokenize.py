@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, terms
+
+MIXED = st.text(st.sampled_from("abcXYZ é'’_-. \n\t0189猫北京搬了的ﷺ𠮷ｱ한글ß²İ\x00\u0301\ud800\"*"), max_size=60)
+
+
+def test_english_words_are_stemmed_and_lowered() -> None:
+    assert terms("Running RUNS run") == ["run", "run", "run"]
+    assert terms("moved moving moves") == ["move"] * 3
+
+
+def test_stop_words_are_left_out_in_both_languages() -> None:
+    assert terms("What is the name of your cat?") == ["name", "cat"]
+    assert terms(" ".join(ENGLISH_STOP_WORDS)) == []
+    assert "的" in CHINESE_STOP_WORDS
+    assert terms("的") == []
+
+
+def test_chinese_gives_pairs_and_characters() -> None:
+    assert terms("北京猫") == ["北京", "京猫", "北", "京", "猫"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "asked"), [("我搬到了北京", "北京"), ("我的猫叫咪咪", "猫"), ("学习弹钢琴", "钢琴")]
+)
+def test_a_part_of_a_chinese_sentence_shares_terms_with_it(stored: str, asked: str) -> None:
+    assert set(terms(asked)) <= set(terms(stored))
+    assert terms(asked)
+
+
+def test_languages_in_one_run_are_told_apart() -> None:
+    assert terms("用Python写3个") == ["用", "python", "写", "3", "个"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ｐｙｔｈｏｎ", "python"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("don’t panic", "don't panic"),
+        ("Anna's dog", "anna dog"),
+        ("ﬁle", "file"),
+        ("STRASSE", "strasse"),
+        ("snake_case", "snake case"),
+    ],
+)
+def test_spellings_of_one_text_give_the_same_terms(one: str, other: str) -> None:
+    assert terms(one) == terms(other) != []
+
+
+def test_numbers_and_names_are_terms() -> None:
+    assert terms("GPT-4 costs 30.50 EUR") == ["gpt", "4", "cost", "30", "50", "eur"]
+
+
+@given(MIXED)
+def test_a_term_is_never_empty_and_needs_no_quoting(text: str) -> None:
+    for term in terms(text):
+        assert term
+        assert re.fullmatch(r"[^\W_]+", term), term
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_texts_on_two_lines_are_taken_one_by_one(one: str, other: str) -> None:
+    assert terms(f"{one}\n{other}") == terms(one) + terms(other)
+
+
+@given(MIXED)
+def test_normal_forms_do_not_matter(text: str) -> None:
+    assert Counter(terms(unicodedata.normalize("NFC", text))) == Counter(terms(unicodedata.normalize("NFD", text)))

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory import Hit, Message, Record, Role, Scope, Signals, ToolCall, Weights
+from hybrid_memory.tiers.context import HEADING, MEMORY_CHARS, memory_note, recollect, window
+
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+
+
+def call(*names: str, content: str = "") -> Message:
+    return Message(role=Role.ASSISTANT, content=content, tool_calls=[ToolCall(name="f", id=name) for name in names])
+
+
+def result(name: str | None) -> Message:
+    return Message(role=Role.TOOL, content=f"result {name}", tool_call_id=name)
+
+
+def hit(number: int, text: str = "something", source: str | None = None) -> Hit:
+    at = NOON + timedelta(days=number)
+    sources = (source or f"e{number}",)
+    record = Record(number, Scope(user="a"), text, at, sources, segment=number, ordinal=0, speaker="user")
+    return Hit(record, score=1.0, signals=Signals(), weights=Weights())
+
+
+def last_turn(history: list[Message]) -> list[Message]:
+    """From the user's last message on; kept whole, however long."""
+    rows = [row for row, message in enumerate(history) if message.role is Role.USER]
+    return history[rows[-1] :] if rows else history
+
+
+NAMES = st.sampled_from(["a", "b", "c"])
+HISTORIES = st.lists(
+    st.one_of(
+        st.just(Message(content="question")),
+        st.just(Message(role=Role.ASSISTANT, content="answer")),
+        st.just(Message(role=Role.SYSTEM, content="be brief")),
+        st.lists(NAMES, min_size=1, max_size=3, unique=True).map(lambda names: call(*names)),
+        st.one_of(st.none(), NAMES).map(result),
+        # Whole exchanges, so that not every history is nonsense.
+        st.lists(NAMES, min_size=1, max_size=3, unique=True).map(lambda names: [call(*names), *map(result, names)]),
+    ),
+    max_size=14,
+).map(lambda parts: [message for part in parts for message in (part if isinstance(part, list) else [part])])
+
+
+@given(HISTORIES, st.integers(0, 20))
+def test_a_window_is_never_orphaned(history: list[Message], limit: int) -> None:
+    shown = window(history, limit)
+    assert len(shown) <= max(limit, len(last_turn(history)) if limit else 0)
+    assert not shown or shown[0].role is Role.USER
+    row = 0
+    while row < len(shown):
+        wanted = [tool.id for tool in shown[row].tool_calls]
+        assert shown[row].role is not Role.TOOL, "a result without its call"
+        row += 1
+        answers = []
+        while row < len(shown) and shown[row].role is Role.TOOL:
+            answers.append(shown[row].tool_call_id)
+            row += 1
+        assert set(answers) == set(wanted), "calls and results stay together"
+
+
+@given(HISTORIES, st.integers(0, 20))
+def test_a_window_keeps_the_order_and_invents_nothing(history: list[Message], limit: int) -> None:
+    newest = iter(history[max(0, len(history) - max(limit, len(last_turn(history)))) :])
+    assert all(any(message is candidate for candidate in newest) for message in window(history, limit))
+
+
+def test_a_whole_conversation_is_kept() -> None:
+    history = [
+        Message(content="q"),
+        call("a", "b"),
+        result("a"),
+        result("b"),
+        Message(role=Role.ASSISTANT, content="x"),
+    ]
+    assert window(history, 5) == window(history, 100) == history
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+def test_a_cut_through_a_tool_exchange_leaves_all_of_it_out(limit: int) -> None:
+    history = [
+        Message(content="q"),
+        call("a"),
+        result("a"),
+        Message(role=Role.ASSISTANT, content="x"),
+        Message(content="w"),
+    ]
+    assert window(history, limit) == [history[-1]]
+
+
+def test_a_last_turn_longer_than_the_limit_is_kept_whole() -> None:
+    rounds = [message for name in "abcd" for message in (call(name), result(name))]
+    history = [Message(content="old"), Message(content="q"), *rounds]
+    assert window(history, 3) == history[1:]
+    assert window(history, 0) == []
+
+
+def test_an_unanswered_call_is_left_out_with_the_results_it_has() -> None:
+    question, last = Message(content="q"), Message(content="w")
+    assert window([question, call("a", "b"), result("a"), last], 10) == [question, last]
+
+
+def test_hits_that_are_shown_anyway_are_not_noted() -> None:
+    history = [Message(content="old", id="e1"), Message(content="new", id="e2")]
+    recollection = recollect(history, [hit(2, "new"), hit(1, "old"), hit(9, "far")], limit=1)
+    assert [message.id for message in recollection.recent] == ["e2"]
+    assert [found.record.id for found in recollection.hits] == [1, 9]
+    assert recollection.note.splitlines() == [HEADING, "- [2024-05-02] user: old", "- [2024-05-10] user: far"]
+
+
+def test_without_hits_there_is_no_note() -> None:
+    assert memory_note([]) == ""
+
+
+def test_a_note_is_one_bounded_line_a_hit() -> None:
+    _, line, short = memory_note([hit(1, "word \n" * 1000), hit(2, "a\n\nb")]).splitlines()
+    assert line.endswith("…")
+    assert len(line) < MEMORY_CHARS + 50
+    assert short.endswith("user: a b")
