@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hybrid_memory.build import aopen_memory as aopen_memory
     from hybrid_memory.build import open_memory as open_memory
     from hybrid_memory.config import MemoryConfig as MemoryConfig
     from hybrid_memory.config import RecallConfig as RecallConfig
@@ -32,6 +33,7 @@ _HOME = {
     "MemoryConfig": "config",
     "RecallConfig": "config",
     "ScopedMemory": "memory",
+    "aopen_memory": "build",
     "open_memory": "build",
 } | dict.fromkeys(
     ["Hit", "Message", "Receipt", "Record", "Role", "Scope", "Signals", "Stats", "ToolCall", "Weights"],
@@ -54,6 +56,7 @@ __all__ = [
     "ToolCall",
     "Weights",
     "__version__",
+    "aopen_memory",
     "open_memory",
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import threading
 import time
@@ -99,6 +100,13 @@ class TimeOrderedIds:
         return str(UUID(int=value))
 
 
+async def aopen_memory(
+    source: str | Path | MemoryConfig = "sqlite:///memory.db", *, embedder: Any = None, clock: Clock | None = None
+) -> HybridMemory:
+    """Async twin of `open_memory`: reads the model and migrates the store off the event loop."""
+    return await asyncio.to_thread(open_memory, source, embedder=embedder, clock=clock)
+
+
 def _config(source: str | Path | MemoryConfig) -> MemoryConfig:
     if isinstance(source, MemoryConfig):
         return source
@@ -112,7 +120,7 @@ def _stores(config: MemoryConfig) -> tuple[EventLog, SemanticIndex]:
         from hybrid_memory.stores.memory import InMemoryIndex, InMemoryLog  # noqa: PLC0415 - only what is asked for
 
         return InMemoryLog(), InMemoryIndex()
-    if config.url.startswith("sqlite:///") and len(config.url) > len("sqlite:///"):
+    if config.url.startswith("sqlite:///") and config.url.removeprefix("sqlite:///") not in {"", ":memory:"}:
         from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog  # noqa: PLC0415 - brings FAISS
 
         path = Path(config.url.removeprefix("sqlite:///")).expanduser()

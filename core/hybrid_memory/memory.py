@@ -64,6 +64,11 @@ class _House:
         self._world.index.close()
         self._world.log.close()
 
+    @property
+    def url(self) -> str:
+        """Where the store is."""
+        return self._world.config.url
+
     def __str__(self) -> str:
         embedder = self._world.embedder.name if self._world.embedder else "text only"
         return f"{self._world.config.url} ({embedder}){' closed' if self.closed else ''}"
@@ -80,6 +85,16 @@ class HybridMemory:
     def __init__(self, world: World, as_embedder: Callable[[Any], Embedder]) -> None:
         self._house = _House(world)
         self._as_embedder = as_embedder
+
+    @property
+    def url(self) -> str:
+        """Where the store is, as in its configuration."""
+        return self._house.url
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._house.closed
 
     def scoped(
         self,

@@ -226,7 +226,7 @@ class SemanticIndex(Protocol):
         ...
 
     def places(self, ids: Ids, where: Where, radius: int) -> Places:
-        """These records and their neighbours up to ``radius`` turns away in their segment, where ``where`` allows them."""
+        """These records and their neighbours up to ``radius`` turns away in their segment, as far as allowed."""
         ...
 
     def get(self, ids: Sequence[int]) -> list[Record]:

@@ -12,6 +12,8 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import Any, ParamSpec, Protocol, TypeVar
 
+from hybrid_memory.errors import MemoryClosedError
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -57,7 +59,11 @@ class LoopRunner:
             return await twin(*args, **kwargs)
         context = contextvars.copy_context()
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, partial(context.run, function, *args, **kwargs))
+        try:
+            job = loop.run_in_executor(self._executor, partial(context.run, function, *args, **kwargs))
+        except RuntimeError as error:  # the executor was shut down between two calls of a flow
+            raise MemoryClosedError from error
+        return await job
 
     async def gather(self, *jobs: Callable[[], Awaitable[T]]) -> list[T]:
         """The results, side by side.

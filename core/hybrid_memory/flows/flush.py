@@ -81,7 +81,9 @@ async def _embed_batch(
     if missing:
         rows = await embedding(run, embedder.embed_documents, [texts[key] for key in missing])
         fresh = dict(zip(missing, rows, strict=True))
-    await run.call(world.index.put_vectors, (embedder.name, embedder.dim), keys, fresh)
+    # The width is the vectors': to ask a model for it may cost a call.
+    width = len(next(iter((fresh or known).values())))
+    await run.call(world.index.put_vectors, (embedder.name, width), keys, fresh)
     return len(keys)
 
 

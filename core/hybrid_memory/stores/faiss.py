@@ -126,6 +126,12 @@ class VectorShelf:
                 scores[present] = self._vectors(rows[present]) @ vector
             return scores
 
+    def last(self) -> Floats:
+        """The vector that was added last."""
+        with self.lock:
+            row: Floats = self._vectors(np.array([len(self) - 1], dtype=np.int64))[0]
+            return row
+
     def likeness(self, ids: Ids) -> Floats:
         """Inner products among these ids, of shape (n, n); 0 where one is not on the shelf."""
         with self.lock:
@@ -156,7 +162,7 @@ class VectorShelf:
         """The saved shelf, or None if there is none, or it is damaged or of another width."""
         shelf = cls(dim, exact_limit=exact_limit)
         try:
-            with np.load(path, allow_pickle=False) as saved:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
                 shelf.revision, shelf.upto, shelf._trained_at = (int(value) for value in saved["header"])
                 shelf._ids, shelf._sum = saved["ids"], saved["sum"]
                 shelf._index = faiss.deserialize_index(saved["index"])

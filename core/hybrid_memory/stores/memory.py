@@ -118,6 +118,7 @@ class _Row:
     record: Record
     terms: Counter[str]
     length: int
+    key: bytes = b""
     vector: Floats | None = None
 
 
@@ -163,6 +164,7 @@ class InMemoryIndex:
                 return False
             state.applied[owner.owner] = upto
             for entry in entries:
+                self._remove([entry.record.id])
                 counts = Counter(entry.terms.split())
                 state.rows[entry.record.id] = _Row(entry.record, counts, counts.total() + 1)
                 state.frequency.update(counts.keys())
@@ -200,7 +202,7 @@ class InMemoryIndex:
             state.known.update({key: np.array(vector, dtype=np.float32) for key, vector in vectors.items()})
             for number, key in keys.items():
                 if number in state.rows and key in state.known:
-                    state.rows[number].vector = state.known[key]
+                    state.rows[number].key, state.rows[number].vector = key, state.known[key]
 
     def centroid(self, owner: Scope) -> tuple[Floats, int]:
         """The mean of the owner's vectors, and their number."""
@@ -247,15 +249,11 @@ class InMemoryIndex:
 
     def likeness(self, owner: Scope, ids: Ids) -> Floats:
         """Inner products among these records; see `SemanticIndex.likeness`."""
-        return np.array(
-            [
-                np.nan_to_num(self.similar(row.vector, owner, ids))
-                if row is not None and row.vector is not None
-                else np.zeros(len(ids))
-                for row in (self._open().rows.get(number) for number in ids.tolist())
-            ],
-            dtype=np.float32,
-        ).reshape(len(ids), len(ids))
+        with self._lock:
+            mine = {row.record.id: row.vector for row in self._rows(Where(owner.owner))}
+        vectors = [mine.get(number) for number in ids.tolist()]
+        table = [[0.0 if a is None or b is None else float(a @ b) for b in vectors] for a in vectors]
+        return np.array(table, dtype=np.float32).reshape(len(ids), len(ids))
 
     def places(self, ids: Ids, where: Where, radius: int) -> Places:
         """These records and their neighbours; see `SemanticIndex.places`."""
@@ -285,11 +283,7 @@ class InMemoryIndex:
     def delete(self, ids: Sequence[int]) -> int:
         """Remove records with their terms and vectors."""
         with self._lock:
-            state = self._open()
-            gone = [state.rows.pop(number) for number in dict.fromkeys(ids) if number in state.rows]
-            for row in gone:
-                state.frequency.subtract(row.terms.keys())
-            return len(gone)
+            return self._remove(ids)
 
     def reset(self) -> None:
         """Drop everything derived."""
@@ -314,6 +308,16 @@ class InMemoryIndex:
         if self._closed:
             raise MemoryClosedError
         return self._state
+
+    def _remove(self, ids: Sequence[int]) -> int:
+        state = self._open()
+        gone = [state.rows.pop(number) for number in dict.fromkeys(ids) if number in state.rows]
+        for row in gone:
+            state.frequency.subtract(row.terms.keys())
+        if gone:
+            used = {row.key for row in state.rows.values()}
+            state.known = {key: vector for key, vector in state.known.items() if key in used}
+        return len(gone)
 
     def _rows(self, where: Where) -> list[_Row]:
         return [row for row in self._open().rows.values() if _allowed(where, row.record)]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from hybrid_memory.errors import MemoryClosedError, StoreError, StoreUnavailableError, StoreVersionError
+from hybrid_memory.errors import MemoryClosedError, StoreUnavailableError, StoreVersionError
 from hybrid_memory.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from hybrid_memory.types import Scope
 
@@ -29,6 +30,22 @@ def to_micros(at: datetime) -> int:
 def from_micros(micros: int) -> datetime:
     """The instant, in UTC."""
     return _EPOCH + timedelta(microseconds=micros)
+
+
+class _Reader:
+    """A thread's connection; it goes with the thread."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self.lock = threading.Lock()  # SQLite crashes if a connection is closed under a running query
+
+    def close(self) -> None:
+        """Close it, after the query that runs on it."""
+        with self.lock:
+            self.connection.close()
+
+    def __del__(self) -> None:
+        self.connection.close()
 
 
 class Database:
@@ -51,13 +68,19 @@ class Database:
         self.path = path
         self._synchronous = "FULL" if power_safe else "NORMAL"
         self._lock = threading.RLock()
-        self._connections: list[sqlite3.Connection] = []
+        self._readers: weakref.WeakSet[_Reader] = weakref.WeakSet()
         self._local = threading.local()
         self._closed = False
-        if not path.parent.is_dir():
-            raise StoreUnavailableError(f"cannot open {path}: the folder {path.parent} does not exist")
+        self._owners: dict[Scope, int] = {}
         try:
-            self._writer = self._connect()
+            if not path.parent.is_dir():
+                raise StoreUnavailableError(f"cannot open {path}: the folder {path.parent} does not exist")
+            self._writer = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreUnavailableError(f"cannot open {path}: {error}") from error
+        try:
+            self._check_ours()
+            self._configure(self._writer)
             self._migrate()
         except sqlite3.DatabaseError as error:
             self.close()
@@ -65,35 +88,36 @@ class Database:
         except BaseException:
             self.close()
             raise
-        self._owners: dict[Scope, int] = {}
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        self._connections.append(connection)
+    def _check_ours(self) -> None:
+        """Refuse a foreign or newer file before anything is written to it."""
+        (application,) = self._writer.execute("PRAGMA application_id").fetchone()
+        (version,) = self._writer.execute("PRAGMA user_version").fetchone()
+        (tables,) = self._writer.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if application != APPLICATION_ID and tables:
+            raise StoreUnavailableError(f"{self.path} is a database of another program: choose another path")
+        if version > len(MIGRATIONS):
+            raise StoreVersionError(
+                f"{self.path} has schema version {version}, this version knows up to {len(MIGRATIONS)}: "
+                "upgrade hybrid-agent-memory"
+            )
+
+    def _configure(self, connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         connection.execute("PRAGMA cache_size = -65536")  # 64 MiB: the terms of 100,000 turns stay in memory
         connection.execute("PRAGMA temp_store = MEMORY")
-        return connection
 
     def _migrate(self) -> None:
         with self.write() as connection:
-            (application,) = connection.execute("PRAGMA application_id").fetchone()
+            self._check_ours()  # another process may have migrated it meanwhile
             (version,) = connection.execute("PRAGMA user_version").fetchone()
-            (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if application != APPLICATION_ID and tables:
-                raise StoreUnavailableError(f"{self.path} is a database of another program: choose another path")
-            if version > len(MIGRATIONS):
-                raise StoreVersionError(
-                    f"{self.path} has schema version {version}, this version knows up to {len(MIGRATIONS)}: "
-                    "upgrade hybrid-agent-memory"
-                )
             for number, script in enumerate(MIGRATIONS[version:], version + 1):
                 for statement in script.split(";"):  # executescript would commit half-way
                     if statement.strip():
                         connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {number}")
-            if application != APPLICATION_ID:
+            if version == 0:
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
     @contextmanager
@@ -111,25 +135,32 @@ class Database:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
                     raise
-            except sqlite3.OperationalError as error:
+            except sqlite3.DatabaseError as error:
                 raise StoreUnavailableError(f"cannot write {self.path}: {error}") from error
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of a SELECT, on this thread's connection."""
-        self._check_open()
-        try:
-            connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-            if connection is None:
-                with self._lock:
-                    self._check_open()
-                    connection = self._local.connection = self._connect()
-                    connection.execute("PRAGMA query_only = ON")
-            return connection.execute(sql, parameters).fetchall()
-        except sqlite3.ProgrammingError as error:
+        reader = self._reader()
+        with reader.lock:
             self._check_open()
-            raise StoreError(f"cannot read {self.path}: {error}") from error
-        except sqlite3.DatabaseError as error:
-            raise StoreUnavailableError(f"cannot read {self.path}: {error}") from error
+            try:
+                return reader.connection.execute(sql, parameters).fetchall()
+            except sqlite3.DatabaseError as error:
+                raise StoreUnavailableError(f"cannot read {self.path}: {error}") from error
+
+    def _reader(self) -> _Reader:
+        reader: _Reader | None = getattr(self._local, "reader", None)
+        if reader is None:
+            with self._lock:
+                self._check_open()
+                connection = sqlite3.connect(
+                    self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+                )
+                self._configure(connection)
+                connection.execute("PRAGMA query_only = ON")
+                reader = self._local.reader = _Reader(connection)
+                self._readers.add(reader)
+        return reader
 
     def owner_id(self, scope: Scope) -> int | None:
         """The number of the scope's owner; None if nothing was written for it."""
@@ -157,12 +188,12 @@ class Database:
         return sum(file.stat().st_size for file in files if file.exists())
 
     def close(self) -> None:
-        """Close every connection; harmless when repeated."""
+        """Close every connection, each after the query that runs on it; harmless when repeated."""
         with self._lock:
             self._closed = True
-            for connection in self._connections:
-                connection.close()
-            self._connections.clear()
+            for reader in list(self._readers):
+                reader.close()
+            self._writer.close()
 
     def _check_open(self) -> None:
         if self._closed:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import sqlite3
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
@@ -24,6 +26,8 @@ SHELVED_VECTORS = 1_000_000
 
 RANKED_RECORDS = 1_500
 """Records that a text search ranks: BM25 takes about 1 ms for 1,000, so frequent terms are left out of large stores."""
+
+_log = logging.getLogger(__name__)
 
 
 class SqliteIndex:
@@ -71,6 +75,7 @@ class SqliteIndex:
             )
             if not moved.rowcount:
                 return False
+            _remove(connection, [entry.record.id for entry in entries])
             connection.executemany(INSERT, [to_row(number, entry) for entry in entries])
             connection.executemany(
                 "INSERT INTO terms(rowid, owner, words) VALUES (?, ?, ?)",
@@ -129,7 +134,10 @@ class SqliteIndex:
                 "SELECT p.owner, p.record, e.id FROM pending p, embeddings e WHERE p.record = ? AND e.key = ?",
                 keys.items(),
             )
-            connection.executemany("DELETE FROM pending WHERE record = ?", [(record,) for record in keys])
+            connection.executemany(
+                "DELETE FROM pending WHERE record = ?1 AND EXISTS (SELECT 1 FROM vectors WHERE record = ?1)",
+                [(record,) for record in keys],
+            )
 
     def centroid(self, owner: Scope) -> tuple[Floats, int]:
         """The mean of the owner's vectors, and their number."""
@@ -193,28 +201,8 @@ class SqliteIndex:
 
     def delete(self, ids: Sequence[int]) -> int:
         """Remove records with their terms and vectors."""
-        listed = (json.dumps(list(ids)),)
-        chosen = "IN (SELECT value FROM json_each(?))"
         with self._db.write() as connection:
-            rows = connection.execute(
-                f"SELECT DISTINCT embedding FROM vectors WHERE record {chosen}", listed
-            ).fetchall()
-            for owner, words in connection.execute(
-                f"SELECT owner, words FROM terms WHERE rowid {chosen}", listed
-            ).fetchall():
-                connection.executemany(
-                    "UPDATE term_counts SET records = records - 1 WHERE owner = ? AND term = ?",
-                    [(int(owner), term) for term in set(words.split())],
-                )
-            for table, column in (("vectors", "record"), ("pending", "record"), ("terms", "rowid")):
-                connection.execute(f"DELETE FROM {table} WHERE {column} {chosen}", listed)
-            connection.executemany(
-                "DELETE FROM embeddings WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM vectors WHERE embedding = ?1)",
-                rows,
-            )
-            gone = connection.execute(f"DELETE FROM records WHERE id {chosen}", listed).rowcount
-            connection.execute("UPDATE revision SET number = number + 1")
-            return gone
+            return _remove(connection, ids)
 
     def reset(self) -> None:
         """Drop everything derived."""
@@ -291,9 +279,7 @@ class SqliteIndex:
         with self._lock:
             shelf = self._shelves.get(number)
             if shelf is None or shelf.dim != dim:
-                shelf = VectorShelf.load(self._file(number), dim, exact_limit=self._exact_limit)
-                shelf = shelf or VectorShelf(dim, exact_limit=self._exact_limit)
-                self._shelves[number] = shelf
+                shelf = self._shelves[number] = self._opened_shelf(number, dim)
             self._shelves.move_to_end(number)
             while len(self._shelves) > 1 and sum(map(len, self._shelves.values())) > SHELVED_VECTORS:
                 last, put_away = self._shelves.popitem(last=False)
@@ -305,6 +291,19 @@ class SqliteIndex:
             if shelf.upto < upto:
                 self._fill(number, shelf)
         return shelf
+
+    def _opened_shelf(self, number: int, dim: int) -> VectorShelf:
+        """The shelf from its file if that was made from this store, else an empty one."""
+        shelf = VectorShelf.load(self._file(number), dim, exact_limit=self._exact_limit)
+        if shelf is not None:
+            # The store may have been restored from a backup: the last vector on the shelf must be the store's.
+            rows = self._db.query(
+                "SELECT e.vector FROM vectors v JOIN embeddings e ON e.id = v.embedding WHERE v.owner = ? AND v.seq = ?",
+                (number, shelf.upto),
+            )
+            if rows and np.array_equal(np.frombuffer(rows[0][0], dtype=np.float32), shelf.last()):
+                return shelf
+        return VectorShelf(dim, exact_limit=self._exact_limit)
 
     def _fill(self, number: int, shelf: VectorShelf) -> None:
         rows = self._db.query(
@@ -319,10 +318,36 @@ class SqliteIndex:
 
     def _put_away(self, number: int, shelf: VectorShelf) -> None:
         if shelf.approximate and shelf.grown:
-            shelf.save(self._file(number))
+            try:
+                shelf.save(self._file(number))
+            except OSError as error:
+                _log.warning("cannot save the vector index: %s; it will be made again from %s", error, self._db.path)
 
     def _file(self, number: int) -> Path:
         return self._folder / f"owner-{number}.npz"
+
+
+def _remove(connection: sqlite3.Connection, ids: Sequence[int]) -> int:
+    """Delete records with their terms and vectors; returns how many there were."""
+    listed = (json.dumps(list(ids)),)
+    chosen = "IN (SELECT value FROM json_each(?))"
+    if not connection.execute(f"SELECT 1 FROM records WHERE id {chosen} LIMIT 1", listed).fetchall():
+        return 0
+    embeddings = connection.execute(f"SELECT DISTINCT embedding FROM vectors WHERE record {chosen}", listed).fetchall()
+    indexed = connection.execute(f"SELECT owner, words FROM terms WHERE rowid {chosen}", listed).fetchall()
+    for owner, words in indexed:
+        connection.executemany(
+            "UPDATE term_counts SET records = records - 1 WHERE owner = ? AND term = ?",
+            [(int(owner), term) for term in set(words.split())],
+        )
+    for table, column in (("vectors", "record"), ("pending", "record"), ("terms", "rowid")):
+        connection.execute(f"DELETE FROM {table} WHERE {column} {chosen}", listed)
+    connection.executemany(
+        "DELETE FROM embeddings WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM vectors WHERE embedding = ?1)", embeddings
+    )
+    gone = connection.execute(f"DELETE FROM records WHERE id {chosen}", listed).rowcount
+    connection.execute("UPDATE revision SET number = number + 1")
+    return gone
 
 
 def mismatch(there: tuple[str, int], given: tuple[str, int]) -> str:

@@ -33,7 +33,7 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE TABLE embedder(one INTEGER PRIMARY KEY CHECK (one = 1), name TEXT NOT NULL, dim INTEGER NOT NULL);
     CREATE TABLE revision(one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL);
-    INSERT INTO revision VALUES (1, 0);
+    INSERT INTO revision VALUES (1, abs(random()) >> 8);
     CREATE TABLE embeddings(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
     CREATE TABLE records(
         id INTEGER PRIMARY KEY,
