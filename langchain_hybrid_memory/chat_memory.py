@@ -19,7 +19,7 @@ from pydantic import ConfigDict, Field
 
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.memory import HybridMemory
-from hybrid_memory.tiers.context import memory_note, recollect
+from hybrid_memory.tiers.context import recollect
 from hybrid_memory.types import Hit, Message
 from langchain_hybrid_memory.history import HybridChatMessageHistory
 from langchain_hybrid_memory.messages import to_langchain
@@ -133,14 +133,14 @@ class HybridChatMemory(BaseChatMemory):
         await self.chat_memory.aclear()
 
     def _view(self, history: Sequence[Message], hits: Sequence[Hit]) -> str | list[BaseMessage]:
-        found = recollect(history, hits, limit=self.window)
-        note = memory_note(found.hits[: self.k])  # the hits beyond k make up for those among the recent turns
+        # More than k were recalled, to make up for those among the recent turns.
+        found = recollect(history, hits, limit=self.window, k=self.k)
         # Providers refuse a conversation with an empty message in it.
         recent = [message for message in map(to_langchain, found.recent) if _says_something(message)]
         if self.return_messages:
-            return [SystemMessage(content=note), *recent] if note else recent
+            return [SystemMessage(content=found.note), *recent] if found.note else recent
         text = get_buffer_string(recent, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
-        return "\n\n".join(part for part in (note, text) if part)
+        return "\n\n".join(part for part in (found.note, text) if part)
 
     def _query(self, inputs: Mapping[str, Any]) -> str:
         """What to recall for; empty if there is no input or nothing is to be recalled."""

@@ -30,8 +30,7 @@ def url_of(memory: HybridMemory) -> str:
     with _lock:
         url = _names.get(memory)
         if url is None:
-            url = memory._house.world.config.url  # noqa: SLF001 - the core shows its URL nowhere else without a query
-            url = f"{IN_MEMORY}{uuid4()}" if url == IN_MEMORY else url
+            url = f"{IN_MEMORY}{uuid4()}" if memory.url == IN_MEMORY else memory.url
             _names[memory] = url
         _given[url] = memory
         return url
@@ -40,7 +39,7 @@ def url_of(memory: HybridMemory) -> str:
 def held(url: str) -> HybridMemory | None:
     """The open memory that somebody in this process holds under this URL."""
     memory = _given.get(url)
-    return None if memory is None or memory._house.closed else memory  # noqa: SLF001 - as above
+    return None if memory is None or memory.closed else memory
 
 
 def opened(url: str) -> HybridMemory:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.types import Weights
+from hybrid_memory.types.validation import CheckedModel
 
 
-class RecallConfig(BaseModel):
+class RecallConfig(CheckedModel):
     """How recall searches and scores.
 
     Attributes:
@@ -21,9 +22,14 @@ class RecallConfig(BaseModel):
         half_life: after this time a record's recency is 0.5.
         diversity: 0 ranks by score alone; towards 1, records that repeat better ones fall back (MMR).
         query_cache: query embeddings kept in memory.
+
+    Raises:
+        InvalidConfigError: an unknown setting or a value out of range.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
+
+    invalid_error: ClassVar = InvalidConfigError
 
     weights: Weights = Weights()
     candidates: int = Field(default=64, ge=1, le=10_000)
@@ -32,7 +38,7 @@ class RecallConfig(BaseModel):
     query_cache: int = Field(default=10_000, ge=0)
 
 
-class MemoryConfig(BaseModel):
+class MemoryConfig(CheckedModel):
     """Settings of a memory; `to_yaml` and `from_yaml` carry them in a file.
 
     Attributes:
@@ -47,21 +53,15 @@ class MemoryConfig(BaseModel):
         InvalidConfigError: an unknown setting or a value out of range.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
+
+    invalid_error: ClassVar = InvalidConfigError
 
     url: str = "sqlite:///memory.db"
     embedder: Literal["auto", "local", "none", "hashing"] = "auto"
     power_safe: bool = True
     exact_limit: int = Field(default=50_000, ge=1)
     recall: RecallConfig = RecallConfig()
-
-    if not TYPE_CHECKING:  # type checkers keep the field names; callers get our error
-
-        def __init__(self, **data: Any) -> None:
-            try:
-                super().__init__(**data)
-            except ValidationError as error:
-                raise InvalidConfigError(_readable(error)) from error
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
@@ -78,7 +78,7 @@ class MemoryConfig(BaseModel):
             raise InvalidConfigError(f"cannot read {path}: {error}") from error
         if not isinstance(content, dict | None):
             raise InvalidConfigError(f"{path} must hold settings by name, got {type(content).__name__}")
-        return cls(**(content or {}))
+        return cls.of(content or {})
 
     def to_yaml(self) -> str:
         """All settings, as `from_yaml` reads them."""
@@ -86,9 +86,3 @@ class MemoryConfig(BaseModel):
 
         text: str = yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False)
         return text
-
-
-def _readable(error: ValidationError) -> str:
-    return "; ".join(
-        f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors(include_url=False)
-    )

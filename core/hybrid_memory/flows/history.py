@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
+from operator import index
 
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import Message, Scope
+
+MAX_COUNT = 2**63 - 1
+"""What fits into the signed 64 bits that engines count with; more than any store holds."""
 
 
 async def history(
@@ -22,19 +26,31 @@ async def history(
     """The messages of the scope, oldest first; with a limit the newest ones of them.
 
     Raises:
-        InvalidInputError: a negative limit, or an instant without a time zone.
+        InvalidInputError: a negative limit, or an instant that is none or has no time zone.
     """
-    if limit is not None and limit < 0:
-        raise InvalidInputError(f"limit must be 0 or more, got {limit}")
+    newest = None if limit is None else checked_count("limit", limit, least=0)
     check_span(since, until)
-    events = await run.call(world.log.read, scope, since=since, until=until, limit=limit, newest=True)
+    events = await run.call(world.log.read, scope, since=since, until=until, limit=newest, newest=True)
     return [event.message for event in events]
 
 
+def checked_count(name: str, count: int, *, least: int) -> int:
+    """The count, at most as much as a store can take; raises `InvalidInputError` if it is no count or too small."""
+    try:
+        number = index(count)
+    except TypeError:
+        raise InvalidInputError(f"{name} must be a whole number, got {count!r}") from None
+    if number < least:
+        raise InvalidInputError(f"{name} must be {least} or more, got {number}")
+    return min(number, MAX_COUNT)
+
+
 def check_span(since: datetime | None, until: datetime | None) -> None:
-    """Raise `InvalidInputError` unless both instants are aware and in order."""
+    """Raise `InvalidInputError` unless both are aware instants and in order."""
     for name, instant in (("since", since), ("until", until)):
-        if instant is not None and instant.tzinfo is None:
+        if not isinstance(instant, datetime | None):
+            raise InvalidInputError(f"{name} must be a datetime, got {instant!r}")
+        if instant is not None and instant.utcoffset() is None:
             raise InvalidInputError(f"{name} needs a time zone, got {instant!r}: use datetime(..., tzinfo=UTC)")
     if since is not None and until is not None and since > until:
         raise InvalidInputError(f"since ({since}) is after until ({until})")

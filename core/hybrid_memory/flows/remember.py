@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -42,7 +42,10 @@ def as_messages(
     Raises:
         InvalidMessageError: one of them cannot be stored, or one id is given for several.
     """
-    single = isinstance(content, str | Message | Mapping)
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise InvalidMessageError(f"metadata must be values by name, got {metadata!r}")
+    # What can be nothing at all is one item too: it gets its error as in a list.
+    single = isinstance(content, str | bytes | Message | Mapping) or not isinstance(content, Iterable)
     items: list[Any] = [content] if single else list(content)
     if message_id is not None and len(items) != 1:
         raise InvalidMessageError(
@@ -68,9 +71,10 @@ def _message(
         fields["id"] = message_id
     if at is not None and fields.get("at") is None:
         fields["at"] = at
-    if metadata:
-        fields["metadata"] = {**metadata, **(fields.get("metadata") or {})}
-    return Message(**fields)
+    own = fields.get("metadata")
+    if metadata and isinstance(own, Mapping | None):
+        fields["metadata"] = {**metadata, **(own or {})}
+    return Message.of(fields)
 
 
 def _draft(world: World, scope: Scope, message: Message) -> Draft:

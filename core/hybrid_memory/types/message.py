@@ -6,20 +6,13 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, ClassVar, Self
 
-from pydantic import (
-    AwareDatetime,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import AwareDatetime, ConfigDict, Field, field_validator, model_validator
 
 from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.types.scope import check_name
+from hybrid_memory.types.validation import CheckedModel, storable
 
 
 class Role(StrEnum):
@@ -31,22 +24,16 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-def storable(value: Any) -> Any:
-    """The value, if it is JSON in valid UTF-8, which every store and model takes unchanged; else ValueError."""
-    try:
-        text = value if isinstance(value, str) else json.dumps(value, allow_nan=False, ensure_ascii=False)
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(f"lone surrogate at character {error.start}: not valid text in any encoding") from None
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"only JSON values can be stored: {error}") from None
-    return value
+class ToolCall(CheckedModel):
+    """A function that the assistant asked for; accepts the OpenAI form as well.
 
+    Raises:
+        InvalidMessageError: it has no name, an unknown field, or a value that cannot be stored.
+    """
 
-class ToolCall(BaseModel):
-    """A function that the assistant asked for; accepts the OpenAI form as well."""
+    model_config = ConfigDict(extra="forbid")
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    invalid_error: ClassVar = InvalidMessageError
 
     name: str
     arguments: dict[str, Any] | str = Field(default_factory=dict)
@@ -55,7 +42,7 @@ class ToolCall(BaseModel):
     @field_validator("name", "id")
     @classmethod
     def _names_are_storable(cls, value: str | None) -> str | None:
-        return None if value is None else check_name("a name or id of a tool call", value)
+        return None if value is None else storable(value)
 
     @field_validator("arguments")
     @classmethod
@@ -65,7 +52,7 @@ class ToolCall(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _from_openai(cls, value: Any) -> Any:
-        if not isinstance(value, Mapping) or "function" not in value:
+        if not isinstance(value, Mapping) or not isinstance(value.get("function"), Mapping):
             return value
         arguments = value["function"].get("arguments", {})
         if isinstance(arguments, str):
@@ -77,7 +64,7 @@ class ToolCall(BaseModel):
         return {"id": value.get("id"), "name": value["function"].get("name"), "arguments": arguments}
 
 
-class Message(BaseModel):
+class Message(CheckedModel):
     """One turn, framework-free and lossless.
 
     Attributes:
@@ -95,7 +82,7 @@ class Message(BaseModel):
         InvalidMessageError: nothing was said, or a field cannot be stored.
     """
 
-    model_config = ConfigDict(frozen=True)
+    invalid_error: ClassVar = InvalidMessageError
 
     role: Role = Role.USER
     content: str | list[dict[str, Any]] = ""
@@ -108,14 +95,6 @@ class Message(BaseModel):
     metadata: dict[str, Any] = Field(default_factory=dict)
     extra: dict[str, Any] = Field(default_factory=dict)
 
-    if not TYPE_CHECKING:  # type checkers keep the field names; callers get our error
-
-        def __init__(self, **data: Any) -> None:
-            try:
-                super().__init__(**data)
-            except ValidationError as error:
-                raise InvalidMessageError(_readable(error)) from error
-
     @model_validator(mode="before")
     @classmethod
     def _unknown_keys_are_extra(cls, value: Any) -> Any:
@@ -126,7 +105,9 @@ class Message(BaseModel):
         for key in ("content", "tool_calls", "metadata", "extra"):
             if known.get(key, ...) is None:  # frameworks write None where they mean "nothing"
                 del known[key]
-        return {**known, "extra": {**unknown, **known.get("extra", {})}} if unknown else known
+        extra = known.get("extra", {})
+        # Another extra than a mapping stays as it is, to be refused like any wrong field.
+        return {**known, "extra": {**unknown, **extra}} if unknown and isinstance(extra, Mapping) else known
 
     @field_validator("name", "id", "tool_call_id")
     @classmethod
@@ -166,14 +147,3 @@ class Message(BaseModel):
     def speaker(self) -> str:
         """The name, or else the role."""
         return self.name or self.role.value
-
-
-def _readable(error: ValidationError) -> str:
-    """The problems of a pydantic error in one line, each with its field and value."""
-    problems = []
-    for problem in error.errors(include_url=False):
-        where = ".".join(str(part) for part in problem["loc"][:1]) or "message"
-        value = repr(problem["input"])
-        shown = value if len(value) <= 80 else value[:77] + "..."  # noqa: PLR2004 - one terminal line
-        problems.append(f"{where}: {problem['msg']} (got {shown})")
-    return "; ".join(dict.fromkeys(problems))

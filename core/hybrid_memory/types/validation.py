@@ -1,0 +1,68 @@
+"""Checks on what callers hand over, told in our own errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hybrid_memory.errors import InvalidInputError
+
+MAX_SHOWN_CHARS = 80
+MAX_SHOWN_PROBLEMS = 5
+
+
+class CheckedModel(BaseModel):
+    """A frozen pydantic model that is refused with `invalid_error` where pydantic would raise its own."""
+
+    model_config = ConfigDict(frozen=True)
+
+    invalid_error: ClassVar[type[InvalidInputError]] = InvalidInputError
+
+    if not TYPE_CHECKING:  # type checkers keep the field names; callers get our error
+
+        def __init__(self, **data: Any) -> None:
+            try:
+                super().__init__(**data)
+            except ValidationError as error:
+                raise self.invalid_error(_readable(error)) from error
+
+        # As in pydantic's own __init__: a model inside another is then checked without this one, which would hide
+        # from the outer model where in it the problem is.
+        __init__.__pydantic_base_init__ = True
+
+    @classmethod
+    def of(cls, fields: Mapping[Any, Any]) -> Self:
+        """The model with these fields; unlike keyword arguments, a key that is no string gets `invalid_error` too."""
+        try:
+            return cls.model_validate(dict(fields))
+        except ValidationError as error:
+            raise cls.invalid_error(_readable(error)) from error
+
+
+def storable(value: Any) -> Any:
+    """The value, if it is JSON in valid UTF-8, which every store and model takes unchanged; else ValueError."""
+    try:
+        text = value if isinstance(value, str) else json.dumps(value, allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"lone surrogate at character {error.start}: not valid text in any encoding") from None
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"only JSON values can be stored: {error}") from None
+    return value
+
+
+def _readable(error: ValidationError) -> str:
+    """The first problems in one line, each with its field and value."""
+    problems: dict[str, None] = {}  # in order, each once: the branches of a union often say the same
+    for problem in error.errors(include_url=False):
+        where = _short(".".join(map(str, problem["loc"]))) or error.title
+        problems[f"{where}: {problem['msg']} (got {_short(repr(problem['input']))})"] = None
+    more = len(problems) - MAX_SHOWN_PROBLEMS
+    return "; ".join([*list(problems)[:MAX_SHOWN_PROBLEMS], *([f"and {more} more"] if more > 0 else [])])
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[: MAX_SHOWN_CHARS - 3]}..."

@@ -1,0 +1,106 @@
+"""The score: exactly the formula, in bounds, and every share of it on the table."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields, replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from hybrid_memory import MemoryConfig, RecallConfig, ScopedMemory, Weights, open_memory
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.scoring.ranking import diverse, weighted_mean
+from hybrid_memory.scoring.signals import Array
+
+NAMES = [field.name for field in fields(Weights)]
+weights = st.lists(st.floats(0, 2, width=16), min_size=len(NAMES), max_size=len(NAMES)).filter(any)
+columns = st.integers(1, 12).flatmap(
+    lambda n: hnp.arrays(np.float64, (len(NAMES), n), elements=st.floats(0, 1, width=32))
+)
+
+
+@given(columns, weights)
+def test_a_score_lies_between_zero_and_one_and_grows_with_every_signal(
+    table: Array, given_weights: list[float]
+) -> None:
+    chosen = Weights(**dict(zip(NAMES, given_weights, strict=True)))
+    signals = dict(zip(NAMES, table, strict=True))
+    scores = weighted_mean(signals, chosen)
+    assert ((scores >= 0) & (scores <= 1 + 1e-9)).all()
+    for name in NAMES:
+        higher = weighted_mean({**signals, name: np.minimum(signals[name] + 0.1, 1)}, chosen)
+        assert (higher >= scores - 1e-12).all()
+
+
+@given(columns)
+def test_with_every_adjustment_off_the_score_is_the_formula(table: Array) -> None:
+    signals = dict(zip(NAMES, table, strict=True))
+    assert weighted_mean(signals, Weights.plain()) == pytest.approx(0.7 * signals["vector"] + 0.3 * signals["text"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_weight_that_makes_no_sense_is_refused(name: str) -> None:
+    for value in (-0.1, float("nan"), float("inf")):
+        with pytest.raises(InvalidInputError, match="weights"):
+            replace(Weights(), **{name: value})
+    with pytest.raises(InvalidInputError, match="all 0"):
+        Weights(**dict.fromkeys(NAMES, 0.0))
+
+
+def test_mmr_takes_the_best_first_and_then_what_repeats_it_least() -> None:
+    scores = np.array([0.9, 0.89, 0.5])
+    likeness = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=np.float32)
+    assert diverse(scores, likeness, 3, 0.0).tolist() == [0, 1, 2]
+    assert diverse(scores, likeness, 3, 0.5).tolist() == [0, 2, 1]
+    assert diverse(scores, likeness, 2, 0.5).tolist() == [0, 2]
+
+
+def chat(memory_config: MemoryConfig) -> ScopedMemory:
+    alice = open_memory(memory_config).scoped(user="alice", session="s")
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    alice.remember(
+        ["I adopted a grey cat", "Her name is Miso", "The cat sleeps on my keyboard", "I fly to Oslo"], at=at
+    )
+    return alice
+
+
+@pytest.mark.parametrize("chosen", [None, Weights.plain(), Weights(recency=0.5, use=0.2)])
+def test_why_shows_every_share_of_the_score(chosen: Weights | None) -> None:
+    alice = chat(MemoryConfig(url="memory://", embedder="hashing"))
+    for hit in alice.recall("what does the cat do?", weights=chosen):
+        signals, applied = asdict(hit.signals), asdict(hit.weights)
+        total = sum(applied.values())
+        assert hit.score == pytest.approx(sum(applied[name] * signals[name] for name in NAMES) / total)
+        why = hit.why()
+        assert why.startswith(f"{hit.score:.3f} = ")
+        assert all((f" {name}" in why) == (applied[name] > 0) for name in NAMES)
+        assert hit.record.sources[0] in why
+
+
+def test_plain_weights_give_exactly_the_formula_through_recall() -> None:
+    alice = chat(MemoryConfig(url="memory://", embedder="hashing"))
+    for hit in alice.recall("cat", weights=Weights.plain()):
+        assert hit.score == pytest.approx(0.7 * hit.signals.vector + 0.3 * hit.signals.text)
+
+
+def test_an_adjustment_moves_what_it_speaks_for() -> None:
+    alice = chat(MemoryConfig(url="memory://", embedder="hashing"))
+    plain = [hit.record.text for hit in alice.recall("sleeps", weights=Weights.plain())]
+    beside = [hit.record.text for hit in alice.recall("sleeps", weights=replace(Weights.plain(), neighbours=3.0))]
+    assert plain[0] == "The cat sleeps on my keyboard"
+    assert beside.index("Her name is Miso") < beside.index("I adopted a grey cat")
+
+
+def test_diversity_keeps_a_repetition_out_of_the_first_hits() -> None:
+    def second(diversity: float) -> str:
+        config = MemoryConfig(url="memory://", embedder="hashing", recall=RecallConfig(diversity=diversity))
+        alice = open_memory(config).scoped(user="alice", session="s")
+        alice.remember(["the cat likes tuna", "the cat likes tuna", "a cat sat", "unrelated words here"])
+        return alice.recall("cat likes tuna", k=2, weights=Weights.plain())[1].record.text
+
+    assert second(0.0) == "the cat likes tuna"
+    assert second(0.9) != "the cat likes tuna"

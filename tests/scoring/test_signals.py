@@ -1,0 +1,130 @@
+"""The signals: bounds, order and symmetry on arbitrary candidates, and the formulas worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from hybrid_memory.scoring import signals
+from hybrid_memory.types import Signals, Weights
+
+SIZES = st.integers(1, 30)
+cosines = SIZES.flatmap(lambda n: hnp.arrays(np.float64, n, elements=st.floats(-1, 1, width=32)))
+bm25 = SIZES.flatmap(lambda n: hnp.arrays(np.float64, n, elements=st.floats(0, 50, width=32)))
+
+
+@st.composite
+def placed(draw: st.DrawFn) -> tuple[signals.Array, signals.Numbers, signals.Numbers]:
+    """Relevances at distinct places of a few segments."""
+    places = draw(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 9)), min_size=1, max_size=25, unique=True))
+    relevance = draw(hnp.arrays(np.float64, len(places), elements=st.floats(0, 1, width=32)))
+    return relevance, np.array([p[0] for p in places]), np.array([p[1] for p in places])
+
+
+def test_signals_and_weights_have_the_same_fields() -> None:
+    assert [field.name for field in fields(Signals)] == [field.name for field in fields(Weights)]
+
+
+@given(cosines, st.floats(-1, 1))
+def test_the_vector_signal_is_bounded_and_keeps_the_order(similarity: signals.Array, average: float) -> None:
+    signal = signals.vector_signal(similarity, average)
+    assert ((signal >= 0) & (signal <= 1)).all()
+    order = np.argsort(similarity, kind="stable")
+    assert (np.diff(signal[order]) >= 0).all()
+
+
+def test_the_vector_signal_puts_the_best_at_one_and_the_average_at_a_half() -> None:
+    signal = signals.vector_signal(np.array([0.9, 0.8, 0.7, 0.6, np.nan]), average=0.8)
+    assert signal == pytest.approx([1.0, 0.5, 0.0, 0.0, 0.0])
+
+
+def test_equal_similarities_are_all_average() -> None:
+    assert signals.vector_signal(np.array([0.5, 0.5]), average=0.5) == pytest.approx([0.5, 0.5])
+
+
+@given(bm25)
+def test_the_text_signal_is_bounded_and_keeps_the_order(scores: signals.Array) -> None:
+    signal = signals.text_signal(scores)
+    assert ((signal >= 0) & (signal <= 1)).all()
+    assert (np.diff(signal[np.argsort(scores, kind="stable")]) >= 0).all()
+    assert signal.max() == (1.0 if scores.max() > 0 else 0.0)
+
+
+@given(placed(), st.floats(0, 0.5), st.randoms(use_true_random=False))
+def test_neighbours_and_segments_are_bounded_and_do_not_see_the_order_of_candidates(
+    candidates: tuple[signals.Array, signals.Numbers, signals.Numbers], average: float, chance: object
+) -> None:
+    relevance, segments, ordinals = candidates
+    beside = signals.neighbour_signal(relevance, segments, ordinals, average)
+    around = signals.segment_signal(relevance, segments)
+    top = max(relevance.max(), average)
+    for signal in (beside, around):
+        assert ((signal >= 0) & (signal <= top + 1e-12)).all()
+    shuffled = np.array(chance.sample(range(len(relevance)), len(relevance)))  # type: ignore[attr-defined]
+    again = signals.neighbour_signal(relevance[shuffled], segments[shuffled], ordinals[shuffled], average)
+    assert again == pytest.approx(beside[shuffled])
+    assert signals.segment_signal(relevance[shuffled], segments[shuffled]) == pytest.approx(around[shuffled])
+
+
+@given(placed(), st.floats(0, 0.5))
+def test_the_neighbour_signal_is_its_formula(
+    candidates: tuple[signals.Array, signals.Numbers, signals.Numbers], average: float
+) -> None:
+    relevance, segments, ordinals = candidates
+    at = {(int(s), int(o)): float(r) for r, s, o in zip(relevance, segments, ordinals, strict=True)}
+    expected = []
+    for segment, ordinal in zip(segments.tolist(), ordinals.tolist(), strict=True):
+        near, far = (
+            (at.get((segment, ordinal - step), average) + at.get((segment, ordinal + step), average)) / 2
+            for step in (1, 2)
+        )
+        expected.append((near + 0.5 * far) / 1.5)
+    assert signals.neighbour_signal(relevance, segments, ordinals, average) == pytest.approx(expected)
+
+
+def test_the_segment_signal_is_the_mean_of_its_two_best() -> None:
+    relevance, segments = np.array([0.2, 0.8, 0.6, 0.4]), np.array([7, 7, 7, 9])
+    assert signals.segment_signal(relevance, segments) == pytest.approx([0.7, 0.7, 0.7, 0.4])
+
+
+def test_centring_takes_a_share_of_the_centroid_that_grows_with_the_store() -> None:
+    query, centroid = np.array([1.0, 0.0]), np.array([0.5, 0.5])
+    assert signals.centred(query, centroid, 0) == pytest.approx(query)
+    assert signals.centred(query, centroid, 100) == pytest.approx(query - 0.3 * centroid)
+    assert signals.centred(query, centroid, 10**9) == pytest.approx(query - 0.6 * centroid)
+
+
+def test_brevity_is_one_for_chat_and_falls_with_the_length_of_the_turns() -> None:
+    assert signals.brevity(np.array([10, 200])) == 1.0
+    assert signals.brevity(np.array([1000, 1000])) == pytest.approx(0.25)
+    assert signals.brevity(np.array([], dtype=np.int64)) == 1.0
+
+
+def test_recency_halves_with_every_half_life_and_the_future_is_now() -> None:
+    assert signals.recency_signal(np.array([-5.0, 0.0, 10.0, 20.0]), 10.0) == pytest.approx([1, 1, 0.5, 0.25])
+
+
+def test_use_counts_the_first_uses_most() -> None:
+    assert signals.use_signal(np.array([0, 1, 3])) == pytest.approx([0.0, 0.5, 0.75])
+
+
+@pytest.mark.parametrize("empty", [signals.vector_signal(np.zeros(0), 0.0), signals.text_signal(np.zeros(0))])
+def test_no_candidates_give_no_signals(empty: signals.Array) -> None:
+    none = np.zeros(0, dtype=np.int64)
+    assert len(empty) == 0
+    assert len(signals.neighbour_signal(np.zeros(0), none, none, 0.5)) == 0
+    assert len(signals.segment_signal(np.zeros(0), none)) == 0
+
+
+def test_substance_of_the_formula_is_what_the_docstring_says() -> None:
+    from hybrid_memory.tiers.semantic import substance  # noqa: PLC0415 - beside its formula
+
+    assert substance("") == 0
+    assert substance("x" * 600) == substance("x" * 10_000) == pytest.approx(1)
+    assert substance("x" * 40) == pytest.approx(math.log(2) / math.log(16))
