@@ -206,6 +206,10 @@ class SemanticIndex(Protocol):
         """The mean of the owner's vectors, and their number; a vector of width 0 if there are none."""
         ...
 
+    def settle(self, owner: Scope) -> None:
+        """Prepare for fast searches after much was written; may take seconds, and only changes speed."""
+        ...
+
     def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
         """The k records with the highest inner product with the vector, which need not be of unit length."""
         ...

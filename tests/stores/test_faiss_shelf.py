@@ -30,6 +30,8 @@ def filled(size: int, *, exact_limit: int, batch: int = 97) -> tuple[VectorShelf
     shelf, ids, vectors = VectorShelf(DIM, exact_limit=exact_limit), some_ids(size), clustered(size)
     for start in range(0, size, batch):
         shelf.add(ids[start : start + batch], vectors[start : start + batch])
+        if shelf.overgrown:
+            shelf.train()
     return shelf, ids, vectors
 
 

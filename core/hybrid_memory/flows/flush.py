@@ -37,6 +37,7 @@ async def flush(
         indexed += await index_texts(run, world, owner)
         if world.embedder is not None:
             embedded += await index_vectors(run, world, owner, world.embedder, progress)
+            await run.call(world.index.settle, owner)
     return Receipt(indexed=indexed, embedded=embedded)
 
 

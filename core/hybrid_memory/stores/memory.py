@@ -210,6 +210,9 @@ class InMemoryIndex:
             vectors = [row.vector for row in self._rows(Where(owner.owner)) if row.vector is not None]
         return (np.mean(vectors, axis=0) if vectors else np.empty(0, dtype=np.float32)), len(vectors)
 
+    def settle(self, owner: Scope) -> None:
+        """Nothing: every search goes over all records."""
+
     def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
         """The k records with the highest inner product; see `SemanticIndex.nearest`."""
         with self._lock:

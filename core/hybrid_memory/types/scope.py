@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields, replace
 
 from hybrid_memory.errors import InvalidScopeError
 
 MAX_NAME_CHARS = 512
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def check_name(label: str, value: str) -> str:
@@ -15,7 +17,7 @@ def check_name(label: str, value: str) -> str:
         raise ValueError(f"{label} must be a string, got {value!r}")  # noqa: TRY004 - one error family for callers
     if not value or len(value) > MAX_NAME_CHARS:
         raise ValueError(f"{label} must have 1 to {MAX_NAME_CHARS} characters, got {len(value)}")
-    if any(ch == "\x00" or "\ud800" <= ch <= "\udfff" for ch in value):
+    if _UNSTORABLE.search(value):
         raise ValueError(f"{label} contains NUL or a lone surrogate: {value!r}")
     return value
 

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,7 @@ def _owner_key(scope: Scope) -> tuple[str, str, str]:
     return (scope.tenant or "", scope.user or "", scope.agent or "")
 
 
+@lru_cache(maxsize=4096)
 def owner_scope(tenant: str, user: str, agent: str, session: str = "") -> Scope:
     """The scope behind the stored strings."""
     return Scope(tenant=tenant or None, user=user or None, agent=agent or None, session=session or None)

@@ -24,8 +24,11 @@ from hybrid_memory.types import Record, Scope, Where
 SHELVED_VECTORS = 1_000_000
 """Vectors kept in memory over all owners (1.5 GB at 384 dimensions); the owners used longest ago are put away."""
 
-RANKED_RECORDS = 1_500
-"""Records that a text search ranks: BM25 takes about 1 ms for 1,000, so frequent terms are left out of large stores."""
+RANKED_RECORDS = 1_000
+"""Matches that a text search ranks, 1 ms of work: where there are more, the most frequent terms are left out."""
+
+RANKED_TERMS = 16
+"""And where terms are left out, at most so many remain: each is counted over the whole store, 50 us of work."""
 
 _log = logging.getLogger(__name__)
 
@@ -144,6 +147,17 @@ class SqliteIndex:
         number = self._db.owner_id(owner)
         shelf = None if number is None else self._shelf(number)
         return (np.empty(0, dtype=np.float32), 0) if shelf is None or not len(shelf) else (shelf.centroid(), len(shelf))
+
+    def settle(self, owner: Scope) -> None:
+        """Train an approximate index for an owner with many new vectors, and save it beside the file."""
+        number = self._db.owner_id(owner)
+        if number is None:
+            return
+        ((count,),) = self._db.query("SELECT count(*) FROM vectors WHERE owner = ?", (number,))
+        shelf = self._shelf(number) if count > self._exact_limit else None
+        if shelf is not None and shelf.overgrown:
+            shelf.train()
+            self._put_away(number, shelf)
 
     def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
         """The k records with the highest inner product; see `SemanticIndex.nearest`."""
@@ -267,7 +281,7 @@ class SqliteIndex:
         for term, records in counts:
             total += records
             if chosen and total > RANKED_RECORDS:
-                break
+                return chosen[:RANKED_TERMS]
             chosen.append(f'"{term}"')
         return chosen
 
@@ -298,7 +312,8 @@ class SqliteIndex:
         if shelf is not None:
             # The store may have been restored from a backup: the last vector on the shelf must be the store's.
             rows = self._db.query(
-                "SELECT e.vector FROM vectors v JOIN embeddings e ON e.id = v.embedding WHERE v.owner = ? AND v.seq = ?",
+                "SELECT e.vector FROM vectors v JOIN embeddings e ON e.id = v.embedding "
+                "WHERE v.owner = ? AND v.seq = ?",
                 (number, shelf.upto),
             )
             if rows and np.array_equal(np.frombuffer(rows[0][0], dtype=np.float32), shelf.last()):

@@ -27,15 +27,17 @@ class PlaceTable:
         self._lock = threading.Lock()
         self._revision = -1
         self._table: npt.NDArray[np.float64] = np.empty((0, 8))
-        self._keys = self._order = np.empty(0, dtype=np.int64)
+        self._ids = self._keys = self._order = np.empty(0, dtype=np.int64)
 
     def around(self, ids: Ids, radius: int, revision: int, allowed: Ids | None) -> Places:
         """The places of these records and their neighbours in the segment, as far as they are allowed."""
         with self._lock:
             self._catch_up(revision)
-            table, keys, order = self._table, self._keys, self._order
-        every = table[:, 0].astype(np.int64)
-        seeds = np.flatnonzero(np.isin(every, ids))
+            table, every, keys, order = self._table, self._ids, self._keys, self._order
+        if not len(every):
+            ids = np.empty(0, dtype=np.int64)
+        seeds = np.minimum(np.searchsorted(every, ids), max(len(every) - 1, 0))
+        seeds = seeds[every[seeds] == ids]
         rows = [seeds]
         for step in (*range(-radius, 0), *range(1, radius + 1)):
             wanted = _key(table[seeds, 1], table[seeds, 2] + step)
@@ -59,6 +61,7 @@ class PlaceTable:
     def _catch_up(self, revision: int) -> None:
         if revision != self._revision:
             self._table, self._revision = np.empty((0, 8)), revision
+            self._ids = self._keys = self._order = np.empty(0, dtype=np.int64)
         last = int(self._table[-1, 0]) if len(self._table) else 0
         rows = self._db.query(
             f"SELECT {_COLUMNS} FROM records WHERE owner = ? AND id > ? ORDER BY id", (self._owner, last)
@@ -66,6 +69,7 @@ class PlaceTable:
         if rows:
             # Doubles hold microseconds since 1970 and positions exactly up to 2**53.
             self._table = np.concatenate([self._table, np.array(rows, dtype=np.float64)])
+            self._ids = self._table[:, 0].astype(np.int64)
             unsorted = _key(self._table[:, 1], self._table[:, 2])
             self._order = np.argsort(unsorted, kind="stable")
             self._keys = unsorted[self._order]
