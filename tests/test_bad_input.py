@@ -93,6 +93,9 @@ def test_a_taken_id_leaves_the_store_unchanged(face: Face, memory: HybridMemory,
         ("cat", {"metadata": {"tags": {"a": 1}}}, "tags"),
         ("cat", {"metadata": {"score": float("nan")}}, "score"),
         ("cat", {"metadata": {"when": {1}}}, "when"),
+        ("cat", {"metadata": {"when": "\ud800"}}, "surrogate"),
+        ("cat", {"metadata": {1: "number as key"}}, "number as key"),
+        ("cat", {"metadata": ["tags"]}, "metadata"),
     ],
     ids=repr,
 )
@@ -103,6 +106,12 @@ def test_recall_refuses_what_it_cannot_answer(
     face(alice, "remember", "a cat", metadata={"tags": ["b"], "score": 1, "when": 1})
     with pytest.raises(InvalidInputError, match=told):
         face(alice, "recall", query, **options)
+
+
+def test_a_number_too_long_to_write_is_refused_all_the_same(face: Face, alice: ScopedMemory) -> None:
+    for options in ({"metadata": {"score": 10**5000}}, {"k": -(10**5000)}):
+        with pytest.raises(InvalidInputError, match="a int"):
+            face(alice, "recall", "cat", **options)
 
 
 def test_within_a_session_needs_one(face: Face, memory: HybridMemory) -> None:

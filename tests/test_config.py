@@ -78,6 +78,13 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path, content: str | byt
         MemoryConfig.from_yaml(file)
 
 
+def test_a_setting_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "memory.yaml"
+    file.write_text("1: 2\n", encoding="utf-8")
+    with pytest.raises(InvalidConfigError, match="1"):
+        MemoryConfig.from_yaml(file)
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidConfigError, match=r"absent\.yaml"):
         open_memory(tmp_path / "absent.yaml")

@@ -129,10 +129,23 @@ def test_what_cannot_be_stored_is_refused_with_the_reason(fields: dict[str, Any]
     assert isinstance(caught.value, HybridMemoryError)
 
 
-def test_refusal_of_a_huge_value_stays_short() -> None:
+@pytest.mark.parametrize(
+    "fields", [{"role": "x" * 1_000_000}, {"content": list(range(10_000))}, {"metadata": {"a": 10**5000}}], ids=list
+)
+def test_refusal_of_a_huge_value_stays_short(fields: dict[str, Any]) -> None:
     with pytest.raises(InvalidMessageError) as caught:
-        message(role="x" * 1_000_000)
-    assert len(str(caught.value)) < 500
+        message(**fields)
+    assert len(str(caught.value)) < 1000
+
+
+def test_a_tool_call_of_its_own_is_refused_like_a_message() -> None:
+    with pytest.raises(InvalidMessageError, match="name"):
+        ToolCall(name=5)  # type: ignore[arg-type]
+
+
+def test_a_problem_within_a_message_is_named_with_its_place() -> None:
+    with pytest.raises(InvalidMessageError, match=r"tool_calls\.1\.name"):
+        message(tool_calls=[{"name": "f"}, {"arguments": {}}])
 
 
 def test_control_characters_are_text_like_any_other() -> None:

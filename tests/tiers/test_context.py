@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,7 +13,7 @@ from hybrid_memory.tiers.context import HEADING, MEMORY_CHARS, memory_note, reco
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 
-def call(*names: str, content: str = "") -> Message:
+def call(*names: str | None, content: str = "") -> Message:
     return Message(role=Role.ASSISTANT, content=content, tool_calls=[ToolCall(name="f", id=name) for name in names])
 
 
@@ -33,16 +34,16 @@ def last_turn(history: list[Message]) -> list[Message]:
     return history[rows[-1] :] if rows else history
 
 
-NAMES = st.sampled_from(["a", "b", "c"])
+NAMES = st.sampled_from(["a", "b", "c", None])
 HISTORIES = st.lists(
     st.one_of(
         st.just(Message(content="question")),
         st.just(Message(role=Role.ASSISTANT, content="answer")),
         st.just(Message(role=Role.SYSTEM, content="be brief")),
-        st.lists(NAMES, min_size=1, max_size=3, unique=True).map(lambda names: call(*names)),
-        st.one_of(st.none(), NAMES).map(result),
+        st.lists(NAMES, min_size=1, max_size=3).map(lambda names: call(*names)),
+        NAMES.map(result),
         # Whole exchanges, so that not every history is nonsense.
-        st.lists(NAMES, min_size=1, max_size=3, unique=True).map(lambda names: [call(*names), *map(result, names)]),
+        st.lists(NAMES, min_size=1, max_size=3).map(lambda names: [call(*names), *map(result, names)]),
     ),
     max_size=14,
 ).map(lambda parts: [message for part in parts for message in (part if isinstance(part, list) else [part])])
@@ -55,14 +56,14 @@ def test_a_window_is_never_orphaned(history: list[Message], limit: int) -> None:
     assert not shown or shown[0].role is Role.USER
     row = 0
     while row < len(shown):
-        wanted = [tool.id for tool in shown[row].tool_calls]
+        wanted = Counter(tool.id for tool in shown[row].tool_calls)
         assert shown[row].role is not Role.TOOL, "a result without its call"
         row += 1
-        answers = []
+        answers: Counter[str | None] = Counter()
         while row < len(shown) and shown[row].role is Role.TOOL:
-            answers.append(shown[row].tool_call_id)
+            answers[shown[row].tool_call_id] += 1
             row += 1
-        assert set(answers) == set(wanted), "calls and results stay together"
+        assert answers == wanted, "each call stays together with its one result"
 
 
 @given(HISTORIES, st.integers(0, 20))
@@ -104,6 +105,20 @@ def test_a_last_turn_longer_than_the_limit_is_kept_whole() -> None:
 def test_an_unanswered_call_is_left_out_with_the_results_it_has() -> None:
     question, last = Message(content="q"), Message(content="w")
     assert window([question, call("a", "b"), result("a"), last], 10) == [question, last]
+
+
+def test_a_second_result_of_a_call_is_left_out() -> None:
+    question, first, second = Message(content="q"), result("a"), result("a")
+    exchange = window([question, call("a", "b"), first, second, result("b")], 10)
+    assert [message.tool_call_id for message in exchange] == [None, None, "a", "b"]
+    assert exchange[2] is first
+
+
+def test_calls_without_an_id_need_a_result_each() -> None:
+    question = Message(content="q")
+    both = [question, call(None, None), result(None), result(None)]
+    assert window(both, 10) == both
+    assert window(both[:-1], 10) == [question]
 
 
 def test_hits_that_are_shown_anyway_are_not_noted() -> None:

@@ -9,6 +9,7 @@ from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import Message, Scope
+from hybrid_memory.types.validation import shown
 
 MAX_COUNT = 2**63 - 1
 """What fits into the signed 64 bits that engines count with; more than any store holds."""
@@ -28,20 +29,20 @@ async def history(
     Raises:
         InvalidInputError: a negative limit, or an instant that is none or has no time zone.
     """
-    newest = None if limit is None else checked_count("limit", limit, least=0)
+    most = None if limit is None else checked_count("limit", limit, least=0)
     check_span(since, until)
-    events = await run.call(world.log.read, scope, since=since, until=until, limit=newest, newest=True)
+    events = await run.call(world.log.read, scope, since=since, until=until, limit=most, newest=True)
     return [event.message for event in events]
 
 
 def checked_count(name: str, count: int, *, least: int) -> int:
-    """The count, at most as much as a store can take; raises `InvalidInputError` if it is no count or too small."""
+    """The count, lowered to what a store can take; raises `InvalidInputError` if it is no whole number or too small."""
     try:
         number = index(count)
     except TypeError:
-        raise InvalidInputError(f"{name} must be a whole number, got {count!r}") from None
+        raise InvalidInputError(f"{name} must be a whole number, got {shown(count)}") from None
     if number < least:
-        raise InvalidInputError(f"{name} must be {least} or more, got {number}")
+        raise InvalidInputError(f"{name} must be {least} or more, got {shown(number)}")
     return min(number, MAX_COUNT)
 
 
@@ -49,7 +50,7 @@ def check_span(since: datetime | None, until: datetime | None) -> None:
     """Raise `InvalidInputError` unless both are aware instants and in order."""
     for name, instant in (("since", since), ("until", until)):
         if not isinstance(instant, datetime | None):
-            raise InvalidInputError(f"{name} must be a datetime, got {instant!r}")
+            raise InvalidInputError(f"{name} must be a datetime, got {shown(instant)}")
         if instant is not None and instant.utcoffset() is None:
             raise InvalidInputError(f"{name} needs a time zone, got {instant!r}: use datetime(..., tzinfo=UTC)")
     if since is not None and until is not None and since > until:

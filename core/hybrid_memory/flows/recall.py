@@ -6,7 +6,7 @@ import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,14 @@ import numpy.typing as npt
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, ModelError
 from hybrid_memory.flows.flush import catch_up, embedding
-from hybrid_memory.flows.history import check_span
+from hybrid_memory.flows.history import check_span, checked_count
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Floats, Ids, Matches, Places
 from hybrid_memory.scoring import ranking, signals
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Hit, RecordKind, Scope, Signals, Weights, Where
+from hybrid_memory.types.record import Scalar
+from hybrid_memory.types.validation import shown, storable
 
 NEIGHBOURS = 2
 MAX_QUERY_CHARS = 10_000
@@ -60,28 +62,57 @@ class Request:
         categories: Collection[str],
         since: datetime | None,
         until: datetime | None,
-        metadata: Mapping[str, str | int | float | bool | None] | None,
+        metadata: Mapping[str, Scalar] | None,
         weights: Weights | None,
     ) -> Self:
         """The request, if its parts are in order; raises `InvalidInputError`."""
+        if not isinstance(query, str):
+            raise InvalidInputError(f"the query must be text, got {shown(query)}")
         if not query.strip():
             raise InvalidInputError("the query is empty: ask for something")
-        if k < 1:
-            raise InvalidInputError(f"k must be 1 or more, got {k}")
-        if within not in {"user", "session"}:
+        number = checked_count("k", k, least=1)
+        if within not in ("user", "session"):
             raise InvalidInputError(f"within must be 'user' or 'session', got {within!r}")
         if within == "session" and scope.session is None:
             raise InvalidInputError("within='session' needs a scope with a session: scoped(..., session=...)")
+        if isinstance(categories, str) or not isinstance(categories, Collection):
+            raise InvalidInputError(f"categories must be a collection of names, got {shown(categories)}")
+        if not isinstance(weights, Weights | None):
+            raise InvalidInputError(f"weights must be Weights(...), got {shown(weights)}")
         check_span(since, until)
         where = Where(
             scope=scope if within == "session" else scope.owner,
-            kinds=frozenset(RecordKind(kind) for kind in kinds),
+            kinds=_kinds(kinds),
             categories=frozenset(categories),
             since=since,
             until=until,
-            metadata=dict(metadata or {}),
+            metadata={} if metadata is None else _scalars(metadata),
         )
-        return cls(query=query[:MAX_QUERY_CHARS], k=k, where=where, weights=weights)
+        return cls(query=query[:MAX_QUERY_CHARS], k=number, where=where, weights=weights)
+
+
+def _kinds(kinds: Collection[RecordKind]) -> frozenset[RecordKind]:
+    try:
+        return frozenset(RecordKind(kind) for kind in kinds)
+    except (TypeError, ValueError):
+        known = ", ".join(RecordKind)
+        raise InvalidInputError(f"kinds must be a collection of these: {known}; got {shown(kinds)}") from None
+
+
+def _scalars(metadata: Mapping[Any, Any]) -> dict[str, Scalar]:
+    """The metadata to look for, if every engine can compare its values for equality."""
+    if not isinstance(metadata, Mapping):
+        raise InvalidInputError(f"metadata must be values by name, got {shown(metadata)}")
+    for key, value in metadata.items():
+        if not isinstance(key, str) or not isinstance(value, Scalar):
+            raise InvalidInputError(
+                f"metadata can be text, numbers, booleans or None by name, got {shown(key)}: {shown(value)}"
+            )
+        try:
+            storable({key: value})
+        except ValueError as error:
+            raise InvalidInputError(f"no metadata has {shown(key)}: {shown(value)}; {error}") from None
+    return dict(metadata)
 
 
 async def recall(run: Runner, world: World, request: Request) -> list[Hit]:

@@ -11,6 +11,7 @@ from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.types import EventKind, Message, Receipt, Role, Scope
+from hybrid_memory.types.validation import shown
 
 Content = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[str, Any]]
 """What can be remembered: text, a message, a dict in the OpenAI form, or a list of these."""
@@ -43,8 +44,8 @@ def as_messages(
         InvalidMessageError: one of them cannot be stored, or one id is given for several.
     """
     if metadata is not None and not isinstance(metadata, Mapping):
-        raise InvalidMessageError(f"metadata must be values by name, got {metadata!r}")
-    # What can be nothing at all is one item too: it gets its error as in a list.
+        raise InvalidMessageError(f"metadata must be values by name, got {shown(metadata)}")
+    # What cannot be remembered counts as one item, so that it is refused as it would be inside a list.
     single = isinstance(content, str | bytes | Message | Mapping) or not isinstance(content, Iterable)
     items: list[Any] = [content] if single else list(content)
     if message_id is not None and len(items) != 1:

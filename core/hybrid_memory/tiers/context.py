@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -38,9 +39,10 @@ def recollect(history: Sequence[Message], hits: Sequence[Hit], *, limit: int, k:
 def window(history: Sequence[Message], limit: int) -> list[Message]:
     """The last messages, at most ``limit``, that a chat model accepts as a conversation.
 
-    The first is the user's. An assistant message with tool calls and all its results stay together: if the cut falls
-    between them, or a result is missing, or a result has no call, they are left out. A last turn that is longer than
-    the limit, such as a question with many rounds of tools, is kept whole.
+    The first is the user's. An assistant message with tool calls and their results, one for each, stay together: if
+    the cut falls between them, or a result is missing, they are left out, and so is a result without a call or
+    beyond the first for its call. A last turn that is longer than the limit, such as a question with many rounds of
+    tools, is kept whole.
     """
     if limit <= 0:
         return []
@@ -53,22 +55,19 @@ def window(history: Sequence[Message], limit: int) -> list[Message]:
 def _complete(messages: Sequence[Message]) -> list[Message]:
     """The messages without calls that lack a result, and without results that lack their call right before them."""
     kept: list[Message] = []
-    row = 0
-    while row < len(messages):
-        message = messages[row]
-        results = 0
-        while row + 1 + results < len(messages) and messages[row + 1 + results].role is Role.TOOL:
-            results += 1
-        answers = messages[row + 1 : row + 1 + results]
-        if message.role is Role.TOOL:
-            row += 1
+    exchange: list[Message] = []
+    waiting: Counter[str | None] = Counter()
+    for message in messages:
+        if message.role is not Role.TOOL:
+            # Counted, because calls without an id, or with the same one, need a result each.
+            exchange, waiting = [message], Counter(call.id for call in message.tool_calls)
+        elif waiting[message.tool_call_id]:
+            exchange.append(message)
+            waiting[message.tool_call_id] -= 1
+        else:
             continue
-        if not message.tool_calls:
-            kept.append(message)
-        elif {call.id for call in message.tool_calls} <= {answer.tool_call_id for answer in answers}:
-            wanted = {call.id for call in message.tool_calls}
-            kept += [message, *(answer for answer in answers if answer.tool_call_id in wanted)]
-        row += 1 + results
+        if not waiting.total():
+            kept += exchange
     return kept
 
 

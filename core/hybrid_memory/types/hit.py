@@ -53,7 +53,8 @@ class Weights:
 
     def __post_init__(self) -> None:
         values = [getattr(self, part.name) for part in fields(self)]
-        if not all(isfinite(value) and value >= 0 for value in values) or not any(values):
+        numbers = all(isinstance(value, int | float) and isfinite(value) and value >= 0 for value in values)
+        if not numbers or not any(values):
             raise InvalidInputError(f"weights must be 0 or more, finite, and not all 0: {self}")
 
     @classmethod

@@ -117,7 +117,10 @@ class Message(CheckedModel):
     @field_validator("at")
     @classmethod
     def _instants_are_utc(cls, value: datetime | None) -> datetime | None:
-        return None if value is None else value.astimezone(UTC)
+        try:
+            return None if value is None else value.astimezone(UTC)
+        except OverflowError:
+            raise ValueError(f"{value} has no time in UTC: the year must lie in 1 to 9999") from None
 
     @field_validator("content", "metadata", "extra")
     @classmethod

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 from hybrid_memory.types.scope import Scope
+
+Scalar: TypeAlias = str | int | float | bool | None
+"""A JSON value without parts."""
 
 
 class RecordKind(StrEnum):
@@ -59,7 +62,8 @@ class Where:
         scope: the owner, and the session too if it names one.
         kinds, categories: one of these; empty means any.
         since, until: ``since <= at < until``; None is open.
-        metadata: every key has exactly this value (a JSON scalar).
+        metadata: every key has exactly this value (a JSON scalar); types are kept apart (1, 1.0, true and "1" are four
+            values), and text is compared whole, also beyond a NUL.
     """
 
     scope: Scope
@@ -67,4 +71,4 @@ class Where:
     categories: frozenset[str] = frozenset()
     since: datetime | None = None
     until: datetime | None = None
-    metadata: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
+    metadata: Mapping[str, Scalar] = field(default_factory=dict)

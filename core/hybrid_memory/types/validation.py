@@ -54,12 +54,20 @@ def storable(value: Any) -> Any:
     return value
 
 
+def shown(value: Any) -> str:
+    """The value as an error message shows it, however long it is."""
+    try:
+        return _short(repr(value))
+    except ValueError:  # Python writes no integer of more than 4300 digits
+        return f"a {type(value).__name__}"
+
+
 def _readable(error: ValidationError) -> str:
     """The first problems in one line, each with its field and value."""
     problems: dict[str, None] = {}  # in order, each once: the branches of a union often say the same
     for problem in error.errors(include_url=False):
         where = _short(".".join(map(str, problem["loc"]))) or error.title
-        problems[f"{where}: {problem['msg']} (got {_short(repr(problem['input']))})"] = None
+        problems[f"{where}: {problem['msg']} (got {shown(problem['input'])})"] = None
     more = len(problems) - MAX_SHOWN_PROBLEMS
     return "; ".join([*list(problems)[:MAX_SHOWN_PROBLEMS], *([f"and {more} more"] if more > 0 else [])])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -73,6 +73,7 @@ class Database:
         self._local = threading.local()
         self._closed = False
         self._owners: dict[Scope, int] = {}
+        self._functions: dict[str, Callable[[str, str], bool]] = {}
         try:
             if not path.parent.is_dir():
                 raise StoreUnavailableError(f"cannot open {path}: the folder {path.parent} does not exist")
@@ -139,6 +140,10 @@ class Database:
             except sqlite3.DatabaseError as error:
                 raise StoreUnavailableError(f"cannot write {self.path}: {error}") from error
 
+    def add_function(self, name: str, function: Callable[[str, str], bool]) -> None:
+        """Let SELECTs call a pure function of two texts; before the first `query`."""
+        self._functions[name] = function
+
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of a SELECT, on this thread's connection."""
         reader = self._reader()
@@ -159,6 +164,8 @@ class Database:
                 )
                 self._configure(connection)
                 connection.execute("PRAGMA query_only = ON")
+                for name, function in self._functions.items():
+                    connection.create_function(name, 2, function, deterministic=True)
                 reader = self._local.reader = _Reader(connection)
                 self._readers.add(reader)
         return reader

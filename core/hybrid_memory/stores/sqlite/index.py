@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import json
-import logging
 import sqlite3
-import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.ports import Entry, Floats, Ids, IndexSize, Matches, Places
-from hybrid_memory.stores.faiss import EXACT_LIMIT, VectorShelf
+from hybrid_memory.stores.faiss import EXACT_LIMIT
 from hybrid_memory.stores.sqlite.database import Database
 from hybrid_memory.stores.sqlite.places import PlaceTable
-from hybrid_memory.stores.sqlite.rows import INSERT, SELECT, narrowing, to_record, to_row
+from hybrid_memory.stores.sqlite.rows import INSERT, SELECT, json_holds, narrowing, to_record, to_row
+from hybrid_memory.stores.sqlite.shelves import Shelves
 from hybrid_memory.types import Record, Scope, Where
-
-SHELVED_VECTORS = 1_000_000
-"""Vectors kept in memory over all owners (1.5 GB at 384 dimensions); the owners used longest ago are put away."""
 
 RANKED_RECORDS = 1_000
 """Matches that a text search ranks, 1 ms of work: where there are more, the most frequent terms are left out."""
 
 RANKED_TERMS = 16
 """And where terms are left out, at most so many remain: each is counted over the whole store, 50 us of work."""
-
-_log = logging.getLogger(__name__)
 
 
 class SqliteIndex:
@@ -44,11 +37,8 @@ class SqliteIndex:
 
     def __init__(self, database: Database, *, exact_limit: int = EXACT_LIMIT) -> None:
         self._db = database
-        self._exact_limit = exact_limit
-        self._folder = Path(f"{database.path}.faiss")
-        self._shelves: OrderedDict[int, VectorShelf] = OrderedDict()
-        self._places: dict[int, PlaceTable] = {}
-        self._lock = threading.Lock()
+        database.add_function("json_holds", json_holds)
+        self._shelves = Shelves(database, exact_limit=exact_limit)
 
     def applied(self, owner: Scope) -> int:
         """The log position up to which records were derived."""
@@ -145,24 +135,19 @@ class SqliteIndex:
     def centroid(self, owner: Scope) -> tuple[Floats, int]:
         """The mean of the owner's vectors, and their number."""
         number = self._db.owner_id(owner)
-        shelf = None if number is None else self._shelf(number)
+        shelf = None if number is None else self._shelves.vectors(number)
         return (np.empty(0, dtype=np.float32), 0) if shelf is None or not len(shelf) else (shelf.centroid(), len(shelf))
 
     def settle(self, owner: Scope) -> None:
         """Train an approximate index for an owner with many new vectors, and save it beside the file."""
         number = self._db.owner_id(owner)
-        if number is None:
-            return
-        ((count,),) = self._db.query("SELECT count(*) FROM vectors WHERE owner = ?", (number,))
-        shelf = self._shelf(number) if count > self._exact_limit else None
-        if shelf is not None and shelf.overgrown:
-            shelf.train()
-            self._put_away(number, shelf)
+        if number is not None:
+            self._shelves.settle(number)
 
     def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
         """The k records with the highest inner product; see `SemanticIndex.nearest`."""
         number = self._db.owner_id(where.scope)
-        shelf = None if number is None else self._shelf(number)
+        shelf = None if number is None else self._shelves.vectors(number)
         if number is None or shelf is None:
             return Matches(ids=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.float32))
         return shelf.search(vector, k, self._allowed(number, where))
@@ -189,23 +174,21 @@ class SqliteIndex:
     def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
         """Inner product with each of these records; see `SemanticIndex.similar`."""
         number = self._db.owner_id(owner)
-        shelf = None if number is None else self._shelf(number)
+        shelf = None if number is None else self._shelves.vectors(number)
         return np.full(len(ids), np.nan, dtype=np.float32) if shelf is None else shelf.similar(vector, ids)
 
     def likeness(self, owner: Scope, ids: Ids) -> Floats:
         """Inner products among these records; see `SemanticIndex.likeness`."""
         number = self._db.owner_id(owner)
-        shelf = None if number is None else self._shelf(number)
+        shelf = None if number is None else self._shelves.vectors(number)
         return np.zeros((len(ids), len(ids)), dtype=np.float32) if shelf is None else shelf.likeness(ids)
 
     def places(self, ids: Ids, where: Where, radius: int) -> Places:
         """These records and their neighbours; see `SemanticIndex.places`."""
         number = self._db.owner_id(where.scope)
         if number is None:
-            return PlaceTable(self._db, 0).around(ids, radius, 0, None)
-        with self._lock:
-            table = self._places.setdefault(number, PlaceTable(self._db, number))
-        return table.around(ids, radius, self._state(number)[0], self._allowed(number, where))
+            return PlaceTable(self._db, 0).around(ids, radius, None)
+        return self._shelves.places(number).around(ids, radius, self._allowed(number, where))
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         """The records with these ids, in the order given."""
@@ -243,11 +226,7 @@ class SqliteIndex:
 
     def close(self) -> None:
         """Save the approximate indexes that have grown, and close the file."""
-        with self._lock:
-            for number, shelf in self._shelves.items():
-                self._put_away(number, shelf)
-            self._shelves.clear()
-            self._places.clear()
+        self._shelves.close()
         self._db.close()
 
     def _allowed(self, number: int, where: Where) -> Ids | None:
@@ -259,15 +238,6 @@ class SqliteIndex:
             f"SELECT r.id FROM records r WHERE r.owner = ? AND {' AND '.join(parts)}", [number, *values]
         )
         return np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
-
-    def _state(self, number: int) -> tuple[int, int, int]:
-        """Revision of the records, width of the vectors (0: none yet), and the owner's last vector."""
-        ((revision, dim, upto),) = self._db.query(
-            "SELECT r.number, e.dim, (SELECT max(seq) FROM vectors WHERE owner = ?) "
-            "FROM revision r LEFT JOIN embedder e ON e.one = r.one",
-            (number,),
-        )
-        return revision, dim or 0, upto or 0
 
     def _rarest(self, number: int, terms: Sequence[str]) -> list[str]:
         """The owner's terms among these, quoted, from the rarest on, while their records are few enough to rank."""
@@ -284,62 +254,6 @@ class SqliteIndex:
                 return chosen[:RANKED_TERMS]
             chosen.append(f'"{term}"')
         return chosen
-
-    def _shelf(self, number: int) -> VectorShelf | None:
-        """The owner's vectors, brought up to the durable copy; None before the first vector."""
-        revision, dim, upto = self._state(number)
-        if not dim:
-            return None
-        with self._lock:
-            shelf = self._shelves.get(number)
-            if shelf is None or shelf.dim != dim:
-                shelf = self._shelves[number] = self._opened_shelf(number, dim)
-            self._shelves.move_to_end(number)
-            while len(self._shelves) > 1 and sum(map(len, self._shelves.values())) > SHELVED_VECTORS:
-                last, put_away = self._shelves.popitem(last=False)
-                self._places.pop(last, None)
-                self._put_away(last, put_away)
-        with shelf.lock:
-            if shelf.revision != revision:
-                shelf.clear(revision)
-            if shelf.upto < upto:
-                self._fill(number, shelf)
-        return shelf
-
-    def _opened_shelf(self, number: int, dim: int) -> VectorShelf:
-        """The shelf from its file if that was made from this store, else an empty one."""
-        shelf = VectorShelf.load(self._file(number), dim, exact_limit=self._exact_limit)
-        if shelf is not None:
-            # The store may have been restored from a backup: the last vector on the shelf must be the store's.
-            rows = self._db.query(
-                "SELECT e.vector FROM vectors v JOIN embeddings e ON e.id = v.embedding "
-                "WHERE v.owner = ? AND v.seq = ?",
-                (number, shelf.upto),
-            )
-            if rows and np.array_equal(np.frombuffer(rows[0][0], dtype=np.float32), shelf.last()):
-                return shelf
-        return VectorShelf(dim, exact_limit=self._exact_limit)
-
-    def _fill(self, number: int, shelf: VectorShelf) -> None:
-        rows = self._db.query(
-            "SELECT v.seq, v.record, e.vector FROM vectors v JOIN embeddings e ON e.id = v.embedding "
-            "WHERE v.owner = ? AND v.seq > ? ORDER BY v.seq",
-            (number, shelf.upto),
-        )
-        if rows:
-            vectors = np.frombuffer(b"".join(row[2] for row in rows), dtype=np.float32).reshape(len(rows), shelf.dim)
-            shelf.add(np.array([row[1] for row in rows], dtype=np.int64), vectors)
-            shelf.upto = rows[-1][0]
-
-    def _put_away(self, number: int, shelf: VectorShelf) -> None:
-        if shelf.approximate and shelf.grown:
-            try:
-                shelf.save(self._file(number))
-            except OSError as error:
-                _log.warning("cannot save the vector index: %s; it will be made again from %s", error, self._db.path)
-
-    def _file(self, number: int) -> Path:
-        return self._folder / f"owner-{number}.npz"
 
 
 def _remove(connection: sqlite3.Connection, ids: Sequence[int]) -> int:

@@ -29,10 +29,12 @@ class PlaceTable:
         self._table: npt.NDArray[np.float64] = np.empty((0, 8))
         self._ids = self._keys = self._order = np.empty(0, dtype=np.int64)
 
-    def around(self, ids: Ids, radius: int, revision: int, allowed: Ids | None) -> Places:
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def around(self, ids: Ids, radius: int, allowed: Ids | None) -> Places:
         """The places of these records and their neighbours in the segment, as far as they are allowed."""
         with self._lock:
-            self._catch_up(revision)
             table, every, keys, order = self._table, self._ids, self._keys, self._order
         if not len(every):
             ids = np.empty(0, dtype=np.int64)
@@ -58,21 +60,23 @@ class PlaceTable:
             last_used=np.nan_to_num(chosen[:, 7]) / 1e6,
         )
 
-    def _catch_up(self, revision: int) -> None:
-        if revision != self._revision:
-            self._table, self._revision = np.empty((0, 8)), revision
-            self._ids = self._keys = self._order = np.empty(0, dtype=np.int64)
-        last = int(self._table[-1, 0]) if len(self._table) else 0
-        rows = self._db.query(
-            f"SELECT {_COLUMNS} FROM records WHERE owner = ? AND id > ? ORDER BY id", (self._owner, last)
-        )
-        if rows:
-            # Doubles hold microseconds since 1970 and positions exactly up to 2**53.
-            self._table = np.concatenate([self._table, np.array(rows, dtype=np.float64)])
-            self._ids = self._table[:, 0].astype(np.int64)
-            unsorted = _key(self._table[:, 1], self._table[:, 2])
-            self._order = np.argsort(unsorted, kind="stable")
-            self._keys = unsorted[self._order]
+    def catch_up(self, revision: int) -> None:
+        """Add the records that are new in the file; begin anew if some were deleted since the last revision."""
+        with self._lock:
+            if revision != self._revision:
+                self._table, self._revision = np.empty((0, 8)), revision
+                self._ids = self._keys = self._order = np.empty(0, dtype=np.int64)
+            last = int(self._ids[-1]) if len(self) else 0
+            rows = self._db.query(
+                f"SELECT {_COLUMNS} FROM records WHERE owner = ? AND id > ? ORDER BY id", (self._owner, last)
+            )
+            if rows:
+                # Doubles hold microseconds since 1970 and positions exactly up to 2**53.
+                self._table = np.concatenate([self._table, np.array(rows, dtype=np.float64)])
+                self._ids = self._table[:, 0].astype(np.int64)
+                unsorted = _key(self._table[:, 1], self._table[:, 2])
+                self._order = np.argsort(unsorted, kind="stable")
+                self._keys = unsorted[self._order]
 
 
 def _key(segments: npt.NDArray[np.float64], ordinals: npt.NDArray[np.float64]) -> Ids:

@@ -69,6 +69,14 @@ def to_record(row: tuple[Any, ...]) -> Record:
     )
 
 
+def json_holds(metadata: str, wanted: str) -> bool:
+    """Whether a JSON object has every value of another, exactly."""
+    there = json.loads(metadata)
+    return all(
+        key in there and json.dumps(there[key]) == json.dumps(value) for key, value in json.loads(wanted).items()
+    )
+
+
 def narrowing(where: Where) -> tuple[list[str], list[Any]]:
     """Conditions on ``records r`` beyond the owner, and their values; none when the search goes over all of them."""
     parts: list[str] = []
@@ -76,10 +84,10 @@ def narrowing(where: Where) -> tuple[list[str], list[Any]]:
     if where.scope.session is not None:
         parts.append("r.session = ?")
         values.append(where.scope.session)
-    for column, wanted in (("r.kind", where.kinds), ("r.category", where.categories)):
-        if wanted:
-            parts.append(f"{column} IN ({', '.join('?' * len(wanted))})")
-            values.extend(sorted(wanted))
+    for column, names in (("r.kind", where.kinds), ("r.category", where.categories)):
+        if names:
+            parts.append(f"{column} IN ({', '.join('?' * len(names))})")
+            values.extend(sorted(names))
     if where.since is not None:
         parts.append("r.at >= ?")
         values.append(to_micros(where.since))
@@ -88,11 +96,14 @@ def narrowing(where: Where) -> tuple[list[str], list[Any]]:
         values.append(to_micros(where.until))
     for key, value in where.metadata.items():
         # json_each keeps types apart: true is not 1, "1" is not 1, and a stored null is not a missing key.
+        # SQLite compares text up to a NUL only, so where one occurs the function has the last word.
+        wanted = json.dumps({key: value})
         parts.append(
             "EXISTS (SELECT 1 FROM json_each(r.metadata) m, json_each(?) w "
-            "WHERE m.key = ? AND m.type = w.type AND m.atom IS w.atom)"
+            "WHERE m.key = w.key AND m.type = w.type AND m.atom IS w.atom) "
+            r"AND (instr(r.metadata || ?, '\u0000') = 0 OR json_holds(r.metadata, ?))"
         )
-        values.extend([json.dumps([value]), key])
+        values.extend([wanted, wanted, wanted])
     return parts, values
 
 

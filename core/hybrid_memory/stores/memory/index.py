@@ -1,4 +1,4 @@
-"""Log and index in plain Python and NumPy: the store of ``memory://``, and the oracle for every engine."""
+"""L2 that scores every record of the scope, one by one."""
 
 from __future__ import annotations
 
@@ -8,109 +8,16 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 import numpy as np
 
-from hybrid_memory.errors import EmbedderMismatchError, IdConflictError, MemoryClosedError
-from hybrid_memory.ports import Appended, Draft, Entry, Floats, Ids, IndexSize, LogSize, Matches, Places
-from hybrid_memory.types import Event, Record, RecordKind, Scope, Where
+from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError
+from hybrid_memory.ports import Entry, Floats, Ids, IndexSize, Matches, Places
+from hybrid_memory.stores.memory.log import within
+from hybrid_memory.types import Record, RecordKind, Scope, Where
 
 BM25_K1 = 1.2
 BM25_B = 0.75
-
-
-class InMemoryLog:
-    """An event log that lives as long as the process."""
-
-    def __init__(self) -> None:
-        self._events: list[Event] = []
-        self._by_id: dict[tuple[Scope, str], Event] = {}
-        self._lock = threading.RLock()
-        self._closed = False
-
-    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
-        """Append all or nothing; see `EventLog.append`."""
-        with self._lock:
-            self._check_open()
-            fresh: dict[tuple[Scope, str], Event] = {}
-            appended = []
-            for draft in drafts:
-                scope = Scope(owner.tenant, owner.user, owner.agent, draft.session)
-                key = (scope, draft.id)
-                there = self._by_id.get(key) or fresh.get(key)
-                payload = json.loads(json.dumps(draft.payload))
-                if there is None:
-                    position = len(self._events) + len(fresh) + 1
-                    there = Event(position, draft.id, scope, draft.kind, draft.at, payload, draft.sources)
-                    fresh[key] = there
-                    appended.append(Appended(draft.id, position, fresh=True))
-                elif draft.fixed_id and (there.kind, there.payload) == (draft.kind, payload):
-                    appended.append(Appended(draft.id, there.position, fresh=False))
-                else:
-                    raise IdConflictError(f"id {draft.id!r} is taken in this session by another message")
-            self._by_id.update(fresh)
-            self._events.extend(fresh.values())
-            return appended
-
-    def read(
-        self,
-        scope: Scope,
-        *,
-        after: int = 0,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        limit: int | None = None,
-        newest: bool = False,
-    ) -> list[Event]:
-        """Events of the scope, by position; see `EventLog.read`."""
-        with self._lock:
-            self._check_open()
-            found = [
-                event
-                for event in self._events[after:]
-                if _within(scope, event.scope)
-                and (since is None or event.at >= since)
-                and (until is None or event.at < until)
-            ]
-        if limit is None:
-            return found
-        return found[max(0, len(found) - limit) :] if newest else found[:limit]
-
-    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
-        """The events with these ids; see `EventLog.get`."""
-        wanted = set(ids)
-        return [event for event in self.read(scope) if event.id in wanted]
-
-    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        """The last position of each owner; see `EventLog.heads`."""
-        with self._lock:
-            self._check_open()
-            heads = {event.scope.owner: event.position for event in self._events}
-        return heads if scope is None else {owner: head for owner, head in heads.items() if owner == scope.owner}
-
-    def count(self, owner: Scope, *, after: int = 0) -> int:
-        """How many events the owner has beyond this position."""
-        return len(self.read(owner.owner, after=after))
-
-    def size(self) -> LogSize:
-        """Counts over all owners."""
-        with self._lock:
-            self._check_open()
-            scopes = {event.scope for event in self._events}
-            return LogSize(
-                owners=len({s.owner for s in scopes}), sessions=len(scopes), events=len(self._events), bytes=0
-            )
-
-    def close(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._closed = True
-            self._events, self._by_id = [], {}
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise MemoryClosedError
 
 
 @dataclass(slots=True)
@@ -326,13 +233,9 @@ class InMemoryIndex:
         return [row for row in self._open().rows.values() if _allowed(where, row.record)]
 
 
-def _within(scope: Scope, other: Scope) -> bool:
-    return other.owner == scope.owner and scope.session in (None, other.session)
-
-
 def _allowed(where: Where, record: Record) -> bool:
     return (
-        _within(where.scope, record.scope)
+        within(where.scope, record.scope)
         and (not where.kinds or record.kind in where.kinds)
         and (not where.categories or record.category in where.categories)
         and (where.since is None or record.at >= where.since)

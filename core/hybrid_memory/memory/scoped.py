@@ -1,0 +1,165 @@
+"""The handle of one owner's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any, Literal
+
+from hybrid_memory.compute.runners import drive
+from hybrid_memory.flows import history, recall, remember
+from hybrid_memory.flows.remember import Content, as_messages
+from hybrid_memory.memory.house import INLINE, House, flush_owners
+from hybrid_memory.types import Hit, Message, Receipt, RecordKind, Role, Scope, Weights
+
+
+class ScopedMemory:
+    """One owner's memory; made by `HybridMemory.scoped`.
+
+    Attributes:
+        scope: whose it is.
+    """
+
+    def __init__(self, house: House, scope: Scope) -> None:
+        self._house = house
+        self.scope = scope
+
+    def remember(
+        self,
+        content: Content,
+        *,
+        role: Role | str = Role.USER,
+        at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        id: str | None = None,  # noqa: A002 - the field's name, as in Message
+    ) -> Receipt:
+        """Write text, a message, a dict (``{"role": ..., "content": ...}``) or a list of these, all or none.
+
+        The events are durable when this returns; indexing comes later, at the latest with the next recall.
+        Writing a message again under the same id changes nothing.
+
+        Args:
+            content: what was said.
+            role: of plain texts.
+            at: when it was said; aware. The clock's time if neither this nor the message says.
+            metadata: JSON values of the caller's own, for every message; a message's own values win.
+            id: makes the write of one message idempotent within its session.
+
+        Raises:
+            InvalidMessageError: one of them cannot be stored. Nothing was written.
+            IdConflictError: the id is taken by another message. Nothing was written.
+            StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
+        """
+        messages = as_messages(content, role=role, at=at, metadata=metadata, message_id=id)
+        return drive(remember.remember(INLINE, self._house.world, self.scope, messages))
+
+    async def aremember(
+        self,
+        content: Content,
+        *,
+        role: Role | str = Role.USER,
+        at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        id: str | None = None,  # noqa: A002 - the field's name, as in Message
+    ) -> Receipt:
+        """Async twin of `remember`."""
+        messages = as_messages(content, role=role, at=at, metadata=metadata, message_id=id)
+        return await remember.remember(self._house.loop, self._house.world, self.scope, messages)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        within: Literal["user", "session"] = "user",
+        kinds: Collection[RecordKind] = (),
+        categories: Collection[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        metadata: Mapping[str, str | int | float | bool | None] | None = None,
+        weights: Weights | None = None,
+    ) -> list[Hit]:
+        """The records that answer the query best, at most k, best first; what was just written is found.
+
+        Args:
+            query: a question or any text.
+            k: how many at most; more than there is means all.
+            within: all sessions of the owner, or this handle's session only.
+            kinds: only these; empty means any.
+            categories: only these; empty means any.
+            since: only what was said then or later; aware.
+            until: only what was said before; aware.
+            metadata: only records whose metadata has exactly these values: text, finite numbers, booleans or None.
+                Types are kept apart (1, 1.0, True and "1" are four values); text is compared whole, beyond a NUL too.
+            weights: of the signals, instead of the configured ones.
+
+        Raises:
+            InvalidInputError: a query that is empty or no text, k below 1, ``within="session"`` without a session, an
+                unknown kind, a naive instant, metadata of other values than these.
+        """
+        request = recall.Request.of(
+            self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
+            since=since, until=until, metadata=metadata, weights=weights,
+        )  # fmt: skip
+        return drive(recall.recall(INLINE, self._house.world, request))
+
+    async def arecall(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        within: Literal["user", "session"] = "user",
+        kinds: Collection[RecordKind] = (),
+        categories: Collection[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        metadata: Mapping[str, str | int | float | bool | None] | None = None,
+        weights: Weights | None = None,
+    ) -> list[Hit]:
+        """Async twin of `recall`."""
+        request = recall.Request.of(
+            self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
+            since=since, until=until, metadata=metadata, weights=weights,
+        )  # fmt: skip
+        return await recall.recall(self._house.loop, self._house.world, request)
+
+    def history(
+        self, *, limit: int | None = None, since: datetime | None = None, until: datetime | None = None
+    ) -> list[Message]:
+        """The messages as they were said, oldest first: of the session, or of all sessions if the scope names none.
+
+        Args:
+            limit: the newest so many; None is all.
+            since: only what was said then or later; aware.
+            until: only what was said before; aware.
+
+        Raises:
+            InvalidInputError: a negative limit, or an instant that is naive or after the other.
+        """
+        flow = history.history(INLINE, self._house.world, self.scope, limit=limit, since=since, until=until)
+        return drive(flow)
+
+    async def ahistory(
+        self, *, limit: int | None = None, since: datetime | None = None, until: datetime | None = None
+    ) -> list[Message]:
+        """Async twin of `history`."""
+        world = self._house.world
+        return await history.history(self._house.loop, world, self.scope, limit=limit, since=since, until=until)
+
+    def flush(self, *, progress: bool | None = None) -> Receipt:
+        """Index now what was written and is not indexed yet; recall would otherwise do it first.
+
+        Args:
+            progress: show a bar; None shows it on a terminal.
+
+        Raises:
+            ModelError: the embedder failed; texts are indexed, and the vectors that wait are made next time.
+        """
+        return drive(flush_owners(INLINE, self._house.world, [self.scope.owner], progress))
+
+    async def aflush(self, *, progress: bool | None = None) -> Receipt:
+        """Async twin of `flush`."""
+        return await flush_owners(self._house.loop, self._house.world, [self.scope.owner], progress)
+
+    def __repr__(self) -> str:
+        return f"<ScopedMemory {self.scope} in {self._house}>"

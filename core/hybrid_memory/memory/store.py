@@ -1,0 +1,116 @@
+"""The handle of a store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from hybrid_memory.compute.progress import progress_bar
+from hybrid_memory.compute.runners import drive
+from hybrid_memory.flows import rebuild, stats
+from hybrid_memory.flows.world import World
+from hybrid_memory.memory.house import INLINE, House, flush_owners
+from hybrid_memory.memory.scoped import ScopedMemory
+from hybrid_memory.ports import Embedder
+from hybrid_memory.types import Receipt, Scope, Stats
+
+
+class HybridMemory:
+    """A memory store. Open one with `open_memory`, close it or use it in a ``with`` block; any thread may call it.
+
+    Args:
+        world: its ports, from `hybrid_memory.build`.
+        as_embedder: turns what the caller gives to `rebuild` into an embedder.
+    """
+
+    def __init__(self, world: World, as_embedder: Callable[[Any], Embedder]) -> None:
+        self._house = House(world)
+        self._as_embedder = as_embedder
+
+    @property
+    def url(self) -> str:
+        """Where the store is, as in its configuration."""
+        return self._house.url
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._house.closed
+
+    def scoped(
+        self,
+        *,
+        tenant: str | None = None,
+        user: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+    ) -> ScopedMemory:
+        """The memory of one owner, and of one session of theirs if it is named.
+
+        Raises:
+            InvalidScopeError: none of tenant, user and agent is given, or one is malformed.
+        """
+        return ScopedMemory(self._house, Scope(tenant=tenant, user=user, agent=agent, session=session))
+
+    def flush(self, *, progress: bool | None = None) -> Receipt:
+        """Do all derived work now, for every owner; see `ScopedMemory.flush`."""
+        return drive(flush_owners(INLINE, self._house.world, None, progress))
+
+    async def aflush(self, *, progress: bool | None = None) -> Receipt:
+        """Async twin of `flush`."""
+        return await flush_owners(self._house.loop, self._house.world, None, progress)
+
+    def stats(self) -> Stats:
+        """What the store holds, and how far its index follows the log."""
+        return drive(stats.stats(INLINE, self._house.world))
+
+    async def astats(self) -> Stats:
+        """Async twin of `stats`."""
+        return await stats.stats(self._house.loop, self._house.world)
+
+    def rebuild(self, *, embedder: Any = None, progress: bool | None = None) -> Receipt:
+        """Drop the index and derive it again from the log, with another embedder if one is given.
+
+        Raises:
+            ModelError: the embedder failed; the texts are indexed, and `flush` makes the vectors later.
+        """
+        with progress_bar("rebuilding", shown=progress) as advance:
+            return drive(rebuild.rebuild(INLINE, self._house.world, self._replacement(embedder), advance))
+
+    async def arebuild(self, *, embedder: Any = None, progress: bool | None = None) -> Receipt:
+        """Async twin of `rebuild`."""
+        with progress_bar("rebuilding", shown=progress) as advance:
+            world = self._house.world
+            return await rebuild.rebuild(self._house.loop, world, self._replacement(embedder), advance)
+
+    def close(self) -> None:
+        """Release the store; harmless when repeated. What is not indexed yet is indexed after the next opening."""
+        self._house.close()
+
+    async def aclose(self) -> None:
+        """Async twin of `close`."""
+        await asyncio.to_thread(self._house.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"<HybridMemory {self._house}>"
+
+    def _replacement(self, embedder: Any) -> Embedder | None:
+        return self._house.world.embedder if embedder is None else self._as_embedder(embedder)
