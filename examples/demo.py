@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import statistics
 import tempfile
 import time
@@ -39,6 +40,7 @@ import hybrid_memory
 import langchain_hybrid_memory
 import llamaindex_hybrid_memory
 from hybrid_memory import Hit, HybridMemory, open_memory
+from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.text.tokenize import terms
 
 HERE = Path(__file__).parent
@@ -178,22 +180,13 @@ def clipped(text: str, room: int) -> str:
 
 
 def wrapped(text: str, room: int) -> Iterator[str]:
-    """The text in lines of so many columns, broken at spaces and between Chinese characters."""
+    """The text in lines of so many columns, broken at spaces and beside Chinese characters."""
     line = ""
-    for word in text.split():
-        if line and columns(f"{line} {word}") > room:
-            if columns(word) <= room:
-                yield line
-                line = word
-                continue
-            line = f"{line} "
-        elif line:
-            line = f"{line} "
-        for character in word:
-            if columns(line + character) > room:
-                yield line
-                line = ""
-            line += character
+    for unit in re.findall(r"[^\s\u2e80-\uffef]+|.", " ".join(text.split())):
+        if columns(line + unit) > room:
+            yield line.rstrip()
+            line = ""
+        line = (line + unit).lstrip()
     if line:
         yield line
 
@@ -216,11 +209,13 @@ def show_recall(hits: Sequence[Hit], label: dict[str, Any]) -> None:
         print(head + clipped(said, WIDTH - len(head)))
         say(hit.why(), first="       why: ", indent="            ")
     found = [hit.record.sources[0] for hit in hits]
-    places = [f"{turn} at {found.index(turn) + 1}" if turn in found else f"{turn} MISSED" for turn in label["evidence"]]
-    say(f"{', '.join(places)} (of {len(hits)} recalled)", first="   evidence: ", indent="             ")
-    if label["outdated"]:
-        old = [f"{turn} at {found.index(turn) + 1}" if turn in found else f"{turn} no" for turn in label["outdated"]]
-        say(f"{', '.join(old)}", first="   outdated: ", indent="             ")
+    for name, absent in (("evidence", "MISSED"), ("outdated", "not recalled")):
+        places = [
+            f"{turn} {f'place {found.index(turn) + 1} of {len(hits)}' if turn in found else absent}"
+            for turn in label[name]
+        ]
+        if places:
+            say(", ".join(places), first=f"   {name}: ", indent="             ")
 
 
 @dataclass
@@ -247,14 +242,16 @@ class Times:
 def fill(memory: HybridMemory, chat: Path, times: Times) -> None:
     """Write the chat, session by session, and index it."""
     grouped = sessions(chat)
-    turns = sum(map(len, grouped.values()))
-    there = memory.stats().events
+    before = memory.stats().events
     with times.step("write"):
         receipts = [memory.scoped(user=USER, session=name).remember(said) for name, said in grouped.items()]
+    turns = sum(len(receipt.ids) for receipt in receipts)
     known = sum(len(receipt.duplicates) for receipt in receipts)
     times.line("write", f"{turns - known} turns of {len(grouped)} sessions into the log, durable")
-    if there:
-        times.line("write", f"(the store held {there} events before, earlier runs of this demo among them)")
+    if known:
+        print(f"{'':>22}{known} were there already, under the same ids")
+    if before > known:
+        print(f"{'':>22}{before - known} turns of earlier runs, questions and answers, are remembered too")
     with times.step("index"):
         derived = memory.scoped(user=USER).flush()
     times.line("index", f"{derived.indexed} turns for text search, {derived.embedded} embedded")
@@ -303,7 +300,8 @@ def summary(recalled: dict[str, list[Hit]], label: dict[str, dict[str, Any]], ti
     print(f"\n{'=' * WIDTH}")
     print(f"{whole} of {len(recalled)} questions: every turn that answers it is among the {K} recalled")
     spent = {name: times.spent[name] for name in ("open", "write", "index", "recall")} | {"answers": answering}
-    print("time: " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in spent.items()))
+    print(f"time: {', '.join(f'{name} {seconds:.2f} s' for name, seconds in spent.items())}")
+    print("      (an answer includes embedding what this session said so far, before the memory recalls again)")
 
 
 def main() -> None:
@@ -326,4 +324,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except HybridMemoryError as error:
+        raise SystemExit(f"demo: {error}") from None

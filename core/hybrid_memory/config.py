@@ -32,7 +32,7 @@ class RecallConfig(CheckedModel):
     invalid_error: ClassVar = InvalidConfigError
 
     weights: Weights = Weights()
-    candidates: int = Field(default=64, ge=1, le=10_000)
+    candidates: int = Field(default=48, ge=1, le=10_000)
     half_life: timedelta = Field(default=timedelta(days=30), gt=timedelta(0))
     diversity: float = Field(default=0.0, ge=0, le=1)
     query_cache: int = Field(default=10_000, ge=0)

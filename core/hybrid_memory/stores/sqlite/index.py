@@ -22,7 +22,7 @@ from hybrid_memory.types import Record, Scope, Where
 RANKED_RECORDS = 1_000
 """Matches that a text search ranks, 1 ms of work: where there are more, the most frequent terms are left out."""
 
-RANKED_TERMS = 16
+RANKED_TERMS = 12
 """And where terms are left out, at most so many remain: each is counted over the whole store, 50 us of work."""
 
 
