@@ -30,6 +30,7 @@ _CJK = (
     "\U00020000-\U0003ffff"
 )
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
+_MARKUP = re.compile(r"<[^<>]*>")
 _STEMMER = snowballstemmer.stemmer("english")
 
 
@@ -47,6 +48,21 @@ def terms(text: str) -> list[str]:
         elif stem := _stem(run):
             found.append(stem)
     return found
+
+
+def cjk_share(text: str) -> float:
+    """How much of a text is Chinese, Japanese or Korean, in [0, 1]; markup in angle brackets does not count.
+
+    ``c / (c + 1.5 * w)`` for c characters of these scripts and w other words: a Chinese word has 1.5 characters on
+    average.
+    """
+    characters = words = 0
+    for run in _RUN.findall(_MARKUP.sub(" ", text)):
+        if _is_cjk(run[0]):
+            characters += len(run)
+        else:
+            words += 1
+    return characters / max(characters + 1.5 * words, 1)
 
 
 def _is_cjk(character: str) -> bool:

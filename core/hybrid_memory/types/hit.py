@@ -8,6 +8,7 @@ from typing import Self
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.types.record import Record
+from hybrid_memory.types.validation import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Weights:
         return cls(neighbours=0.0, segment=0.0, importance=0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Hit:
     """A record that recall found.
 
@@ -78,6 +79,9 @@ class Hit:
     signals: Signals
     weights: Weights
     note: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Hit {self.score:.3f} {self.record.speaker}: {shown(self.record.text)}>"
 
     def why(self) -> str:
         """The arithmetic of the score in one line, strongest share first, and the events behind it."""
