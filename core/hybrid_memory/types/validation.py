@@ -67,7 +67,8 @@ def _readable(error: ValidationError) -> str:
     problems: dict[str, None] = {}  # in order, each once: the branches of a union often say the same
     for problem in error.errors(include_url=False):
         where = _short(".".join(map(str, problem["loc"]))) or error.title
-        problems[f"{where}: {problem['msg']} (got {shown(problem['input'])})"] = None
+        what = problem["msg"].removeprefix("Value error, ")
+        problems[f"{where}: {what} (got {shown(problem['input'])})"] = None
     more = len(problems) - MAX_SHOWN_PROBLEMS
     return "; ".join([*list(problems)[:MAX_SHOWN_PROBLEMS], *([f"and {more} more"] if more > 0 else [])])
 

@@ -1,0 +1,107 @@
+# Everything here needs only make and Python 3.11 or newer. `make` alone lists the targets.
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.set-up
+PYTHONS := $(strip $(PYTHON) python3.13 python3.12 python3.11 python3)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+MAKEFLAGS += --no-print-directory
+
+# The stamp holds the folder that it was made in: in a copied tree the environment would still import the original.
+# A missing or broken environment is made again, and so is one of an older pyproject.toml.
+STALE := $(shell test "$$(cat $(STAMP) 2>/dev/null)" = "$(CURDIR)" && $(BIN)/python -c '' 2>/dev/null || echo again)
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup again demo test test-full check lint format types imports bench clean
+
+help:
+	@echo "make demo       a long chat goes in, LangChain and LlamaIndex answer from it    (STORE=file keeps it)"
+	@echo "make test       the tests                                        (ARGS='-k recall' for some of them)"
+	@echo "make test-full  the same tests, with the coverage of every module"
+	@echo "make check      ruff, ruff format, mypy, import-linter"
+	@echo "make bench      how to measure retrieval quality and latency              (DATA=folder measures them)"
+	@echo "make setup      make the environment in $(VENV); the targets above do it when they need it"
+	@echo "make clean      remove the environment, caches and reports"
+
+setup: $(STAMP)
+	@echo "== $(VENV) is up to date"
+
+$(STAMP): pyproject.toml $(STALE)
+	@set -e; \
+	if ! $(BIN)/python -c 'import pip' 2>/dev/null || test "$$(cat $@ 2>/dev/null || echo "$(CURDIR)")" != "$(CURDIR)"; then \
+		found=; \
+		for python in $(PYTHONS); do \
+			if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
+		done; \
+		if test -z "$$found"; then \
+			echo "no Python 3.11 or newer found (tried $(PYTHONS)):"; \
+			echo "install one, or name it: make setup PYTHON=/path/to/python3"; \
+			exit 1; \
+		fi >&2; \
+		echo "== making $(VENV) with $$($$found -c 'import sys; print(sys.executable, sys.version.split()[0])')"; \
+		$$found -m venv --clear $(VENV) || { \
+			echo "$$found cannot make environments: install its venv module (Debian, Ubuntu: apt install python3-venv)" >&2; \
+			exit 1; \
+		}; \
+	fi; \
+	echo "== upgrading pip"; \
+	$(BIN)/python -m pip install -qq --upgrade "pip>=25.1"; \
+	echo "== installing the package with all extras and the development tools (a few minutes when nothing is cached)"; \
+	$(BIN)/python -m pip install -qq --editable ".[all]" --group dev; \
+	echo "== $$($(BIN)/python -m pip list --format=freeze | wc -l | tr -d ' ') packages installed"; \
+	printf '%s' "$(CURDIR)" > $@
+
+demo: $(STAMP)
+	@echo "== the demo: examples/demo.py"
+	@$(BIN)/python examples/demo.py $(if $(STORE),--store "$(STORE)")
+
+test: $(STAMP)
+	@echo "== the tests: pytest"
+	@$(BIN)/python -m pytest -q $(ARGS)
+
+test-full: $(STAMP)
+	@echo "== the tests with coverage: pytest --cov"
+	@$(BIN)/python -m pytest -q --cov --cov-report=term-missing:skip-covered $(ARGS)
+
+check: lint format types imports
+	@echo "== all checks passed"
+
+lint: $(STAMP)
+	@echo "== ruff check"
+	@$(BIN)/python -m ruff check .
+
+format: $(STAMP)
+	@echo "== ruff format --check"
+	@$(BIN)/python -m ruff format --check .
+
+# For the Python that runs here, not the oldest: its packages may be typed in newer syntax (NumPy 2.5 from 3.12 on).
+types: $(STAMP)
+	@echo "== mypy --strict"
+	@$(BIN)/python -m mypy --python-version "$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+
+imports: $(STAMP)
+	@echo "== lint-imports"
+	@$(BIN)/lint-imports --no-logo
+
+ifdef DATA
+bench: $(STAMP)
+	@echo "== retrieval quality: benchmarks/retrieval.py"
+	@$(BIN)/python benchmarks/retrieval.py --data "$(DATA)" --json retrieval.json
+	@echo "== latency: benchmarks/latency.py"
+	@$(BIN)/python benchmarks/latency.py --data "$(DATA)" --json latency.json
+	@echo "== written: retrieval.json, latency.json"
+else
+bench:
+	@echo "Both benchmarks read conversation sets with labelled evidence from a folder (*.jsonl.gz)."
+	@echo
+	@echo "  make bench DATA=folder                                  both; embedding takes most of an hour"
+	@echo "  $(BIN)/python benchmarks/retrieval.py --data folder     recall, hit rate and MRR per set; --sets, --limit"
+	@echo "  $(BIN)/python benchmarks/latency.py --data folder       recall and write over growing stores; --sizes"
+endif
+
+clean:
+	@echo "== removing $(VENV), caches and reports"
+	@rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
+	@rm -f retrieval.json latency.json
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
