@@ -65,7 +65,7 @@ def to_record(row: tuple[Any, ...]) -> Record:
         valid_from=_instant(row[15]),
         valid_to=_instant(row[16]),
         sources=tuple(json.loads(row[17])),
-        metadata=json.loads(row[18]),
+        metadata={} if row[18] == "{}" else json.loads(row[18]),  # most have none
     )
 
 
