@@ -101,3 +101,22 @@ def test_a_passage_holds_the_turn_behind_what_it_answers() -> None:
 def test_a_passage_of_a_huge_turn_is_bounded() -> None:
     first, second = derive([event(1, content="a" * 1_000_000), event(2, content="b" * 1_000_000)], {})
     assert len(passage(second.record, first.record)) < CONTEXT_CHARS + PASSAGE_CHARS + 100
+
+
+@pytest.mark.parametrize("line", ["Caroline: hello", "Dr. Ana Smith: hello", "小王：你好", "elise: hi"])
+def test_a_speaker_in_front_of_the_text_is_the_speaker(line: str) -> None:
+    first, second = derive([event(1, content="Melanie: how are you?"), event(2, content=line)], {})
+    assert passage(second.record, second.previous) == (f"<message role='user'>{first.record.text}\n{line}</message>")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Our nightly import fails with E4127: two loggers disagree",
+        "我今天买了三样东西：苹果、梨和桃子",
+        "12:30 is fine",
+    ],
+)
+def test_a_clause_before_a_colon_is_no_speaker(line: str) -> None:
+    _, second = derive([event(1, content="hello there"), event(2, content=line)], {})
+    assert passage(second.record, second.previous) == f"<message role='user'>user: {line}</message>"

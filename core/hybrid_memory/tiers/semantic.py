@@ -23,7 +23,9 @@ CONTEXT_CHARS = 250
 FULL_CHARS = 600.0
 BARE_CHARS = 40.0
 
-_NAMED = re.compile(r"([^\W\d_][\w .'’-]{0,39})[:：]\s*(?=\S)")
+# A speaker in front of a turn, in at most three words or six Chinese characters: not every clause before a colon.
+_WORD = r"[^\W\d_\u2e80-\u9fff][\w.'’-]{0,23}"
+_NAMED = re.compile(rf"({_WORD}(?: {_WORD}){{0,2}}|[\u4e00-\u9fff·]{{2,6}})[:：]\s*(?=\S)")
 _UNPRINTABLE = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), " ")
 
 
