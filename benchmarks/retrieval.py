@@ -57,6 +57,8 @@ def messages(turns: list[dict[str, Any]]) -> Iterator[tuple[str, list[Message]]]
     sessions: dict[str, list[Message]] = {}
     at = datetime(2020, 1, 1, tzinfo=UTC)
     for turn in turns:
+        if not turn["text"].strip():  # a few turns of LongMemEval say nothing, and nothing cannot be remembered
+            continue
         at = max(at + timedelta(seconds=1), when(str(turn.get("time"))) or at)
         speaker = turn["speaker"]
         role = "assistant" if speaker.lower() in {"assistant", "ai"} else "user"
