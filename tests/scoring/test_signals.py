@@ -102,7 +102,7 @@ def test_centring_takes_a_share_of_the_centroid_that_grows_with_the_store() -> N
 
 def test_brevity_is_one_for_chat_and_falls_with_the_length_of_the_turns() -> None:
     assert signals.brevity(np.array([10, 200])) == 1.0
-    assert signals.brevity(np.array([1000, 1000])) == pytest.approx(0.25)
+    assert signals.brevity(np.array([1000, 1000])) == pytest.approx(0.0625)
     assert signals.brevity(np.array([], dtype=np.int64)) == 1.0
 
 

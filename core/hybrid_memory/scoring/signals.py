@@ -49,13 +49,13 @@ def text_signal(bm25: Array) -> Array:
 
 
 def brevity(lengths: Numbers) -> float:
-    """``min(1, 250 / mean characters)``: how far the candidates are short turns of a chat, in (0, 1].
+    """``min(1, 250 / mean characters) ** 2``: how far the candidates are short turns of a chat, in (0, 1].
 
     Short turns need their surroundings to be understood; essays stand alone, and a share of their neighbours would
     only lift what is not asked for. Scales the weights of neighbours, segment and importance.
     """
     mean = float(lengths.mean()) if len(lengths) else 0.0
-    return min(1.0, BRIEF_CHARS / mean) if mean > 0 else 1.0
+    return min(1.0, BRIEF_CHARS / mean) ** 2 if mean > 0 else 1.0
 
 
 def neighbour_signal(relevance: Array, segments: Numbers, ordinals: Numbers, average: float) -> Array:
