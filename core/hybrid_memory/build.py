@@ -154,10 +154,7 @@ def _embedder(config: MemoryConfig) -> Embedder | None:
 def _check_embedder(index: SemanticIndex, model: Embedder | None) -> None:
     there = index.embedder()
     if there is not None and model is not None and there[0] != model.name:
-        raise EmbedderMismatchError(
-            f"the store's vectors come from embedder {there[0]!r}, not {model.name!r}: open it with that embedder, or "
-            "with MemoryConfig(embedder='none') and then call rebuild(embedder=...)"
-        )
+        raise EmbedderMismatchError(there, (model.name, None))
 
 
 def _now() -> datetime:

@@ -66,7 +66,19 @@ class StoreVersionError(StoreError):
 
 
 class EmbedderMismatchError(StoreError):
-    """The store's vectors come from another embedder than the one given."""
+    """The store's vectors come from another embedder than the one given.
+
+    Args:
+        there: name and width of the embedder behind the store's vectors.
+        given: the name of the other one, and its width where it is known.
+    """
+
+    def __init__(self, there: tuple[str, int], given: tuple[str, int | None]) -> None:
+        width = "" if given[1] is None else f" (width {given[1]})"
+        super().__init__(
+            f"the store's vectors come from embedder {there[0]!r} (width {there[1]}), not {given[0]!r}{width}: open it "
+            "with that embedder, or with MemoryConfig(embedder='none') and then call rebuild(embedder=...)"
+        )
 
 
 class ModelError(HybridMemoryError):

@@ -74,8 +74,12 @@ async def index_vectors(
 async def _embed_batch(
     run: Runner, world: World, embedder: Embedder, waiting: Sequence[tuple[Record, Record | None]]
 ) -> int:
-    texts = {content_key(embedder.name, text): text for text in (passage(*item) for item in waiting)}
-    keys = {item[0].id: content_key(embedder.name, passage(*item)) for item in waiting}
+    texts: dict[bytes, str] = {}
+    keys: dict[int, bytes] = {}
+    for record, previous in waiting:
+        text = passage(record, previous)
+        keys[record.id] = content_key(embedder.name, text)
+        texts[keys[record.id]] = text
     known = await run.call(world.index.known, list(texts))
     missing = [key for key in texts if key not in known]
     fresh = {}

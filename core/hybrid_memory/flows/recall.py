@@ -160,10 +160,7 @@ async def _query_vector(run: Runner, world: World, query: str) -> tuple[Floats |
         world.queries.put(query, vector)
     there = await run.call(world.index.embedder)
     if there is not None and there != (embedder.name, len(vector)):
-        raise EmbedderMismatchError(
-            f"the store's vectors come from embedder {there[0]!r} (width {there[1]}), the query's from "
-            f"{embedder.name!r} (width {len(vector)}): open the store with its embedder, or call rebuild(embedder=...)"
-        )
+        raise EmbedderMismatchError(there, (embedder.name, len(vector)))
     return vector, ""
 
 

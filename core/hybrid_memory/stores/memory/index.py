@@ -103,8 +103,8 @@ class InMemoryIndex:
         """Give records their vectors; see `SemanticIndex.put_vectors`."""
         with self._lock:
             state = self._open()
-            if state.embedder not in (None, embedder):
-                raise EmbedderMismatchError(f"the vectors come from embedder {state.embedder}, not {embedder}")
+            if state.embedder is not None and state.embedder != embedder:
+                raise EmbedderMismatchError(state.embedder, embedder)
             state.embedder = embedder
             state.known.update({key: np.array(vector, dtype=np.float32) for key, vector in vectors.items()})
             for number, key in keys.items():

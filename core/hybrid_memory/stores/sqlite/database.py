@@ -93,9 +93,10 @@ class Database:
 
     def _check_ours(self) -> None:
         """Refuse a foreign or newer file before anything is written to it."""
+        # Tables first: another process may be making the store, and gives it both mark and tables in one transaction.
+        (tables,) = self._writer.execute("SELECT count(*) FROM sqlite_master").fetchone()
         (application,) = self._writer.execute("PRAGMA application_id").fetchone()
         (version,) = self._writer.execute("PRAGMA user_version").fetchone()
-        (tables,) = self._writer.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if application != APPLICATION_ID and tables:
             raise StoreUnavailableError(f"{self.path} is a database of another program: choose another path")
         if version > len(MIGRATIONS):

@@ -117,7 +117,7 @@ class SqliteIndex:
             connection.execute("INSERT OR IGNORE INTO embedder(one, name, dim) VALUES (1, ?, ?)", embedder)
             there = connection.execute("SELECT name, dim FROM embedder").fetchone()
             if there != embedder:
-                raise EmbedderMismatchError(mismatch(there, embedder))
+                raise EmbedderMismatchError(there, embedder)
             connection.executemany(
                 "INSERT OR IGNORE INTO embeddings(key, vector) VALUES (?, ?)",
                 [(key, np.ascontiguousarray(vector, dtype=np.float32).tobytes()) for key, vector in vectors.items()],
@@ -277,11 +277,3 @@ def _remove(connection: sqlite3.Connection, ids: Sequence[int]) -> int:
     gone = connection.execute(f"DELETE FROM records WHERE id {chosen}", listed).rowcount
     connection.execute("UPDATE revision SET number = number + 1")
     return gone
-
-
-def mismatch(there: tuple[str, int], given: tuple[str, int]) -> str:
-    """What to tell the operator when a store and an embedder do not belong together."""
-    return (
-        f"the store's vectors come from embedder {there[0]!r} (width {there[1]}), not {given[0]!r} (width {given[1]}): "
-        "open it with that embedder, or call memory.rebuild(embedder=...) to embed everything anew"
-    )
