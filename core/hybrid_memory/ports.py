@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_memory.types import Event, EventKind, Record, Scope, Where
+from hybrid_memory.types import Event, EventKind, Message, Record, Scope, Where
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -273,4 +273,40 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> Floats:
         """A unit vector of shape (dim,)."""
+        ...
+
+
+class TokenCounter(Protocol):
+    """Counts the tokens of a text, as the model that will read it does."""
+
+    def __call__(self, text: str, /) -> int:
+        """0 or more."""
+        ...
+
+
+class LanguageModel(Protocol):
+    """Writes text; optional everywhere, and whatever needs one has a deterministic default.
+
+    Every method raises `ModelError` when the model fails, answers nothing, or takes longer than its time limit.
+    """
+
+    @property
+    def name(self) -> str:
+        """Of the model."""
+        ...
+
+    def complete(self, messages: Sequence[Message]) -> str:
+        """The answer to this conversation; not empty."""
+        ...
+
+    def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer as a JSON object that was asked to follow this JSON schema; its fields are not validated."""
+        ...
+
+
+class TextCompressor(Protocol):
+    """Shortens a text by leaving out tokens that say little."""
+
+    def compress(self, text: str, *, max_tokens: int) -> str:
+        """The text in about so many tokens, or fewer; raises `ModelError` when that fails."""
         ...

@@ -1,0 +1,1 @@
+"""What a long conversation becomes: summaries, the artifact ledger, digests of big payloads; pure."""
