@@ -3,6 +3,9 @@
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
+FULL := .venv-full
+FULL_STAMP := $(FULL)/.set-up
+MODELS := .models
 PYTHONS := $(strip $(PYTHON) python3.13 python3.12 python3.11 python3)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 MAKEFLAGS += --no-print-directory
@@ -10,19 +13,20 @@ MAKEFLAGS += --no-print-directory
 # The stamp holds the folder that it was made in: in a copied tree the environment would still import the original.
 # A missing or broken environment is made again, and so is one of an older pyproject.toml.
 STALE := $(shell test "$$(cat $(STAMP) 2>/dev/null)" = "$(CURDIR)" && $(BIN)/python -c '' 2>/dev/null || echo again)
+FULL_STALE := $(shell test "$$(cat $(FULL_STAMP) 2>/dev/null)" = "$(CURDIR)" && $(FULL)/bin/python -c '' 2>/dev/null || echo again)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup again demo test test-full check lint format types imports bench clean
+.PHONY: help setup again demo test test-full check lint format types imports bench clean clean-models
 
 help:
 	@echo "make demo       a long chat goes in, LangChain and LlamaIndex answer from it    (STORE=file keeps it)"
-	@echo "make test       the tests                                        (ARGS='-k recall' for some of them)"
-	@echo "make test-full  the same tests, with the coverage of every module"
+	@echo "make test       the tests                    (ARGS='-k recall' for some of them, ARGS=--cov for coverage)"
+	@echo "make test-full  what is tested with real models, in $(FULL): 3 GB on disk, 1.4 GB of it downloaded once"
 	@echo "make check      ruff, ruff format, mypy, import-linter"
 	@echo "make bench      how to measure retrieval quality and latency              (DATA=folder measures them)"
 	@echo "make setup      make the environment in $(VENV); the targets above do it when they need it"
-	@echo "make clean      remove the environment, caches and reports"
+	@echo "make clean      remove the environments, caches and reports; make clean-models: what was downloaded for test-full"
 
 setup: $(STAMP)
 	@echo "== $(VENV) is up to date"
@@ -60,9 +64,21 @@ test: $(STAMP)
 	@echo "== the tests: pytest"
 	@$(BIN)/python -m pytest -q $(ARGS)
 
-test-full: $(STAMP)
-	@echo "== the tests with coverage: pytest --cov"
-	@$(BIN)/python -m pytest -q --cov --cov-report=term-missing:skip-covered $(ARGS)
+test-full: $(FULL_STAMP)
+	@echo "== the tests with real models: pytest tests/full"
+	@$(FULL)/bin/python -m pytest -q --durations=5 tests/full $(ARGS)
+
+# An environment of its own: with PyTorch installed the checks and the other tests would see other packages.
+$(FULL_STAMP): $(STAMP) $(FULL_STALE)
+	@set -e; \
+	if test "$$(cat $@ 2>/dev/null)" != "$(CURDIR)" || ! $(FULL)/bin/python -c 'import pip' 2>/dev/null; then \
+		echo "== making $(FULL)"; \
+		$(BIN)/python -m venv --clear $(FULL); \
+	fi; \
+	$(FULL)/bin/python -m pip install -qq --upgrade "pip>=25.1"; \
+	echo "== installing PyTorch, LLMLingua and llama.cpp there (a few minutes when nothing is cached)"; \
+	$(FULL)/bin/python -m pip install -qq --editable ".[all,llmlingua]" --group dev --group full; \
+	printf '%s' "$(CURDIR)" > $@
 
 check: lint format types imports
 	@echo "== all checks passed"
@@ -101,7 +117,11 @@ bench:
 endif
 
 clean:
-	@echo "== removing $(VENV), caches and reports"
-	@rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
+	@echo "== removing $(VENV), $(FULL), caches and reports"
+	@rm -rf $(VENV) $(FULL) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
 	@rm -f retrieval.json latency.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+clean-models:
+	@echo "== removing $(MODELS)"
+	@rm -rf $(MODELS)

@@ -22,14 +22,18 @@ from hybrid_memory.errors import (
 )
 from hybrid_memory.flows.world import World
 from hybrid_memory.memory import HybridMemory
+from hybrid_memory.models import tokenizers
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, as_embedder
-from hybrid_memory.ports import Clock, Embedder, EventLog, SemanticIndex
+from hybrid_memory.ports import Clock, Embedder, EventLog, LanguageModel, SemanticIndex, TextCompressor, TokenCounter
 
 
 def open_memory(
     source: str | Path | MemoryConfig = "sqlite:///memory.db",
     *,
     embedder: Any = None,
+    language_model: Any = None,
+    compressor: TextCompressor | None = None,
+    token_counter: TokenCounter | None = None,
     clock: Clock | None = None,
 ) -> HybridMemory:
     """Open a memory, creating its store if there is none.
@@ -39,6 +43,11 @@ def open_memory(
             lives as long as the process), a `MemoryConfig`, or the path of a YAML file with one.
         embedder: LangChain ``Embeddings``, a LlamaIndex ``BaseEmbedding``, or a callable from a list of texts to rows;
             without one the configuration decides, by default the local embedder.
+        language_model: a LangChain chat model, a LlamaIndex ``LLM``, or a callable from text to text; without one every
+            summary is deterministic.
+        compressor: shortens texts for the strategy ``llmlingua``, as `hybrid_memory.models.llmlingua` does.
+        token_counter: counts the tokens of a text as your model does; by default tiktoken's cl100k_base where it is
+            installed, else an estimate.
         clock: tells the time, aware; by default the system's.
 
     Warns:
@@ -68,6 +77,9 @@ def open_memory(
         new_id=TimeOrderedIds(),
         config=config,
         queries=LruCache(config.recall.query_cache),
+        count=token_counter or tokenizers.token_counter(),
+        language_model=_language_model(language_model, config),
+        compressor=compressor,
     )
     return HybridMemory(world, as_embedder)
 
@@ -101,10 +113,24 @@ class TimeOrderedIds:
 
 
 async def aopen_memory(
-    source: str | Path | MemoryConfig = "sqlite:///memory.db", *, embedder: Any = None, clock: Clock | None = None
+    source: str | Path | MemoryConfig = "sqlite:///memory.db",
+    *,
+    embedder: Any = None,
+    language_model: Any = None,
+    compressor: TextCompressor | None = None,
+    token_counter: TokenCounter | None = None,
+    clock: Clock | None = None,
 ) -> HybridMemory:
     """Async twin of `open_memory`: reads the model and migrates the store off the event loop."""
-    return await asyncio.to_thread(open_memory, source, embedder=embedder, clock=clock)
+    return await asyncio.to_thread(
+        open_memory,
+        source,
+        embedder=embedder,
+        language_model=language_model,
+        compressor=compressor,
+        token_counter=token_counter,
+        clock=clock,
+    )
 
 
 def _config(source: str | Path | MemoryConfig) -> MemoryConfig:
@@ -149,6 +175,14 @@ def _embedder(config: MemoryConfig) -> Embedder | None:
             stacklevel=3,
         )
         return None
+
+
+def _language_model(model: Any, config: MemoryConfig) -> LanguageModel | None:
+    if model is None:
+        return None
+    from hybrid_memory.models.language import as_language_model  # noqa: PLC0415 - only who has a model pays for it
+
+    return as_language_model(model, timeout=config.compaction.model_timeout)
 
 
 def _check_embedder(index: SemanticIndex, model: Embedder | None) -> None:

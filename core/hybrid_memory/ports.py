@@ -7,7 +7,7 @@ Vectors are float32 unit rows. Contract suites are in `hybrid_memory.testing`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
@@ -88,14 +88,17 @@ class EventLog(Protocol):
         scope: Scope,
         *,
         after: int = 0,
+        upto: int | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        kinds: Collection[EventKind] = (),
         limit: int | None = None,
         newest: bool = False,
     ) -> list[Event]:
-        """Events of the scope with ``position > after`` and ``since <= at < until``, by position.
+        """Events of the scope with ``after < position <= upto`` and ``since <= at < until``, by position.
 
-        With a limit the first ones, or the last ones if ``newest``; ascending in both cases.
+        Of these kinds, or of any if none is given. With a limit the first ones, or the last ones if ``newest``;
+        ascending in both cases.
         """
         ...
 

@@ -8,7 +8,7 @@ from operator import index
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.world import World
-from hybrid_memory.types import Message, Scope
+from hybrid_memory.types import EventKind, Message, Scope
 from hybrid_memory.types.validation import shown
 
 MAX_COUNT = 2**63 - 1
@@ -31,7 +31,8 @@ async def history(
     """
     most = None if limit is None else checked_count("limit", limit, least=0)
     check_span(since, until)
-    events = await run.call(world.log.read, scope, since=since, until=until, limit=most, newest=True)
+    said = (EventKind.MESSAGE,)
+    events = await run.call(world.log.read, scope, since=since, until=until, kinds=said, limit=most, newest=True)
     return [event.message for event in events]
 
 

@@ -6,12 +6,26 @@ from dataclasses import dataclass
 
 from hybrid_memory.compute.caches import LruCache
 from hybrid_memory.config import MemoryConfig
-from hybrid_memory.ports import Clock, Embedder, EventLog, Floats, IdSource, SemanticIndex
+from hybrid_memory.ports import (
+    Clock,
+    Embedder,
+    EventLog,
+    Floats,
+    IdSource,
+    LanguageModel,
+    SemanticIndex,
+    TextCompressor,
+    TokenCounter,
+)
 
 
 @dataclass(slots=True)
 class World:
-    """The ports of one memory; without an embedder recall works on words alone."""
+    """The ports of one memory.
+
+    Without an embedder recall works on words alone; without a language model and a compressor every summary is
+    deterministic.
+    """
 
     log: EventLog
     index: SemanticIndex
@@ -20,3 +34,6 @@ class World:
     new_id: IdSource
     config: MemoryConfig
     queries: LruCache[str, Floats]
+    count: TokenCounter
+    language_model: LanguageModel | None = None
+    compressor: TextCompressor | None = None

@@ -9,20 +9,17 @@ from typing import Any, Literal
 from hybrid_memory.compute.runners import drive
 from hybrid_memory.flows import history, recall, remember
 from hybrid_memory.flows.remember import Content, as_messages
-from hybrid_memory.memory.house import INLINE, House, flush_owners
-from hybrid_memory.types import Hit, Message, Receipt, RecordKind, Role, Scope, Weights
+from hybrid_memory.memory.conversation import Conversation
+from hybrid_memory.memory.house import INLINE, flush_owners
+from hybrid_memory.types import Hit, Message, Receipt, RecordKind, Role, Weights
 
 
-class ScopedMemory:
+class ScopedMemory(Conversation):
     """One owner's memory; made by `HybridMemory.scoped`.
 
     Attributes:
         scope: whose it is.
     """
-
-    def __init__(self, house: House, scope: Scope) -> None:
-        self._house = house
-        self.scope = scope
 
     def remember(
         self,

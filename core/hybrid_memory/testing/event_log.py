@@ -35,7 +35,8 @@ OWNERS = [
 def draft(number: int, *, session: str | None = None, fixed: bool = True, **fields: Any) -> Draft:
     """A draft with the id ``e<number>``, said that many minutes after noon."""
     values: dict[str, Any] = {"at": NOON + timedelta(minutes=number), "payload": {"content": f"text {number}"}}
-    return Draft(id=f"e{number}", fixed_id=fixed, session=session, kind=EventKind.MESSAGE, **{**values, **fields})
+    values["kind"] = EventKind.MESSAGE
+    return Draft(id=f"e{number}", fixed_id=fixed, session=session, **{**values, **fields})
 
 
 class EventLogContract:
@@ -156,12 +157,13 @@ class EventLogContract:
 
     @pytest.mark.parametrize("seed", range(2))
     def test_every_reading_agrees_with_a_list(self, log: EventLog, seed: int) -> None:
-        """Every combination of scope, position, time, limit and end, on a random log."""
+        """Every combination of scope, positions, kinds, time, limit and end, on a random log."""
         chance = random.Random(seed)  # noqa: S311 - for tests
         written: list[Event] = []
         for number in range(60):
             owner, session = OWNERS[chance.randrange(3)], chance.choice([None, "s1", "s2"])
-            made = draft(number, session=session, at=NOON + timedelta(microseconds=chance.randrange(5)))
+            kind = chance.choice(list(EventKind))
+            made = draft(number, session=session, kind=kind, at=NOON + timedelta(microseconds=chance.randrange(5)))
             (appended,) = log.append(owner, [made])
             scope = Scope(owner.tenant, owner.user, owner.agent, session)
             written.append(Event(appended.position, made.id, scope, made.kind, made.at, made.payload))
@@ -169,16 +171,22 @@ class EventLogContract:
         scopes = [OWNERS[0], OWNERS[1], OWNERS[3], Scope(user="alice", session="s1"), Scope(user="alice", session="no")]
         for scope, since, until in itertools.product(scopes, instants, instants):
             after = chance.choice([0, *(event.position for event in written)])
+            upto = chance.choice([None, 0, *(event.position for event in written)])
+            kinds = chance.sample(list(EventKind), chance.randrange(3))
             expected = [
                 event
                 for event in written
                 if (event.scope if scope.session else event.scope.owner) == scope
                 and event.position > after
+                and (upto is None or event.position <= upto)
+                and (not kinds or event.kind in kinds)
                 and (since is None or event.at >= since)
                 and (until is None or event.at < until)
             ]
             for limit in (0, 1, 7, 1000, None):
-                options: dict[str, Any] = {"after": after, "since": since, "until": until, "limit": limit}
+                options: dict[str, Any] = {
+                    "after": after, "upto": upto, "kinds": kinds, "since": since, "until": until, "limit": limit,
+                }  # fmt: skip
                 assert log.read(scope, **options) == expected[:limit], options
                 newest = expected if limit is None else expected[max(0, len(expected) - limit) :]
                 assert log.read(scope, newest=True, **options) == newest, options

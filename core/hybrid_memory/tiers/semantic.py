@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Event, Record, Role
+from hybrid_memory.types import Event, EventKind, Record, Role
 
 SEGMENT_PAUSE = timedelta(hours=12)
 """A longer silence in a session begins a new segment."""
@@ -46,6 +46,8 @@ def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[
     latest = dict(tails)
     derived = []
     for event in events:
+        if event.kind is not EventKind.MESSAGE:
+            continue
         message = event.message
         text = message.text.translate(_UNPRINTABLE).strip()
         if message.role is Role.SYSTEM or not text:

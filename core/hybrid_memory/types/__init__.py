@@ -5,27 +5,60 @@ Instants are aware UTC datetimes, scores lie in [0, 1] and higher is better.
 
 from __future__ import annotations
 
+from hybrid_memory.types.artifacts import (
+    FileState,
+    Ledger,
+    Mention,
+    Operation,
+    Origin,
+    Script,
+    ScriptEffect,
+    Sweep,
+    SweepKind,
+    TestRun,
+)
+from hybrid_memory.types.context import Context, Dropped, Payload
 from hybrid_memory.types.event import Event, EventKind, Receipt, Stats, Tier
 from hybrid_memory.types.hit import Hit, Signals, Weights
 from hybrid_memory.types.message import Message, Role, ToolCall
 from hybrid_memory.types.record import Record, RecordKind, Where
 from hybrid_memory.types.scope import MAX_NAME_CHARS, Scope
+from hybrid_memory.types.summary import Audit, Line, Section, Summary, handle, written
 
 __all__ = [
     "MAX_NAME_CHARS",
+    "Audit",
+    "Context",
+    "Dropped",
     "Event",
     "EventKind",
+    "FileState",
     "Hit",
+    "Ledger",
+    "Line",
+    "Mention",
     "Message",
+    "Operation",
+    "Origin",
+    "Payload",
     "Receipt",
     "Record",
     "RecordKind",
     "Role",
     "Scope",
+    "Script",
+    "ScriptEffect",
+    "Section",
     "Signals",
     "Stats",
+    "Summary",
+    "Sweep",
+    "SweepKind",
+    "TestRun",
     "Tier",
     "ToolCall",
     "Weights",
     "Where",
+    "handle",
+    "written",
 ]

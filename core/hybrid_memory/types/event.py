@@ -20,9 +20,17 @@ class Tier(StrEnum):
 
 
 class EventKind(StrEnum):
-    """What an event of the log says."""
+    """What an event of the log says.
+
+    A message was said; a compaction folded the oldest turns of a session into its summary; a reset let its
+    conversation start anew; recalled is what a turn was shown beside its question; a payload was put aside.
+    """
 
     MESSAGE = "message"
+    COMPACTION = "compaction"
+    RESET = "reset"
+    RECALLED = "recalled"
+    PAYLOAD = "payload"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,7 @@ class Receipt:
         ids, positions: of the events, in the order given.
         duplicates: those of the ids that were in the log before.
         indexed, embedded: how many records and vectors were derived.
+        folded: how many messages went into the summary.
     """
 
     ids: tuple[str, ...] = ()
@@ -65,6 +74,7 @@ class Receipt:
     duplicates: tuple[str, ...] = ()
     indexed: int = 0
     embedded: int = 0
+    folded: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,17 @@ class ToolCall(CheckedModel):
             arguments = parsed if isinstance(parsed, dict) else arguments
         return {"id": value.get("id"), "name": value["function"].get("name"), "arguments": arguments}
 
+    def as_openai(self) -> dict[str, Any]:
+        """In the OpenAI form, its arguments as a JSON text."""
+        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.written_arguments}}
+
+    @property
+    def written_arguments(self) -> str:
+        """The arguments as the model wrote them, or as JSON."""
+        if isinstance(self.arguments, str):
+            return self.arguments
+        return json.dumps(self.arguments, ensure_ascii=False)
+
 
 class Message(CheckedModel):
     """One turn, framework-free and lossless.
@@ -142,8 +153,7 @@ class Message(CheckedModel):
         else:
             parts = [block["text"] for block in self.content if isinstance(block.get("text"), str)]
         for call in self.tool_calls:
-            written = isinstance(call.arguments, str)
-            parts.append(f"{call.name} {call.arguments if written else json.dumps(call.arguments, ensure_ascii=False)}")
+            parts.append(f"{call.name} {call.written_arguments}")
         return "\n".join(part for part in parts if part)
 
     @property

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from hybrid_memory.errors import IdConflictError, MemoryClosedError
 from hybrid_memory.ports import Appended, Draft, LogSize
-from hybrid_memory.types import Event, Scope
+from hybrid_memory.types import Event, EventKind, Scope
 
 
 class InMemoryLog:
@@ -50,8 +50,10 @@ class InMemoryLog:
         scope: Scope,
         *,
         after: int = 0,
+        upto: int | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        kinds: Collection[EventKind] = (),
         limit: int | None = None,
         newest: bool = False,
     ) -> list[Event]:
@@ -60,8 +62,9 @@ class InMemoryLog:
             self._check_open()
             found = [
                 event
-                for event in self._events[after:]
+                for event in self._events[after:upto]
                 if within(scope, event.scope)
+                and (not kinds or event.kind in kinds)
                 and (since is None or event.at >= since)
                 and (until is None or event.at < until)
             ]

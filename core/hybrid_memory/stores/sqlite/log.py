@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -35,8 +35,10 @@ class SqliteLog:
         scope: Scope,
         *,
         after: int = 0,
+        upto: int | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        kinds: Collection[EventKind] = (),
         limit: int | None = None,
         newest: bool = False,
     ) -> list[Event]:
@@ -49,6 +51,14 @@ class SqliteLog:
         if scope.session is not None:
             where.append("e.session = ?")
             values.append(scope.session)
+        if upto is not None:
+            where.append("e.position <= ?")
+            values.append(upto)
+        if kinds:
+            where.append(f"e.kind IN ({', '.join('?' for _ in kinds)})")
+            values.extend(kinds)
+            if EventKind.MESSAGE not in kinds:
+                where.append("e.kind <> 'message'")  # lets SQLite see that the index of the other kinds will do
         if since is not None:
             where.append("e.at >= ?")
             values.append(to_micros(since))

@@ -75,4 +75,8 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY(owner, term)
     ) WITHOUT ROWID;
     """,
+    # 2: what is not a message is looked up by kind: the state of a session's queue, what was put aside.
+    """
+    CREATE INDEX events_of_kind ON events(owner, session, kind, position) WHERE kind <> 'message';
+    """,
 )

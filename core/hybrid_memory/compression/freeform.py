@@ -1,0 +1,104 @@
+"""Summaries in one piece of text: MemGPT's recursive summary, a dense one, and one by deleting tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hybrid_memory.compression.importance import judged
+from hybrid_memory.compression.lines import LINE_OVERHEAD, candidates, chosen
+from hybrid_memory.compression.strategy import Room
+from hybrid_memory.compression.transcripts import transcript
+from hybrid_memory.types import Event, Line, Message, Role, Section
+
+DENSE = 0.35
+"""Share of a prompt's room for lines that the compact form takes."""
+
+
+class Recursive:
+    """A new summary from the old one and what was evicted (MemGPT, arXiv 2310.08560, section 2.2)."""
+
+    name = "recursive"
+    schema: Mapping[str, Any] | None = None
+    share = 1.0
+    task = (
+        "Write the summary of a conversation so that somebody can go on with it: first what the summary so far says, "
+        "then what the new turns add. Keep names, numbers, dates, paths, codes and decisions exactly. Plain text in "
+        "the language of the turns, at most {words} words, no heading."
+    )
+
+    def extract(self, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Line]:
+        """The weightiest sentences of the old summary and the span, in order, as one text."""
+        size = int(room.shown * self.share)
+        parts = chosen([*_parts(standing), *candidates(span, room.cleaning)], max_tokens=size, count=room.count)
+        return _whole(_joined(parts), standing, span)
+
+    def prompt(self, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Message]:
+        """The old summary and the evicted turns."""
+        before = "\n".join(line.text for line in standing)
+        turns = transcript(span, room)
+        task = self.task.format(words=max(20, int(room.shown * self.share * 0.6)))
+        told = f"Summary so far:\n{before}\n\nNew turns:\n{turns}" if before else turns
+        return [Message(role=Role.SYSTEM, content=task), Message(role=Role.USER, content=told)]
+
+    def read(self, answer: Any, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Line]:
+        """The model's text, cut to the room at a sentence."""
+        if not isinstance(answer, str) or not answer.strip():
+            raise ValueError(f"expected a summary as text, got {answer!r}")
+        size = int(room.shown * self.share)
+        text = " ".join(answer.split())
+        while room.count(text) + LINE_OVERHEAD > size and len(text) > 1:
+            text = text[: max(1, int(len(text) * 0.9))]
+        return _whole(text, standing, span)
+
+
+class Compact(Recursive):
+    """The highest ratio: one dense text of a third of the room."""
+
+    name = "compact"
+    share = DENSE
+    task = (
+        "Write the densest possible note of a conversation: names, numbers, dates, paths, codes, decisions and open "
+        "points, separated by semicolons, no sentences, at most {words} words. Keep what the note so far says."
+    )
+
+
+class Shortened(Recursive):
+    """LLMLingua: the turns themselves, without the tokens that a small model finds predictable.
+
+    The flow hands ``prompt`` to a `TextCompressor` instead of a language model; without one, or when it fails, the
+    deterministic text stands.
+    """
+
+    name = "llmlingua"
+
+    def prompt(self, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Message]:
+        """The old text and the turns, nothing else: all of it is to be shortened."""
+        before = " ".join(line.text for line in standing)
+        return [Message(role=Role.USER, content="\n".join(part for part in (before, transcript(span, room)) if part))]
+
+
+def _parts(standing: Sequence[Line]) -> list[Line]:
+    """The sentences that an extracted summary was joined from."""
+    return [
+        Line(Section.NOTES, part, line.sources, line.first, line.last, importance=judged(part).score)
+        for line in standing
+        for part in line.text.split(SEPARATOR)
+        if part.strip()
+    ]
+
+
+SEPARATOR = " | "
+
+
+def _joined(parts: Sequence[Line]) -> str:
+    return SEPARATOR.join(part.text for part in parts)
+
+
+def _whole(text: str, standing: Sequence[Line], span: Sequence[Event]) -> list[Line]:
+    """One line for everything so far; its sources are the turns of the span, and the handle covers all."""
+    if not text:
+        return []
+    first = standing[0].first if standing else span[0].position
+    sources = tuple(event.id for event in span)
+    return [Line(Section.NOTES, text, sources, first, span[-1].position, importance=1.0)]

@@ -1,0 +1,9 @@
+"""The artifact ledger: what a working agent did to the world, read from its messages without a model."""
+
+from __future__ import annotations
+
+from hybrid_memory.compression.ledger.merging import merge
+from hybrid_memory.compression.ledger.reading import read_ledger
+from hybrid_memory.compression.ledger.rendering import render
+
+__all__ = ["merge", "read_ledger", "render"]

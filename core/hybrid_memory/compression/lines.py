@@ -1,0 +1,122 @@
+"""Summary lines: taken from turns, chosen under a budget, merged with the standing ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+
+from hybrid_memory.compression.importance import THRESHOLD, judged
+from hybrid_memory.config import CleaningLevel
+from hybrid_memory.ports import TokenCounter
+from hybrid_memory.text.cleaning import clean
+from hybrid_memory.text.sentences import sentences
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.types import Event, Line, Message, Role, Section
+
+MAX_LINE_CHARS = 240
+MIN_TERMS = 2
+MAX_TURN_CHARS = 8_000
+"""A longer turn is read at its head and its tail; its digest and its handle stand for the rest."""
+
+DUPLICATE = 0.75
+"""Lines that share this much of their terms say the same."""
+
+LINE_OVERHEAD = 6
+"""Tokens of a line's dash and handle."""
+
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_TAGS = re.compile(r"</?[a-zA-Z_][^<>\n]{0,80}>")
+
+
+def candidates(span: Iterable[Event], cleaning: CleaningLevel) -> list[Line]:
+    """What the user and the assistant said in this span, sentence by sentence, as far as it is worth a line.
+
+    Tool results are the ledger's, code is the log's.
+    """
+    return [
+        line
+        for event in span
+        for line in _sentences(event, cleaning)
+        if line.importance >= THRESHOLD and len(_key(line.text)) >= MIN_TERMS
+    ]
+
+
+def _sentences(event: Event, cleaning: CleaningLevel) -> list[Line]:
+    message = event.message
+    if message.role is Role.TOOL:
+        return []
+    found = []
+    for sentence in sentences(prose(message)):
+        said = " ".join(clean(sentence, cleaning).split())
+        worth = judged(said[:MAX_LINE_CHARS])
+        score = worth.score if message.role is not Role.SYSTEM else max(worth.score, 0.9)
+        found.append(line_of(event, said, worth.section, score))
+    return found
+
+
+def prose(message: Message) -> str:
+    """The words of a message without its code blocks, tags and calls; of a long one, its head and its tail."""
+    if isinstance(message.content, str):
+        text = message.content
+    else:
+        text = "\n".join(block["text"] for block in message.content if isinstance(block.get("text"), str))
+    if len(text) > MAX_TURN_CHARS:
+        text = f"{text[: MAX_TURN_CHARS // 2]}\n{text[-MAX_TURN_CHARS // 2 :]}"
+    return _TAGS.sub(" ", _FENCED.sub(" ", text))
+
+
+def line_of(event: Event, said: str, section: Section, importance: float) -> Line:
+    """A line for what was said in one turn, behind its speaker, cut to `MAX_LINE_CHARS`."""
+    text = f"{event.message.speaker}: {said}"
+    return Line(
+        section=section,
+        text=text if len(text) <= MAX_LINE_CHARS else f"{text[: MAX_LINE_CHARS - 1]}…",
+        sources=(event.id,),
+        first=event.position,
+        last=event.position,
+        importance=importance,
+    )
+
+
+def chosen(
+    lines: Sequence[Line], *, max_tokens: int, count: TokenCounter, besides: Collection[Line] = ()
+) -> list[Line]:
+    """The most important lines that fit and say nothing twice, nor what ``besides`` says; in the order given."""
+    seen = [_key(line.text) for line in besides]
+    kept: set[int] = set()
+    left = max_tokens
+    # Of two lines that are worth the same the later one counts.
+    for row in sorted(range(len(lines)), key=lambda row: (-lines[row].importance, -row)):
+        key = _key(lines[row].text)
+        cost = count(lines[row].text) + LINE_OVERHEAD
+        if cost > left or any(_alike(key, other) for other in seen):
+            continue
+        seen.append(key)
+        kept.add(row)
+        left -= cost
+    return [line for row, line in enumerate(lines) if row in kept]
+
+
+def merged(standing: Sequence[Line], fresh: Sequence[Line], *, max_tokens: int, count: TokenCounter) -> list[Line]:
+    """Standing lines and new ones; of two that say the same the newer stays, and the least important ones go."""
+    keys = [_key(line.text) for line in fresh]
+    older = [line for line in standing if not any(_alike(_key(line.text), key) for key in keys)]
+    return chosen([*older, *fresh], max_tokens=max_tokens, count=count)
+
+
+def close(line: Line, words: Collection[str]) -> Line:
+    """The line with its closeness: the share of its terms that stand in the stretch, whose terms these are."""
+    own = terms(line.text)
+    share = sum(term in words for term in own) / len(own) if own else 1.0
+    return replace(line, closeness=share)
+
+
+def _key(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Jaccard similarity of at least `DUPLICATE`."""
+    shared = len(one & other)
+    return shared >= DUPLICATE * (len(one) + len(other) - shared) > 0

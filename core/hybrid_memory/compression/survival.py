@@ -1,0 +1,86 @@
+"""Proof in code that a compaction lost nothing: which critical items of a span are where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from hybrid_memory.compression.importance import judged
+from hybrid_memory.compression.lines import close, prose
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.types import Audit, Event, Line, Role, Section
+
+_UNITS = (
+    r"%|°[CF]?|km|kg|cm|mm|m|g|ml|l|mb|gb|tb|kb|ms|s|min|h|hours?|days?|weeks?|months?|years?|am|pm|usd|eur|dollars?"
+    r"|euros?|元|块|万|亿|岁|年|月|日|号|点|分钟?|小时|天|周|公里|米|斤|个月|次|人|楼|层|路|折"
+)
+_ITEMS = re.compile(
+    r"https?://[^\s<>\"'）)】，。]+"  # addresses in the web
+    r"|[\w.+-]+@[\w-]+\.[\w.-]*\w"  # mail
+    r"|(?:[\w.-]*/){1,}[\w.-]+\.\w+|\b[\w-]+\.(?:py|js|ts|tsx|md|json|ya?ml|toml|txt|csv|go|rs|java|c|h|cpp|sh|sql)\b"
+    r"|\b\d{4}[-/年]\d{1,2}(?:[-/月]\d{1,2}日?)?|\b\d{1,2}:\d{2}\b"  # dates and times
+    r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December) \d{1,2}\b"
+    r"|\d{1,2}月\d{1,2}[日号]"
+    r"|[$€£¥]\s?\d[\d,.]*|\d[\d,]*(?:\.\d+)?\s?(?:" + _UNITS + r")(?![a-zA-Z])"  # numbers with units
+    r"|\b(?=\w*\d)(?=\w*[A-Z])[A-Z0-9_-]{5,}\b|\b[a-z]+(?:_[a-z]+)*_\d{3,}\b"  # ids
+    r"|\b\w+(?:Error|Exception)\b|\b[A-Z]{1,5}\d{3,5}\b"
+    r"|(?<=[a-z,;] )[A-Z][a-z]+(?: [A-Z][a-z]+)*"  # names: capitals inside a sentence
+    r"|《[^》\n]{1,40}》"
+    r"|(?<=我叫)[\u4e00-\u9fff]{2,4}|(?<=名字是)[\u4e00-\u9fff]{2,4}",
+)
+
+
+def critical_items(event: Event) -> tuple[str, ...]:
+    """Paths, addresses, dates, numbers with units, ids, error names and names in a turn, each once."""
+    message = event.message
+    if message.role is Role.TOOL:
+        return ()
+    return tuple(dict.fromkeys(match.strip() for match in _ITEMS.findall(prose(message))))
+
+
+def unsaid(span: Iterable[Event], lines: Sequence[Line], ledger: str) -> dict[int, list[str]]:
+    """The critical items of each turn that are neither in a line nor in the ledger, by the turn's position."""
+    there = _folded([line.text for line in lines] + [ledger])
+    missing: dict[int, list[str]] = {}
+    for event in span:
+        lost = [item for item in critical_items(event) if _fold(item) not in there]
+        if lost:
+            missing[event.position] = lost
+    return missing
+
+
+def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line], ledger: str) -> Audit:
+    """What became of the critical items and decisions of a span; ``fresh`` are the lines that were written for it."""
+    in_lines, in_ledger = _folded([line.text for line in lines]), _fold(ledger)
+    items = {item for event in span for item in critical_items(event)}
+    said = {item for item in items if _fold(item) in in_lines}
+    listed = {item for item in items - said if _fold(item) in in_ledger}
+    decided = [line for line in fresh if line.section is Section.DECISIONS]
+    return Audit(
+        compactions=1,
+        items=len(items) + len(decided),
+        in_summary=len(said) + len(decided),
+        in_ledger=len(listed),
+        by_handle=len(items) - len(said) - len(listed),
+        closeness=sum(line.closeness for line in fresh) / len(fresh) if fresh else 1.0,
+        lines=len(fresh),
+    )
+
+
+def measured(lines: Iterable[Line], span: Iterable[Event]) -> list[Line]:
+    """The lines with their closeness to the span."""
+    words = {term for event in span for term in (*terms(event.message.text[:20_000]), *terms(event.message.speaker))}
+    return [close(line, words) for line in lines]
+
+
+def decisive(text: str) -> bool:
+    """Whether a sentence tells a decision."""
+    return judged(text).section is Section.DECISIONS
+
+
+def _folded(texts: Iterable[str]) -> str:
+    return _fold("\n".join(texts))
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.lower().split())

@@ -1,0 +1,139 @@
+"""When to fold: too many tokens or rounds, too much that matters, or a change of topic; and how much stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_memory.config import CompactionConfig
+from hybrid_memory.ports import Floats
+
+FULL_IMPORTANCE = 0.7
+"""From this mean importance on all of ``keep_rounds`` stay."""
+
+WINDOW = 6
+"""So many turns on either side of a boundary are compared."""
+
+PRIOR = 2.0
+"""So many pairs of mean likeness are added to each mean, since a few pairs are alike or unlike by chance."""
+
+LEAST_SPREAD = 1e-3
+"""Turns whose likenesses differ by less say the same, and what differs is rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A change of topic: how clear it is, in [0, 1], and the first turn of the new topic."""
+
+    strength: float
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """The state of a queue when it is asked whether to fold.
+
+    Attributes:
+        rounds: turns of the user in the queue.
+        tokens: that the prompt needs.
+        max_tokens: its budget.
+        importance: mean importance of the turns that would be folded, in [0, 1]; 0 if there are none.
+        drift: the clearest change of topic in the queue; None without an embedder or without enough turns.
+        before: turns of the user before that change.
+    """
+
+    rounds: int
+    tokens: int
+    max_tokens: int
+    importance: float = 0.0
+    drift: Drift | None = None
+    before: int = 0
+
+
+def fired(config: CompactionConfig, measures: Measures) -> str:
+    """Why to fold now, such as ``tokens: 2113 of 2000``, or an empty text.
+
+    Tokens come first, then rounds, density and drift. Density waits for ``keep_rounds`` rounds, drift for
+    ``keep_least`` rounds on both sides of the change.
+    """
+    limit = round(config.flush * measures.max_tokens)
+    if measures.tokens > limit:
+        return f"tokens: {measures.tokens} of {limit}"
+    if config.rounds is not None and measures.rounds > config.rounds:
+        return f"rounds: {measures.rounds} of {config.rounds}"
+    dense = config.density is not None and measures.importance >= config.density
+    if dense and measures.rounds >= config.keep_rounds:
+        return f"density: {measures.importance:.2f} of {config.density:.2f}"
+    change = measures.drift
+    if change is None or config.drift is None or change.strength < config.drift:
+        return ""
+    if min(measures.before, measures.rounds - measures.before) < config.keep_least:
+        return ""
+    return f"drift: {change.strength:.2f} of {config.drift:.2f}"
+
+
+def keep_rounds(config: CompactionConfig, importances: Sequence[float]) -> int:
+    """How many of the last rounds stay verbatim; the importance of each round is in [0, 1], oldest first.
+
+    ``keep_least + (keep_rounds - keep_least) * min(m / 0.7, 1)``, rounded, for the mean importance m of the newest
+    ``keep_rounds`` rounds; 0 without any.
+    """
+    newest = importances[-config.keep_rounds :]
+    mean = sum(newest) / len(newest) if newest else 0.0
+    return config.keep_least + round((config.keep_rounds - config.keep_least) * min(mean / FULL_IMPORTANCE, 1.0))
+
+
+def drift(likeness: Floats, *, least: int = 4) -> Drift | None:
+    """The clearest change of topic between two stretches of at least ``least`` turns, the latest of equals.
+
+    None where fewer than ``2 * least`` turns have a vector. ``likeness`` holds the inner products of the turns'
+    embeddings, shape (n, n), oldest first, 0 where a vector is missing.
+
+    At each boundary up to 6 turns before it and after it are compared, as in TextTiling (Hearst 1997): the gap is the
+    mean likeness within both sides less that across. First the mean of each turn is taken off, so that short turns,
+    which are like all others or like none, count no more than others; and what is left is measured in its standard
+    deviation, so that the scale of the embedder cancels out. The strength is ``gap / (1 + gap)``, 0 for no gap.
+    """
+    rows = np.flatnonzero(likeness.diagonal() > 0)
+    n = len(rows)
+    if n < 2 * least:
+        return None
+    pairs = np.triu(np.ones((n, n)), k=1)
+    sums, counts = _prefix(_centred(likeness[np.ix_(rows, rows)], pairs)), _prefix(pairs)
+    at = np.arange(least, n - least + 1)
+    start, end = np.maximum(at - WINDOW, 0), np.minimum(at + WINDOW, n)
+
+    def mean(top: _Rows, bottom: _Rows, left: _Rows, right: _Rows) -> _Values:
+        total, count = (
+            table[bottom, right] - table[top, right] - table[bottom, left] + table[top, left]
+            for table in (sums, counts)
+        )
+        return total / (count + PRIOR)
+
+    gaps = (mean(start, at, start, at) + mean(at, end, at, end)) / 2 - mean(start, at, at, end)
+    best = len(gaps) - 1 - int(gaps[::-1].argmax())
+    gap = max(float(gaps[best]), 0.0)
+    return Drift(strength=gap / (1 + gap), row=int(rows[at[best]]))
+
+
+_Rows = npt.NDArray[np.int64]
+_Values = npt.NDArray[np.float64]
+
+
+def _centred(likeness: Floats, pairs: _Values) -> _Values:
+    """These pairs' likeness less what is usual for either turn, in standard deviations; 0 for the other pairs."""
+    compared = pairs + pairs.T
+    values = (likeness - (likeness * compared).sum() / max(compared.sum(), 1)) * compared
+    usual = values.sum(axis=1) / np.maximum(compared.sum(axis=1), 1)
+    values = (values - usual[:, np.newaxis] - usual) * pairs
+    spread = np.sqrt((values**2).sum() / max(pairs.sum(), 1))
+    centred: _Values = values / max(spread, LEAST_SPREAD)
+    return centred
+
+
+def _prefix(table: _Values) -> _Values:
+    """Sums of all rows and columns before each place, shape (n + 1, n + 1)."""
+    return np.pad(table.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))

@@ -1,0 +1,97 @@
+"""``expand``, ``fetch``, ``grep``, ``offload``: from a handle in a prompt back to every word behind it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from hybrid_memory.compression.digest import digest
+from hybrid_memory.compression.grep import Matches, grep
+from hybrid_memory.compression.payloads import Page, page, payload_of
+from hybrid_memory.compute.runners import Runner
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.flows.world import World
+from hybrid_memory.ports import Draft
+from hybrid_memory.types import Dropped, Event, EventKind, Hit, Line, Message, Payload, Record, Scope, Summary, handle
+from hybrid_memory.types.validation import shown, storable
+
+_HANDLE = re.compile(r"\[?#?(\d{1,18})(?:-#?(\d{1,18}))?\]?")
+
+
+async def expand(run: Runner, world: World, scope: Scope, what: Any) -> list[Message]:
+    """The original messages behind a line, a hit, a handle or an event id, oldest first.
+
+    Raises:
+        InvalidInputError: it is none of these, or nothing of this owner is there.
+    """
+    if isinstance(what, Summary):
+        found = [message for stretch in what.handles for message in await expand(run, world, scope, stretch)]
+        return list({message.id: message for message in found}.values())
+    events = await _events(run, world, scope, what)
+    return [event.message for event in events if event.kind is EventKind.MESSAGE]
+
+
+async def _events(run: Runner, world: World, scope: Scope, what: Any) -> list[Event]:
+    wanted = what.handle if isinstance(what, Line | Dropped) else what
+    wanted = wanted.record if isinstance(wanted, Hit) else wanted
+    if isinstance(wanted, Record):
+        return await run.call(world.log.get, scope.owner, list(wanted.sources))
+    if not isinstance(wanted, str):
+        raise InvalidInputError(f"give a handle such as '#12', a line, a hit or an event id, got {shown(what)}")
+    place = _HANDLE.fullmatch(wanted.strip())
+    if place is None:
+        events = await run.call(world.log.get, scope.owner, [wanted])
+    else:
+        first, last = int(place[1]), int(place[2] or place[1])
+        # One turn may come from another session of the owner, as recall does; a stretch is this session's.
+        reach = scope.owner if first == last else scope
+        events = await run.call(world.log.read, reach, after=first - 1, upto=last)
+    if not events:
+        raise InvalidInputError(f"nothing is behind {wanted!r}: no event of {scope} has this handle or id")
+    return events
+
+
+async def payload(run: Runner, world: World, scope: Scope, result_id: str) -> str:
+    """The whole text behind a ``result_id``: of a message, or put aside by `offload`."""
+    event = (await _events(run, world, scope, result_id))[0]
+    if event.kind is EventKind.PAYLOAD:
+        text: str = event.payload["text"]
+        return text
+    if event.kind is not EventKind.MESSAGE:
+        raise InvalidInputError(f"{result_id!r} is no message and no payload")
+    return payload_of(event.message)
+
+
+async def fetch(
+    run: Runner, world: World, scope: Scope, result_id: str, where: str | tuple[int, int] | None, max_chars: int
+) -> Page:
+    """A page of it; see `hybrid_memory.compression.payloads.page`."""
+    return page(await payload(run, world, scope, result_id), where, max_chars=max_chars)
+
+
+async def search(
+    run: Runner, world: World, scope: Scope, result_id: str, pattern: str, *, context: int, max_chars: int
+) -> Matches:
+    """The lines of it that match; see `hybrid_memory.compression.grep.grep`."""
+    return grep(await payload(run, world, scope, result_id), pattern, context=context, max_chars=max_chars)
+
+
+async def offload(run: Runner, world: World, scope: Scope, text: Any, max_tokens: int) -> Payload:
+    """Put a text aside, durably; what comes back is what a prompt needs."""
+    if not isinstance(text, str) or not text:
+        raise InvalidInputError(f"only a text that is not empty can be put aside, got {shown(text)}")
+    try:
+        storable(text)
+    except ValueError as error:
+        raise InvalidInputError(f"cannot put {shown(text)} aside: {error}") from error
+    draft = Draft(
+        id=world.new_id(),
+        fixed_id=False,
+        session=scope.session,
+        kind=EventKind.PAYLOAD,
+        at=world.clock(),
+        payload={"text": text},
+    )
+    (appended,) = await run.call(world.log.append, scope.owner, [draft])
+    name = handle(appended.position, appended.position)
+    return Payload(name, digest(text, result_id=name, max_tokens=max_tokens, count=world.count))

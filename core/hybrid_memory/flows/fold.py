@@ -1,0 +1,132 @@
+"""Folding: the oldest turns of a session go into its summary, and the cursor moves when nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hybrid_memory.compression.ledger import merge, read_ledger, render
+from hybrid_memory.compression.strategies import STRATEGIES
+from hybrid_memory.compression.strategy import Room, Strategy
+from hybrid_memory.compression.survival import audited
+from hybrid_memory.compute.runners import Runner
+from hybrid_memory.config import CompactionConfig
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.flows.session import Session, at_positions, write_state
+from hybrid_memory.flows.summarise import again, summarise
+from hybrid_memory.flows.world import World
+from hybrid_memory.tiers.queue import Unit
+from hybrid_memory.tiers.state import Attempt, QueueState
+from hybrid_memory.types import Event, EventKind, Line, Role
+
+STANDING = 3
+"""The summary keeps this many times the lines that a prompt has room for, so that what is crowded out can return."""
+
+FRESH_RATIO = 0.3
+"""The lines for a span take this share of its tokens at most, and `LEAST_FRESH` at least."""
+
+LEAST_FRESH = 80
+
+LEDGER_TOKENS = 20_000
+"""Of the ledger when it is checked for what survived; a prompt shows what fits."""
+
+ATTEMPTS = 3
+"""Times that a model is asked about a span before its deterministic summary stays."""
+
+
+async def fold(run: Runner, world: World, session: Session, count: int, strategy: str | Strategy | None = None) -> bool:
+    """Fold the oldest ``count`` units of the queue; False if another process was faster, and nothing was changed.
+
+    With a count of 0 only a span that the model failed on before is tried again.
+    """
+    way = chosen_strategy(world.config.compaction, strategy)
+    units, rest = session.queue.units[:count], session.queue.units[count:]
+    old = session.state
+    span = [event for unit in units for event in unit.events if event.position > old.cursor or event.position in old.kept]
+    state = await _retried(run, world, session, way, old)
+    if span:
+        state = await _summarised(run, world, way, state, span)
+    state = replace(
+        state,
+        number=old.number + 1,
+        cursor=max([old.cursor, *(unit.last for unit in units)]),
+        kept=_kept(session, rest),
+        anchor=_anchor(units, rest) if units else old.anchor,
+        strategy=way.name,
+    )
+    payload = state.as_payload()
+    return await write_state(run, world, session.scope, state, kind=EventKind.COMPACTION, payload=payload)
+
+
+def chosen_strategy(config: CompactionConfig, given: str | Strategy | None) -> Strategy:
+    """The strategy asked for, or the configured one; raises `InvalidInputError` if there is none of this name."""
+    wanted = config.strategy if given is None else given
+    if not isinstance(wanted, str):
+        return wanted
+    if wanted not in STRATEGIES:
+        raise InvalidInputError(f"no compaction strategy {wanted!r}: choose one of {', '.join(STRATEGIES)}")
+    return STRATEGIES[wanted]
+
+
+def room(world: World, span: Sequence[Event]) -> Room:
+    """What the summary may cost after this span."""
+    config = world.config.compaction
+    shown = max(50, int(config.summary_ratio * config.max_tokens))
+    tokens = sum(world.count(event.message.text) for event in span)
+    return Room(
+        standing=STANDING * shown,
+        shown=shown,
+        fresh=max(LEAST_FRESH, min(shown, int(FRESH_RATIO * tokens))),
+        count=world.count,
+        cleaning=world.config.cleaning,
+    )
+
+
+async def _summarised(
+    run: Runner, world: World, way: Strategy, state: QueueState, span: Sequence[Event]
+) -> QueueState:
+    ledger = merge(state.ledger, read_ledger([event.message for event in span]))
+    shown = render(ledger, max_tokens=LEDGER_TOKENS, count=world.count)
+    written = await summarise(run, world, way, state.lines, span, room(world, span), shown)
+    report = replace(
+        audited(span, written.lines, written.fresh, shown), fallbacks=int(written.failed), filled=written.filled
+    )
+    stretch = (span[0].position, span[-1].position)
+    missed = [Attempt(*stretch, 1)] if written.failed and way.schema is not None else []
+    return replace(
+        state,
+        lines=tuple(written.lines),
+        ledger=ledger,
+        stretches=(*state.stretches, stretch),
+        retry=(*state.retry, *missed),
+        audit=state.audit + report,
+        latest=report,
+    )
+
+
+async def _retried(run: Runner, world: World, session: Session, way: Strategy, state: QueueState) -> QueueState:
+    """The state after the model was asked once more about the oldest span that it failed on."""
+    if not state.retry or world.language_model is None or way.schema is None:
+        return state
+    attempt, *others = state.retry
+    events = await at_positions(run, world, session.scope, range(attempt.first, attempt.last + 1))
+    span = [event for event in events if event.kind is EventKind.MESSAGE and event.message.role is not Role.TOOL]
+    lines: list[Line] | None = await again(run, world, way, state.lines, span, room(world, span)) if span else None
+    if lines is not None:
+        return replace(state, lines=tuple(lines), retry=tuple(others))
+    later = [attempt.once_more] if attempt.tries + 1 < ATTEMPTS and span else []
+    return replace(state, retry=(*others, *later))
+
+
+def _kept(session: Session, rest: Sequence[Unit]) -> tuple[int, ...]:
+    """Positions of the opening instructions, and of what a reset kept and is not folded yet."""
+    left = {event.position for unit in rest for event in unit.events}
+    opening = {event.position for unit in session.queue.instructions for event in unit.events}
+    return tuple(sorted(opening | {position for position in session.state.kept if position in left}))
+
+
+def _anchor(folded: Sequence[Unit], rest: Sequence[Unit]) -> int:
+    """The user's turn that the first of the remaining units belong to, if they don't begin with one."""
+    if not rest or rest[0].opens:
+        return 0
+    return next((unit.first for unit in reversed(folded) if unit.opens), 0)

@@ -1,0 +1,90 @@
+"""What a session's queue is: its last state in the log, and the turns since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from hybrid_memory.compute.runners import Runner
+from hybrid_memory.errors import IdConflictError
+from hybrid_memory.flows.world import World
+from hybrid_memory.ports import Draft
+from hybrid_memory.tiers.queue import Queue, queue
+from hybrid_memory.tiers.state import QueueState
+from hybrid_memory.types import Event, EventKind, Scope
+
+STATES = (EventKind.COMPACTION, EventKind.RESET)
+TURNS = (EventKind.MESSAGE, EventKind.RECALLED)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session's queue and the state that it follows from. Without a session: over all sessions of the owner."""
+
+    scope: Scope
+    state: QueueState
+    queue: Queue
+
+
+async def load(run: Runner, world: World, scope: Scope) -> Session:
+    """The session as the log has it now; the cost is that of what is behind the cursor."""
+    state = QueueState.of(await _last_state(run, world, scope))
+    before = sorted({*state.kept, *([state.anchor] if state.anchor else [])})
+    events = await at_positions(run, world, scope, before)
+    events += await run.call(world.log.read, scope, after=state.cursor, kinds=TURNS)
+    return Session(scope=scope, state=state, queue=queue(events))
+
+
+async def _last_state(run: Runner, world: World, scope: Scope) -> Event | None:
+    # A handle without a session reads every session, but its queue has a state of its own.
+    limit = None if scope.session is None else 1
+    found = await run.call(world.log.read, scope, kinds=STATES, limit=limit, newest=True)
+    return next((event for event in reversed(found) if event.scope.session == scope.session), None)
+
+
+async def at_positions(run: Runner, world: World, scope: Scope, positions: Iterable[int]) -> list[Event]:
+    """The events at these positions, which grow; a run of neighbours is read at once."""
+    events: list[Event] = []
+    for first, last in runs(positions):
+        events += await run.call(world.log.read, scope, after=first - 1, upto=last)
+    return events
+
+
+def runs(positions: Iterable[int]) -> list[tuple[int, int]]:
+    """First and last of each run of consecutive numbers."""
+    found: list[tuple[int, int]] = []
+    for position in positions:
+        if found and position == found[-1][1] + 1:
+            found[-1] = (found[-1][0], position)
+        else:
+            found.append((position, position))
+    return found
+
+
+async def write_state(
+    run: Runner, world: World, scope: Scope, state: QueueState, *, kind: EventKind, payload: dict[str, object]
+) -> bool:
+    """Append the next revision of the state; False if another process was faster."""
+    draft = Draft(
+        id=f"queue:{state.number}",
+        fixed_id=False,
+        session=scope.session,
+        kind=kind,
+        at=world.clock(),
+        payload=payload,
+        sources=(),
+    )
+    try:
+        await run.call(world.log.append, scope.owner, [draft])
+    except IdConflictError:
+        return False
+    return True
+
+
+async def reset(run: Runner, world: World, scope: Scope, kept: Sequence[str]) -> bool:
+    """Let the conversation start anew with these messages; False if another process was faster."""
+    session = await load(run, world, scope)
+    events = await run.call(world.log.get, scope, list(kept))
+    state = QueueState(number=session.state.number + 1)
+    positions = [event.position for event in events if event.kind is EventKind.MESSAGE]
+    return await write_state(run, world, scope, state, kind=EventKind.RESET, payload={"kept": positions})

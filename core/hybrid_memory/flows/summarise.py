@@ -1,0 +1,107 @@
+"""The summary of a span: from a language model where there is one, checked; else deterministic."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hybrid_memory.compression.lines import candidates, chosen, merged
+from hybrid_memory.compression.strategy import Room, Strategy
+from hybrid_memory.compression.survival import measured, unsaid
+from hybrid_memory.compute.runners import Runner
+from hybrid_memory.errors import ModelError
+from hybrid_memory.flows.world import World
+from hybrid_memory.types import Event, Line
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A summary after a span: all lines, those that are new, whether the model failed, how many lines were put back."""
+
+    lines: list[Line]
+    fresh: list[Line]
+    failed: bool = False
+    filled: int = 0
+
+
+async def summarise(
+    run: Runner, world: World, way: Strategy, standing: Sequence[Line], span: Sequence[Event], space: Room, ledger: str
+) -> Written:
+    """The model's summary with the critical items that it dropped put back, or the deterministic one."""
+    lines: list[Line] | None = None
+    failed = False
+    try:
+        lines = await asked(run, world, way, standing, span, space)
+    except ModelError as error:
+        _log.warning("%s; summarised without it", error)
+        failed = True
+    filled = 0
+    if lines is None:
+        lines = way.extract(standing, span, space)
+    elif way.schema is not None:
+        lines, filled = _completed(lines, span, space, ledger)
+    return Written(*_measured(lines, standing, span), failed=failed, filled=filled)
+
+
+async def again(
+    run: Runner, world: World, way: Strategy, standing: Sequence[Line], span: Sequence[Event], space: Room
+) -> list[Line] | None:
+    """The lines with those of a span that the model failed on before made anew; None if it fails again."""
+    first, last = span[0].position, span[-1].position
+    outside = [line for line in standing if not (first <= line.first and line.last <= last)]
+    try:
+        lines = await asked(run, world, way, outside, span, space)
+    except ModelError as error:
+        _log.warning("%s; the deterministic summary stays", error)
+        return None
+    return None if lines is None else _measured(lines, outside, span)[0]
+
+
+def _measured(lines: Sequence[Line], standing: Sequence[Line], span: Sequence[Event]) -> tuple[list[Line], list[Line]]:
+    """All lines, and the new ones of them, which now have their closeness."""
+    known = set(standing)
+    fresh = iter(measured([line for line in lines if line not in known], span))
+    everything = [line if line in known else next(fresh) for line in lines]
+    return everything, [line for line in everything if line not in known]
+
+
+async def asked(
+    run: Runner, world: World, way: Strategy, standing: Sequence[Line], span: Sequence[Event], space: Room
+) -> list[Line] | None:
+    """The lines after a model was asked; None if there is none to ask; raises `ModelError`, whatever went wrong."""
+    questions = way.prompt(standing, span, space)
+    if not questions or not span:
+        return None
+    try:
+        if way.name == "llmlingua":
+            if world.compressor is None:
+                return None
+            text = questions[0].text
+            answer: object = await run.call(world.compressor.compress, text, max_tokens=space.shown)
+        elif world.language_model is None:
+            return None
+        elif way.schema is None:
+            answer = await run.call(world.language_model.complete, questions)
+        else:
+            answer = await run.call(world.language_model.structured, questions, way.schema)
+        return way.read(answer, standing, span, space)
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelError(f"no summary by {way.name}: {type(error).__name__}: {error}") from error
+
+
+def _completed(lines: Sequence[Line], span: Sequence[Event], space: Room, ledger: str) -> tuple[list[Line], int]:
+    """The model's lines and the sentences with critical items that it dropped, as far as there is room."""
+    lost = unsaid(span, lines, ledger)
+    wanted = {item.lower() for items in lost.values() for item in items}
+    offered = [
+        line
+        for line in candidates([event for event in span if event.position in lost], space.cleaning)
+        if any(item in line.text.lower() for item in wanted)
+    ]
+    added = chosen(offered, max_tokens=space.fresh, count=space.count, besides=lines)
+    return merged(lines, added, max_tokens=space.standing, count=space.count), len(added)

@@ -1,0 +1,77 @@
+"""When to fold, and how much."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid_memory.compression.importance import importance
+from hybrid_memory.compression.triggers import Drift, Measures, drift, fired, keep_rounds
+from hybrid_memory.compute.runners import Runner
+from hybrid_memory.errors import HybridMemoryError
+from hybrid_memory.flows.fitting import View
+from hybrid_memory.flows.flush import catch_up
+from hybrid_memory.flows.world import World
+from hybrid_memory.tiers.queue import Unit, cut
+
+DRIFT_UNITS = 60
+"""The newest units that are searched for a change of topic."""
+
+
+async def due(run: Runner, world: World, seen: View, wanted: int, max_tokens: int) -> tuple[str, int]:
+    """Why to fold now, and how many units; nothing and 0 if there is no need or nothing to fold.
+
+    Args:
+        seen: the session.
+        wanted: tokens that the prompt needs.
+        max_tokens: its budget.
+    """
+    config = world.config.compaction
+    units = seen.session.queue.evictable
+    if len(units) < 2:  # noqa: PLR2004 - the newest always stays
+        return "", 0
+    moved = await _drift(run, world, units) if config.drift is not None else None
+    reason = fired(
+        config,
+        Measures(
+            rounds=seen.session.queue.rounds,
+            tokens=wanted,
+            max_tokens=max_tokens,
+            importance=_importance(units) if config.density is not None else 0.0,
+            drift=moved,
+        ),
+    )
+    if not reason:
+        return "", 0
+    if reason.startswith("drift") and moved is not None:
+        return reason, max(0, len(units) - DRIFT_UNITS) + moved.row
+    return reason, excess(world, seen, max_tokens, by_tokens=reason.startswith("tokens"))
+
+
+def excess(world: World, seen: View, max_tokens: int, *, by_tokens: bool, rounds: int | None = None) -> int:
+    """How many units to fold so that the rest fits: into its share of the budget, or into so many rounds."""
+    config = world.config.compaction
+    units = seen.session.queue.evictable
+    costs = seen.unit_costs
+    room = max_tokens - seen.fixed
+    if by_tokens:
+        return cut(units, costs, max_tokens=int(config.keep_ratio * room))
+    worth = [_importance([unit]) for unit in units if unit.opens]
+    most = keep_rounds(config, worth) if rounds is None else rounds
+    room -= int((config.recall_ratio + config.summary_ratio) * max_tokens)
+    return cut(units, costs, max_tokens=max(room, 1), max_rounds=most)
+
+
+def _importance(units: tuple[Unit, ...] | list[Unit]) -> float:
+    worth = [importance(message.text) for unit in units for message in unit.messages]
+    return float(np.mean(worth)) if worth else 0.0
+
+
+async def _drift(run: Runner, world: World, units: tuple[Unit, ...]) -> Drift | None:
+    """The last change of topic, if the turns have vectors."""
+    owner = units[0].events[0].scope.owner
+    try:
+        await catch_up(run, world, owner)
+        ids = np.array([unit.first for unit in units[-DRIFT_UNITS:]], dtype=np.int64)
+        return drift(await run.call(world.index.likeness, owner, ids))
+    except HybridMemoryError:
+        return None

@@ -1,0 +1,212 @@
+"""The verbs of a conversation: its prompt, its summary, and the way back to every word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hybrid_memory.compression.grep import Matches
+from hybrid_memory.compression.payloads import Page
+from hybrid_memory.compression.strategy import Strategy
+from hybrid_memory.compute.runners import drive
+from hybrid_memory.flows import assemble as assembling
+from hybrid_memory.flows import compact as compacting
+from hybrid_memory.flows import expand as expanding
+from hybrid_memory.memory.house import INLINE, House
+from hybrid_memory.tiers.prompt import Layout
+from hybrid_memory.types import Context, Dropped, Hit, Line, Message, Payload, Receipt, Record, Scope, Summary
+
+PAGE_CHARS = 4000
+DIGEST_TOKENS = 200
+
+
+class Conversation:
+    """The conversation of one session, or, where the handle names none, all sessions of the owner as one.
+
+    Attributes:
+        scope: whose it is.
+    """
+
+    def __init__(self, house: House, scope: Scope) -> None:
+        self._house = house
+        self.scope = scope
+
+    def assemble(
+        self,
+        query: str | None = None,
+        *,
+        max_tokens: int | None = None,
+        identity: str = "",
+        instructions: str = "",
+        blocks: Mapping[str, str] | None = None,
+        profile: str = "",
+        tools: Sequence[Mapping[str, Any]] = (),
+        k: int = assembling.MAX_HITS,
+        layout: Layout = "stable",
+    ) -> Context:
+        """The prompt for the next call of a model: summary, recent turns, what is recalled, and the question.
+
+        Call it before or after the user's turn is remembered; it is not repeated. Until older turns are folded, each
+        prompt begins with the one before, so that a provider's cache keeps working: what was recalled for a turn stays
+        with it, and only what the prompt does not show yet is recalled. Older turns are folded first if a trigger asks.
+
+        Args:
+            query: the user's words that are to be answered; None for the last turn of the conversation.
+            max_tokens: of the whole prompt, with tools; the configured budget by default.
+            identity: who the assistant is; instructions: what it must do. System messages that the conversation began
+                with are added to them.
+            blocks: labelled texts; profile: about the user.
+            tools: tool schemas that go along, to be counted.
+            k: the most turns to recall; 0 recalls nothing.
+            layout: ``stable`` as above; ``classic`` for identity, profile, memory, conversation, instruction.
+
+        Raises:
+            InvalidInputError: an argument is wrong, there is no question, or the budget is too little for identity,
+                instructions, tools and question alone.
+        """
+        return drive(assembling.assemble(INLINE, self._house.world, self.scope, self._request(
+            query, max_tokens, identity, instructions, blocks, profile, tools, k, layout)))  # fmt: skip
+
+    async def aassemble(
+        self,
+        query: str | None = None,
+        *,
+        max_tokens: int | None = None,
+        identity: str = "",
+        instructions: str = "",
+        blocks: Mapping[str, str] | None = None,
+        profile: str = "",
+        tools: Sequence[Mapping[str, Any]] = (),
+        k: int = assembling.MAX_HITS,
+        layout: Layout = "stable",
+    ) -> Context:
+        """Async twin of `assemble`."""
+        return await assembling.assemble(self._house.loop, self._house.world, self.scope, self._request(
+            query, max_tokens, identity, instructions, blocks, profile, tools, k, layout))  # fmt: skip
+
+    def _request(
+        self,
+        query: Any,
+        max_tokens: Any,
+        identity: Any,
+        instructions: Any,
+        blocks: Any,
+        profile: Any,
+        tools: Any,
+        k: Any,
+        layout: Any,
+    ) -> assembling.Request:
+        default = self._house.world.config.compaction.max_tokens
+        return assembling.Request.of(
+            query, max_tokens=default if max_tokens is None else max_tokens, k=k, layout=layout, tools=tools,
+            blocks=blocks or {}, identity=identity, instructions=instructions, profile=profile,
+        )  # fmt: skip
+
+    def compact(self, *, strategy: str | Strategy | None = None, keep: int | None = None) -> Receipt:
+        """Fold all but the newest rounds into the summary now; the log keeps every word.
+
+        Args:
+            strategy: a name, or an object of your own behind the same port; the configured one by default.
+            keep: how many rounds stay verbatim; the configured ``keep_least`` by default.
+
+        Raises:
+            InvalidInputError: no such strategy, or a ``keep`` below 1.
+        """
+        flow = compacting.compact(INLINE, self._house.world, self.scope, strategy=strategy, keep=keep)
+        return drive(flow)
+
+    async def acompact(self, *, strategy: str | Strategy | None = None, keep: int | None = None) -> Receipt:
+        """Async twin of `compact`."""
+        return await compacting.compact(self._house.loop, self._house.world, self.scope, strategy=strategy, keep=keep)
+
+    def summary(self) -> Summary:
+        """What stands for the turns that were folded, with the audit of what survived; empty before the first time."""
+        return drive(compacting.summary(INLINE, self._house.world, self.scope))
+
+    async def asummary(self) -> Summary:
+        """Async twin of `summary`."""
+        return await compacting.summary(self._house.loop, self._house.world, self.scope)
+
+    def conversation(self, *, limit: int | None = None) -> list[Message]:
+        """The messages since the last `reset`, folded or not, oldest first; with a limit the newest ones."""
+        return drive(compacting.conversation(INLINE, self._house.world, self.scope, limit))
+
+    async def aconversation(self, *, limit: int | None = None) -> list[Message]:
+        """Async twin of `conversation`."""
+        return await compacting.conversation(self._house.loop, self._house.world, self.scope, limit)
+
+    def reset(self, *, keep: Sequence[str] = ()) -> None:
+        """Let the conversation start anew from here, with these messages only; the log and recall keep all.
+
+        Raises:
+            InvalidInputError: ``keep`` is no list of message ids.
+        """
+        drive(compacting.reset(INLINE, self._house.world, self.scope, keep))
+
+    async def areset(self, *, keep: Sequence[str] = ()) -> None:
+        """Async twin of `reset`."""
+        await compacting.reset(self._house.loop, self._house.world, self.scope, keep)
+
+    def expand(self, what: str | Line | Hit | Record | Dropped | Summary) -> list[Message]:
+        """The original messages behind a summary line, a hit, a handle such as ``#12`` or ``#12-40``, or an event id.
+
+        Raises:
+            InvalidInputError: it is none of these, or nothing of this owner is there.
+        """
+        return drive(expanding.expand(INLINE, self._house.world, self.scope, what))
+
+    async def aexpand(self, what: str | Line | Hit | Record | Dropped | Summary) -> list[Message]:
+        """Async twin of `expand`."""
+        return await expanding.expand(self._house.loop, self._house.world, self.scope, what)
+
+    def fetch(
+        self, result_id: str, where: str | tuple[int, int] | None = None, *, max_chars: int = PAGE_CHARS
+    ) -> Page:
+        """A page of a payload that stands in a prompt as a digest.
+
+        Args:
+            result_id: from the digest.
+            where: lines ``"10-60"`` or ``(10, 60)``, characters ``"c1000-2000"``, a JSON path ``"flights[0].price"``;
+                None for the beginning. `Page.next` leads to the rest.
+            max_chars: of the page.
+
+        Raises:
+            InvalidInputError: nothing has this id, or ``where`` is not in it.
+        """
+        return drive(expanding.fetch(INLINE, self._house.world, self.scope, result_id, where, max_chars))
+
+    async def afetch(
+        self, result_id: str, where: str | tuple[int, int] | None = None, *, max_chars: int = PAGE_CHARS
+    ) -> Page:
+        """Async twin of `fetch`."""
+        return await expanding.fetch(self._house.loop, self._house.world, self.scope, result_id, where, max_chars)
+
+    def grep(self, result_id: str, pattern: str, *, context: int = 0, max_chars: int = PAGE_CHARS) -> Matches:
+        """The lines of a payload that match a regular expression (no lookaround, no backreferences), numbered.
+
+        Raises:
+            InvalidInputError: nothing has this id, or the pattern is no valid expression.
+        """
+        return drive(expanding.search(
+            INLINE, self._house.world, self.scope, result_id, pattern, context=context, max_chars=max_chars))  # fmt: skip
+
+    async def agrep(self, result_id: str, pattern: str, *, context: int = 0, max_chars: int = PAGE_CHARS) -> Matches:
+        """Async twin of `grep`."""
+        return await expanding.search(
+            self._house.loop, self._house.world, self.scope, result_id, pattern, context=context, max_chars=max_chars)  # fmt: skip
+
+    def offload(self, text: str, *, max_tokens: int = DIGEST_TOKENS) -> Payload:
+        """Put a text aside: a long result, or a note to oneself; durable on return, and no turn of the conversation.
+
+        Args:
+            text: of any length.
+            max_tokens: of the digest.
+
+        Raises:
+            InvalidInputError: it is empty or cannot be stored.
+        """
+        return drive(expanding.offload(INLINE, self._house.world, self.scope, text, max_tokens))
+
+    async def aoffload(self, text: str, *, max_tokens: int = DIGEST_TOKENS) -> Payload:
+        """Async twin of `offload`."""
+        return await expanding.offload(self._house.loop, self._house.world, self.scope, text, max_tokens)

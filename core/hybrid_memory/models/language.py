@@ -1,0 +1,208 @@
+"""Language models: what the caller has, as a `LanguageModel` with a time limit."""
+
+from __future__ import annotations
+
+import contextvars
+import importlib
+import inspect
+import json
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.ports import LanguageModel
+from hybrid_memory.text.structured import parse_object, without_thoughts
+from hybrid_memory.types import Message, Role
+
+MAX_HANGING = 4
+"""Calls beyond their time limit that one model may leave behind; until one of them ends, it is not called again."""
+
+Chat = list[dict[str, str]]
+"""Messages as the frameworks take them: ``role`` is system, user or assistant, ``content`` is text."""
+
+
+def as_language_model(model: Any, *, timeout: timedelta = timedelta(seconds=30)) -> LanguageModel:
+    """The model as a `LanguageModel` that answers text, in time, or raises `ModelError`.
+
+    Accepts a LangChain chat model or LLM, a LlamaIndex ``LLM``, a `LanguageModel`, and any callable that returns text:
+    one whose parameter is called ``messages``, or is annotated as something else than ``str``, gets a list of
+    ``{"role": ..., "content": ...}``, any other the conversation as one text. What a tool said is sent as the user's.
+
+    Args:
+        model: what writes.
+        timeout: for each call of the model; `LanguageModel.structured` may call it twice.
+
+    Raises:
+        InvalidInputError: it is none of these, or the timeout is not positive.
+    """
+    if timeout <= timedelta(0):
+        raise InvalidInputError(f"timeout must be positive, got {timeout}")
+    return model if isinstance(model, WrappedLanguageModel) else WrappedLanguageModel(model, timeout)
+
+
+class WrappedLanguageModel:
+    """See `as_language_model`."""
+
+    def __init__(self, model: Any, timeout: timedelta) -> None:
+        self.name = _name_of(model)
+        self._is_port = _has(model, "complete", "structured")
+        self._ask = _asker(model)
+        self._structured = model.structured if self._is_port else None
+        self._limit = _TimeLimit(self.name, timeout)
+
+    def complete(self, messages: Sequence[Message]) -> str:
+        """The answer, stripped, without the model's thoughts."""
+        given = list(messages) if self._is_port else _chat(messages)
+        return self._text(self._limit.call(self._ask, given))
+
+    def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """The JSON object in the answer to a prompt that shows the schema; asked once more if there is none."""
+        if self._structured is not None:
+            value = self._limit.call(self._structured, list(messages), schema)
+            if not isinstance(value, dict):
+                raise ModelError(f"language model {self.name!r} answered {type(value).__name__}, not an object")
+            return value
+        chat = _with_schema(_chat(messages), schema)
+        answer = self._text(self._limit.call(self._ask, chat))
+        found = parse_object(answer)
+        if found is None:
+            problem = "There is no JSON object in this answer. Answer again with the JSON object alone."
+            chat = [*chat, {"role": "assistant", "content": answer}, {"role": "user", "content": problem}]
+            answer = self._text(self._limit.call(self._ask, chat))
+            found = parse_object(answer)
+        if found is None:
+            raise ModelError(f"language model {self.name!r} answered no JSON object: {answer[:200]!r}")
+        return found
+
+    def _text(self, answer: Any) -> str:
+        text = _text_of(answer)
+        if text is None:
+            raise ModelError(f"language model {self.name!r} answered {type(answer).__name__}, not text")
+        if not (stripped := without_thoughts(text)):
+            raise ModelError(f"language model {self.name!r} answered nothing")
+        return stripped
+
+
+class _TimeLimit:
+    """Calls that are waited for only so long; the caller's context variables go along."""
+
+    def __init__(self, name: str, timeout: timedelta) -> None:
+        self._name = name
+        self._seconds = min(timeout.total_seconds(), threading.TIMEOUT_MAX)
+        self._lock = threading.Lock()
+        self._left: list[threading.Thread] = []
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        with self._lock:
+            self._left = [thread for thread in self._left if thread.is_alive()]
+            if len(self._left) >= MAX_HANGING:
+                raise ModelError(f"language model {self._name!r} hangs: {MAX_HANGING} calls have not come back yet")
+        outcome: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+        context = contextvars.copy_context()
+
+        def run() -> None:
+            try:
+                outcome.put((context.run(function, *args), None))
+            except BaseException as error:  # noqa: BLE001 - even SystemExit is the model's failure, not ours
+                outcome.put((None, error))
+
+        # A call cannot be stopped, only left behind. In a pool those left behind would take up all workers, and the
+        # pool would wait for them at exit; a daemon thread of its own holds up neither the next call nor the exit.
+        thread = threading.Thread(target=run, name=f"language model {self._name}", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            raise ModelError(f"language model {self._name!r} cannot be called: {error}") from error
+        try:
+            value, problem = outcome.get(timeout=self._seconds)
+        except queue.Empty:
+            with self._lock:
+                self._left.append(thread)
+            raise ModelError(f"language model {self._name!r} took longer than {self._seconds:g} s") from None
+        if problem is not None:
+            raise ModelError(f"language model {self._name!r} failed: {problem!r}") from problem
+        return value
+
+
+def _asker(model: Any) -> Callable[[Any], Any]:
+    if isinstance(model, type):
+        raise InvalidInputError(f"{model!r} is a class: give an instance")
+    if _has(model, "complete", "structured"):
+        return model.complete  # type: ignore[no-any-return]
+    if _has(model, "invoke"):  # LangChain
+        return lambda chat: model.invoke([(message["role"], message["content"]) for message in chat])
+    if any(base.__module__.startswith("llama_index.") for base in type(model).__mro__) and _has(model, "chat"):
+        # Their chat takes objects of their own; where the model is, so is this module.
+        chat_message = importlib.import_module("llama_index.core.llms").ChatMessage
+        return lambda chat: model.chat([chat_message(**message) for message in chat])
+    if callable(model):
+        return model if _takes_messages(model) else lambda chat: model(_as_prompt(chat))
+    raise InvalidInputError(
+        f"{model!r} cannot write: give a LangChain chat model, a LlamaIndex LLM, a LanguageModel, "
+        "or a callable from a prompt, or from messages, to text"
+    )
+
+
+def _has(model: Any, *methods: str) -> bool:
+    return all(callable(getattr(model, method, None)) for method in methods)
+
+
+def _takes_messages(function: Callable[..., Any]) -> bool:
+    try:
+        first = next(iter(inspect.signature(function).parameters.values()))
+    except (StopIteration, TypeError, ValueError):
+        return False
+    return first.name == "messages" or first.annotation not in (first.empty, str, "str", Any, "Any")
+
+
+def _chat(messages: Sequence[Message]) -> Chat:
+    return [
+        {"role": (Role.USER if message.role is Role.TOOL else message.role).value, "content": message.text}
+        for message in messages
+    ]
+
+
+def _as_prompt(chat: Chat) -> str:
+    """The text alone where only one side speaks, else with the roles before it."""
+    if all(message["role"] != "assistant" for message in chat):
+        return "\n\n".join(message["content"] for message in chat)
+    return "\n\n".join([*(f"{message['role']}: {message['content']}" for message in chat), "assistant:"])
+
+
+def _with_schema(chat: Chat, schema: Mapping[str, Any]) -> Chat:
+    """The instruction goes into the last message of the user: some models refuse two messages of one role in a row."""
+    wanted = (
+        "Answer with one JSON object that follows this JSON schema, and with nothing else:\n"
+        f"{json.dumps(schema, ensure_ascii=False)}"
+    )
+    if chat and chat[-1]["role"] == "user":
+        return [*chat[:-1], {"role": "user", "content": f"{chat[-1]['content']}\n\n{wanted}"}]
+    return [*chat, {"role": "user", "content": wanted}]
+
+
+def _text_of(answer: Any) -> str | None:
+    """The text of a string, a message, a list of content blocks, or a response that holds one of these."""
+    if isinstance(answer, str):
+        return answer
+    if isinstance(answer, list):
+        parts = [block.get("text") if isinstance(block, Mapping) else block for block in answer]
+        texts = [part for part in parts if isinstance(part, str)]
+        return "".join(texts) if texts else None
+    for field in ("message", "content", "text"):
+        inner = answer.get(field) if isinstance(answer, Mapping) else getattr(answer, field, None)
+        if inner is not None and not callable(inner):
+            return _text_of(inner)
+    return None
+
+
+def _name_of(model: Any) -> str:
+    if isinstance(own := getattr(model, "name", None), str):
+        return own
+    kind = getattr(model, "__qualname__", type(model).__qualname__)
+    for holder, field in ((model, "model_name"), (model, "model"), (getattr(model, "metadata", None), "model_name")):
+        if isinstance(variant := getattr(holder, field, None), str):
+            return f"{kind}/{variant}"
+    return str(kind)

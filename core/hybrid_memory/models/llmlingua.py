@@ -1,0 +1,287 @@
+"""Text compression by LLMLingua: a small language model tells which words say little.
+
+LLMLingua: Jiang et al. 2023, arXiv:2310.05736; LLMLingua-2: Pan et al. 2024, arXiv:2403.12968.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from difflib import SequenceMatcher
+from typing import Any
+
+from hybrid_memory.errors import InvalidInputError, MissingDependencyError, ModelError
+from hybrid_memory.text.sentences import sentences
+
+TOLERANCE = 0.1
+"""By how much of the limit the result may be longer; the library aims at a number of tokens and misses by a few."""
+
+MIN_FREE_TOKENS = 8
+"""A stretch between two protected parts that is shorter stays as it is: it says nothing by itself to a model."""
+
+MAX_WINDOW = 1000
+"""Tokens read at once, however many the model could: the memory for its scores grows with it, 0.2 GB at 1,000."""
+
+MAX_PART = 200
+"""Tokens that LLMLingua leaves words out of at once; those that follow are judged by what was left."""
+
+LLMLINGUA2_WINDOW = 500
+_LLMLINGUA2_NAMES = {"bert": "bert-base-multilingual-cased", "xlm-roberta": "xlm-roberta-large"}
+"""By the name of a folder the library tells how its tokenizer marks words; we look at the model itself."""
+
+_UNITS = (
+    r"%|‰|°[CF]?|[kKMGT]i?[Bb](?:ps|it/s)?|[kMGT]?Hz|[kcmµn]?m²?|[kmµ]?g|m?[lL]|m?s|k?Wh?|h|min|EUR|USD|CNY|RMB"
+    r"|(?i:seconds?|minutes?|hours?|days?|weeks?|months?|years?|miles?|euros?|dollars?|yuan|tokens?|bytes?|[ap]\.?m\.?)"
+)
+_HAN = "\u3040-\u30ff\u3400-\u9fff"
+_HAN_UNITS = "[年月日号点时分秒天周岁元块角万亿千百米克斤吨升度人次个只件台层楼章页名家公里小钟星期]"
+_HAN_NUMERALS = "[一二三四五六七八九十两百千万亿零〇]"
+_WORD = re.compile(rf"[^\W{_HAN}]")
+_MONTHS = "(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*"
+
+_PROTECTED = re.compile(
+    "|".join(
+        [
+            r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)",
+            r"`[^`\n]+`",
+            r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s<>\"'`，。；、）】」]+",
+            r"(?a:[\w.+-]+@[\w-]+(?:\.[\w-]+)+)",
+            r"\"[^\"\n]{1,200}\"(?:\s*:)?|“[^”\n]{1,200}”|「[^」\n]{1,200}」|《[^》\n]{1,200}》",
+            r"(?<!\w)'[^'\n]{1,200}'(?!\w)",
+            r"(?:(?<!\w)[A-Za-z]:\\|(?<![\w/])~?/|(?<![\w.])\.{1,2}/)[^\s\"'`<>|，。；、）】」]+",
+            r"(?a:\b[\w-]+(?:/[\w.-]+)+|\b[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,4}\b)",
+            rf"(?a:\b{_MONTHS}\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?)",
+            rf"(?a:\b\d{{1,2}}(?:st|nd|rd|th)?\.? {_MONTHS}(?:,? \d{{4}})?)",
+            rf"(?:\d+(?:\.\d+)?\s?{_HAN_UNITS}{{1,2}})+|(?:{_HAN_NUMERALS}+{_HAN_UNITS})+",
+            rf"(?a:[$€£¥￥]\s?)?(?a:[-+]?\b\d+(?:[.,:/×–-]\d+)*)(?:\s?(?:{_UNITS})(?![A-Za-z0-9]))?(?![A-Za-z0-9_])",
+            r"(?a:\b(?=[\w-]*[\d_])[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*)",
+        ]
+    ),
+    re.DOTALL | re.MULTILINE,
+)
+
+
+class LlmLinguaCompressor:
+    """A `TextCompressor` that leaves out the words which a small language model could have guessed.
+
+    Code, paths, URLs, ids, numbers with their units, dates, JSON keys and quoted strings stay as they are. Tokens are
+    those of the model. May be called from any thread; the calls take turns.
+
+    Args:
+        model: folder or hub name of a causal language model; for LLMLingua-2 of a token classifier trained for it.
+        device: where it runs, as PyTorch names it.
+        llmlingua2: the model is one of LLMLingua-2.
+
+    Raises:
+        MissingDependencyError: llmlingua is not installed.
+        ModelError: the model cannot be loaded.
+        InvalidInputError: for LLMLingua-2, the model is neither a BERT nor an XLM-RoBERTa.
+    """
+
+    def __init__(self, model: str, *, device: str = "cpu", llmlingua2: bool = False) -> None:
+        self._model = model
+        self._library = _loaded(model, device, llmlingua2=llmlingua2)
+        limit = LLMLINGUA2_WINDOW if llmlingua2 else MAX_WINDOW
+        self._window = min(limit, self._library.max_position_embeddings)
+        self._llmlingua2 = llmlingua2
+        self._lock = threading.Lock()
+
+    def compress(self, text: str, *, max_tokens: int) -> str:
+        """The text in at most ``max_tokens`` and a tenth, with the protected parts in it; as it is if it fits.
+
+        Raises:
+            ModelError: the protected parts alone are longer, the result is still too long after a second, harder
+                try, nothing is left, or the library fails.
+        """
+        if max_tokens < 1:
+            raise InvalidInputError(f"max_tokens must be at least 1, got {max_tokens}")
+        try:
+            with self._lock:
+                return self._compressed(text, max_tokens)
+        except ModelError:
+            raise
+        except Exception as error:
+            raise ModelError(f"LLMLingua with {self._model!r} failed: {error!r}") from error
+
+    def _compressed(self, text: str, max_tokens: int) -> str:
+        if self._count(text) <= max_tokens:
+            return text
+        pieces = [
+            (piece, tokens, protected or tokens < MIN_FREE_TOKENS)
+            for piece, protected in pieces_of(text, self._count, self._window)
+            for tokens in [self._count(piece)]
+        ]
+        kept = sum(tokens for _, tokens, keep in pieces if keep)
+        free = sum(tokens for _, tokens, keep in pieces if not keep)
+        room = max_tokens - kept
+        if room <= 0:
+            raise ModelError(f"the parts that must stay as they are take {kept} tokens, of {max_tokens} in all")
+        rate = room / free
+        for _ in range(2):
+            result = "".join(piece if keep else self._shortened(piece, rate * tokens) for piece, tokens, keep in pieces)
+            reached = self._count(result)
+            if result.strip() and reached <= max_tokens * (1 + TOLERANCE):
+                return result
+            rate *= 0.9 * room / max(reached - kept, room)
+        raise ModelError(f"LLMLingua with {self._model!r} gave {reached} tokens where {max_tokens} were asked for")
+
+    def _shortened(self, piece: str, tokens: float) -> str:
+        """The piece in about so many tokens, with the blanks around it."""
+        core = piece.strip()
+        length = self._count(core)
+        result = self._library.compress_prompt(
+            [core],
+            target_token=max(1, round(tokens)),
+            use_context_level_filter=False,
+            force_tokens=[],
+            # In equal parts: the library leaves as it is what remains behind the last whole part.
+            iterative_size=length // -(-length // MAX_PART),
+        )["compressed_prompt"].strip()
+        begin = piece.index(core)
+        return f"{piece[:begin]}{_spaced(_left_of(core, result), core)}{piece[begin + len(core) :]}"
+
+    def _count(self, text: str) -> int:
+        return len(self._library.oai_tokenizer.encode(text))
+
+
+def pieces_of(text: str, count: Callable[[str], int], window: int) -> Iterator[tuple[str, bool]]:
+    """The text in pieces that add up to it: (piece, whether it is protected), each free one within the window.
+
+    Free pieces end at sentences where they can.
+    """
+    at = 0
+    for found in _PROTECTED.finditer(text):
+        yield from ((chunk, False) for chunk in chunks(text[at : found.start()], count, window))
+        yield found[0], True
+        at = found.end()
+    yield from ((chunk, False) for chunk in chunks(text[at:], count, window))
+
+
+def chunks(text: str, count: Callable[[str], int], window: int) -> Iterator[str]:
+    """The text in chunks of whole sentences that add up to it, each of at most ``window`` tokens.
+
+    A sentence that is longer is cut into halves, quarters, and so on.
+    """
+    chunk, size = "", 0
+    for sentence in _with_blanks(text):
+        for part in _fitting(sentence, count, window):
+            more = count(part)
+            if chunk and size + more > window:
+                yield chunk
+                chunk, size = "", 0
+            chunk, size = chunk + part, size + more
+    if chunk:
+        yield chunk
+
+
+def _with_blanks(text: str) -> Iterator[str]:
+    """The sentences, each with the blanks behind it; those before the first go with it."""
+    start = end = 0
+    for sentence in sentences(text):
+        begin = text.index(sentence, end)
+        if end:
+            yield text[start:begin]
+            start = begin
+        end = begin + len(sentence)
+    yield text[start:]
+
+
+def _fitting(sentence: str, count: Callable[[str], int], window: int) -> Iterator[str]:
+    if len(sentence) < 2 or count(sentence) <= window:  # noqa: PLR2004 - one character cannot be cut
+        yield sentence
+        return
+    middle = len(sentence) // 2
+    middle = sentence.rfind(" ", 1, middle) + 1 or middle
+    yield from _fitting(sentence[:middle], count, window)
+    yield from _fitting(sentence[middle:], count, window)
+
+
+def _left_of(core: str, result: str) -> str:
+    """What of the result is left of the original: its characters in their order, and nothing else.
+
+    Where a token is a part of a character, as with rare Chinese ones, parts of two that stay make a third; and
+    LLMLingua-2 puts blanks between words that had none.
+    """
+    rest = iter(core)
+    if all(character in rest for character in result):
+        return result
+    matches = SequenceMatcher(None, core, result, autojunk=False).get_matching_blocks()
+    return "".join(result[match.b : match.b + match.size] for match in matches)
+
+
+def _spaced(result: str, core: str) -> str:
+    """The result with a blank at an end where a word was parted from what stands there by more than a blank."""
+    before = " " if _WORD.match(result[:1]) and not core[0].isalnum() else ""
+    after = " " if _WORD.match(result[-1:]) and not core[-1].isalnum() else ""
+    return f"{before}{result}{after}"
+
+
+def _loaded(model: str, device: str, *, llmlingua2: bool) -> Any:
+    """The library's compressor.
+
+    Its own constructor fetches a table of tokens from the network, seeds the process's random numbers, and runs code
+    that comes with the model, so it is left out, and what it would have set is set here.
+    """
+    try:
+        from llmlingua import PromptCompressor  # noqa: PLC0415 - optional
+        from transformers import (  # noqa: PLC0415 - optional
+            AutoConfig,
+            AutoModelForCausalLM,
+            AutoModelForTokenClassification,
+            AutoTokenizer,
+        )
+    except ImportError as error:
+        raise MissingDependencyError("llmlingua", extra="llmlingua") from error
+    kind = AutoModelForTokenClassification if llmlingua2 else AutoModelForCausalLM
+    try:
+        config = AutoConfig.from_pretrained(model)
+        tokenizer = AutoTokenizer.from_pretrained(model)
+        network = kind.from_pretrained(model, dtype="float32" if device == "cpu" else "auto").to(device).eval()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ModelError(f"cannot load {model!r} for LLMLingua: {error}") from error
+    if llmlingua2 and config.model_type not in _LLMLINGUA2_NAMES:
+        raise InvalidInputError(f"LLMLingua-2 needs a BERT or an XLM-RoBERTa, and {model!r} is a {config.model_type}")
+    compressor = PromptCompressor.__new__(PromptCompressor)
+    vars(compressor).update(
+        model_name=_LLMLINGUA2_NAMES[config.model_type] if llmlingua2 else model,
+        use_llmlingua2=llmlingua2,
+        model=network if llmlingua2 else _with_tuples(network),
+        tokenizer=tokenizer,
+        oai_tokenizer=_Counter(tokenizer),
+        device=device,
+        max_position_embeddings=getattr(config, "max_position_embeddings", MAX_WINDOW),
+        cache_bos_num=10,
+        prefix_bos_num=100,
+        context_idxs=[],
+        max_batch_size=8,
+        max_seq_len=LLMLINGUA2_WINDOW + 12,
+        max_force_token=0,
+        special_tokens=set(tokenizer.all_special_tokens),
+        added_tokens=[],
+    )
+    return compressor
+
+
+class _Counter:
+    """In the place of the token table that the library counts with: the model's own tokens."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+
+    def encode(self, text: str) -> list[int]:
+        tokens: list[int] = self._tokenizer(text, add_special_tokens=False, verbose=False).input_ids
+        return tokens
+
+
+def _with_tuples(network: Any) -> Callable[..., Any]:
+    """The network with the cache that the library expects, (key, value) of each layer; transformers 5 has an object."""
+    from transformers import DynamicCache  # noqa: PLC0415 - optional
+
+    def call(input_ids: Any, *, past_key_values: Any = None, **options: Any) -> Any:
+        cache = DynamicCache() if past_key_values is None else DynamicCache(past_key_values)
+        response = network(input_ids, past_key_values=cache, **options)
+        response.past_key_values = [(layer.keys, layer.values) for layer in response.past_key_values.layers]
+        return response
+
+    return call

@@ -1,0 +1,140 @@
+"""Sentences, list items and code blocks of English and Chinese text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_NEVER_LAST = frozenset(
+    "mr mrs ms dr prof st vs e.g i.e cf al approx gen col sgt capt rev hon gov sen rep mt messrs viz".split()
+)
+_LAST_BEFORE_CAPITAL = frozenset("etc inc ltd co corp jr sr a.m p.m ph.d dept est min max avg incl esp".split())
+_NOT_BEFORE_NUMBER = frozenset(
+    "no nos vol p pp ch sec fig figs eq art jan feb mar apr jun jul aug sep sept oct nov dec ca".split()
+)
+
+_HAN = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_CLOSERS = "”’」』）】》\"')\\]*_"
+_STOP = re.compile(
+    # Spans that are passed over as a whole, then what may end a sentence, with what closes behind it.
+    r"(?P<span>`[^`]*`|\"[^\"]{0,300}\"|“[^“”]{0,300}”|「[^「」]{0,300}」|『[^『』]{0,300}』)"
+    rf"|(?P<full>[。！？；…｡][。！？；…｡!?]*)[{_CLOSERS}]*"
+    rf"|(?P<half>[.!?]+)(?P<close>[{_CLOSERS}]*)(?=(?P<gap>\s*)(?P<next>.?))",
+    re.DOTALL,
+)
+_FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
+_LAST_WORD = re.compile(r"[^\s(\[“\"'‘「,，:：;/]{1,20}$")
+_ORDINAL = re.compile(r"[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})$")
+_INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
+_NOT_BLANK = re.compile(r"\S")
+_ENDS_INSIDE = re.compile(r"[.!?。！？…][”」』\"]$")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences and lines of the text, in order; a fenced code block is one piece.
+
+    Each piece is a part of the text as it stands, without the blanks around it; between pieces there are only blanks.
+    A line always ends a piece. A quotation on one line stays whole.
+    """
+    pieces: list[str] = []
+    for fenced, block in blocks(text):
+        if fenced:
+            pieces.append(block.strip())
+        else:
+            for line in block.split("\n"):
+                pieces.extend(_of_line(line))
+    return [piece for piece in pieces if piece]
+
+
+def blocks(text: str) -> Iterator[tuple[bool, str]]:
+    """The text in parts that add up to it: (whether a fenced code block, part), with whole lines each.
+
+    A fence that is never closed reaches to the end.
+    """
+    if "```" not in text and "~~~" not in text:
+        yield False, text
+        return
+    lines: list[str] = []
+    fence = ""
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+        mark = _FENCE.match(line.rstrip())
+        if not fence and mark:
+            if lines:
+                yield False, "".join(lines)
+            fence, lines = mark[1], [line]
+        elif fence and mark and mark[1].startswith(fence) and mark.end() == len(line.rstrip()):
+            yield True, "".join([*lines, line])
+            fence, lines = "", []
+        else:
+            lines.append(line)
+    if lines:
+        yield bool(fence), "".join(lines)
+
+
+def _of_line(line: str) -> Iterator[str]:
+    start = _begin(line, 0)
+    for stop in _STOP.finditer(line, start):
+        if _ends(line, start, stop):
+            yield line[start : stop.end()]
+            start = _begin(line, stop.end())
+    yield line[start:].rstrip()
+
+
+def _begin(line: str, end: int) -> int:
+    found = _NOT_BLANK.search(line, end)
+    return found.start() if found else len(line)
+
+
+def _ends(line: str, start: int, stop: re.Match[str]) -> bool:
+    """Whether a sentence that began at ``start`` ends with this stop."""
+    if stop["span"]:
+        return _quotation_ends(line, stop)
+    if stop["full"]:
+        # "Well… maybe": the dots are a pause where a word in lower case follows.
+        return not (stop["full"][-1] == "…" and line[stop.end() : stop.end() + 2].strip()[:1].islower())
+    follower = stop["next"]
+    if not follower:
+        return True
+    if not stop["gap"]:
+        before = line[stop.start() - 1 : stop.start()]
+        return _is_han(follower) and (stop["half"] != "." or _is_han(before))
+    if follower.islower() and (stop["half"].startswith("..") or any(mark in "”’」』\"'" for mark in stop["close"])):
+        return False
+    return stop["half"] != "." or not _abbreviates(line, start, stop)
+
+
+def _quotation_ends(line: str, stop: re.Match[str]) -> bool:
+    """A quotation that ends a sentence: it stops inside, and a new sentence follows or a colon led to it."""
+    if not _ENDS_INSIDE.search(line, stop.start(), stop.end()):
+        return False
+    begin = _begin(line, stop.end())
+    follower = line[begin : begin + 1]
+    if not follower:
+        return True
+    if begin > stop.end():
+        return follower.isalnum() and not follower.islower()
+    return line[max(stop.start() - 1, 0)] in "：:" and follower.isalnum()
+
+
+def _abbreviates(line: str, start: int, stop: re.Match[str]) -> bool:
+    """Whether the single dot belongs to the word or the number of a list item before it."""
+    if _ORDINAL.match(line, start, stop.start()):
+        return True
+    found = _LAST_WORD.search(line, max(start, stop.start() - 20), stop.start())
+    if found is None:
+        return False
+    word, follower = found[0], stop["next"]
+    if len(word) == 1 and word.isupper() and word != "I":  # J. Smith
+        return True
+    if _INITIALS.fullmatch(word):  # U.S.
+        return True
+    word = word.lower()
+    return (
+        word in _NEVER_LAST
+        or (word in _LAST_BEFORE_CAPITAL and follower.islower())
+        or (word in _NOT_BEFORE_NUMBER and follower.isdigit())
+    )
+
+
+def _is_han(character: str) -> bool:
+    return re.fullmatch(f"[{_HAN}]", character) is not None

@@ -1,0 +1,127 @@
+"""JSON objects in what a language model wrote."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+MAX_SPANS = 64
+"""How many candidates of a text are tried, so that a megabyte of braces costs no more than reading it."""
+
+MAX_REPAIR_CHARACTERS = 20_000
+MAX_REPAIR_DEPTH = 32
+"""The repair takes quadratic time at worst: a second for 4,000 characters, hours for a megabyte."""
+
+_THOUGHTS = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
+_FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_START = re.compile(r"""\{(?=\s*(?:["'“}]|\w+\s*:))""")
+_STRING = r'"(?:[^"\\]|\\.)*+(?P<quote>"?)'
+_BRACE = re.compile(rf"{_STRING}|[{{}}]", re.DOTALL)
+_TOKEN = re.compile(rf"{_STRING}|[{{}}\[\],:]|[^\s\"{{}}\[\],:]+", re.DOTALL)
+
+
+def parse_object(text: str) -> dict[str, Any] | None:
+    """The first JSON object in the text, or None.
+
+    Tried in this order: the whole text; fenced blocks; the text after the model's thoughts; all of it. In each, an
+    object that is valid goes before one that has trailing commas or is cut off, and this before one that needs more
+    repair. Of an object cut off the complete values are kept, or the incomplete one if there is no other. An empty
+    object is taken only where it is written so and there is no other. NaN and infinity become None.
+    """
+    whole = _valid(text)
+    if whole is not None:
+        return whole
+    answer = text.rpartition("</think>")[2]
+    found = None
+    for part in dict.fromkeys([*_FENCED.findall(answer), answer, text]):
+        spans = list(islice(_spans(part), MAX_SPANS))
+        for read in (_valid, _completed, _repaired):
+            for span in spans:
+                value = read(span)
+                if value:
+                    return value
+                found = found if value is None else value
+    return found
+
+
+def without_thoughts(text: str) -> str:
+    """The text without a ``<think>`` block before it, stripped; nothing is left of one that does not end."""
+    return _THOUGHTS.sub("", text).strip()
+
+
+def _spans(text: str) -> Iterator[str]:
+    """Each outermost ``{...}`` that begins like an object; one that is never closed goes to the end."""
+    at = 0
+    while start := _START.search(text, at):
+        at = _end(text, start.start())
+        yield text[start.start() : at]
+
+
+def _end(text: str, start: int) -> int:
+    depth = 0
+    for token in _BRACE.finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(token[0], 0)
+        if depth == 0 and token[0] == "}":
+            return token.end()
+    return len(text)
+
+
+def _valid(span: str) -> dict[str, Any] | None:
+    try:
+        # Not strict: line breaks inside strings are what models get wrong most.
+        value = json.loads(span, strict=False, parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _completed(span: str) -> dict[str, Any] | None:
+    """Without trailing commas, cut back to the last complete value, and closed there."""
+    kept: list[str] = []
+    closing: list[str] = []
+    good = 0
+    before = ""
+    for token in _TOKEN.finditer(span):
+        found = token[0]
+        if found in ("{", "["):
+            closing.append("}" if found == "{" else "]")
+        elif found in ("}", "]"):
+            if before == ",":
+                kept.pop()
+            if closing[-1:] != [found]:
+                return None
+            closing.pop()
+        kept.append(found)
+        is_key = closing[-1:] == ["}"] and before in ("{", ",")
+        if found in ("{", "[", "}", "]") or (found not in (",", ":") and not is_key and _complete(token)):
+            good = len(kept)
+        before = found
+    return _valid(" ".join([*kept[:good], *reversed(closing)])) or None
+
+
+def _complete(token: re.Match[str]) -> bool:
+    """Whether a value has its end: a number or a word at the very end may be the beginning of another."""
+    return token["quote"] == '"' or (token["quote"] is None and token.end() < len(token.string))
+
+
+def _repaired(span: str) -> dict[str, Any] | None:
+    if len(span) > MAX_REPAIR_CHARACTERS or _depth(span) > MAX_REPAIR_DEPTH:
+        return None
+    from json_repair import repair_json  # noqa: PLC0415 - few answers need it
+
+    try:
+        value = repair_json(span, return_objects=True, skip_json_loads=True)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and value else None
+
+
+def _depth(span: str) -> int:
+    depth = deepest = 0
+    for bracket in re.findall(r"[\[{}\]]", span):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest

@@ -1,0 +1,119 @@
+"""How many tokens a text, a message or a tool takes in a prompt, without a tokenizer's tables."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hybrid_memory.ports import TokenCounter
+from hybrid_memory.types import Message
+
+MESSAGE_TOKENS = 3
+NAME_TOKENS = 1
+"""What the chat format adds to a message, and to a name; as in OpenAI's guide to counting tokens for its chat API."""
+
+IMAGE_TOKENS = 765
+"""An image of 1024 x 1024 at high detail: 85 + 4 * 170, OpenAI's published figures."""
+
+AUDIO_TOKENS = 600
+"""A minute of speech at a token per 100 ms, OpenAI's published figure for what a user says."""
+
+FILE_TOKENS = 3000
+"""A dense page: Anthropic publishes 1,500 to 3,000 tokens a PDF page. Also for video, whose length is not known."""
+
+_PIECES = (
+    r"[A-Z]?[a-z]{1,10}|'(?:[sdmt]|ll|ve|re)\b|[ \t]{2,64}|[A-Z]{1,4}|[0-9]{1,3}"
+    r"|[!-/:-@\[-`{-~]{1,3}[\r\n]*|\n{1,16}|[^\S ]"
+)
+"""Stretches of ASCII that are one token each; a single space belongs to what follows."""
+
+_SCRIPTS = {
+    "hanzi": (r"[\u3400-\u9fff\uf900-\ufaff]+", 1.25),
+    "kana": (r"[\u3040-\u30ff]+", 0.75),
+    "hangul": (r"[\uac00-\ud7af]+", 1.15),
+    "cyrillic": (r"[\u0400-\u052f]+", 0.5),
+    "pictograph": (r"[\u2600-\u27bf\U00010000-\U0010ffff]+", 2.5),
+    "other": (r"[^ ]", 1.0),
+}
+"""Other scripts: tokens per character."""
+
+_ASCII = re.compile(rf"{_PIECES}|[^ ]")
+_ANY = re.compile(f"(?P<piece>{_PIECES})|" + "|".join(f"(?P<{name}>{run})" for name, (run, _) in _SCRIPTS.items()))
+_RATES = {name: rate for name, (_, rate) in _SCRIPTS.items()}
+
+_MARGIN = 1.02
+"""Above the mean, so that budgets hold."""
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens of the encoding cl100k_base the text has; a little too many on average.
+
+    Measured against that encoding, per text: mean signed and mean absolute relative error.
+
+    ======================================  ======  ========
+    text                                    signed  absolute
+    ======================================  ======  ========
+    English chat, written for a study       +3.8 %     4.3 %
+    English chat of real people             +4.3 %     5.9 %
+    English service dialogue, JSON results  +5.0 %     6.8 %
+    code and terminal output                +4.5 %     7.8 %
+    Chinese chat                            +4.9 %     8.5 %
+    Chinese service dialogue                +2.5 %    10.6 %
+    Chinese meetings                       +10.3 %    11.1 %
+    ======================================  ======  ========
+    """
+    if text.isascii():
+        return math.ceil(_MARGIN * len(_ASCII.findall(text))) or bool(text)
+    tokens = 0.0
+    for match in _ANY.finditer(text):
+        script = match.lastgroup
+        tokens += 1 if script is None or script == "piece" else _RATES[script] * (match.end() - match.start())
+    return math.ceil(_MARGIN * tokens)
+
+
+def message_tokens(message: Message, count: TokenCounter) -> int:
+    """What the message takes in a prompt: its framing and role, name, content, tool calls and their ids.
+
+    Images, audio and files cost a flat number each; blocks of an unknown kind count as their JSON. The few tokens that
+    begin the model's answer belong to no message.
+    """
+    total = MESSAGE_TOKENS + count(message.role.value)
+    if message.name is not None:
+        total += NAME_TOKENS + count(message.name)
+    if isinstance(message.content, str):
+        total += count(message.content)
+    else:
+        total += sum(_block_tokens(block, count) for block in message.content)
+    for call in message.tool_calls:
+        arguments = call.arguments if isinstance(call.arguments, str) else _compact(call.arguments)
+        total += count(call.name) + count(arguments) + count(call.id or "")
+    return total + count(message.tool_call_id or "")
+
+
+def schema_tokens(tools: Sequence[Mapping[str, Any]], count: TokenCounter) -> int:
+    """What the tools' schemas take in a prompt, as compact JSON."""
+    return sum(count(_compact(dict(tool))) for tool in tools)
+
+
+def _block_tokens(block: Mapping[str, Any], count: TokenCounter) -> int:
+    kind = str(block.get("type") or block.get("block_type") or "")
+    if isinstance(text := block.get("text"), str):
+        return count(text)
+    if "image" in kind:
+        return IMAGE_TOKENS
+    if "audio" in kind:
+        return AUDIO_TOKENS
+    if any(medium in kind for medium in ("video", "file", "document", "media")):
+        return FILE_TOKENS
+    nested = block.get("content")
+    if isinstance(nested, list):  # a tool's result may hold images
+        inner = sum(_block_tokens(part, count) if isinstance(part, dict) else count(_compact(part)) for part in nested)
+        return inner + count(_compact({key: value for key, value in block.items() if key != "content"}))
+    return count(_compact(block))
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,94 @@
+"""Where a session's queue begins and what stands for the turns before it; one event of the log holds all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple, Self
+
+from hybrid_memory.types import Audit, Event, EventKind, Ledger, Line
+
+
+class Attempt(NamedTuple):
+    """A stretch whose summary is deterministic because a model failed on it, so many times."""
+
+    first: int
+    last: int
+    tries: int
+
+    @property
+    def once_more(self) -> Attempt:
+        """After another failure."""
+        return self._replace(tries=self.tries + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueState:
+    """The state of a session's queue; its revisions are events, of which the last one counts.
+
+    Attributes:
+        number: of the revision, from 1; 0 before the first. It makes the event's id, so that of two processes that
+            compact at once only one can write.
+        cursor: position up to which the queue is folded or reset.
+        kept: positions up to the cursor that the queue still shows: opening instructions, messages kept by a reset.
+        anchor: position of the user's turn that the first turns after the cursor belong to; 0 if they begin with one.
+        lines, ledger: the standing summary.
+        stretches: first and last position of what was folded, oldest first.
+        retry: stretches that the model is to be asked about again.
+        audit, latest: over all compactions, and over the last one.
+        strategy: that made the last summary.
+    """
+
+    number: int = 0
+    cursor: int = 0
+    kept: tuple[int, ...] = ()
+    anchor: int = 0
+    lines: tuple[Line, ...] = ()
+    ledger: Ledger = field(default_factory=Ledger)
+    stretches: tuple[tuple[int, int], ...] = ()
+    retry: tuple[Attempt, ...] = ()
+    audit: Audit = field(default_factory=Audit)
+    latest: Audit = field(default_factory=Audit)
+    strategy: str = ""
+
+    def as_payload(self) -> dict[str, Any]:
+        """As JSON, with everything but the number."""
+        return {
+            "cursor": self.cursor,
+            "kept": list(self.kept),
+            "anchor": self.anchor,
+            "lines": [asdict(line) for line in self.lines],
+            "ledger": self.ledger.model_dump(mode="json", exclude_defaults=True),
+            "stretches": [list(stretch) for stretch in self.stretches],
+            "retry": [list(attempt) for attempt in self.retry],
+            "audit": asdict(self.audit),
+            "latest": asdict(self.latest),
+            "strategy": self.strategy,
+        }
+
+    @classmethod
+    def of(cls, event: Event | None) -> Self:
+        """The state that an event left behind; the state of an untouched session without one."""
+        if event is None:
+            return cls()
+        number = int(event.id.rpartition(":")[2])
+        payload = event.payload
+        if event.kind is EventKind.RESET:
+            return cls(number=number, cursor=event.position, kept=tuple(payload["kept"]))
+        return cls(
+            number=number,
+            cursor=payload["cursor"],
+            kept=tuple(payload["kept"]),
+            anchor=payload["anchor"],
+            lines=tuple(Line.of(line) for line in payload["lines"]),
+            ledger=Ledger.model_validate(payload["ledger"]),
+            stretches=_pairs(payload["stretches"]),
+            retry=tuple(Attempt(*attempt) for attempt in payload["retry"]),
+            audit=Audit(**payload["audit"]),
+            latest=Audit(**payload["latest"]),
+            strategy=payload["strategy"],
+        )
+
+
+def _pairs(values: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:
+    return tuple((first, last) for first, last in values)

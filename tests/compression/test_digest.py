@@ -1,0 +1,331 @@
+from __future__ import annotations
+
+import json
+import re
+import time
+from base64 import b64encode
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory.compression.digest import digest
+from hybrid_memory.compression.media import digest_media, is_media
+from hybrid_memory.compression.payloads import page
+
+PNG = b64encode(b"\x89PNG\r\n\x1a\n" + bytes(100)).decode()
+JPEG = b64encode(b"\xff\xd8\xff\xe0" + bytes(99)).decode()
+WAV = b64encode(b"RIFF\x00\x00\x00\x00WAVEfmt " + bytes(30)).decode()
+
+ORDERS = json.dumps(
+    {
+        "customer": {"name": "王芳", "tier": "gold"},
+        "total": 3,
+        "orders": [{"order_id": f"A-{n}", "items": [{"sku": f"S{n}"}], "paid": n % 2 == 0} for n in range(60)],
+    },
+    ensure_ascii=False,
+)
+LOG = "\n".join(
+    [
+        *(f"2024-03-01 09:00:{n:02} INFO job {n} done" for n in range(40)),
+        *(f"2024-03-01 09:01:{n:02} ERROR job {n} lost its lease" for n in range(5)),
+        "Traceback (most recent call last):",
+        '  File "run.py", line 3, in main',
+        "    go()",
+        "queue.Empty",
+        "导入失败：文件不存在",
+        "没有错误",
+        "0 errors, 12 passed",
+        "finished",
+    ]
+)
+CODE = '''import os
+
+
+class Store(Base):
+    """Keeps things."""
+
+    def get(self, key):
+        raise KeyError(key)
+
+
+async def main() -> None:
+    store = Store()
+'''
+DIFF = """diff --git a/app/main.py b/app/main.py
+--- a/app/main.py
++++ b/app/main.py
+@@ -1,2 +1,3 @@
+-old
++new
++newer
+diff --git a/gone.txt b/gone.txt
+deleted file mode 100644
+--- a/gone.txt
++++ /dev/null
+@@ -1 +0,0 @@
+-bye
+"""
+SAMPLES = {
+    "json": ORDERS,
+    "json lines": '{"id": 1, "ok": true}\n{"id": 2, "ok": false}\n',
+    "log": LOG,
+    "source code": CODE,
+    "diff": DIFF,
+    "csv": "city,year,sales\nBerlin,2023,5\n上海,2024,7\n",
+    "tsv": "city\tsales\nBerlin\t5\n上海\t7\n",
+    "markdown table": "| 城市 | sales |\n|---|---:|\n| 上海 | 7 |\n| Berlin | 5 |\n",
+    "html": "<!DOCTYPE html>\n<html><head><title>Price list</title></head><body><p>a</p><p>b</p></body></html>\n",
+    "xml": '<?xml version="1.0"?>\n<rows><row id="1"/><row id="2"/></rows>',
+    "base64": PNG,
+    "paths": "\n".join(f"./src/part{n % 3}/file{n}.py" for n in range(30)),
+    "search results": "\n".join(f"src/a{n % 2}.py:{n}: import os" for n in range(30)),
+    "text": "The committee met on Monday.\nNobody objected.\n会议结束。",
+}
+
+
+def characters(text: str) -> int:
+    return len(text)
+
+
+def thirds(text: str) -> int:
+    return len(text) // 3
+
+
+def full(text: str) -> str:
+    return digest(text, result_id="42", max_tokens=2000, count=thirds)
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_the_first_line_tells_kind_size_and_handle(kind: str) -> None:
+    text = SAMPLES[kind]
+    lines = len(text.removesuffix("\n").split("\n"))
+    assert (
+        full(text).split("\n")[0]
+        == f"[{kind}, {len(text):,} characters, {lines:,} line{'s' * (lines > 1)}; result_id=42]"
+    )
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_the_last_line_is_a_fetch_that_works(kind: str) -> None:
+    fetch = re.fullmatch(r'read on: fetch\("42", (".*")\)', full(SAMPLES[kind]).split("\n")[-1])
+    assert fetch is not None
+    assert page(SAMPLES[kind], json.loads(fetch[1]), max_chars=500).text
+
+
+@given(
+    st.one_of(st.sampled_from(list(SAMPLES.values())), st.text(st.sampled_from('ab{}[]",:<>/=-|\n\t Error失败:0'))),
+    st.integers(0, 400),
+    st.sampled_from([characters, thirds]),
+)
+def test_a_digest_keeps_its_budget_or_is_its_first_line_alone(text: str, max_tokens: int, count: Any) -> None:
+    short = digest(text, result_id="42", max_tokens=max_tokens, count=count)
+    assert short == digest(text, result_id="42", max_tokens=max_tokens, count=count)
+    head = full(text).split("\n")[0]
+    assert short.startswith(head)
+    assert count(short) <= max_tokens or short == head
+
+
+def test_more_room_is_used() -> None:
+    sizes = [len(digest(LOG, result_id="42", max_tokens=n, count=characters)) for n in range(0, 700, 50)]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] > 2 * sizes[3]
+
+
+def test_json_is_told_by_shape_values_and_identifiers() -> None:
+    rows = full(ORDERS).split("\n")
+    assert rows[1] == "$: object with 3 keys"
+    assert 'customer: {"name": "王芳", "tier": "gold"}' in rows
+    assert "total: 3" in rows
+    assert "orders: [60 × {order_id: string, items: [1 × {sku: string}], paid: boolean}]" in rows
+    assert any(row.startswith("$.orders[*].order_id: A-0, A-1, A-2,") and "20 more items" in row for row in rows)
+    assert any(row.startswith('$.orders[0]: {"order_id": "A-0"') for row in rows)
+    assert rows[-1] == 'read on: fetch("42", "$.orders[0]")'
+
+
+def test_names_and_the_keys_of_a_map_are_told() -> None:
+    cards = {f"card_{n}": {"brand": "x", "id": n} for n in range(3)}
+    rows = full(json.dumps({"bookings": ["AB1", "CD2"], "cards": cards})).split("\n")
+    assert 'bookings: ["AB1", "CD2"]' in rows
+    assert "cards: {card_0, card_1, card_2: each {brand: string, id: integer}}" in rows
+
+
+def test_lists_within_a_list_are_told_as_one() -> None:
+    rows = full('[[{"id": "a1"}], [{"id": "a2"}, {"id": "a3"}]]')
+    assert "$[*][*].id: a1, a2, a3" in rows
+
+
+def test_an_error_deep_in_json_is_told_with_its_path() -> None:
+    text = json.dumps({"steps": [{"ok": 1, "error": None}, {"ok": 0, "result": {"error": "disk full"}}]})
+    assert '$.steps[1].result.error: "disk full"' in full(text)
+
+
+def test_the_errors_of_a_log_come_first_each_kind_once() -> None:
+    rows = full(LOG).split("\n")
+    assert rows[1:5] == [
+        "errors (7 lines):",
+        "41: 2024-03-01 09:01:00 ERROR job 0 lost its lease (×5)",
+        "49: queue.Empty",
+        "50: 导入失败：文件不存在",
+    ]
+    assert "53: finished" in rows
+    assert "1: 2024-03-01 09:00:00 INFO job 0 done" in rows
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ValueError: bad width",
+        "E       AssertionError: assert 1 == 2",
+        "bash: frobnicate: command not found",
+        "cat: notes.txt: No such file or directory",
+        "FAILED tests/test_a.py::test_b - assert 0",
+        "=== 2 failed, 3 passed in 0.1s ===",
+        "error[E0308]: mismatched types",
+        "fatal: not a git repository",
+        "npm ERR! exited with code 2",
+        "<returncode>1</returncode>",
+        "Segmentation fault (core dumped)",
+        "java.lang.NullPointerException: x",
+        "[错误] 无法打开数据库",
+        "连接超时！",
+        "任务执行失败",
+    ],
+)
+def test_a_line_that_tells_of_an_error_is_named(line: str) -> None:
+    rows = full(f"starting\nworking on it\n{line}\nand so on\n").split("\n")
+    assert rows[1] == "errors (1 line):"
+    assert rows[2] == f"3: {' '.join(line.split())}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "0 errors found",
+        "errors: 0",
+        "All done without failures",
+        "没有发现任何问题",
+        "检查完成，没有错误。",
+        "exit code 0",
+        "<returncode>0</returncode>",
+        "from app.errors import NotFoundError",
+        "他从失败中学到了很多东西",
+        "We talked about the error bars.",
+    ],
+)
+def test_a_line_that_only_speaks_of_errors_is_not_named(line: str) -> None:
+    assert "errors (" not in full(f"starting\nworking on it\n{line}\nand so on\n")
+
+
+def test_code_is_told_by_its_definitions() -> None:
+    assert full(CODE).split("\n")[1:-1] == [
+        "3 definitions:",
+        "4: class Store(Base):",
+        "7:     def get(self, key):",
+        "11: async def main() -> None:",
+    ]
+
+
+def test_a_diff_is_told_by_its_files() -> None:
+    assert full(DIFF).split("\n")[1:-1] == ["2 files, +2 -2", "app/main.py +2 -1", "gone.txt +0 -1"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "markdown table"])
+def test_a_table_is_told_by_columns_and_rows(kind: str) -> None:
+    said = full(SAMPLES[kind])
+    assert "columns: " in said
+    assert "sales" in said
+    assert "\n2 rows\n" in said
+    assert "first row: " in said
+
+
+def test_markup_is_told_by_title_and_tags() -> None:
+    assert "title: Price list\n" in full(SAMPLES["html"])
+    assert "p ×2" in full(SAMPLES["html"])
+    assert "row ×2" in full(SAMPLES["xml"])
+
+
+def test_encoded_bytes_are_told_by_kind_and_size() -> None:
+    assert full(PNG).split("\n")[1] == "image/png, 108 bytes"
+
+
+def test_nothing_has_a_digest_too() -> None:
+    assert full("") == "[text, 0 characters, 0 lines; result_id=42]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(" " * 300_000, "\n" * 300_000, "[" * 300_000, "<a " * 100_000, "a," * 150_000, "int f(" * 50_000),
+        *("Traceback (most recent call last)\n " * 8000, "a|b\n" + "|--" * 100_000 + "x\nq"),
+        *("Error " * 50_000, "x: error\n" * 30_000, "A" * 300_000 + "!", "A" * 50 + "\n" + "A" * 300_000 + "-"),
+    ],
+    ids=lambda text: repr(text[:8] + text[-3:]),
+)
+def test_no_payload_takes_long(text: str) -> None:
+    start = time.perf_counter()
+    assert len(digest(text, result_id="42", max_tokens=200, count=thirds)) < 700
+    assert time.perf_counter() - start < 3
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        ({"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}, "image/png, 108 bytes"),
+        ({"type": "image_url", "image_url": f"data:image/png;base64,{PNG}"}, "image/png, 108 bytes"),
+        ({"type": "image_url", "image_url": {"url": "https://x.org/a.png"}}, "image, https://x.org/a.png"),
+        ({"type": "input_image", "image_url": f"data:image/jpeg;base64,{JPEG}"}, "image/jpeg, 103 bytes"),
+        ({"type": "input_audio", "input_audio": {"data": WAV, "format": "wav"}}, "audio/wav, 46 bytes"),
+        (
+            {"type": "file", "file": {"file_data": f"data:application/pdf;base64,{PNG}", "filename": "a.pdf"}},
+            "application/pdf, 108 bytes, a.pdf",
+        ),
+        ({"type": "file", "file": {"file_id": "file-7"}}, "file, file-7"),
+        (
+            {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": JPEG}},
+            "image/jpeg, 103 bytes",
+        ),
+        (
+            {"type": "document", "source": {"type": "url", "url": "https://x.org/b.pdf"}},
+            "document, https://x.org/b.pdf",
+        ),
+        ({"type": "image", "base64": PNG, "mime_type": "image/png"}, "image/png, 108 bytes"),
+        ({"type": "audio", "base64": WAV}, "audio/wav, 46 bytes"),
+        ({"type": "video", "url": "https://x.org/c.mp4", "mime_type": "video/mp4"}, "video/mp4, https://x.org/c.mp4"),
+        ({"block_type": "image", "image": PNG, "path": None, "url": None}, "image/png, 108 bytes"),
+        (
+            {"block_type": "document", "data": PNG, "title": "年报", "document_mimetype": None},
+            "image/png, 108 bytes, 年报",
+        ),
+        (
+            {"type": "non_standard", "value": {"block_type": "audio", "audio": WAV, "format": "wav"}},
+            "audio/wav, 46 bytes",
+        ),
+    ],
+)
+def test_a_media_block_is_told_by_type_and_size(block: dict[str, Any], told: str) -> None:
+    assert is_media(block)
+    assert digest_media(block, result_id="42") == f"[{told}; result_id=42]"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "text", "text": "data:image/png;base64,AAAA"},
+        {"type": "tool_use", "id": "1", "name": "image", "input": {"url": "u"}},
+        {"type": "reasoning", "reasoning": "think"},
+        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "words"}},
+        {"type": "image"},
+        {"type": ["image"]},
+        {},
+    ],
+)
+def test_other_blocks_are_no_media(block: dict[str, Any]) -> None:
+    assert not is_media(block)
+
+
+@given(st.binary(min_size=0, max_size=80))
+def test_the_size_of_encoded_bytes_is_exact(data: bytes) -> None:
+    block = {"type": "image", "base64": b64encode(data).decode() or "=", "mime_type": "image/x"}
+    assert digest_media(block, result_id="r") == f"[image/x, {len(data):,} bytes; result_id=r]"

@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import json
+import re
+import time
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory.compression.grep import grep
+from hybrid_memory.compression.payloads import Page, page, payload_of
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.types import Message, Role, ToolCall
+
+TEXT = st.text(st.sampled_from('ab{}[]":,1 \n\n\r\t航班é\u2028'), max_size=200)
+FLIGHTS = json.dumps(
+    {
+        "flights": [
+            {"id": "HX1", "price": 120, "to": "上海"},
+            {"id": "HX2", "price": 90.5, "to": "北京", "note": "line one\nline two"},
+            {"id": "HX3", "to": "Berlin"},
+        ],
+        "a key": {"2024": True},
+        "空": [],
+    },
+    ensure_ascii=False,
+)
+
+
+def walk(text: str, where: str | None, max_chars: int) -> list[Page]:
+    pages = [page(text, where, max_chars=max_chars)]
+    while (after := pages[-1].next) is not None:
+        pages.append(page(text, after, max_chars=max_chars))
+    return pages
+
+
+@given(TEXT, st.integers(1, 60))
+def test_the_pages_of_a_text_give_it_back_exactly(text: str, max_chars: int) -> None:
+    pages = walk(text, None, max_chars)
+    assert "".join(one.text for one in pages) == text
+    assert all(len(one.text) <= max_chars for one in pages)
+    assert all(one.text for one in pages) or not text
+
+
+@given(TEXT, st.integers(1, 60))
+def test_a_page_is_found_again_at_the_place_that_it_names(text: str, max_chars: int) -> None:
+    for one in walk(text, None, max_chars):
+        if one.text:
+            assert page(text, one.where, max_chars=max_chars) == page(text, one.where, max_chars=10_000)
+            assert page(text, one.where, max_chars=max_chars).text == one.text
+            lines = text.split("\n")
+            assert one.text.rstrip("\n") in "\n".join(lines[one.first - 1 : one.last])
+
+
+@given(st.lists(st.text(st.sampled_from("ab é航"), max_size=9), min_size=1), st.data())
+def test_a_range_of_lines_holds_those_lines(lines: list[str], data: st.DataObject) -> None:
+    lines[-1] = "end"
+    first = data.draw(st.integers(1, len(lines)))
+    last = data.draw(st.integers(first, len(lines)))
+    got = page("\n".join(lines), (first, last), max_chars=10_000)
+    assert got.text.removesuffix("\n").split("\n") == lines[first - 1 : last]
+    assert (got.first, got.last, got.total_lines, got.next) == (first, last, len(lines), None)
+    assert got == page("\n".join(lines), f"{first}-{last}", max_chars=10_000)
+
+
+@given(TEXT.filter(bool), st.data())
+def test_a_range_of_characters_holds_those_characters(text: str, data: st.DataObject) -> None:
+    first = data.draw(st.integers(1, len(text)))
+    last = data.draw(st.integers(first, len(text)))
+    assert page(text, f"c{first}-{last}", max_chars=10_000).text == text[first - 1 : last]
+
+
+def test_a_page_ends_with_a_line_and_the_next_one_is_named_by_lines() -> None:
+    text = "one\ntwo\nthree\nfour"
+    assert page(text, max_chars=9) == Page("one\ntwo\n", "1-2", 1, 2, 4, 18, "3-4")
+    assert page(text, "2-3", max_chars=5) == Page("two\n", "2-2", 2, 2, 4, 18, "3-3")
+    assert page(text, "4", max_chars=5).text == "four"
+    assert page(text, "3-", max_chars=50).text == "three\nfour"
+
+
+def test_a_line_that_is_too_long_is_read_by_characters() -> None:
+    text = f"{'x' * 25}\nthe end"
+    assert [(one.where, one.next) for one in walk(text, None, 10)] == [
+        ("c1-10", "c11-33"),
+        ("c11-20", "c21-33"),
+        ("c21-26", "2-2"),
+        ("2-2", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("$.flights[0].price", 120),
+        ("flights[1].price", 90.5),
+        ("flights[-1].id", "HX3"),
+        ("flights[*].id", ["HX1", "HX2", "HX3"]),
+        ("flights[*].price", [120, 90.5]),
+        ("flights[1:].to", ["北京", "Berlin"]),
+        ("flights[0:2].id", ["HX1", "HX2"]),
+        ("flights[10:20]", []),
+        ('$["a key"]["2024"]', True),
+        ("$['a key'].2024", True),
+        ("空", []),
+        ("$.*.2024", [True]),
+    ],
+)
+def test_a_path_leads_to_its_value(path: str, value: Any) -> None:
+    got = page(FLIGHTS, path, max_chars=1000)
+    assert (got.text if isinstance(value, str) else json.loads(got.text)) == value
+
+
+def test_what_a_path_leads_to_is_paged_as_well() -> None:
+    pages = walk(FLIGHTS, "$.flights", 40)
+    assert len(pages) > 3
+    assert json.loads("".join(one.text for one in pages)) == json.loads(FLIGHTS)["flights"]
+    assert page(FLIGHTS, "flights[1].note 2-2", max_chars=40).text == "line two"
+
+
+def test_json_lines_are_a_list() -> None:
+    assert page('{"id": 1}\n{"id": 2}\n', "[1].id", max_chars=9).text == "2"
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        ("flights[0].prise", ["prise", "character 11", "'id', 'price', 'to'"]),
+        ("flights[3]", ["[3]", "list of 3 items"]),
+        ("flights[0].id.x", ["'HX1'", "no parts"]),
+        ("flights[", ["character 8", "[10:20]"]),
+        ("flights[0] .id", ["character 11"]),
+        ("价格", ["'flights'", "'a key'", "'空'"]),
+        ("5-9", ["'5-9'", "1-1"]),
+        ("c900-901", ["'c900-901'", f"c1-{len(FLIGHTS)}"]),
+        ("0-1", ["'0-1'", "1-1"]),
+    ],
+)
+def test_a_place_that_leads_nowhere_is_told_with_what_there_is(where: str, told: list[str]) -> None:
+    with pytest.raises(InvalidInputError) as raised:
+        page(FLIGHTS, where, max_chars=100)
+    assert [part for part in told if part not in str(raised.value)] == []
+
+
+def test_a_path_into_plain_text_is_refused_with_its_ranges() -> None:
+    with pytest.raises(InvalidInputError, match=r"no JSON.*lines 1-2 and characters c1-11"):
+        page("hello\nworld", "$.a", max_chars=100)
+    with pytest.raises(InvalidInputError, match=r"(?s)nested too deeply.*lines 1-1"):
+        page("[" * 100_000, "[0]", max_chars=100)
+    with pytest.raises(InvalidInputError, match="max_chars is 0"):
+        page("hello", max_chars=0)
+
+
+@given(st.text(st.sampled_from("$.[]*:-'\"\\ab0c1 航"), max_size=12), TEXT)
+def test_any_place_gives_a_page_or_our_error(where: str, text: str) -> None:
+    for payload in (text, FLIGHTS):
+        with suppress(InvalidInputError):
+            assert len(page(payload, where, max_chars=20).text) <= 20
+
+
+def test_the_payload_of_a_message_is_the_text_of_its_content() -> None:
+    assert payload_of(Message(role=Role.TOOL, content="a\nb")) == "a\nb"
+    blocks: list[dict[str, Any]] = [
+        {"type": "text", "text": "a"},
+        {"type": "image_url", "image_url": {"url": "u"}},
+        {"type": "text", "text": "b"},
+    ]
+    assert payload_of(Message(content=blocks)) == "a\nb"
+    assert payload_of(Message(role=Role.ASSISTANT, content="x", tool_calls=[ToolCall(name="f")])) == "x"
+
+
+LINES = st.lists(st.text(st.sampled_from("abAB 1.错误"), max_size=8), min_size=1, max_size=20)
+
+
+@given(LINES, st.sampled_from(["a", "a.b", "^b", "1$", "错误", "[ab]+1", "a|误", r"\d"]), st.booleans())
+def test_grep_finds_the_lines_that_python_finds(lines: list[str], pattern: str, ignore_case: bool) -> None:
+    lines[-1] = "end"
+    flags = re.IGNORECASE if ignore_case else 0
+    expected = [f"{at}: {line}" for at, line in enumerate(lines, 1) if re.search(pattern, line, flags)]
+    got = grep("\n".join(lines), pattern, max_chars=10_000, ignore_case=ignore_case)
+    assert got.text.split("\n") == (expected or [""])
+    assert (got.total, got.shown, got.total_lines) == (len(expected), len(expected), len(lines))
+
+
+def test_grep_shows_context_and_parts_groups() -> None:
+    text = "\n".join("a x b c d y e".split())
+    assert grep(text, "x|y", context=1, max_chars=100).text == "1- a\n2: x\n3- b\n--\n5- d\n6: y\n7- e"
+    assert grep(text, "x|y", max_chars=100).text == "2: x\n6: y"
+
+
+@given(LINES, st.integers(0, 2), st.integers(1, 40), st.integers(1, 3))
+def test_grep_keeps_its_limits_and_counts_all_matches(
+    lines: list[str], context: int, max_chars: int, max_matches: int
+) -> None:
+    got = grep("\n".join(lines), "a|错", context=context, max_chars=max_chars, max_matches=max_matches)
+    assert len(got.text) <= max_chars
+    assert got.shown <= max_matches
+    assert got.total == sum(re.search("a|错", line, re.IGNORECASE) is not None for line in lines)
+    assert context or bool(got.shown) == bool(got.total)
+
+
+def test_a_match_in_a_long_line_is_shown_with_a_place_to_read_on() -> None:
+    text = "first\n" + "x" * 5000 + "needle" + "y" * 5000
+    got = grep(text, "needle", max_chars=1000)
+    place = re.fullmatch(r"2 (c\d+-\d+): x*needley*", got.text)
+    assert place is not None
+    assert "needle" in page(text, place[1], max_chars=1000).text
+    assert grep(text, "^x{3000}", max_chars=1000).text.startswith("2 c7-246: xxx")
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", r"([a-z]+)*\d$", "(.*a){20}$"])
+def test_a_pattern_that_backtracks_without_end_elsewhere_is_fast(pattern: str) -> None:
+    start = time.perf_counter()
+    assert grep("a" * 20_000 + "b\n" + "a" * 30 + "b", pattern, max_chars=100).total == 0
+    assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("pattern", ["(a", "[", "*", '{"id"', "(?=a)b", r"(a)\1", "a{1000}{1000}{1000}", "", "\ud800"])
+def test_a_pattern_that_cannot_be_searched_is_refused(pattern: str) -> None:
+    with pytest.raises(InvalidInputError, match="pattern"):
+        grep("text", pattern, max_chars=100)
+
+
+@pytest.mark.parametrize("limit", [{"context": -1}, {"max_matches": 0}, {"max_chars": 0}])
+def test_limits_that_make_no_sense_are_refused(limit: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match=next(iter(limit))):
+        grep("text", "t", **({"max_chars": 10} | limit))

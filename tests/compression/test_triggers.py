@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory.compression.triggers import Drift, Measures, drift, fired, keep_rounds
+from hybrid_memory.config import CompactionConfig
+from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.ports import Floats
+
+EVERY = CompactionConfig(rounds=10, density=0.6, drift=0.5, keep_rounds=8, keep_least=3)
+QUIET = Measures(rounds=10, tokens=2000, max_tokens=2000)
+SHARES = st.floats(0, 1)
+
+GARDEN = [
+    "The tomato plants in my garden have yellow leaves again.",
+    "Yellow leaves on tomato plants often mean too much water in the garden soil.",
+    "I water the tomato plants in the garden every morning.",
+    "Water the garden every second morning, the soil of tomato plants may dry.",
+    "And the soil, should I add compost around the tomato plants?",
+    "Compost helps the garden soil, the leaves of the plants get green.",
+]
+FLIGHT = [
+    "My flight to Lisbon was cancelled, can I get the ticket refunded?",
+    "The airline must refund a cancelled flight, or book another ticket.",
+    "The airline offers another flight to Lisbon on Sunday.",
+    "Then take the Sunday flight, or ask the airline to refund the ticket.",
+    "I prefer the refund, how long does the airline take for a cancelled ticket?",
+    "A refund of a cancelled flight ticket takes the airline seven days.",
+]
+COOKING = [
+    "今晚我想做红烧肉，五花肉要先焯水吗？",
+    "做红烧肉前五花肉最好焯水，去掉血沫。",
+    "红烧肉的糖色怎么炒才不会苦？",
+    "炒糖色用小火，红烧肉颜色就好看。",
+    "五花肉要炖多久，红烧肉才软？",
+    "五花肉小火炖一个小时，红烧肉就软了。",
+]
+EXAM = [
+    "下周有英语考试，我的单词还没背完。",
+    "英语考试前每天背五十个单词，早晚复习。",
+    "英语听力也很差，考试怎么复习听力？",
+    "每天听半小时英语新闻，复习听力考试的真题。",
+    "单词背了又忘，英语考试会不会不及格？",
+    "按计划复习单词和听力，英语考试没问题。",
+]
+
+
+def likeness(turns: list[str]) -> Floats:
+    vectors = HashingEmbedder(1024).embed_documents(turns)
+    return vectors @ vectors.T
+
+
+def topics(*lengths: int, near: float = 0.86, far: float = 0.78, noise: float = 0.02, seed: int = 0) -> Floats:
+    """The likeness of turns about one topic after the other; turns without a topic where near equals far."""
+    labels = np.repeat(np.arange(len(lengths)), lengths)
+    table = np.where(labels[:, np.newaxis] == labels, near, far)
+    table += np.random.default_rng(seed).normal(0, noise, table.shape)
+    table = np.triu(table, 1)
+    return (table + table.T + np.eye(len(labels))).astype(np.float32)
+
+
+@pytest.mark.parametrize("rounds", [None, 10])
+@pytest.mark.parametrize("density", [None, 0.6])
+@pytest.mark.parametrize("change", [None, 0.5])
+def test_a_quiet_queue_fires_nothing_and_a_setting_of_none_is_off(
+    rounds: int | None, density: float | None, change: float | None
+) -> None:
+    config = CompactionConfig(rounds=rounds, density=density, drift=change, keep_rounds=8, keep_least=3)
+    assert fired(config, QUIET) == ""
+    loud = Measures(rounds=11, tokens=0, max_tokens=2000, importance=0.7, drift=Drift(0.8, 12), before=6)
+    expected = [
+        reason
+        for setting, reason in [
+            (rounds, "rounds: 11 of 10"),
+            (density, "density: 0.70 of 0.60"),
+            (change, "drift: 0.80 of 0.50"),
+        ]
+        if setting is not None
+    ]
+    assert fired(config, loud) == (expected[0] if expected else "")
+
+
+def test_tokens_come_first_and_count_the_share_that_flush_gives() -> None:
+    assert fired(EVERY, Measures(rounds=99, tokens=2113, max_tokens=2000, importance=1)) == "tokens: 2113 of 2000"
+    half = CompactionConfig(rounds=None, flush=0.7)
+    assert fired(half, Measures(rounds=99, tokens=2100, max_tokens=3000)) == ""
+    assert fired(half, Measures(rounds=99, tokens=2101, max_tokens=3000)) == "tokens: 2101 of 2100"
+
+
+def test_rounds_fire_beyond_the_limit_not_at_it() -> None:
+    config = CompactionConfig(rounds=140)
+    assert fired(config, Measures(rounds=140, tokens=0, max_tokens=2000)) == ""
+    assert fired(config, Measures(rounds=141, tokens=0, max_tokens=2000)) == "rounds: 141 of 140"
+
+
+def test_density_waits_for_the_rounds_that_would_stay() -> None:
+    assert fired(EVERY, Measures(rounds=7, tokens=0, max_tokens=2000, importance=0.9)) == ""
+    assert fired(EVERY, Measures(rounds=8, tokens=0, max_tokens=2000, importance=0.59)) == ""
+    assert fired(EVERY, Measures(rounds=8, tokens=0, max_tokens=2000, importance=0.6)) == "density: 0.60 of 0.60"
+
+
+@pytest.mark.parametrize(
+    ("rounds", "before", "fires"), [(6, 3, True), (5, 3, False), (5, 2, False), (9, 2, False), (9, 7, False)]
+)
+def test_drift_needs_the_least_rounds_on_both_sides(rounds: int, before: int, fires: bool) -> None:
+    measures = Measures(rounds=rounds, tokens=0, max_tokens=2000, drift=Drift(0.5, 2 * before), before=before)
+    assert fired(EVERY, measures) == ("drift: 0.50 of 0.50" if fires else "")
+
+
+def test_a_weaker_drift_than_asked_for_does_not_fire() -> None:
+    measures = Measures(rounds=8, tokens=0, max_tokens=2000, drift=Drift(0.49, 8), before=4)
+    assert fired(EVERY, measures) == ""
+
+
+@pytest.mark.parametrize(("mean", "kept"), [(0.0, 4), (0.35, 12), (0.7, 20), (1.0, 20)])
+def test_rounds_that_stay_grow_linearly_with_their_importance(mean: float, kept: int) -> None:
+    assert keep_rounds(CompactionConfig(keep_rounds=20, keep_least=4), [mean] * 30) == kept
+
+
+def test_only_the_newest_rounds_decide_how_many_stay() -> None:
+    config = CompactionConfig(keep_rounds=5, keep_least=1)
+    assert keep_rounds(config, [1.0] * 40 + [0.0] * 5) == 1
+    assert keep_rounds(config, [0.0] * 40 + [1.0] * 5) == 5
+    assert keep_rounds(config, []) == 1
+
+
+@given(st.integers(1, 30), st.integers(0, 30), st.lists(SHARES, max_size=60), st.data())
+def test_rounds_that_stay_lie_in_their_bounds_and_never_fall_with_importance(
+    least: int, more: int, importances: list[float], data: st.DataObject
+) -> None:
+    config = CompactionConfig(keep_rounds=least + more, keep_least=least)
+    kept = keep_rounds(config, importances)
+    assert least <= kept <= least + more
+    raised = [data.draw(st.floats(value, 1)) for value in importances]
+    assert keep_rounds(config, raised) >= kept
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.permutations([GARDEN, FLIGHT, COOKING, EXAM], 2)))
+def test_a_new_topic_is_found_at_its_first_turn(one: list[str], other: list[str]) -> None:
+    found = drift(likeness(one + other))
+    assert found is not None
+    assert found.row == len(one)
+    alone = drift(likeness(one + one[::-1]))
+    assert alone is not None
+    assert alone.strength < found.strength
+
+
+def test_a_change_is_clearer_than_any_that_chance_makes_in_one_topic() -> None:
+    change = [drift(topics(12, 12, seed=seed)) for seed in range(20)]
+    chance = [drift(topics(24, seed=seed)) for seed in range(20)]
+    assert all(found is not None and found.row == 12 for found in change)
+    assert min(found.strength for found in change if found) > max(found.strength for found in chance if found)
+
+
+@pytest.mark.parametrize("least", [2, 4, 6])
+def test_there_is_no_change_without_enough_turns_on_both_sides(least: int) -> None:
+    assert drift(topics(least, least - 1), least=least) is None
+    found = drift(topics(least, least), least=least)
+    assert found is not None
+    assert found.row == least
+
+
+def test_of_two_changes_the_clearer_is_found_and_of_equals_the_later() -> None:
+    equal = topics(10, 10, 10, noise=0)
+    clearer = equal.copy()
+    clearer[10:20, 20:] = clearer[20:, 10:20] = 0.82
+    rows = [found.row for found in map(drift, (equal, clearer)) if found]
+    assert rows == [20, 10]
+
+
+@given(
+    st.integers(8, 40),
+    st.integers(0, 2**32 - 1),
+    st.floats(0.05, 4),
+    st.floats(-0.5, 0.5),
+)
+def test_the_scale_of_the_embedder_cancels_out(n: int, seed: int, scale: float, shift: float) -> None:
+    table = topics(n // 2, n - n // 2, near=0.5, far=0.2, noise=0.1, seed=seed)
+    scaled = (scale * table + shift).astype(np.float32)
+    np.fill_diagonal(scaled, 1)
+    one, other = drift(table), drift(scaled)
+    assert one is not None
+    assert other is not None
+    assert other.row == one.row
+    assert other.strength == pytest.approx(one.strength, abs=1e-3)
+
+
+@given(st.integers(0, 30), st.integers(0, 2**32 - 1), st.integers(2, 6))
+def test_any_likeness_gives_a_strength_in_0_to_1_and_a_row_between_two_stretches(n: int, seed: int, least: int) -> None:
+    vectors = np.random.default_rng(seed).normal(size=(n, 3)).astype(np.float32)
+    vectors[np.random.default_rng(seed + 1).random(n) < 0.3] = 0
+    found = drift(vectors @ vectors.T, least=least)
+    present = np.flatnonzero(np.any(vectors, axis=1))
+    assert (found is None) == (len(present) < 2 * least)
+    if found is not None:
+        assert 0 <= found.strength <= 1
+        assert found.row in present
+        assert least <= np.flatnonzero(present == found.row)[0] <= len(present) - least
+
+
+def test_turns_without_a_vector_change_nothing_but_the_number_of_the_row() -> None:
+    full = topics(10, 10)
+    missing = [0, 3, 4, 12, 21, 24]
+    table = np.zeros((26, 26), dtype=np.float32)
+    present = np.delete(np.arange(26), missing)
+    table[np.ix_(present, present)] = full
+    one, other = drift(full), drift(table)
+    assert one is not None
+    assert other == Drift(one.strength, int(present[one.row]))
+
+
+@pytest.mark.parametrize("n", [8, 30])
+def test_turns_that_are_all_the_same_do_not_drift(n: int) -> None:
+    assert drift(np.ones((n, n), dtype=np.float32)) == Drift(0.0, n - 4)
+    rounded = topics(n // 2, n // 2, near=1.0, far=1.0, noise=1e-6)
+    found = drift(rounded)
+    assert found is not None
+    assert found.strength < 0.01
+
+
+def test_short_turns_that_are_like_all_others_are_no_topic_of_their_own() -> None:
+    table = topics(20, noise=0.01)
+    table[14:], table[:, 14:] = 0.93, 0.93
+    np.fill_diagonal(table, 1)
+    blended, change = drift(table), drift(topics(14, 6, noise=0.01))
+    assert blended is not None
+    assert change is not None
+    assert blended.strength < 0.5 * change.strength
+
+
+def test_a_queue_of_60_turns_is_looked_at_before_a_prompt_without_being_felt() -> None:
+    table = topics(30, 30)
+    fastest = min(_timed(table) for _ in range(30))
+    assert fastest < 5e-3  # tens of times what it takes on an idle machine
+
+
+def _timed(table: Floats) -> float:
+    started = time.perf_counter()
+    drift(table)
+    return time.perf_counter() - started

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import BertConfig, BertForTokenClassification, BertTokenizer
+
+from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.models.llmlingua import TOLERANCE, LlmLinguaCompressor
+
+ENGLISH = """
+Well, so last week I was talking with my sister about the move, and honestly we went back and forth about it for quite
+a long time before we decided anything at all. We agreed that the flat in Lisbon is the better one, because it is close
+to the river and because the rent of 1,250 EUR per month is something that we can actually afford. The landlord asked us
+to send the signed contract to rui@tavares-homes.pt before March 14, 2025, and he said that he would then send us the
+keys by post. Please remember that the script lives in /srv/app/sync.py and that it failed with E4127 at 03:15 because
+"the two loggers disagree". I would really like to have it fixed before we leave, since otherwise I will be thinking
+about it the whole time while we are on the road. Run it with `sync --dry-run` first, see https://ci.example/12.
+"""
+CHINESE = """
+上周我和姐姐聊了很久关于搬家的事情，说实话我们反反复复讨论了很长时间才做出决定。
+我们都觉得里斯本的那套公寓更好一些，因为它离河边很近，而且每个月1250欧元的租金我们也确实负担得起。
+房东请我们在2025年3月14日之前把签好的合同寄给他，然后他会把钥匙寄过来。脚本在 /srv/app/sync.py 里面，报错是 E4127，
+希望我们出发之前可以把它修好，不然我一路上都会想着这件事情。
+"""
+MUST_STAY = {
+    ENGLISH: [
+        *("1,250 EUR", "rui@tavares-homes.pt", "March 14, 2025", "/srv/app/sync.py", "E4127", "03:15"),
+        *('"the two loggers disagree"', "`sync --dry-run`", "https://ci.example/12"),
+    ],
+    CHINESE: ["1250", "2025年3月14日", "/srv/app/sync.py", "E4127"],
+}
+
+
+@pytest.fixture(scope="module")
+def compressor(smollm2: str) -> LlmLinguaCompressor:
+    return LlmLinguaCompressor(smollm2)
+
+
+def is_left_of(result: str, text: str) -> bool:
+    rest = iter(text)
+    return all(character in rest for character in result if not character.isspace())
+
+
+@pytest.mark.parametrize("text", [ENGLISH, CHINESE], ids=["en", "zh"])
+@pytest.mark.parametrize("rate", [0.75, 0.5])
+def test_a_text_is_shortened_and_what_matters_stays(compressor: LlmLinguaCompressor, text: str, rate: float) -> None:
+    limit = int(compressor._count(text) * rate)
+    result = compressor.compress(text, max_tokens=limit)
+    assert limit * 0.4 < compressor._count(result) <= limit * (1 + TOLERANCE)
+    assert is_left_of(result, text)
+    for part in MUST_STAY[text]:
+        assert part in result, part
+
+
+def test_a_long_text_is_compressed_in_chunks(compressor: LlmLinguaCompressor) -> None:
+    chance = random.Random(3)  # noqa: S311 - a sample
+    people = ["Ana", "Rui", "my sister", "the landlord", "our neighbour"]
+    story = [
+        f"Then {chance.choice(people)} told {chance.choice(people)} that the whole thing with the flat was, all things "
+        f"considered, rather more complicated than anybody had thought when we began to talk about it."
+        for _ in range(45)
+    ]
+    story[30] = "The door code is K-7731."
+    text = " ".join(story)
+    count = compressor._count(text)
+    assert count > compressor._window
+    limit = count // 2
+    result = compressor.compress(text, max_tokens=limit)
+    assert limit * 0.5 < compressor._count(result) <= limit * (1 + TOLERANCE)
+    assert "K-7731" in result
+    assert is_left_of(result, text)
+
+
+def test_a_text_that_fits_stays_as_it_is(compressor: LlmLinguaCompressor) -> None:
+    assert compressor.compress(ENGLISH, max_tokens=1000) == ENGLISH
+
+
+def test_what_must_stay_and_is_too_long_is_a_model_error(compressor: LlmLinguaCompressor) -> None:
+    with pytest.raises(ModelError, match="must stay as they are"):
+        compressor.compress("```\n" + "print(1)\n" * 50 + "```", max_tokens=20)
+    with pytest.raises(ModelError):
+        compressor.compress(ENGLISH, max_tokens=1)
+
+
+def test_threads_take_turns(compressor: LlmLinguaCompressor) -> None:
+    limit = compressor._count(ENGLISH) // 2
+    alone = compressor.compress(ENGLISH, max_tokens=limit)
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(lambda _: compressor.compress(ENGLISH, max_tokens=limit), range(3))) == [alone] * 3
+
+
+def test_a_model_that_is_not_there_is_a_model_error(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="cannot load"):
+        LlmLinguaCompressor(str(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def word_classifier(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A tiny BERT with random weights that judges each word of the samples."""
+    folder = tmp_path_factory.mktemp("classifier")
+    characters = sorted({character for character in ENGLISH + CHINESE if not character.isspace()})
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *characters, *(f"##{one}" for one in characters)]
+    words += sorted({word for word in ENGLISH.split() if word.isalpha() and len(word) > 1})
+    (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+    vocabulary: Any = {word: number for number, word in enumerate(words)}
+    BertTokenizer(vocab=vocabulary, do_lower_case=False).save_pretrained(folder)
+    torch.manual_seed(5)
+    config = BertConfig(
+        vocab_size=len(words), hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32
+    )
+    BertForTokenClassification(config).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.mark.parametrize("text", [ENGLISH * 8, CHINESE * 4], ids=["en", "zh"])
+def test_llmlingua2_leaves_out_words_and_changes_none(word_classifier: str, text: str) -> None:
+    compressor = LlmLinguaCompressor(word_classifier, llmlingua2=True)
+    limit = int(compressor._count(text) * 0.6)
+    result = compressor.compress(text, max_tokens=limit)
+    assert limit * 0.4 < compressor._count(result) <= limit * (1 + TOLERANCE)
+    assert is_left_of(result, text)
+    for part in MUST_STAY[ENGLISH if text.startswith(ENGLISH) else CHINESE]:
+        assert result.count(part) == text.count(part), part
+
+
+def test_llmlingua2_needs_a_model_of_its_kind(smollm2: str) -> None:
+    with pytest.raises(InvalidInputError, match="is a llama"):
+        LlmLinguaCompressor(smollm2, llmlingua2=True)

@@ -1,0 +1,339 @@
+from __future__ import annotations
+
+import contextvars
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from langchain_core.language_models import FakeListChatModel, FakeListLLM
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from llama_index.core.llms import MockLLM
+
+from hybrid_memory import Message
+from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.models.language import MAX_HANGING, as_language_model
+from hybrid_memory.ports import LanguageModel
+from hybrid_memory.testing import FaultyModel, ScriptedModel
+from hybrid_memory.types import Role
+
+TALK = [
+    Message(role=Role.SYSTEM, content="Be short."),
+    Message(content="我住在里斯本。"),
+    Message(role=Role.ASSISTANT, content="Noted."),
+    Message(role=Role.TOOL, content="17 °C", tool_call_id="c1"),
+    Message(content=[{"type": "text", "text": "Where do I live?"}]),
+]
+QUESTION = [Message(content="Where do I live?")]
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string", "description": "城市"}}}
+SHORT = timedelta(milliseconds=100)
+
+
+class RecordingChatModel(FakeListChatModel):
+    """Keeps what it is asked."""
+
+    seen: list[list[BaseMessage]] = []  # noqa: RUF012 - a pydantic field
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        self.seen.append(messages)
+        return super()._generate(messages, *args, **kwargs)
+
+
+def test_a_langchain_chat_model_gets_the_messages_with_their_roles() -> None:
+    chat_model = RecordingChatModel(responses=[" Lisbon. \n"])
+    assert as_language_model(chat_model).complete(TALK) == "Lisbon."
+    assert [(message.type, message.content) for message in chat_model.seen[0]] == [
+        ("system", "Be short."),
+        ("human", "我住在里斯本。"),
+        ("ai", "Noted."),
+        ("human", "17 °C"),
+        ("human", "Where do I live?"),
+    ]
+
+
+def test_a_langchain_llm_answers_too() -> None:
+    assert as_language_model(FakeListLLM(responses=["Lisbon."])).complete(TALK) == "Lisbon."
+
+
+def test_content_blocks_of_a_langchain_answer_are_joined_without_the_reasoning() -> None:
+    class Blocks(FakeListChatModel):
+        def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+            blocks: list[str | dict[str, Any]] = [
+                {"type": "reasoning", "reasoning": "hm"},
+                {"type": "text", "text": "Lis"},
+                {"type": "text", "text": "bon."},
+            ]
+            return ChatResult(generations=[ChatGeneration(message=AIMessage(content=blocks))])
+
+    assert as_language_model(Blocks(responses=[])).complete(TALK) == "Lisbon."
+
+
+def test_a_llamaindex_llm_answers() -> None:
+    answer = as_language_model(MockLLM()).complete(TALK)  # it repeats its prompt
+    assert [line for line in answer.splitlines() if line] == [
+        "system: Be short.",
+        "user: 我住在里斯本。",
+        "assistant: Noted.",
+        "user: 17 °C",
+        "user: Where do I live?",
+        "assistant:",
+    ]
+
+
+def test_a_callable_gets_a_prompt_or_messages_as_it_declares() -> None:
+    def takes_messages(messages: Any) -> str:
+        return json.dumps(messages)
+
+    def takes_list(conversation: list[dict[str, str]]) -> str:
+        return json.dumps(conversation)
+
+    def takes_prompt(prompt: str) -> str:
+        return prompt
+
+    chat = [{"role": "user", "content": "Where do I live?"}]
+    for one in (takes_messages, takes_list):
+        assert json.loads(as_language_model(one).complete(QUESTION)) == chat
+    anything: list[Callable[[Any], Any]] = [takes_prompt, lambda words: words, str]
+    for other in anything[:2]:
+        assert as_language_model(other).complete(QUESTION) == "Where do I live?"
+        assert as_language_model(other).complete(TALK).splitlines()[::2] == [
+            "system: Be short.",
+            "user: 我住在里斯本。",
+            "assistant: Noted.",
+            "user: 17 °C",
+            "user: Where do I live?",
+            "assistant:",
+        ]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Lisbon.",
+        {"content": "Lisbon."},
+        {"role": "assistant", "content": [{"type": "text", "text": "Lisbon."}]},
+        SimpleNamespace(text="Lisbon."),
+        SimpleNamespace(message=SimpleNamespace(content="Lisbon.")),
+        "<think>\nA city?\n</think>\nLisbon.",
+    ],
+)
+def test_the_text_is_found_in_what_clients_return(answer: Any) -> None:
+    assert as_language_model(lambda prompt: answer).complete(QUESTION) == "Lisbon."
+
+
+@pytest.mark.parametrize(
+    "answer", [None, 7, b"Lisbon.", [], [{"type": "image"}], {}, object(), SimpleNamespace(text=3)]
+)
+def test_what_is_no_text_is_a_model_error(answer: Any) -> None:
+    with pytest.raises(ModelError, match="not text"):
+        as_language_model(lambda prompt: answer).complete(QUESTION)
+
+
+@pytest.mark.parametrize("answer", ["", " \n\t", "<think>and then", "<think>all</think> "])
+def test_an_empty_answer_is_a_model_error(answer: str) -> None:
+    with pytest.raises(ModelError, match="answered nothing"):
+        as_language_model(lambda prompt: answer).complete(QUESTION)
+
+
+@pytest.mark.parametrize("error", [ConnectionError("offline"), SystemExit(3), TimeoutError("slow"), RuntimeError("no")])
+def test_whatever_a_model_raises_is_a_model_error(error: BaseException) -> None:
+    def fails(prompt: str) -> str:
+        raise error
+
+    with pytest.raises(ModelError, match=r"fails' failed") as caught:
+        as_language_model(fails).complete(QUESTION)
+    assert caught.value.__cause__ is error
+
+
+def test_a_structured_answer_is_asked_for_with_the_schema() -> None:
+    model = ScriptedModel(['Sure:\n```json\n{"city": "里斯本",}\n```'])
+    assert as_language_model(model).structured(TALK, SCHEMA) == {"city": "里斯本"}
+    (prompt,) = model.prompts
+    assert [message["role"] for message in prompt] == ["system", "user", "assistant", "user", "user"]
+    assert prompt[-1]["content"].startswith("Where do I live?\n\n")
+    assert json.dumps(SCHEMA, ensure_ascii=False) in prompt[-1]["content"]
+
+
+def test_a_structured_answer_is_asked_for_once_more_with_the_problem() -> None:
+    model = ScriptedModel(["You live in Lisbon.", {"city": "Lisbon"}])
+    assert as_language_model(model).structured(TALK[:3], SCHEMA) == {"city": "Lisbon"}
+    first, second = model.prompts
+    assert second[: len(first)] == first
+    assert [message["role"] for message in first] == ["system", "user", "assistant", "user"]
+    assert [message["role"] for message in second[len(first) :]] == ["assistant", "user"]
+    assert second[-2]["content"] == "You live in Lisbon."
+    assert "no JSON object" in second[-1]["content"]
+
+
+def test_a_model_that_never_answers_json_is_asked_twice() -> None:
+    model = ScriptedModel(["Lisbon.", "Lisbon!", {"city": "too late"}])
+    with pytest.raises(ModelError, match="no JSON object: 'Lisbon!'"):
+        as_language_model(model).structured(QUESTION, SCHEMA)
+    assert len(model.prompts) == 2
+
+
+class Port:
+    """A `LanguageModel` of somebody else."""
+
+    name = "theirs"
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.seen: list[Any] = []
+
+    def complete(self, messages: Sequence[Message]) -> str:
+        self.seen.append(messages)
+        return self.answer  # type: ignore[no-any-return]
+
+    def structured(self, messages: Sequence[Message], schema: Any) -> dict[str, Any]:
+        self.seen.append((messages, schema))
+        return self.answer  # type: ignore[no-any-return]
+
+
+def test_a_language_model_is_passed_through_and_checked() -> None:
+    model = Port({"city": "Lisbon"})
+    wrapped = as_language_model(model)
+    assert wrapped.structured(TALK, SCHEMA) == {"city": "Lisbon"}
+    assert model.seen == [(TALK, SCHEMA)]
+    with pytest.raises(ModelError, match="answered nothing"):
+        as_language_model(Port("")).complete(TALK)
+    with pytest.raises(ModelError, match="answered list, not an object"):
+        as_language_model(Port([1])).structured(TALK, SCHEMA)
+    assert as_language_model(wrapped) is wrapped
+
+
+def test_a_language_model_that_hangs_is_not_waited_for() -> None:
+    gate = threading.Event()
+    model = Port("late")
+    model.complete = lambda messages: gate.wait(60) and "late"  # type: ignore[assignment,method-assign,return-value]
+    with pytest.raises(ModelError, match=r"longer than 0\.1 s"):
+        as_language_model(model, timeout=SHORT).complete(TALK)
+    gate.set()
+
+
+@pytest.fixture
+def hanging() -> Iterator[FaultyModel]:
+    model = FaultyModel("hangs")
+    yield model
+    model.release()
+
+
+def test_a_hanging_model_is_left_after_the_time_limit(hanging: FaultyModel) -> None:
+    started = time.monotonic()
+    with pytest.raises(ModelError, match=r"'faulty' took longer than 0\.1 s"):
+        as_language_model(hanging, timeout=SHORT).complete(QUESTION)
+    assert 0.1 <= time.monotonic() - started < 5
+
+
+def test_hanging_calls_are_bounded_until_one_comes_back(hanging: FaultyModel) -> None:
+    model = as_language_model(hanging, timeout=SHORT)
+    before = threading.active_count()
+    for _ in range(MAX_HANGING):
+        with pytest.raises(ModelError, match="longer than"):
+            model.complete(QUESTION)
+    for _ in range(20):
+        started = time.monotonic()
+        with pytest.raises(ModelError, match="hangs: 4 calls"):
+            model.complete(QUESTION)
+        assert time.monotonic() - started < 0.1
+    assert hanging.calls == MAX_HANGING
+    assert threading.active_count() <= before + MAX_HANGING
+    hanging.release()
+    answer = None
+    deadline = time.monotonic() + 10
+    while answer is None and time.monotonic() < deadline:
+        try:
+            answer = model.complete(QUESTION)
+        except ModelError:
+            time.sleep(0.01)
+    assert answer == "too late"
+    assert threading.active_count() <= before + 1
+
+
+def test_threads_that_hang_do_not_hold_up_the_exit(child: Any) -> None:
+    started = time.monotonic()
+    done = child("hanging_model.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["ModelError"] * 2
+    assert time.monotonic() - started < 30
+
+
+def test_calls_from_many_threads_run_side_by_side() -> None:
+    together = threading.Barrier(8)
+
+    def meets(prompt: str) -> str:
+        together.wait(10)
+        return prompt
+
+    model = as_language_model(meets)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(model.complete, [[Message(content=f"call {number}")] for number in range(8)]))
+    assert answers == [f"call {number}" for number in range(8)]
+
+
+def test_calls_that_came_back_do_not_count_as_hanging() -> None:
+    model = as_language_model(lambda prompt: prompt)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: model.complete(QUESTION), range(2000)))
+    assert len(answers) == 2000
+
+
+def test_context_variables_go_along() -> None:
+    variable = contextvars.ContextVar("request", default="none")
+    variable.set("r-17")
+    assert as_language_model(lambda prompt: variable.get()).complete(QUESTION) == "r-17"
+
+
+@pytest.mark.parametrize("fault", ["raises", "empty", "rubbish", "broken JSON"])
+def test_a_faulty_model_gives_no_object(fault: Any) -> None:
+    with pytest.raises(ModelError):
+        as_language_model(FaultyModel(fault)).structured(QUESTION, SCHEMA)
+
+
+def test_an_object_of_another_schema_is_handed_on() -> None:
+    assert "city" not in as_language_model(FaultyModel("other schema")).structured(QUESTION, SCHEMA)
+
+
+def test_a_script_that_ran_out_is_a_model_error() -> None:
+    model = as_language_model(ScriptedModel(["one"]))
+    assert model.complete(QUESTION) == "one"
+    with pytest.raises(ModelError, match="no answer is left for call 2"):
+        model.complete(QUESTION)
+
+
+def test_names_say_class_and_model() -> None:
+    def named(prompt: str) -> str:
+        return prompt
+
+    models: list[tuple[Any, str]] = [
+        (FakeListChatModel(responses=[]), "FakeListChatModel"),
+        (MockLLM(), "MockLLM/unknown"),
+        (named, "test_names_say_class_and_model.<locals>.named"),
+        (Port(""), "theirs"),
+        (SimpleNamespace(invoke=named, model_name="m-1"), "SimpleNamespace/m-1"),
+    ]
+    for model, name in models:
+        wrapped: LanguageModel = as_language_model(model)
+        assert wrapped.name == name
+
+
+@pytest.mark.parametrize("model", [None, "gpt", object(), FakeListChatModel, str, SimpleNamespace(chat=str)])
+def test_what_cannot_write_is_refused(model: Any) -> None:
+    with pytest.raises(InvalidInputError):
+        as_language_model(model)
+
+
+@pytest.mark.parametrize("seconds", [0, -1])
+def test_a_timeout_is_positive(seconds: int) -> None:
+    with pytest.raises(InvalidInputError, match="timeout"):
+        as_language_model(str.upper, timeout=timedelta(seconds=seconds))
+
+
+def test_a_very_long_timeout_is_fine() -> None:
+    assert as_language_model(lambda prompt: prompt, timeout=timedelta.max).complete(QUESTION) == "Where do I live?"

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import hashlib
+import socket
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.models import tokenizers
+from hybrid_memory.models.tokenizers import SLICE_CHARS, token_counter
+from hybrid_memory.ports import TokenCounter
+from hybrid_memory.text.tokens import estimate_tokens
+
+TEXT = "I moved to Berlin in May. 我五月搬到了柏林。"
+
+
+def table_name(encoding: str) -> str:
+    address = f"https://openaipublic.blob.core.windows.net/encodings/{encoding}.tiktoken"
+    return hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **kwargs: object) -> NoReturn:
+        raise AssertionError("the network was touched")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+@pytest.fixture
+def exact() -> TokenCounter:
+    pytest.importorskip("tiktoken")
+    counter = token_counter()
+    if "tiktoken" not in repr(counter):
+        pytest.skip("the encoding's table is not on this machine")
+    return counter
+
+
+def test_counts_are_those_of_the_encoding(exact: TokenCounter) -> None:
+    # Counts that OpenAI's own tokenizer gives.
+    assert exact("tiktoken is great!") == 6
+    assert exact("お誕生日おめでとう") == 9
+    assert exact("antidisestablishmentarianism") == 6
+    assert exact("2 + 2 = 4") == 7
+    assert exact("") == 0
+    assert repr(exact) == "<token counter 'tiktoken cl100k_base'>"
+
+
+def test_special_tokens_are_ordinary_text(exact: TokenCounter) -> None:
+    assert exact("<|endoftext|>") == 7
+
+
+def test_hostile_text_is_counted(exact: TokenCounter) -> None:
+    blanks = exact(" " * (10 * SLICE_CHARS) + "a")
+    assert 7_000 < blanks < 9_000
+    assert exact("a\ud800b") > 0
+
+
+def test_threads_may_share_an_unloaded_counter(exact: TokenCounter) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(exact, [TEXT] * 64)) == {exact(TEXT)}
+
+
+def test_without_tiktoken_it_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    counter = token_counter()
+    assert counter(TEXT) == estimate_tokens(TEXT)
+    assert repr(counter) == "<token counter 'estimate'>"
+
+
+def test_without_a_table_it_estimates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tokenizers, "_table_folders", lambda: iter([tmp_path]))
+    counter = token_counter()
+    assert repr(counter) == "<token counter 'estimate'>"
+    assert counter(TEXT) == estimate_tokens(TEXT)
+
+
+def test_a_damaged_table_is_not_used_and_not_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    table = tmp_path / table_name("cl100k_base")
+    table.write_bytes(b"IQ== 0\n")
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    counter = token_counter()
+    assert counter(TEXT) == estimate_tokens(TEXT)
+    assert repr(counter) == "<token counter 'estimate'>"
+    assert table.read_bytes() == b"IQ== 0\n"
+
+
+def test_an_unknown_encoding_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="cl100k_base"):
+        token_counter("cl100k")

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybrid_memory.text.cleaning import CleaningLevel, clean
+
+LEVELS: tuple[CleaningLevel, ...] = ("light", "strong")
+
+PROTECTED = st.sampled_from(
+    [
+        "`um, x  y`",
+        '"um, no  no"',
+        "'um, the the cat'",
+        "“嗯，  然后然后”",
+        "「呃，我我我」",
+        "『那个…』",
+        "《就是就是》",
+        "https://a.example/um,like,?q=uh-uh",
+        "/srv/um/th-the.txt",
+        "C:\\um\\er",
+        "um@er.example",
+        "main.py",
+        "id_um_7",
+        "1,234.50",
+        "v1.2.3",
+    ]
+)
+LINES = st.sampled_from(
+    [
+        "```sh\num, the the  x\n\n    y \n```",
+        "    um, indented  code",
+        "\tum, tab",
+        '{"um,":  "the the"}',
+        "| um,  | the the |",
+        "x = um,  y",
+        "嗯    嗯    嗯    嗯 = 1",
+    ]
+)
+PROSE = st.sampled_from(
+    [
+        *"um, |uh |Um... |er, |like, |I |I'm |the |th-|you know, |I mean, |I want |please |could you please ".split(
+            "|"
+        ),
+        *"嗯|嗯，|呃…|那个|那个，|我|我想|就是|就是说，|然后|麻烦你|请问|book it|订酒店".split("|"),
+        *"，|。|, |. |? |  |\t|'|\"|`|“|”|「|—".split("|"),
+        *"\n|   \n|```|\ue000|\u3000|\x0b|x||".split("|"),
+    ]
+)
+MIXED = st.lists(PROSE | PROTECTED | LINES.map(lambda line: f"\n{line}\n"), max_size=14).map("".join)
+
+
+@pytest.mark.parametrize(
+    ("text", "light", "strong"),
+    [
+        ("um, like, could you please book it", "could you please book it", "book it"),
+        ("I I I think th-the hotel is fine", "I think the hotel is fine", None),
+        ("b-but I-I think w-what we have works", "but I think what we have works", None),
+        ("I want I want to go home", "I want to go home", None),
+        ("I'm I'm not sure", "I'm not sure", None),
+        ("She was um going there, um.", "She was going there.", None),
+        ("You know, it was, like, huge", "it was huge", None),
+        ("What is it? Um, I see. Uh... Then go.", "What is it? I see. Then go.", None),
+        ("okay,  um,  yes   \nthe the  end", "okay, yes\nthe end", None),
+        (
+            "If you don't mind, tell me the time, please.",
+            "If you don't mind, tell me the time, please.",
+            "tell me the time.",
+        ),
+        ("嗯，就是那种，嗯，我想订酒店", "我想订酒店", None),
+        ("我我我想订酒店", "我想订酒店", None),
+        ("我想我想订，然后然后再说", "我想订，然后再说", None),
+        ("就是就是他", "就是他", None),
+        ("那个…我想去，呃，北京", "我想去，北京", None),
+        ("嗯我想去", "我想去", None),
+        ("麻烦你帮我订一下酒店", "麻烦你帮我订一下酒店", "帮我订一下酒店"),
+        ("请问一下，你在哪里", "请问一下，你在哪里", "你在哪里"),
+    ],
+)
+def test_what_speech_leaves_is_removed(text: str, light: str, strong: str | None) -> None:
+    assert clean(text) == light
+    assert clean(text, "strong") == (light if strong is None else strong)
+
+
+@pytest.mark.parametrize(
+    "text",
+    """I like jazz
+    it was very very good, bye bye
+    no no no
+    I know that that is so
+    she had had enough
+    what it is is unclear
+    I use verbs: love, like, hate
+    Tuesday, I mean, Wednesday
+    Uh oh, that hurts
+    uh huh
+    to err is human
+    She went to the ER
+    der Zug kommt um acht, er ist da
+    t-test, e-mail, D-Day, co-coordinate
+    between you and I, I think
+    he he he
+    I need a number, a drum and an umbrella
+    谢谢妈妈
+    看看，慢慢，天天，一个个，常常
+    他告诉我我们可以走
+    他问我我怎么办
+    他嗯了一声
+    这个，那个，都要
+    我要那个，谢谢
+    那个，谢谢
+    也就是说，他不来了
+    就是那种蓝色的
+    金额，额度
+    你好你好
+    不想麻烦你了""".splitlines(),
+)
+def test_what_carries_meaning_survives_light_cleaning(text: str) -> None:
+    assert clean(text.strip()) == text.strip()
+
+
+@pytest.mark.parametrize(
+    "text", ["不想麻烦你了", "这个请问的人", "Could you please not share it", "Please don't go", "I like, and hate, it"]
+)
+def test_strong_cleaning_keeps_the_meaning(text: str) -> None:
+    assert clean(text, "strong") == text
+
+
+@pytest.mark.parametrize("text", ["um", "嗯", "嗯嗯", "Um...", "um, uh,", "please", "um\nuh, "])
+def test_a_text_of_fillers_alone_stays(text: str) -> None:
+    for level in LEVELS:
+        assert clean(f" {text} ", level).startswith(text[:2].strip())
+
+
+def test_off_changes_nothing() -> None:
+    assert clean("  um,  um \n", "off") == "  um,  um \n"
+
+
+def test_a_line_stays_a_line() -> None:
+    assert clean("um, one\n\n- uh, two\n  - the the three") == "one\n\n- two\n  - the three"
+
+
+@settings(max_examples=400)
+@given(MIXED, st.sampled_from(LEVELS))
+def test_cleaning_twice_changes_nothing_more(text: str, level: CleaningLevel) -> None:
+    once = clean(text, level)
+    assert clean(once, level) == once
+
+
+@given(st.text(max_size=80), st.sampled_from(LEVELS))
+def test_cleaning_any_text_twice_changes_nothing_more(text: str, level: CleaningLevel) -> None:
+    once = clean(text, level)
+    assert clean(once, level) == once
+
+
+@settings(max_examples=400)
+@given(MIXED, st.sampled_from(LEVELS))
+def test_the_result_is_no_longer_and_blank_only_if_the_text_was(text: str, level: CleaningLevel) -> None:
+    cleaned = clean(text, level)
+    assert len(cleaned) <= len(text)
+    assert bool(cleaned.strip()) == bool(text.strip())
+
+
+WORDS = st.sampled_from(
+    ["um, ", "I I ", "the the ", "th-the ", "like, ", "please ", "嗯，", "我我我想", "然后然后", "book it ", "，", ". "]
+)
+
+
+@settings(max_examples=400)
+@given(st.tuples(*[st.lists(WORDS).map("".join)] * 3), PROTECTED, LINES, st.sampled_from(LEVELS))
+def test_protected_spans_survive_byte_for_byte(
+    prose: tuple[str, str, str], span: str, line: str, level: CleaningLevel
+) -> None:
+    text = f"{prose[0]} {span} {prose[1]}\n{line}\n{prose[2]}x"
+    cleaned = clean(text, level)
+    assert span in cleaned
+    assert f"\n{line}\n" in cleaned
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "um, ",
+        "um ",
+        "I I ",
+        "I want ",
+        "嗯，",
+        "那个",
+        "我想",
+        "然后",
+        " ",
+        "\n ",
+        "'",
+        "'a",
+        '"',
+        "`",
+        "“",
+        "a.",
+        "   a",
+        "please ",
+        "\ue000",
+    ],
+)
+def test_long_repeats_take_linear_time(unit: str) -> None:
+    def seconds(size: int) -> float:
+        text = f"b {unit * (size // len(unit))}x"
+        start = time.perf_counter()
+        clean(text, "strong")
+        return time.perf_counter() - start
+
+    # Quadratic time would make it 64 times as long.
+    assert seconds(160_000) < 24 * max(seconds(20_000), 0.005)

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory.text.structured import parse_object, without_thoughts
+
+ODD = st.text(st.sampled_from("ab 猫\"'{}[],:\\\n\t`0/é<>“”#*_\x07"), max_size=12)
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | ODD
+VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ODD, inner, max_size=3))
+OBJECTS = st.dictionaries(ODD, VALUES, min_size=1, max_size=4)
+PROSE = st.text(st.sampled_from("ab 猫，。\"'[],:!?\n*_`"), max_size=30).filter(lambda text: "```" not in text)
+INDENTS = st.sampled_from([None, 2])
+
+
+def written(value: dict[str, Any], indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+@given(st.dictionaries(ODD, VALUES, max_size=4), PROSE, PROSE, INDENTS)
+def test_an_object_in_prose_comes_back(value: dict[str, Any], before: str, after: str, indent: int | None) -> None:
+    assert parse_object(before + written(value, indent) + after) == value
+
+
+@given(OBJECTS, PROSE, INDENTS, st.sampled_from(["json", "", "JSON5"]))
+def test_a_fenced_object_comes_back_though_another_stands_before(
+    value: dict[str, Any], prose: str, indent: int | None, language: str
+) -> None:
+    text = f'The form was {{"type": "object"}}. {prose}\n```{language}\n{written(value, indent)}\n```\n{prose}'
+    assert parse_object(text) == value
+
+
+@given(OBJECTS, INDENTS)
+def test_trailing_commas_do_no_harm(value: dict[str, Any], indent: int | None) -> None:
+    end = "}" if indent is None else "\n}"
+    assert parse_object(f"{written(value, indent).removesuffix(end)},{end}") == value
+    inner = f'{{"list": [{written(value, indent).removesuffix(end)},{end}, ], }}'
+    assert parse_object(f"Here: {inner}") == {"list": [value]}
+
+
+@given(OBJECTS, INDENTS, st.data())
+def test_of_a_cut_off_object_the_complete_fields_come_back(
+    value: dict[str, Any], indent: int | None, data: st.DataObject
+) -> None:
+    text = written(value, indent)
+    cut = data.draw(st.integers(1, len(text) - 1))
+    found = parse_object(f"Sure:\n{text[:cut]}") or {}
+    for count in range(1, len(value)):
+        first = dict(list(value.items())[:count])
+        if cut > len(written(first, indent).rstrip("}\n")):  # its comma is there as well
+            assert {key: found[key] for key in first} == first
+    assert len(found) <= len(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"n": 12', {"n": 12}),
+        ('{"a": 1, "n": 12', {"a": 1}),
+        ('{"facts": ["one", "tw', {"facts": ["one"]}),
+        ('{"facts": [{"text": "one"}, {"te', {"facts": [{"text": "one"}, {}]}),
+        ('{"summary": "We moved to Li', {"summary": "We moved to Li"}),
+        ("{'name': 'Maya', 'city': '柏林',}", {"name": "Maya", "city": "柏林"}),
+        ('{name: "Maya", ok: True}', {"name": "Maya", "ok": True}),
+        ('{"a": 1 /* one */, "b": 2}', {"a": 1, "b": 2}),
+        ('{"text": "two\nlines"}', {"text": "two\nlines"}),
+        ('{"outer": {"inner": 1}, "last": 2,}', {"outer": {"inner": 1}, "last": 2}),
+        ('{"a": NaN, "b": -Infinity}', {"a": None, "b": None}),
+    ],
+)
+def test_what_models_get_wrong_is_repaired(text: str, expected: dict[str, Any]) -> None:
+    assert parse_object(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('<think>Maybe {"a": 0}?</think>\n{"a": 1}', {"a": 1}),
+        ('Maybe {"a": 0}?\n</think>\n```json\n{"a": 1}\n```', {"a": 1}),
+        ('<think>{"a": 1}</think>', {"a": 1}),
+        ('The template {} with {name} becomes {"a": 1}.', {"a": 1}),
+        ('Write { and } around it: {"a": 1}', {"a": 1}),
+        ('[{"a": 1}, {"a": 2}]', {"a": 1}),
+        ('{"a": 1,} or rather {"a": 2}', {"a": 2}),
+        ("all empty: {}", {}),
+    ],
+)
+def test_the_right_one_of_several_is_taken(text: str, expected: dict[str, Any]) -> None:
+    assert parse_object(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", " ", "no object", "[1, 2]", '"text"', "12", "null", "a } b {", "if (x) { y }"])
+def test_without_an_object_there_is_none(text: str) -> None:
+    assert parse_object(text) is None
+
+
+@given(st.text(st.sampled_from('{}[]",:\\a1 \n`<think>/'), max_size=80))
+def test_no_text_is_too_odd(text: str) -> None:
+    assert isinstance(parse_object(text), dict | None)
+
+
+@pytest.mark.parametrize(
+    "unit", ["{", "}", "{}", '{"', '{"a":', '\\"', "```\n", "{ ", '{"a" 1} ', '{"a": 1,} ', "<think>", "[{"]
+)
+def test_a_megabyte_takes_seconds_at_most(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    started = time.process_time()
+    parse_object(text)
+    parse_object('{"a":"' + text)
+    assert time.process_time() - started < 8
+
+
+def test_thoughts_are_taken_off() -> None:
+    assert without_thoughts("<think>\nhm\n</think>\n\nThe answer. ") == "The answer."
+    assert without_thoughts("<think>never done") == ""
+    assert without_thoughts("In HTML <think> is no tag.") == "In HTML <think> is no tag."

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory.text.tokens import (
+    AUDIO_TOKENS,
+    FILE_TOKENS,
+    IMAGE_TOKENS,
+    MESSAGE_TOKENS,
+    NAME_TOKENS,
+    estimate_tokens,
+    message_tokens,
+    schema_tokens,
+)
+from hybrid_memory.types import Message
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "exact"),  # counted with cl100k_base
+    [
+        ("The quick brown fox jumps over the lazy dog near the river bank.", 14),
+        ("我们明天下午三点在公司楼下见面，然后一起去吃火锅，好不好？", 35),
+        ("def total(rows):\n    return sum(row['price'] * row['count'] for row in rows)\n", 20),
+        ("Вчера мы с друзьями ходили в новый ресторан, и еда была очень вкусной.", 34),
+        ("어제 친구와 함께 새로운 식당에 갔는데 음식이 정말 맛있었어요.", 40),
+        ("私は昨日、友達と一緒に東京の新しいレストランに行きました。", 32),
+    ],
+)
+def test_the_estimate_is_near_in_every_script(text: str, exact: int) -> None:
+    assert estimate_tokens(text) == pytest.approx(exact, rel=0.25)
+
+
+def test_only_the_empty_text_has_no_tokens() -> None:
+    assert estimate_tokens("") == 0
+    assert [estimate_tokens(text) for text in (" ", "\n", "a", "好", "\x00", "\ud800")] == [1, 2, 2, 2, 2, 2]
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_the_estimate_grows_with_the_text(one: str, other: str) -> None:
+    assert 0 <= estimate_tokens(one) <= 3 * len(one) + 1
+    assert estimate_tokens(f"{one}\n\n{other}") >= max(estimate_tokens(one), estimate_tokens(other))
+
+
+def test_a_message_costs_its_framing_its_role_and_its_words() -> None:
+    assert message_tokens(Message(content="one two three"), words) == MESSAGE_TOKENS + 1 + 3
+    named = Message(content="one two three", name="Ann Lee")
+    assert message_tokens(named, words) == MESSAGE_TOKENS + 1 + 3 + NAME_TOKENS + 2
+
+
+def test_tool_calls_count_with_their_arguments_and_ids() -> None:
+    call = {"name": "find", "arguments": {"city": "New York", "days": 2}, "id": "c1"}
+    asked = Message.model_validate({"role": "assistant", "tool_calls": [call]})
+    written = '{"city":"New York","days":2}'
+    assert message_tokens(asked, len) == MESSAGE_TOKENS + len("assistant") + len("find") + len(written) + len("c1")
+    answer = Message.model_validate({"role": "tool", "content": "sunny", "tool_call_id": "c1"})
+    assert message_tokens(answer, len) == MESSAGE_TOKENS + len("tool") + len("sunny") + len("c1")
+
+
+@pytest.mark.parametrize(
+    ("block", "cost"),
+    [
+        ({"type": "text", "text": "a b c"}, 3),
+        ({"block_type": "text", "text": "a b c"}, 3),
+        ({"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A " * 5000}}, IMAGE_TOKENS),
+        ({"type": "image", "source": {"type": "base64", "data": "A " * 5000}}, IMAGE_TOKENS),
+        ({"block_type": "image", "image": "A " * 5000}, IMAGE_TOKENS),
+        ({"type": "input_audio", "input_audio": {"data": "A " * 5000}}, AUDIO_TOKENS),
+        ({"type": "file", "file": {"file_data": "A " * 5000}}, FILE_TOKENS),
+        ({"type": "other", "value": "x y"}, 2),
+        ({"type": "result", "content": [{"type": "text", "text": "a b"}, {"type": "image", "data": "A A"}]}, 3 + 765),
+    ],
+)
+def test_a_block_counts_by_its_words_or_at_a_flat_cost(block: dict[str, object], cost: int) -> None:
+    assert message_tokens(Message(content=[block]), words) == MESSAGE_TOKENS + 1 + cost
+
+
+def test_schemas_count_as_compact_json() -> None:
+    tools: list[dict[str, object]] = [{"name": "find", "parameters": {"type": "object"}}, {"name": "查"}]
+    whole = sum(len(json.dumps(tool, separators=(",", ":"), ensure_ascii=False)) for tool in tools)
+    assert schema_tokens(tools, len) == whole
+    assert schema_tokens([], len) == 0
