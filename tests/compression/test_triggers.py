@@ -224,14 +224,49 @@ def test_turns_that_are_all_the_same_do_not_drift(n: int) -> None:
     assert found.strength < 0.01
 
 
-def test_short_turns_that_are_like_all_others_are_no_topic_of_their_own() -> None:
-    table = topics(20, noise=0.01)
-    table[14:], table[:, 14:] = 0.93, 0.93
-    np.fill_diagonal(table, 1)
-    blended, change = drift(table), drift(topics(14, 6, noise=0.01))
-    assert blended is not None
-    assert change is not None
-    assert blended.strength < 0.5 * change.strength
+@given(st.integers(8, 40), st.integers(0, 2**32 - 1))
+def test_turns_that_are_like_all_others_or_like_none_count_as_much_as_others(n: int, seed: int) -> None:
+    table = topics(n // 2, n - n // 2, seed=seed)
+    part = np.random.default_rng(seed).normal(0, 0.1, n).astype(np.float32)
+    uneven = table + part + part[:, np.newaxis]
+    np.fill_diagonal(uneven, 1)
+    one, other = drift(table), drift(uneven)
+    assert one is not None
+    assert other is not None
+    assert other.row == one.row
+    assert other.strength == pytest.approx(one.strength, abs=1e-3)
+
+
+def pair_by_pair(table: Floats, least: int) -> list[float]:
+    """The gap at every boundary, from its definition."""
+    n = len(table)
+    pairs = list(itertools.combinations(range(n), 2))
+    mean = np.mean([table[pair] for pair in pairs])
+    usual = [sum(table[row, other] - mean for other in range(n) if other != row) / (n - 2) for row in range(n)]
+    left = {(i, j): table[i, j] - mean - usual[i] - usual[j] for i, j in pairs}
+    spread = np.sqrt(np.mean([value**2 for value in left.values()]))
+
+    def average(one: range, other: range) -> float:
+        values = [left[i, j] for i in one for j in other if i < j]
+        return float(sum(values) / spread / (len(values) + 2))
+
+    gaps = []
+    for at in range(least, n - least + 1):
+        before, after = range(max(at - 6, 0), at), range(at, min(at + 6, n))
+        gaps.append((average(before, before) + average(after, after)) / 2 - average(before, after))
+    return gaps
+
+
+@given(st.integers(8, 24), st.integers(0, 2**32 - 1), st.integers(2, 4))
+def test_the_strength_is_that_of_the_clearest_boundary_compared_pair_by_pair(n: int, seed: int, least: int) -> None:
+    vectors = np.random.default_rng(seed).normal(size=(n, 6)).astype(np.float32)
+    table = vectors @ vectors.T
+    gaps = pair_by_pair(table, least)
+    found = drift(table, least=least)
+    assert found is not None
+    assert found.strength / (1 - found.strength) == pytest.approx(max([*gaps, 0.0]), rel=1e-3, abs=1e-3)
+    if max(gaps) > 0:
+        assert gaps[found.row - least] == pytest.approx(max(gaps), rel=1e-3, abs=1e-3)
 
 
 def test_a_queue_of_60_turns_is_looked_at_before_a_prompt_without_being_felt() -> None:

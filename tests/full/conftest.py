@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -107,6 +105,7 @@ class LlamaCpp:
         settings.n_ctx = 4096
         settings.n_parallel = 1
         settings.use_jinja = True
+        settings.verbosity = 0
         settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
         settings.hostnames, settings.port = ["127.0.0.1"], 0
         self._server = xllamacpp.Server(settings)
@@ -133,13 +132,3 @@ def local_model(qwen: Path) -> LanguageModel:
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> None:
     torch.set_num_threads(1)
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _room_on_disk() -> None:
-    MODELS.mkdir(exist_ok=True)
-    free = shutil.disk_usage(MODELS).free
-    needed = 4_000_000_000
-    if free < needed and not any(MODELS.iterdir()):
-        pytest.exit(f"the models need {needed:,} bytes in {MODELS}, and there are {free:,}", returncode=1)

@@ -51,7 +51,7 @@ def is_left_of(result: str, text: str) -> bool:
 def test_a_text_is_shortened_and_what_matters_stays(compressor: LlmLinguaCompressor, text: str, rate: float) -> None:
     limit = int(compressor._count(text) * rate)
     result = compressor.compress(text, max_tokens=limit)
-    assert limit * 0.4 < compressor._count(result) <= limit * (1 + TOLERANCE)
+    assert limit * 0.7 < compressor._count(result) <= limit * (1 + TOLERANCE)
     assert is_left_of(result, text)
     for part in MUST_STAY[text]:
         assert part in result, part
@@ -71,7 +71,7 @@ def test_a_long_text_is_compressed_in_chunks(compressor: LlmLinguaCompressor) ->
     assert count > compressor._window
     limit = count // 2
     result = compressor.compress(text, max_tokens=limit)
-    assert limit * 0.5 < compressor._count(result) <= limit * (1 + TOLERANCE)
+    assert limit * 0.7 < compressor._count(result) <= limit * (1 + TOLERANCE)
     assert "K-7731" in result
     assert is_left_of(result, text)
 
@@ -122,7 +122,7 @@ def test_llmlingua2_leaves_out_words_and_changes_none(word_classifier: str, text
     compressor = LlmLinguaCompressor(word_classifier, llmlingua2=True)
     limit = int(compressor._count(text) * 0.6)
     result = compressor.compress(text, max_tokens=limit)
-    assert limit * 0.4 < compressor._count(result) <= limit * (1 + TOLERANCE)
+    assert limit * 0.7 < compressor._count(result) <= limit * (1 + TOLERANCE)
     assert is_left_of(result, text)
     for part in MUST_STAY[ENGLISH if text.startswith(ENGLISH) else CHINESE]:
         assert result.count(part) == text.count(part), part

@@ -26,4 +26,4 @@ def test_a_schema_is_followed(local_model: LanguageModel) -> None:
     )
     assert found.keys() == {"city", "allergies"}
     assert found["city"] in {"里斯本", "Lisbon"}
-    assert [allergy.lower() for allergy in found["allergies"]] in (["peanuts"], ["peanut"], ["花生"])
+    assert any(word in found["allergies"][0] for word in ("peanut", "花生"))

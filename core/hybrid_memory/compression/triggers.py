@@ -93,16 +93,22 @@ def drift(likeness: Floats, *, least: int = 4) -> Drift | None:
     embeddings, shape (n, n), oldest first, 0 where a vector is missing.
 
     At each boundary up to 6 turns before it and after it are compared, as in TextTiling (Hearst 1997): the gap is the
-    mean likeness within both sides less that across. First the mean of each turn is taken off, so that short turns,
-    which are like all others or like none, count no more than others; and what is left is measured in its standard
-    deviation, so that the scale of the embedder cancels out. The strength is ``gap / (1 + gap)``, 0 for no gap.
+    mean likeness within both sides less that across. First what is usual for each turn is taken off, so that short
+    turns, which are like all others or like none, count no more than others; and what is left is measured in its
+    standard deviation, so that the scale of the embedder cancels out. The strength is ``gap / (1 + gap)``, 0 for no
+    gap.
+
+    A ``config.drift`` of 0.6 is a good start. With it, the local embedder and a queue that grows turn by turn, 100 % of
+    the cuts fell beside the start of a session in LongMemEval (chats behind each other), 90 % in MemoryBank (Chinese),
+    35 % in REALTALK and 33 % in LoCoMo, where chance gives 24, 32, 13 and 14 %; of the sessions 83, 42, 30 and 45 %
+    were found. Friends who chat change the topic within a session and go on with it in the next: there it says little.
+    See benchmarks/drift.py.
     """
     rows = np.flatnonzero(likeness.diagonal() > 0)
     n = len(rows)
     if n < 2 * least:
         return None
-    pairs = np.triu(np.ones((n, n)), k=1)
-    sums, counts = _prefix(_centred(likeness[np.ix_(rows, rows)], pairs)), _prefix(pairs)
+    sums, counts = _prefix(_centred(likeness[np.ix_(rows, rows)])), _prefix(np.triu(np.ones((n, n)), k=1))
     at = np.arange(least, n - least + 1)
     start, end = np.maximum(at - WINDOW, 0), np.minimum(at + WINDOW, n)
 
@@ -123,13 +129,15 @@ _Rows = npt.NDArray[np.int64]
 _Values = npt.NDArray[np.float64]
 
 
-def _centred(likeness: Floats, pairs: _Values) -> _Values:
-    """These pairs' likeness less what is usual for either turn, in standard deviations; 0 for the other pairs."""
-    compared = pairs + pairs.T
-    values = (likeness - (likeness * compared).sum() / max(compared.sum(), 1)) * compared
-    usual = values.sum(axis=1) / np.maximum(compared.sum(axis=1), 1)
-    values = (values - usual[:, np.newaxis] - usual) * pairs
-    spread = np.sqrt((values**2).sum() / max(pairs.sum(), 1))
+def _centred(likeness: Floats) -> _Values:
+    """Each pair's likeness less what is usual for either turn, in standard deviations; above the diagonal, else 0."""
+    n = len(likeness)
+    others = 1 - np.eye(n)
+    values = (likeness - (likeness * others).sum() / max(n * (n - 1), 1)) * others
+    # Each row sums to n - 2 times the part of its turn, where likeness is the sum of a part for either turn.
+    usual = values.sum(axis=1) / max(n - 2, 1)
+    values = np.triu(values - usual[:, np.newaxis] - usual, k=1)
+    spread = np.sqrt((values**2).sum() / max(n * (n - 1) / 2, 1))
     centred: _Values = values / max(spread, LEAST_SPREAD)
     return centred
 

@@ -16,7 +16,6 @@ from hybrid_memory.flows.session import load
 from hybrid_memory.flows.triggers import due
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
-from hybrid_memory.text.asking import asks
 from hybrid_memory.tiers.prompt import Layout
 from hybrid_memory.types import Context, EventKind, Hit, Scope
 from hybrid_memory.types.validation import shown

@@ -12,7 +12,7 @@ from hybrid_memory.compression.lines import chosen
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.session import Session
 from hybrid_memory.flows.world import World
-from hybrid_memory.text.asking import asks
+from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.tokens import message_tokens, schema_tokens
 from hybrid_memory.tiers.context import memory_note
 from hybrid_memory.tiers.prompt import Parts, messages
@@ -22,8 +22,11 @@ from hybrid_memory.types import Context, Dropped, Hit, Message, Role, handle, wr
 if TYPE_CHECKING:
     from hybrid_memory.flows.assemble import Request
 
-CHAT_RECALL = 0.2
+CHAT_RECALL = 0.1
 """Share of the room for recall that a turn gets which asks nothing: what it is shown stays in the prompt."""
+
+FREE_RECALL = 0.6
+"""Share of the room that is free for a question's recall, where that is more than the room set aside for it."""
 
 INLINE_SHARE = 0.125
 """No message takes more of the budget than this share, unless it is the question."""
@@ -191,7 +194,9 @@ def fit(world: World, seen: View, request: Request, hits: Sequence[Hit]) -> Fitt
 def _attempts(world: World, seen: View, request: Request, hits: Sequence[Hit]) -> Iterator[tuple[Parts, list[Hit]]]:
     """Less and less: fewer recalled turns, a shorter summary, shorter messages, fewer turns."""
     config = world.config.compaction
-    budget = int(config.recall_ratio * request.max_tokens * (1 if asks(seen.question_text) else CHAT_RECALL))
+    free = request.max_tokens - seen.fixed - sum(seen.costs)
+    most = max(config.recall_ratio * request.max_tokens, FREE_RECALL * free)
+    budget = int(most * max(CHAT_RECALL, asking_share(seen.question_text)))
     room = int(config.summary_ratio * request.max_tokens)
     turns = _turns(seen, seen.shown)
     kept = affordable(world, hits, budget)

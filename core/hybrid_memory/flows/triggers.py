@@ -30,6 +30,7 @@ async def due(run: Runner, world: World, seen: View, wanted: int, max_tokens: in
     if len(units) < 2:  # noqa: PLR2004 - the newest always stays
         return "", 0
     moved = await _drift(run, world, units) if config.drift is not None else None
+    before = 0 if moved is None else sum(unit.opens for unit in units[: moved.row])
     reason = fired(
         config,
         Measures(
@@ -38,12 +39,13 @@ async def due(run: Runner, world: World, seen: View, wanted: int, max_tokens: in
             max_tokens=max_tokens,
             importance=_importance(units) if config.density is not None else 0.0,
             drift=moved,
+            before=before,
         ),
     )
     if not reason:
         return "", 0
     if reason.startswith("drift") and moved is not None:
-        return reason, max(0, len(units) - DRIFT_UNITS) + moved.row
+        return reason, moved.row
     return reason, excess(world, seen, max_tokens, by_tokens=reason.startswith("tokens"))
 
 
@@ -67,11 +69,16 @@ def _importance(units: tuple[Unit, ...] | list[Unit]) -> float:
 
 
 async def _drift(run: Runner, world: World, units: tuple[Unit, ...]) -> Drift | None:
-    """The last change of topic, if the turns have vectors."""
+    """The clearest change of topic, at the round that begins next to it; None if there are no vectors to tell."""
     owner = units[0].events[0].scope.owner
     try:
         await catch_up(run, world, owner)
         ids = np.array([unit.first for unit in units[-DRIFT_UNITS:]], dtype=np.int64)
-        return drift(await run.call(world.index.likeness, owner, ids))
+        found = drift(await run.call(world.index.likeness, owner, ids))
     except HybridMemoryError:
         return None
+    if found is None:
+        return None
+    start = max(0, len(units) - DRIFT_UNITS) + found.row
+    row = next((row for row in range(start, len(units)) if units[row].opens), None)
+    return None if row is None else Drift(found.strength, row)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Any
 
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError, ModelError
-from hybrid_memory.text.sentences import sentences
+from hybrid_memory.text.protection import pieces_of
 
 TOLERANCE = 0.1
 """By how much of the limit the result may be longer; the library aims at a number of tokens and misses by a few."""
@@ -30,36 +31,7 @@ LLMLINGUA2_WINDOW = 500
 _LLMLINGUA2_NAMES = {"bert": "bert-base-multilingual-cased", "xlm-roberta": "xlm-roberta-large"}
 """By the name of a folder the library tells how its tokenizer marks words; we look at the model itself."""
 
-_UNITS = (
-    r"%|‰|°[CF]?|[kKMGT]i?[Bb](?:ps|it/s)?|[kMGT]?Hz|[kcmµn]?m²?|[kmµ]?g|m?[lL]|m?s|k?Wh?|h|min|EUR|USD|CNY|RMB"
-    r"|(?i:seconds?|minutes?|hours?|days?|weeks?|months?|years?|miles?|euros?|dollars?|yuan|tokens?|bytes?|[ap]\.?m\.?)"
-)
-_HAN = "\u3040-\u30ff\u3400-\u9fff"
-_HAN_UNITS = "[年月日号点时分秒天周岁元块角万亿千百米克斤吨升度人次个只件台层楼章页名家公里小钟星期]"
-_HAN_NUMERALS = "[一二三四五六七八九十两百千万亿零〇]"
-_WORD = re.compile(rf"[^\W{_HAN}]")
-_MONTHS = "(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*"
-
-_PROTECTED = re.compile(
-    "|".join(
-        [
-            r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)",
-            r"`[^`\n]+`",
-            r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s<>\"'`，。；、）】」]+",
-            r"(?a:[\w.+-]+@[\w-]+(?:\.[\w-]+)+)",
-            r"\"[^\"\n]{1,200}\"(?:\s*:)?|“[^”\n]{1,200}”|「[^」\n]{1,200}」|《[^》\n]{1,200}》",
-            r"(?<!\w)'[^'\n]{1,200}'(?!\w)",
-            r"(?:(?<!\w)[A-Za-z]:\\|(?<![\w/])~?/|(?<![\w.])\.{1,2}/)[^\s\"'`<>|，。；、）】」]+",
-            r"(?a:\b[\w-]+(?:/[\w.-]+)+|\b[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,4}\b)",
-            rf"(?a:\b{_MONTHS}\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?)",
-            rf"(?a:\b\d{{1,2}}(?:st|nd|rd|th)?\.? {_MONTHS}(?:,? \d{{4}})?)",
-            rf"(?:\d+(?:\.\d+)?\s?{_HAN_UNITS}{{1,2}})+|(?:{_HAN_NUMERALS}+{_HAN_UNITS})+",
-            rf"(?a:[$€£¥￥]\s?)?(?a:[-+]?\b\d+(?:[.,:/×–-]\d+)*)(?:\s?(?:{_UNITS})(?![A-Za-z0-9]))?(?![A-Za-z0-9_])",
-            r"(?a:\b(?=[\w-]*[\d_])[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*)",
-        ]
-    ),
-    re.DOTALL | re.MULTILINE,
-)
+_WORD = re.compile(r"[^\W\u3040-\u30ff\u3400-\u9fff]")
 
 
 class LlmLinguaCompressor:
@@ -84,7 +56,6 @@ class LlmLinguaCompressor:
         self._library = _loaded(model, device, llmlingua2=llmlingua2)
         limit = LLMLINGUA2_WINDOW if llmlingua2 else MAX_WINDOW
         self._window = min(limit, self._library.max_position_embeddings)
-        self._llmlingua2 = llmlingua2
         self._lock = threading.Lock()
 
     def compress(self, text: str, *, max_tokens: int) -> str:
@@ -139,81 +110,39 @@ class LlmLinguaCompressor:
             iterative_size=length // -(-length // MAX_PART),
         )["compressed_prompt"].strip()
         begin = piece.index(core)
-        return f"{piece[:begin]}{_spaced(_left_of(core, result), core)}{piece[begin + len(core) :]}"
+        return _joinable(_left_of(core, result), piece[:begin], core, piece[begin + len(core) :])
 
     def _count(self, text: str) -> int:
         return len(self._library.oai_tokenizer.encode(text))
 
 
-def pieces_of(text: str, count: Callable[[str], int], window: int) -> Iterator[tuple[str, bool]]:
-    """The text in pieces that add up to it: (piece, whether it is protected), each free one within the window.
-
-    Free pieces end at sentences where they can.
-    """
-    at = 0
-    for found in _PROTECTED.finditer(text):
-        yield from ((chunk, False) for chunk in chunks(text[at : found.start()], count, window))
-        yield found[0], True
-        at = found.end()
-    yield from ((chunk, False) for chunk in chunks(text[at:], count, window))
-
-
-def chunks(text: str, count: Callable[[str], int], window: int) -> Iterator[str]:
-    """The text in chunks of whole sentences that add up to it, each of at most ``window`` tokens.
-
-    A sentence that is longer is cut into halves, quarters, and so on.
-    """
-    chunk, size = "", 0
-    for sentence in _with_blanks(text):
-        for part in _fitting(sentence, count, window):
-            more = count(part)
-            if chunk and size + more > window:
-                yield chunk
-                chunk, size = "", 0
-            chunk, size = chunk + part, size + more
-    if chunk:
-        yield chunk
-
-
-def _with_blanks(text: str) -> Iterator[str]:
-    """The sentences, each with the blanks behind it; those before the first go with it."""
-    start = end = 0
-    for sentence in sentences(text):
-        begin = text.index(sentence, end)
-        if end:
-            yield text[start:begin]
-            start = begin
-        end = begin + len(sentence)
-    yield text[start:]
-
-
-def _fitting(sentence: str, count: Callable[[str], int], window: int) -> Iterator[str]:
-    if len(sentence) < 2 or count(sentence) <= window:  # noqa: PLR2004 - one character cannot be cut
-        yield sentence
-        return
-    middle = len(sentence) // 2
-    middle = sentence.rfind(" ", 1, middle) + 1 or middle
-    yield from _fitting(sentence[:middle], count, window)
-    yield from _fitting(sentence[middle:], count, window)
-
-
 def _left_of(core: str, result: str) -> str:
-    """What of the result is left of the original: its characters in their order, and nothing else.
-
-    Where a token is a part of a character, as with rare Chinese ones, parts of two that stay make a third; and
-    LLMLingua-2 puts blanks between words that had none.
-    """
-    rest = iter(core)
-    if all(character in rest for character in result):
+    """What of the result is left of the original: its characters in their order, and nothing else."""
+    if _in_order(result, core):
         return result
-    matches = SequenceMatcher(None, core, result, autojunk=False).get_matching_blocks()
-    return "".join(result[match.b : match.b + match.size] for match in matches)
+    if not _in_order("".join(result.split()), core):  # bytes of two characters that stay have made a third
+        matches = SequenceMatcher(None, core, result, autojunk=False).get_matching_blocks()
+        return "".join(result[match.b : match.b + match.size] for match in matches)
+    kept, at, blank = "", 0, False  # LLMLingua-2 has put blanks where there were none
+    for character in result:
+        if character.isspace():
+            blank = True
+            continue
+        found = core.index(character, at)
+        kept += f" {character}" if blank and re.search(r"\s", core[at:found]) else character
+        at, blank = found + 1, False
+    return kept
 
 
-def _spaced(result: str, core: str) -> str:
-    """The result with a blank at an end where a word was parted from what stands there by more than a blank."""
-    before = " " if _WORD.match(result[:1]) and not core[0].isalnum() else ""
-    after = " " if _WORD.match(result[-1:]) and not core[-1].isalnum() else ""
+def _in_order(characters: str, text: str) -> bool:
+    rest = iter(text)
+    return all(character in rest for character in characters)
+
+
+def _joinable(result: str, before: str, core: str, after: str) -> str:
+    """The result between the blanks of the original, or a blank where a sign parted a word from what stands there."""
+    before = before or (" " if _WORD.match(result[:1]) and not core[0].isalnum() else "")
+    after = after or (" " if _WORD.match(result[-1:]) and not core[-1].isalnum() else "")
     return f"{before}{result}{after}"
 
 
@@ -260,6 +189,8 @@ def _loaded(model: str, device: str, *, llmlingua2: bool) -> Any:
         special_tokens=set(tokenizer.all_special_tokens),
         added_tokens=[],
     )
+    if not llmlingua2:
+        compressor.get_ppl = _by_characters(compressor.get_ppl, tokenizer)
     return compressor
 
 
@@ -272,6 +203,32 @@ class _Counter:
     def encode(self, text: str) -> list[int]:
         tokens: list[int] = self._tokenizer(text, add_special_tokens=False, verbose=False).input_ids
         return tokens
+
+
+def _by_characters(losses: Callable[..., Any], tokenizer: Any) -> Callable[..., Any]:
+    """The library's losses of tokens, made equal within a character of several tokens, so that it stays or goes whole.
+
+    Rare Chinese characters are of several tokens, and for a model that learned English most of them are.
+    """
+    is_part = lru_cache(maxsize=None)(lambda token: "\ufffd" in tokenizer.decode([token]))
+
+    def call(
+        text: str, granularity: str, input_ids: Any, *args: Any, past_key_values: Any = None, **options: Any
+    ) -> Any:
+        loss, cache = losses(text, granularity, input_ids, *args, past_key_values=past_key_values, **options)
+        start = 0 if past_key_values is None else past_key_values[0][0].shape[2]
+        tokens = input_ids[0, start : start + len(loss)].tolist()
+        at = 0
+        while at < len(tokens):
+            end = at + 1
+            if is_part(tokens[at]):
+                while end < len(tokens) and is_part(tokens[end]) and "\ufffd" in tokenizer.decode(tokens[at:end]):
+                    end += 1
+                loss[at:end] = loss[at:end].max()
+            at = end
+        return loss, cache
+
+    return call
 
 
 def _with_tuples(network: Any) -> Callable[..., Any]:

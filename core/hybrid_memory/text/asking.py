@@ -1,17 +1,27 @@
-"""Whether a turn asks for something that memory may know; cue words of both languages."""
+"""How much of a turn asks for something that memory may know; cue words of both languages."""
 
 from __future__ import annotations
 
 import re
 
+from hybrid_memory.text.sentences import sentences
+from hybrid_memory.text.tokenize import terms
+
+MAX_CHARS = 4_000
+LEAST_TERMS = 2
+"""A question with fewer words of content, such as "How are you?", asks nothing that could be looked up."""
+
 _ASKS = re.compile(
-    r"[?？]|\b(?:what|when|where|who|whom|whose|which|why|how|remember|recall|remind|earlier|previously|last time"
-    r"|did (?:i|we|you|he|she|they)|have (?:i|we)|tell me|list|find|show me|recommend|suggest)\b"
-    r"|什么|哪|谁|几|多少|怎么|如何|为什么|吗|呢|是否|记得|记不记得|之前|以前|上次|曾经|提到|告诉我|推荐|建议",
+    r"[?？]\s*$|\b(?:remember|recall|remind me|earlier|previously|last time|tell me|list|find|show me|recommend|suggest)\b"
+    r"|^\s*(?:what|when|where|who|whom|whose|which|why|how|did|does|do|have|has|is|are|was|were)\b"
+    r"|什么|哪|谁|几|多少|怎么|如何|为什么|吗|呢\s*$|是否|记得|之前|以前|上次|曾经|提到过|告诉我|推荐|建议|帮我",
     re.IGNORECASE,
 )
 
 
-def asks(text: str) -> bool:
-    """Whether the text is a question or speaks of something earlier."""
-    return _ASKS.search(text) is not None
+def asking_share(text: str) -> float:
+    """The share of a turn's characters that stand in sentences which ask for something, in [0, 1]."""
+    parts = sentences(text[:MAX_CHARS])
+    total = sum(map(len, parts))
+    asked = sum(len(part) for part in parts if _ASKS.search(part) and len(set(terms(part))) >= LEAST_TERMS)
+    return asked / total if total else 0.0

@@ -40,8 +40,8 @@ _ENGLISH = (
     _rule(", um|, uh|, er", rf", {_HESITATION}(?=[.!]?$)"),
     _rule(
         "um |uh ",
-        r"(?<![^\s,])(?<!uh )(?:(?:[Uu]mm*|[Uu]hh*m*) )+(?=(?:I|we|you|they|he|she|the|a|my|this|that|can|what|going"
-        rf"|think|want|need|maybe){_WORD_END})",
+        r"(?<![^\s,])(?<!uh )(?:(?:[Uu]mm*|[Uu]hh*m*) ){1,4}(?=(?:I|we|you|they|he|she|the|a|my|this|that|can|going"
+        rf"|think|want|need|maybe|what){_WORD_END})",
     ),
     _rule("like,", rf"{_SENTENCE}[Ll]ike, "),
     _rule("like,", r"(?<=\b(?:was|are)), like, ", " "),

@@ -41,6 +41,8 @@ class FileState(CheckedModel):
         origin: whether it was there before.
         exists: it is there now; changed: it differs from what it was before.
         restored: it was set back on the way, so that older changes are gone.
+        undone: everything was set back last; if the file was there before, it is as it was, and `exists` and `changed`
+            only say what holds if it was not.
         moved_from: the name that it had before, if it was renamed.
         sources: ids of the messages that say so: the first and the newest.
     """
@@ -53,6 +55,7 @@ class FileState(CheckedModel):
     exists: bool = True
     changed: bool = False
     restored: bool = False
+    undone: bool = False
     moved_from: str | None = None
     sources: tuple[str, ...] = ()
 

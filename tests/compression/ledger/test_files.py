@@ -1,9 +1,9 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory.compression.ledger import merge, read_ledger, render
-from hybrid_memory.types import FileState, Ledger, Message
+from hybrid_memory.types import FileState, Ledger, Message, Role
 
 Turn = tuple[str, str]
 
@@ -12,8 +12,10 @@ def conversation(turns: list[Turn], first: int = 0) -> list[Message]:
     """Commands in code fences, each followed by its output."""
     messages = []
     for number, (command, output) in enumerate(turns, first):
-        messages.append(Message(role="assistant", content=f"I run this.\n\n```bash\n{command}\n```", id=f"a{number}"))
-        messages.append(Message(role="user", content=output, id=f"u{number}"))
+        messages.append(
+            Message(role=Role.ASSISTANT, content=f"I run this.\n\n```bash\n{command}\n```", id=f"a{number}")
+        )
+        messages.append(Message(role=Role.USER, content=output, id=f"u{number}"))
     return messages
 
 
@@ -50,7 +52,8 @@ def after(*commands: str) -> dict[str, str]:
         (["(cd src; touch a.py); touch b.py"], {"src/a.py": "created", "b.py": "created"}),
         (["for f in a.py b.py; do sed -i 1d src/$f; done"], {"src/a.py": "modified", "src/b.py": "modified"}),
         (["OUT=docs/x.md\necho 1 > $OUT"], {"docs/x.md": "created"}),
-        (["touch d/a.py d/b.py c.py", "rm -rf d"], {"d/a.py": "deleted", "d/b.py": "deleted", "c.py": "created", "d": "deleted"}),
+        (["touch d/a.py d/b.py c.py", "rm -rf d"],
+         {"d/a.py": "deleted", "d/b.py": "deleted", "c.py": "created", "d": "deleted"}),
         (["touch t_1.py t_2.py u.py", "rm -f t_*.py"], {"t_1.py": "deleted", "t_2.py": "deleted", "u.py": "created"}),
         (["mkdir -p pkg", "mv a.py pkg"], {"a.py": "deleted", "pkg/a.py": "renamed"}),
         (["git mv old.py new.py"], {"old.py": "deleted", "new.py": "renamed"}),
@@ -59,12 +62,14 @@ def after(*commands: str) -> dict[str, str]:
         (["cp a.py b.py"], {"a.py": "read", "b.py": "created"}),
         (["echo a.py b.py | xargs rm"], {"a.py": "deleted", "b.py": "deleted"}),
         (["touch x/a.orig", "find . -name '*.orig' -delete"], {"x/a.orig": "deleted"}),
-        (["bash -c \"echo 1 > in.txt\""], {"in.txt": "created"}),
+        (['bash -c "echo 1 > in.txt"'], {"in.txt": "created"}),
         (["python3 - <<'EOF'\nfrom pathlib import Path\nPath('a.py').write_text('1')\nEOF"], {"a.py": "created"}),
         (["python -c \"open('b.txt', 'w').write('1')\""], {"b.txt": "created"}),
-        (["cat > fix.py <<'EOF'\np = 'src/m.py'\ns = open(p).read()\nopen(p, 'w').write(s)\nEOF", "python fix.py", "rm fix.py"],
+        (["cat > fix.py <<'EOF'\np = 'src/m.py'\ns = open(p).read()\nopen(p, 'w').write(s)\nEOF", "python fix.py",
+          "rm fix.py"],
          {"fix.py": "deleted", "src/m.py": "modified"}),
-        (["cat > go.sh <<'EOF'\necho 1 > made.txt\nEOF\nchmod +x go.sh\n./go.sh"], {"go.sh": "created", "made.txt": "created"}),
+        (["cat > go.sh <<'EOF'\necho 1 > made.txt\nEOF\nchmod +x go.sh\n./go.sh"],
+         {"go.sh": "created", "made.txt": "created"}),
         (["cat > f.patch <<'EOF'\n--- a/m.py\n+++ b/m.py\n@@ -1 +1 @@\n-a\n+b\nEOF\ngit apply f.patch"],
          {"f.patch": "created", "m.py": "modified"}),
         (["patch -p1 <<'EOF'\n--- a/m.py\n+++ b/m.py\n@@ -1 +1 @@\n-a\n+b\nEOF"], {"m.py": "modified"}),
@@ -88,7 +93,8 @@ def test_a_command_does_to_files_what_a_shell_does(commands: list[str], expected
         ("mv a.py b.py", done("mv: cannot stat 'a.py': No such file or directory", 1), {}),
         ("sed -i 's/(/' a.py)", done("bash: -c: line 1: syntax error near unexpected token `)'", 2), {}),
         ("git checkout main.v2", done("Switched to branch 'main.v2'"), {}),
-        ("python - <<'E'\nopen('a.py', 'w')\nE", done('Traceback (most recent call last):\n  File "<stdin>", line 1', 1), {}),
+        ("python - <<'E'\nopen('a.py', 'w')\nE",
+         done('Traceback (most recent call last):\n  File "<stdin>", line 1', 1), {}),
         ("touch a.py", "Please give exactly one action.", {}),
     ],
 )  # fmt: skip
@@ -97,7 +103,10 @@ def test_what_failed_or_was_never_run_is_no_change(command: str, output: str, ex
 
 
 def test_a_failed_removal_of_one_file_does_not_keep_the_others() -> None:
-    turns = [("touch a.py b.py", done()), ("rm a.py c.py", done("rm: cannot remove 'c.py': No such file or directory", 1))]
+    turns = [
+        ("touch a.py b.py", done()),
+        ("rm a.py c.py", done("rm: cannot remove 'c.py': No such file or directory", 1)),
+    ]
     assert operations(read_ledger(conversation(turns))) == {"a.py": "deleted", "b.py": "created"}
 
 
@@ -109,16 +118,29 @@ def test_a_file_that_an_output_showed_before_was_there() -> None:
 def test_version_control_tells_the_true_state() -> None:
     status = " M a.py\n?? made.txt\n D old.py\nR  was.py -> now.py\n?? build/"
     found = operations(read_ledger(conversation([("git status --short", done(status))])))
-    assert found == {"a.py": "modified", "made.txt": "created", "old.py": "deleted", "was.py": "deleted", "now.py": "renamed"}
-    long = "Changes not staged for commit:\n\tmodified:   b.py\n\nUntracked files:\n  (use \"git add\")\n\tc.txt\n"
-    assert operations(read_ledger(conversation([("git status", done(long))]))) == {"b.py": "modified", "c.txt": "created"}
+    assert found == {
+        "a.py": "modified",
+        "made.txt": "created",
+        "old.py": "deleted",
+        "was.py": "deleted",
+        "now.py": "renamed",
+    }
+    long = 'Changes not staged for commit:\n\tmodified:   b.py\n\nUntracked files:\n  (use "git add")\n\tc.txt\n'
+    assert operations(read_ledger(conversation([("git status", done(long))]))) == {
+        "b.py": "modified",
+        "c.txt": "created",
+    }
     diff = "diff --git a/n.py b/n.py\nnew file mode 100644\n--- /dev/null\n+++ b/n.py\n@@ -0,0 +1 @@\n+1"
     assert operations(read_ledger(conversation([("git diff HEAD", done(diff))]))) == {"n.py": "created"}
 
 
 def test_absolute_and_relative_names_of_one_file_are_one_entry() -> None:
     assert after("cd /repo && sed -i 1d src/a.py", "rm src/a.py", "cat /repo/src/a.py") == {"src/a.py": "deleted"}
-    late = [("touch run.py", done()), ("python run.py", done('  File "/home/me/p/run.py", line 1')), ("rm /home/me/p/run.py", done())]
+    late = [
+        ("touch run.py", done()),
+        ("python run.py", done('  File "/home/me/p/run.py", line 1')),
+        ("rm /home/me/p/run.py", done()),
+    ]
     assert operations(read_ledger(conversation(late))) == {"run.py": "deleted"}
 
 
@@ -127,47 +149,95 @@ def test_every_file_names_the_messages_it_came_from() -> None:
     assert ledger.files[0].sources == ("a0", "a1")
 
 
-COMMANDS = [
-    "cat {0}", "echo 1 > {0}", "echo 1 >> {0}", "touch {0}", "sed -i 1d {0}", "rm {0}", "git checkout -- {0}", "mv {0} {1}",
-    "cp {0} {1}", "rm -rf d", "mv d e", "git reset --hard", "rm -f *.py",
-    "cat > {0} <<'E'\nopen('{1}', 'w')\nE", "python {0}",
-]  # fmt: skip
+BEFORE = frozenset({"a.py", "d/a.py"})
 PATHS = ["a.py", "b.py", "d/a.py", "d/b.py", "e/a.py"]
-turns = st.lists(
-    st.tuples(st.sampled_from(COMMANDS), st.sampled_from(PATHS), st.sampled_from(PATHS)).map(
-        lambda chosen: (chosen[0].format(*chosen[1:]), done())
+READING = ["cat {0}", "sed -i 1d {0}", "rm {0}", "cp {0} {1}", "mv {0} {1}"]
+WRITING = ["echo 1 > {0}", "echo 1 >> {0}", "touch {0}", "cat > {0} <<'E'\nopen('{1}', 'w')\nE", "python {0}"]
+FOLDERS = ["rm -rf d", "git reset --hard", "git checkout -- a.py", "rm -f *.py"]
+
+
+def moved(form: str, path: str, target: str, files: set[str], scripts: dict[str, str]) -> set[str]:
+    """The files that are there after one command."""
+    gone: dict[str, set[str]] = {
+        "rm {0}": {path},
+        "mv {0} {1}": {path},
+        "rm -rf d": {name for name in files if name.startswith("d/")},
+        "rm -f *.py": {name for name in files if "/" not in name},
+    }
+    made: dict[str, set[str]] = {
+        "mv {0} {1}": {target},
+        "cp {0} {1}": {target},
+        "python {0}": {scripts.get(path, path)},
+        "git reset --hard": set(BEFORE),
+        "git checkout -- a.py": {"a.py"},
+    }
+    if form.startswith("cat > "):
+        scripts[path] = target
+    return (files - gone.get(form, set())) | made.get(form, {path} if form in WRITING else set())
+
+
+def possible(steps: list[tuple[str, str, str]]) -> list[Turn]:
+    """The steps that a file system with the files of BEFORE would take, as commands that succeed."""
+    files, scripts = set(BEFORE), dict[str, str]()
+    turns: list[Turn] = []
+    for form, path, target in steps:
+        if (form in READING and path not in files) or (form == "python {0}" and path not in files & scripts.keys()):
+            continue
+        if form == "rm -f *.py" and not any("/" not in name for name in files):
+            continue
+        files = moved(form, path, target, files, scripts)
+        turns.append((form.format(path, target), done()))
+    return turns
+
+
+spans = st.lists(
+    st.tuples(st.sampled_from(READING + WRITING + FOLDERS), st.sampled_from(PATHS), st.sampled_from(PATHS)).filter(
+        lambda step: step[1] != step[2]
     ),
-    max_size=8,
-)
+    max_size=12,
+).map(possible)
 
 
 def shown(states: tuple[FileState, ...]) -> dict[str, tuple[str, bool, bool]]:
     return {state.path: (str(state.operation), state.exists, state.changed) for state in states}
 
 
-@given(turns, turns, turns)
-def test_merging_is_associative(first: list[Turn], second: list[Turn], third: list[Turn]) -> None:
-    a, b, c = (read_ledger(conversation(part, 100 * n)) for n, part in enumerate((first, second, third)))
-    assert shown(merge(merge(a, b), c).files) == shown(merge(a, merge(b, c)).files)
+@settings(max_examples=150, deadline=None)
+@given(spans, st.integers(0, 12), st.integers(0, 12))
+def test_merging_spans_is_reading_them_together_in_any_grouping(turns: list[Turn], one: int, two: int) -> None:
+    first, second = sorted((one, two))
+    a, b, c = (
+        read_ledger(conversation(turns[start:end], start))
+        for start, end in ((0, first), (first, second), (second, len(turns)))
+    )
+    together = shown(read_ledger(conversation(turns)).files)
+    assert shown(merge(merge(a, b), c).files) == together
+    assert shown(merge(a, merge(b, c)).files) == together
 
 
-@given(turns, turns)
-def test_reading_two_spans_and_merging_is_reading_both(first: list[Turn], second: list[Turn]) -> None:
-    together = read_ledger(conversation([*first, *second]))
-    merged = merge(read_ledger(conversation(first)), read_ledger(conversation(second, len(first))))
-    assert shown(merged.files) == shown(together.files)
+def test_a_folder_that_a_later_span_moves_takes_the_files_of_an_older_one_along() -> None:
+    older = read_ledger(conversation([("touch d/a.py", done()), ("sed -i 1d d/b.py", done())]))
+    newer = read_ledger(conversation([("mv d e", done())], 2))
+    assert operations(merge(older, newer)) == {
+        "d/a.py": "deleted",
+        "d/b.py": "deleted",
+        "e/a.py": "created",
+        "e/b.py": "renamed",
+    }
 
 
-@given(turns)
-def test_a_ledger_survives_json_and_an_empty_neighbour(found: list[Turn]) -> None:
-    ledger = read_ledger(conversation(found))
+@settings(max_examples=50, deadline=None)
+@given(spans)
+def test_a_ledger_survives_json_and_an_empty_neighbour(turns: list[Turn]) -> None:
+    ledger = read_ledger(conversation(turns))
     assert Ledger.model_validate_json(ledger.model_dump_json()) == ledger
     assert merge(Ledger(), ledger).files == ledger.files == merge(ledger, Ledger()).files
 
 
-@given(turns, st.integers(5, 200))
-def test_rendering_keeps_its_budget_and_writes_paths_literally(found: list[Turn], room: int) -> None:
-    ledger = read_ledger(conversation(found))
+@settings(max_examples=50, deadline=None)
+@given(spans, st.integers(5, 200))
+def test_rendering_keeps_its_budget_and_writes_paths_literally(turns: list[Turn], room: int) -> None:
+    ledger = read_ledger(conversation(turns))
     assert len(render(ledger, max_tokens=room, count=len)) <= room
     everything = render(ledger, max_tokens=10**6, count=len)
     assert all(state.path in everything for state in ledger.files)

@@ -44,8 +44,14 @@ class _File:
     exists: bool = True
     changed: bool = False
     restored: bool = False
+    undone: bool = False
     moved_from: str | None = None
     sources: tuple[str, ...] = ()
+
+    @property
+    def reset(self) -> bool:
+        """It was set back to what it was before."""
+        return self.undone and _was_there(self.origin)
 
     def mark(self, source: str) -> None:
         self.sources = bounded((*self.sources, source))
@@ -112,11 +118,10 @@ class FileBook:
             if not known or not file.changed:
                 file.mark(source)
             return file
-        if verb == "touch" and known and file.exists:
-            return file
         file.mark(source)
         file.exists = verb not in {"delete", "gone"}
         file.changed = verb != "restore"
+        file.undone = False
         if verb == "restore":
             file.origin, file.restored, file.moved_from = Origin.TRACKED, True, None
         elif verb in {"tracked", "gone"} and file.origin is not Origin.NEW:
@@ -138,7 +143,7 @@ class FileBook:
         if moved and self.key(target) != key:
             copied.moved_from = spelled
 
-    def _sweep(self, sweep: Sweep) -> None:
+    def _sweep(self, sweep: Sweep, settled: frozenset[str] = frozenset()) -> None:
         if sweep.kind is SweepKind.RUN:
             script = self.scripts.get(sweep.pattern)
             for effect in script or ():
@@ -146,22 +151,24 @@ class FileBook:
         if sweep.kind is not SweepKind.RUN or script is None:
             self._sweeps = [*self._sweeps, sweep][-MAX_SWEEPS:]
         for key, file in list(self._files.items()):
-            self._swept(sweep, key, file)
+            if sweep.kind is not SweepKind.MOVE or key not in settled:
+                self._swept(sweep, key, file)
 
     def _swept(self, sweep: Sweep, key: str, file: _File) -> None:
         """What a sweep does to one file."""
-        there = _was_there(file.origin)
         covered = covers(sweep.pattern, key)
-        if sweep.kind is SweepKind.RESET and there and file.changed and covered:
-            file.exists, file.changed, file.restored = True, False, True
-        elif (sweep.kind is SweepKind.CLEAN and not there) or (sweep.kind is SweepKind.REMOVE and covered):
+        if sweep.kind is SweepKind.RESET and covered and file.changed and file.origin is not Origin.NEW:
+            file.undone = True
+        elif (sweep.kind is SweepKind.CLEAN and not _was_there(file.origin)) or (
+            sweep.kind is SweepKind.REMOVE and covered
+        ):
             self._remove(file, sweep.source)
-        elif sweep.kind is SweepKind.MOVE and covered and key != sweep.pattern and file.exists:
+        elif sweep.kind is SweepKind.MOVE and covered and key != sweep.pattern and (file.exists or file.reset):
             self._transfer(key, sweep.target + key[len(sweep.pattern) :], sweep.source, moved=True)
 
     def _remove(self, file: _File, source: str) -> None:
-        if file.exists:
-            file.exists, file.changed = False, True
+        if file.exists or file.undone:
+            file.exists, file.changed, file.undone = False, True, False
             file.mark(source)
 
     def _infer_root(self, path: str) -> None:
@@ -178,34 +185,40 @@ class FileBook:
         if older is None:
             self._files[key] = newer
             return
-        if newer.restored:
-            origin = newer.origin
-            changed, moved_from = newer.changed, newer.moved_from
-        else:
-            origin = _origin(older.origin, newer.origin)
-            changed = older.changed or newer.changed
-            moved_from = newer.moved_from or older.moved_from
+        touched = newer.changed or newer.restored or newer.undone
+        origin = newer.origin if newer.restored else _origin(older.origin, newer.origin)
         self._files[key] = _File(
             path=older.path,
             origin=origin,
-            exists=newer.exists if newer.changed or newer.restored else older.exists,
-            changed=changed,
+            exists=newer.exists if touched else older.exists,
+            changed=newer.changed or (older.changed and not newer.restored),
             restored=older.restored or newer.restored,
-            moved_from=moved_from,
+            undone=newer.undone if touched else older.undone,
+            moved_from=newer.moved_from or (None if newer.restored else older.moved_from),
             sources=bounded(older.sources + newer.sources),
         )
 
     def merge(self, files: Iterable[FileState], sweeps: Iterable[Sweep]) -> None:
         """Let another ledger's entries happen after what is known."""
+        files = list(files)
+        carried = {self.key(state.moved_from) for state in files if state.moved_from}
+        # What the newer ledger followed itself, and saw no folder carry away, did not move with it.
+        settled = frozenset(self.key(state.path) for state in files) - carried
+        moved = set()
         for sweep in sweeps:
-            self._sweep(sweep)
+            if sweep.kind is SweepKind.MOVE and any(key.startswith(sweep.pattern + "/") for key in self._files):
+                moved |= {sweep.pattern, sweep.target}
+            self._sweep(sweep, settled)
         for state in files:
+            if self.key(state.path) in moved and state.operation is not Operation.READ:
+                continue  # the newer ledger took a folder for a file
             newer = _File(
                 state.path,
                 state.origin,
                 state.exists,
                 state.changed,
                 state.restored,
+                state.undone,
                 state.moved_from,
                 state.sources,
             )
@@ -221,6 +234,7 @@ class FileBook:
                 exists=file.exists,
                 changed=file.changed,
                 restored=file.restored,
+                undone=file.undone,
                 moved_from=file.moved_from,
                 sources=file.sources,
             )
@@ -232,7 +246,7 @@ class FileBook:
         return tuple(self._sweeps[-MAX_SWEEPS:])
 
     def _operation(self, file: _File) -> Operation:
-        if not file.changed:
+        if not file.changed or file.reset:
             return Operation.READ
         if not file.exists:
             return Operation.DELETED

@@ -43,7 +43,7 @@ def merge(older: Ledger, newer: Ledger) -> Ledger:
 
 def kept_files(states: tuple[FileState, ...]) -> tuple[FileState, ...]:
     """All changed files, and the newest that were only read."""
-    read = [state for state in states if state.operation is Operation.READ and not state.restored]
+    read = [state for state in states if state.operation is Operation.READ and not (state.restored or state.undone)]
     dropped = {state.path for state in read[: max(0, len(read) - MAX_READ)]}
     return tuple(state for state in states if state.path not in dropped) if dropped else states
 

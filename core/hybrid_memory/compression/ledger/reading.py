@@ -219,10 +219,12 @@ class _Reader:
             effects = list(patch_effects(text)) if is_patch(text) else []
         else:
             effects = CommandReader(self.book).effects(text)
+        changes = [effect for effect in effects if effect.verb not in {"read", "run", "text"}]
+        changed = {effect.path for effect in changes}
         self.book.scripts[self.book.key(path)] = tuple(
             ScriptEffect(verb=effect.verb, path=effect.path, target=effect.target)
             for effect in effects
-            if effect.verb not in {"read", "run", "text"}
+            if effect in changes or (effect.verb == "read" and effect.path in changed)
         )
 
     def _was_shown(self, effect: Effect) -> bool:

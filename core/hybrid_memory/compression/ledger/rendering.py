@@ -48,7 +48,7 @@ def _groups(ledger: Ledger) -> list[_Group]:
     for state in ledger.files:
         if state.operation is Operation.RENAMED:
             paths[state.operation].append(f"{state.moved_from} -> {state.path}")
-        elif state.restored and state.operation is Operation.READ:
+        elif (state.restored or state.undone) and state.operation is Operation.READ:
             restored.append(state.path)
         elif state.operation is not Operation.DELETED or state.path not in moved:
             paths[state.operation].append(state.path)

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory.errors import InvalidInputError, MissingDependencyError, ModelError
+from hybrid_memory.models import llmlingua
+from hybrid_memory.models.llmlingua import TOLERANCE, LlmLinguaCompressor
+from hybrid_memory.text.protection import chunks, pieces_of
+
+MIXED = st.text(st.sampled_from("ab. !?\n\"'`~/\\:-_,3é猫。，《》“”\t€%年"), max_size=80)
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def protected(text: str) -> list[str]:
+    return [piece for piece, keep in pieces_of(text, words, 1000) if keep]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("run\n```sh\nmake all\n\nmake test\n```\nand wait", ["```sh\nmake all\n\nmake test\n```"]),
+        ("never closed\n```\nx = 1", ["```\nx = 1"]),
+        ("call `sync --dry-run` first", ["`sync --dry-run`"]),
+        ("see https://ci.example/a?b=1#c, then", ["https://ci.example/a?b=1#c,"]),
+        ("看 https://ci.example/日志，然后", ["https://ci.example/日志"]),
+        ("write to rui@tavares-homes.pt soon", ["rui@tavares-homes.pt"]),
+        ("it lives in /srv/app/sync.py there", ["/srv/app/sync.py"]),
+        ("it lives in src/app/sync.py and in README.md there", ["src/app/sync.py", "README.md"]),
+        (r"open C:\Users\mei\plan.docx now", [r"C:\Users\mei\plan.docx"]),
+        ("打开 ~/笔记/计划.md，然后", ["~/笔记/计划.md"]),
+        ("failed with E4127 at 03:15 today", ["E4127", "03:15"]),
+        ("id 3fa85f64-5717-4562-b3fc-2c963f66afa6 is taken", ["3fa85f64-5717-4562-b3fc-2c963f66afa6"]),
+        ("commit 9f8e7d6 fixes ABC-123", ["9f8e7d6", "ABC-123"]),
+        ("set MAX_RETRIES in load_config please", ["MAX_RETRIES", "load_config"]),
+        ("it costs $1,250.50 or 30 EUR each", ["$1,250.50", "30 EUR"]),
+        ("takes 15 ms for 3.5 GB and 10% more", ["15 ms", "3.5 GB", "10%"]),
+        ("wait 3 days or so", ["3 days"]),
+        ("due March 14, 2025, or 3rd May", ["March 14, 2025", "3rd May"]),
+        ("on 2025-03-14 or 14.03.2025 then", ["2025-03-14", "14.03.2025"]),
+        ("我们在2025年3月14日下午见，租金每个月1250元", ["2025年3月14日", "1250元"]),
+        ("三月十四日见，一共五公里", ["三月十四日", "五公里"]),
+        ('answer with "user_id": and a number', ['"user_id":']),
+        ('she said "the two loggers disagree" again', ['"the two loggers disagree"']),
+        ("她说“两个日志不一致”，在《时间简史》里", ["“两个日志不一致”", "《时间简史》"]),
+        ("the key 'max tokens' isn't there, and that's it", ["'max tokens'"]),
+        ("nothing in here is special at all", []),
+        ("这里没有什么特别的", []),
+    ],
+)
+def test_what_must_not_change_is_protected(text: str, expected: list[str]) -> None:
+    assert protected(text) == expected
+
+
+@given(MIXED, st.integers(1, 12))
+def test_the_pieces_add_up_to_the_text(text: str, window: int) -> None:
+    pieces = list(pieces_of(text, len, window))
+    assert "".join(piece for piece, _ in pieces) == text
+    assert all(len(piece) <= window for piece, keep in pieces if not keep)
+    assert all(piece for piece, _ in pieces)
+
+
+def test_chunks_end_at_sentences() -> None:
+    text = "\n ".join(f"Sentence number {number} has six words. 第{number}句话。" for number in range(50))
+    parts = list(chunks(text, words, 40))
+    assert "".join(parts) == text
+    assert all(words(part) <= 40 for part in parts)
+    assert all(part.rstrip()[-1] in ".。" for part in parts)
+    assert all(words(one) + words(other) > 40 for one, other in pairwise(parts))
+
+
+def test_a_sentence_longer_than_the_window_is_cut_between_words() -> None:
+    text = "word " * 500
+    parts = list(chunks(text, words, 30))
+    assert "".join(parts) == text
+    assert all(0 < words(part) <= 30 for part in parts)
+    assert all(part.endswith("word ") for part in parts)
+    assert "".join(chunks("猫" * 1000, len, 64)) == "猫" * 1000
+
+
+def test_finding_what_is_protected_takes_seconds_at_most() -> None:
+    for unit in ("/", "a.", "a-", "1,", "1 ", '"', "```\n", "a_", "'a", "一百", "C:\\", "a@b", "May ", "http://", "€"):
+        text = unit * (40_000 // len(unit))
+        started = time.process_time()
+        assert "".join(piece for piece, _ in pieces_of(text, len, 100_000)) == text
+        assert time.process_time() - started < 5, unit
+
+
+class Library:
+    """In the place of LLMLingua: keeps the first words of each text, in one try after the other of the given shares."""
+
+    def __init__(self, shares: list[float], *, max_position_embeddings: int = 100) -> None:
+        self.max_position_embeddings = max_position_embeddings
+        self.oai_tokenizer = SimpleNamespace(encode=str.split)
+        self.targets: list[tuple[int, int]] = []
+        self.inside = threading.Lock()
+        self._shares = shares
+        self._seen: dict[str, int] = {}
+
+    def compress_prompt(self, context: list[str], *, target_token: int, **options: Any) -> dict[str, str]:
+        assert self.inside.acquire(blocking=False), "two threads at once"
+        (text,) = context
+        self.targets.append((words(text), target_token))
+        turn = self._seen[text] = self._seen.get(text, -1) + 1
+        kept = round(target_token * self._shares[min(turn, len(self._shares) - 1)])
+        time.sleep(0.001)
+        self.inside.release()
+        return {"compressed_prompt": " ".join(text.split()[:kept])}
+
+
+Compressor = Callable[..., tuple[LlmLinguaCompressor, Library]]
+
+
+@pytest.fixture
+def compressor(monkeypatch: pytest.MonkeyPatch) -> Compressor:
+    def make(*shares: float, **settings: Any) -> tuple[LlmLinguaCompressor, Library]:
+        library = Library(list(shares), **settings)
+        monkeypatch.setattr(llmlingua, "_loaded", lambda *args, **kwargs: library)
+        return LlmLinguaCompressor("a model"), library
+
+    return make
+
+
+TEXT = f"{'plain words here ' * 20}see `the exact code` and {'more of these words ' * 10}until 03:15."
+
+
+def test_a_text_is_brought_to_the_limit_with_the_protected_parts_in_place(compressor: Compressor) -> None:
+    model, library = compressor(1.0)
+    result = model.compress(TEXT, max_tokens=60)
+    assert abs(words(result) - 60) <= 2
+    assert result.startswith("plain words here")
+    assert "`the exact code`" in result
+    assert result.endswith("03:15.")
+    assert sum(target for _, target in library.targets) == pytest.approx(60 - 5, abs=2)
+
+
+def test_a_text_that_fits_stays_as_it_is(compressor: Compressor) -> None:
+    model, library = compressor(1.0)
+    assert model.compress(TEXT, max_tokens=words(TEXT)) == TEXT
+    assert not library.targets
+
+
+def test_a_result_that_is_too_long_is_compressed_harder_once(compressor: Compressor) -> None:
+    model, library = compressor(1.3)
+    result = model.compress(TEXT, max_tokens=60)
+    assert words(result) <= 60 * (1 + TOLERANCE)
+    first, second = library.targets[: len(library.targets) // 2], library.targets[len(library.targets) // 2 :]
+    assert [length for length, _ in first] == [length for length, _ in second]
+    assert all(after < before for (_, before), (_, after) in zip(first, second, strict=True))
+
+
+def test_a_result_that_stays_too_long_is_a_model_error(compressor: Compressor) -> None:
+    model, library = compressor(1.3, 2.5)
+    with pytest.raises(ModelError, match="where 60 were asked for"):
+        model.compress(TEXT, max_tokens=60)
+    assert len(library.targets) == 4
+
+
+def test_an_empty_result_is_a_model_error(compressor: Compressor) -> None:
+    model, _ = compressor(0.0)
+    with pytest.raises(ModelError, match="gave 0 tokens"):
+        model.compress("only plain words here " * 10, max_tokens=10)
+
+
+def test_protected_parts_longer_than_the_limit_are_a_model_error(compressor: Compressor) -> None:
+    model, library = compressor(1.0)
+    with pytest.raises(ModelError, match="must stay as they are take 61 tokens, of 30"):
+        model.compress(f"```\n{'code ' * 59}\n```", max_tokens=30)
+    assert not library.targets
+
+
+@pytest.mark.parametrize("error", [IndexError("out of range"), AssertionError(), RuntimeError("no memory")])
+def test_whatever_the_library_raises_is_a_model_error(
+    compressor: Compressor, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    model, library = compressor(1.0)
+
+    def fails(*args: Any, **kwargs: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(library, "compress_prompt", fails)
+    with pytest.raises(ModelError, match="'a model' failed") as caught:
+        model.compress(TEXT, max_tokens=60)
+    assert caught.value.__cause__ is error
+
+
+def test_a_long_text_goes_in_parts_that_the_model_can_read(compressor: Compressor) -> None:
+    model, library = compressor(1.0, max_position_embeddings=50)
+    text = "One sentence of seven plain words more. " * 100
+    assert words(model.compress(text, max_tokens=300)) <= 300 * (1 + TOLERANCE)
+    assert len(library.targets) == 15
+    assert max(length for length, _ in library.targets) <= 50
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "expected"),
+    [
+        ("这是一个很长的句子。", "这一\ufffd个綑长的子", "这一个长的子"),
+        ("我们在一起，走了 10 里路，累。", "我 们 走 了 10 路 累 。", "我们走了 10 路累。"),
+        ("It's a long, long way (so far).", "It ' s long way ( far ) .", "It's long way ( far)."),
+        ("one two three", "one three", "one three"),
+        ("one two three", "", ""),
+    ],
+)
+def test_only_characters_of_the_text_are_left(
+    compressor: Compressor, monkeypatch: pytest.MonkeyPatch, text: str, answer: str, expected: str
+) -> None:
+    model, library = compressor(1.0)
+    library.oai_tokenizer.encode = list
+    monkeypatch.setattr(library, "compress_prompt", lambda *args, **kwargs: {"compressed_prompt": answer})
+    assert model._shortened(text, 5) == expected
+
+
+def test_a_word_left_beside_a_protected_part_does_not_stick_to_it(
+    compressor: Compressor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, library = compressor(1.0)
+    monkeypatch.setattr(library, "compress_prompt", lambda *args, **kwargs: {"compressed_prompt": "and then we left"})
+    text = "`one`, and after all of that, then we finally left (and so on), `two`"
+    assert model.compress(text, max_tokens=8) == "`one` and then we left `two`"
+
+
+def test_threads_take_turns(compressor: Compressor) -> None:
+    model, _ = compressor(1.0)
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda _: model.compress(TEXT, max_tokens=60), range(20)))
+    assert len(set(results)) == 1
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_is_positive(compressor: Compressor, limit: int) -> None:
+    model, _ = compressor(1.0)
+    with pytest.raises(InvalidInputError, match="max_tokens"):
+        model.compress(TEXT, max_tokens=limit)
+
+
+def test_the_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "llmlingua", None)
+    with pytest.raises(MissingDependencyError) as caught:
+        LlmLinguaCompressor("a model")
+    assert (caught.value.package, caught.value.extra) == ("llmlingua", "llmlingua")
