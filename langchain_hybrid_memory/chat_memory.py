@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from langchain_classic.memory.chat_memory import BaseChatMemory
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    FunctionMessage,
-    HumanMessage,
-    SystemMessage,
-    ToolMessage,
-    get_buffer_string,
-)
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, get_buffer_string
 from pydantic import ConfigDict, Field
 
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from hybrid_memory.flows.assemble import LEAST_TOKENS
 from hybrid_memory.memory import HybridMemory
 from hybrid_memory.tiers.context import recollect
-from hybrid_memory.types import Hit, Message
+from hybrid_memory.types import Context, Message, Role
 from langchain_hybrid_memory.history import HybridChatMessageHistory
 from langchain_hybrid_memory.messages import to_langchain
-
-INPUT_KEYS = ("input", "question", "query", "human_input")
-"""Which of several inputs is the user's turn, first one first, unless ``input_key`` says so."""
-
-OUTPUT_KEYS = ("output", "answer", "text", "response", "result")
-"""Which of several outputs is the answer, first one first, unless ``output_key`` says so."""
+from langchain_hybrid_memory.turns import INPUT_KEYS, OUTPUT_KEYS, as_messages, pick, says_something
 
 
 class HybridChatMemory(BaseChatMemory):
@@ -36,9 +25,15 @@ class HybridChatMemory(BaseChatMemory):
 
     The turns since the last `clear` come back as they were said; a tool call and its results stay together or are
     left out together. What was recalled for the chain's input, and is not among them, stands in front as a note: a
-    system message, or text on top if ``return_messages`` is off. Only input and output are stored, never the variables
-    that a memory put into the prompt. Everything is durable at once, so a new object over the same store goes on
-    where the last one ended.
+    system message, or text on top if ``return_messages`` is off.
+
+    With ``max_tokens`` a long session fits too: what `hybrid_memory.HybridMemory` assembles comes back, a system
+    message with the summary of the older turns, then the recent ones, each behind what was recalled for it, so that a
+    prompt begins with the one before. What was recalled for the input is the last, a human message (text at the end
+    if ``return_messages`` is off): the chain puts the input right after it, and providers refuse a system message there.
+
+    Only input and output are stored, never the variables that a memory put into the prompt. Everything is durable at
+    once, so a new object over the same store goes on where the last one ended.
 
     Attributes:
         memory: an open memory; several chat memories may share it.
@@ -51,7 +46,8 @@ class HybridChatMemory(BaseChatMemory):
         return_messages: messages for a placeholder, or one string for a text prompt.
         human_prefix, ai_prefix: the speakers' names in the string.
         k: the most recalled turns; 0 recalls nothing.
-        window: the most recent messages; 0 leaves them to recall.
+        window: the most recent messages, without ``max_tokens``; 0 leaves them to recall.
+        max_tokens: of what comes back and the input together; of an input that leaves no room nothing is recalled.
 
     Raises:
         InvalidScopeError: no session, or none of user, agent and tenant.
@@ -72,6 +68,7 @@ class HybridChatMemory(BaseChatMemory):
     ai_prefix: str = "AI"
     k: int = Field(default=5, ge=0)
     window: int = Field(default=10, ge=0)
+    max_tokens: int | None = Field(default=None, ge=LEAST_TOKENS)
 
     if not TYPE_CHECKING:  # type checkers keep the field names; callers get our errors, which pydantic would wrap
 
@@ -91,20 +88,35 @@ class HybridChatMemory(BaseChatMemory):
         return [self.memory_key]
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """The recent turns and the note, under ``memory_key``; without an input only the recent turns.
+        """The recent turns, the summary and the note, under ``memory_key``; without an input nothing is recalled.
 
         Raises:
             InvalidInputError: it is not clear which of the inputs is the user's turn.
         """
         query = self._query(inputs)
+        if self.max_tokens is not None:
+            for asked, k in self._attempts(query):
+                with suppress(InvalidInputError):
+                    context = self.chat_memory.scoped.assemble(asked, max_tokens=self.max_tokens, k=k)
+                    return {self.memory_key: self._laid_out(context, asked)}
+            return {self.memory_key: self._view([])}
+        # More than k, to make up for those among the recent turns.
         hits = self.chat_memory.scoped.recall(query, k=self.k + self.window) if query else []
-        return {self.memory_key: self._view(self.chat_memory.recent(self.window), hits)}
+        found = recollect(self.chat_memory.recent(self.window), hits, limit=self.window, k=self.k)
+        return {self.memory_key: self._view(found.recent, before=found.note)}
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """Async twin of `load_memory_variables`."""
         query = self._query(inputs)
+        if self.max_tokens is not None:
+            for asked, k in self._attempts(query):
+                with suppress(InvalidInputError):
+                    context = await self.chat_memory.scoped.aassemble(asked, max_tokens=self.max_tokens, k=k)
+                    return {self.memory_key: self._laid_out(context, asked)}
+            return {self.memory_key: self._view([])}
         hits = await self.chat_memory.scoped.arecall(query, k=self.k + self.window) if query else []
-        return {self.memory_key: self._view(await self.chat_memory.arecent(self.window), hits)}
+        found = recollect(await self.chat_memory.arecent(self.window), hits, limit=self.window, k=self.k)
+        return {self.memory_key: self._view(found.recent, before=found.note)}
 
     def save_context(self, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
         """Append the user's turn and the answer to the log, both or neither; durable on return.
@@ -132,57 +144,40 @@ class HybridChatMemory(BaseChatMemory):
         """Async twin of `clear`."""
         await self.chat_memory.aclear()
 
-    def _view(self, history: Sequence[Message], hits: Sequence[Hit]) -> str | list[BaseMessage]:
-        # More than k were recalled, to make up for those among the recent turns.
-        found = recollect(history, hits, limit=self.window, k=self.k)
-        # Providers refuse a conversation with an empty message in it.
-        recent = [message for message in map(to_langchain, found.recent) if _says_something(message)]
+    def _attempts(self, query: str) -> list[tuple[str | None, int]]:
+        """What to assemble for, and how much to recall: at last for nothing, if the input alone is too long."""
+        return [*([(query, self.k)] if query else []), (None, 0)]
+
+    def _laid_out(self, context: Context, asked: str | None) -> str | list[BaseMessage]:
+        turns, note = list(context.messages), ""
+        if asked is not None and turns[-1].role is Role.USER:  # the chain adds its input itself
+            turns.pop()
+            note = context.note
+        head = turns.pop(0).text if turns and turns[0].role is Role.SYSTEM else ""
+        return self._view(turns, before=head, after=note)
+
+    def _view(self, turns: Sequence[Message], *, before: str = "", after: str = "") -> str | list[BaseMessage]:
+        said = [message for message in map(to_langchain, turns) if says_something(message)]
         if self.return_messages:
-            return [SystemMessage(content=found.note), *recent] if found.note else recent
-        text = get_buffer_string(recent, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
-        return "\n\n".join(part for part in (found.note, text) if part)
+            head: list[BaseMessage] = [SystemMessage(content=before)] if before else []
+            return [*head, *said, *([HumanMessage(content=after)] if after else [])]
+        text = get_buffer_string(said, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
+        return "\n\n".join(part for part in (before, text, after) if part)
 
     def _query(self, inputs: Mapping[str, Any]) -> str:
         """What to recall for; empty if there is no input or nothing is to be recalled."""
         own = self._own(inputs)
         if not self.k or not own or (self.input_key is not None and self.input_key not in own):
             return ""
-        said = _messages("input", _pick("input", own, self.input_key, INPUT_KEYS), HumanMessage)
+        said = as_messages("input", pick("input", own, self.input_key, INPUT_KEYS), HumanMessage)
         asked = [message for message in said if isinstance(message, HumanMessage)] or said
         return str(asked[-1].text).strip() if asked else ""
 
     def _turn(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[BaseMessage]:
-        said = _messages("input", _pick("input", self._own(inputs), self.input_key, INPUT_KEYS), HumanMessage)
-        answered = _messages("output", _pick("output", outputs, self.output_key, OUTPUT_KEYS), AIMessage)
-        return [message for message in (*said, *answered) if _says_something(message)]
+        said = as_messages("input", pick("input", self._own(inputs), self.input_key, INPUT_KEYS), HumanMessage)
+        answered = as_messages("output", pick("output", outputs, self.output_key, OUTPUT_KEYS), AIMessage)
+        return [message for message in (*said, *answered) if says_something(message)]
 
     def _own(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The inputs without what memories put there; ``stop`` is a setting of the model."""
         return {key: value for key, value in inputs.items() if key not in {*self.memory_variables, "stop"}}
-
-
-def _pick(side: str, values: Mapping[str, Any], key: str | None, usual: Sequence[str]) -> Any:
-    """The value meant: under the key, else the only one, else under the first usual name."""
-    if key is None and len(values) == 1:
-        return next(iter(values.values()))
-    wanted = usual if key is None else (key,)
-    for name in wanted:
-        if name in values:
-            return values[name]
-    raise InvalidInputError(f"which {side} is the turn? {sorted(values)} has none of {list(wanted)}: set {side}_key")
-
-
-def _messages(side: str, value: Any, speaker: type[HumanMessage | AIMessage]) -> list[BaseMessage]:
-    if isinstance(value, str):
-        return [speaker(content=value)]
-    if isinstance(value, BaseMessage):
-        return [value]
-    if isinstance(value, Sequence) and all(isinstance(message, BaseMessage) for message in value):
-        return list(value)
-    raise InvalidInputError(f"the {side} must be text, a message or a list of messages, got {type(value).__name__}")
-
-
-def _says_something(message: BaseMessage) -> bool:
-    words = message.content.strip() if isinstance(message.content, str) else message.content
-    calls = message.tool_calls if isinstance(message, AIMessage) else []
-    return bool(words or calls or message.additional_kwargs) or isinstance(message, ToolMessage | FunctionMessage)

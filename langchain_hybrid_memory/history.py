@@ -9,8 +9,8 @@ from langchain_core.messages import BaseMessage
 
 from hybrid_memory.errors import InvalidScopeError
 from hybrid_memory.memory import HybridMemory
-from hybrid_memory.types import Message, Role
-from langchain_hybrid_memory.messages import MARK, from_langchain, to_langchain
+from hybrid_memory.types import Message
+from langchain_hybrid_memory.messages import from_langchain, to_langchain
 
 
 class HybridChatMessageHistory(BaseChatMessageHistory):
@@ -18,8 +18,8 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
 
     Adding appends, whatever the ids: LangChain's cache gives the same id to every repetition of an answer.
 
-    The log is append-only, so `clear` deletes nothing. It draws a line under the session: the history starts anew
-    from there, also after a restart and in other processes, and what was said before can still be recalled.
+    The log is append-only, so `clear` deletes nothing: the history starts anew from there, also after a restart and in
+    other processes, and what was said before can still be recalled.
 
     Args:
         memory: an open memory.
@@ -67,25 +67,16 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
 
     def clear(self) -> None:
         """Start anew from here; what was said before stays in the log and can be recalled."""
-        self.scoped.remember(_CLEARED)
+        self.scoped.reset()
 
     async def aclear(self) -> None:
         """Async twin of `clear`."""
-        await self.scoped.aremember(_CLEARED)
+        await self.scoped.areset()
 
     def recent(self, limit: int | None = None) -> list[Message]:
         """The newest messages since the last `clear`, as the core has them, oldest first."""
-        return _since_cleared(self.scoped.history(limit=limit))
+        return self.scoped.conversation(limit=limit)
 
     async def arecent(self, limit: int | None = None) -> list[Message]:
         """Async twin of `recent`."""
-        return _since_cleared(await self.scoped.ahistory(limit=limit))
-
-
-# A result without a call and without words: no window shows it, no index takes it.
-_CLEARED = Message(role=Role.TOOL, name="clear", extra={MARK: {"cleared": True}})
-
-
-def _since_cleared(messages: list[Message]) -> list[Message]:
-    lines = [row for row, message in enumerate(messages) if message.extra.get(MARK) == _CLEARED.extra[MARK]]
-    return messages[lines[-1] + 1 :] if lines else messages
+        return await self.scoped.aconversation(limit=limit)

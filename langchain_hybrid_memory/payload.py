@@ -60,16 +60,17 @@ def stored_content(content: Any, *, silent: bool) -> tuple[str | list[dict[str, 
         return [{"type": "text", "text": content or ""}], {"blank": content}
     if isinstance(content, str):
         return content, {}
-    bare = [row for row, block in enumerate(content) if isinstance(block, str)]
+    # From the end, because a prompt puts what was recalled in front.
+    bare = [row - len(content) for row, block in enumerate(content) if isinstance(block, str)]
     blocks = [{"type": "text", "text": block} if isinstance(block, str) else block for block in content]
     return exact_json("content", blocks), {"bare": bare} if bare else {}
 
 
 def restored_content(content: str | list[dict[str, Any]], shape: Mapping[str, Any]) -> Any:
     """LangChain's content again; a copy, since chains write into what they are given."""
-    if "blank" in shape:
+    if "blank" in shape and len(content) == 1:
         return deepcopy(shape["blank"])
     if isinstance(content, str):
         return content
     bare = shape.get("bare", ())
-    return [block["text"] if row in bare else deepcopy(block) for row, block in enumerate(content)]
+    return [block["text"] if row - len(content) in bare else deepcopy(block) for row, block in enumerate(content)]

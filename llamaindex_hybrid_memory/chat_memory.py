@@ -14,8 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from hybrid_memory import HybridMemory, Scope
 from hybrid_memory.compute.runners import InlineRunner, drive
 from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.flows.assemble import LEAST_TOKENS
 from llamaindex_hybrid_memory.conversation import Conversation, TwinRunner
 from llamaindex_hybrid_memory.sharing import held, opened, url_of
+
+DEFAULT_TOKEN_LIMIT = 3000
+"""As in LlamaIndex's ``ChatMemoryBuffer``."""
 
 _INLINE, _TWINS = InlineRunner(), TwinRunner()
 
@@ -23,12 +27,16 @@ _INLINE, _TWINS = InlineRunner(), TwinRunner()
 class HybridChatMemory(BaseMemory):
     """The memory of one session, for agents and chat engines; made by `from_defaults`.
 
-    ``get`` returns a system note of what was recalled from all sessions of the owner, then recent turns of this one.
+    ``get`` returns what fits into ``token_limit``: a system message with the opening instructions and the summary of
+    older turns, then the recent turns, each of the user's behind what was recalled for it from all sessions of the
+    owner. Until older turns are folded into the summary, what it returns begins with what it returned before, so that
+    a provider's prompt cache keeps working. ``get_all`` returns every turn as it was said.
+
     Every message put is durable when the call returns. Any thread and any number of tasks may use one object.
 
     The log only grows. ``reset`` and ``set`` change which of its messages the conversation shows, durably and for every
     process that reads the session; what they hide can still be recalled. ``set`` writes only what the session does not
-    hold yet, so passing ``chat_history=`` with every request stores nothing twice.
+    hold in this order yet, so passing ``chat_history=`` with every request stores nothing twice.
 
     Its fields are ids, a URL and two numbers, never messages: it survives ``Context.to_dict()`` with either serializer,
     pickling and ``model_dump()``, and finds its store again by the URL. In another process a store with settings of its
@@ -38,8 +46,8 @@ class HybridChatMemory(BaseMemory):
     Attributes:
         tenant, user, agent, session: whose memory it is.
         url: where the store is, as for `hybrid_memory.open_memory`.
-        k: how many memories the note holds at most; 0 turns recall off.
-        window: how many recent messages are shown at most; the turn that is under way is shown whole.
+        k: how many memories are recalled for one question at most; 0 turns recall off.
+        token_limit: of what ``get`` returns, tool calls included; long results stand there as digests.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -50,7 +58,7 @@ class HybridChatMemory(BaseMemory):
     session: str = Field(default_factory=lambda: str(uuid4()))
     url: str = "sqlite:///memory.db"
     k: int = Field(default=5, ge=0)
-    window: int = Field(default=10, ge=1)
+    token_limit: int = Field(default=DEFAULT_TOKEN_LIMIT, ge=LEAST_TOKENS)
 
     _memory: HybridMemory | None = PrivateAttr(default=None)
     _conversation: Conversation | None = PrivateAttr(default=None)
@@ -71,7 +79,7 @@ class HybridChatMemory(BaseMemory):
         url: str | None = None,
         memory: HybridMemory | None = None,
         k: int = 5,
-        window: int = 10,
+        token_limit: int = DEFAULT_TOKEN_LIMIT,
         **unknown: Any,
     ) -> Self:
         """A chat memory on an open memory, or on the store behind a URL, which is opened with the first use.
@@ -84,7 +92,7 @@ class HybridChatMemory(BaseMemory):
             url: of the store, or the path of a YAML file; chat memories of one process with the same URL share it.
             memory: instead of ``url``; the caller closes it.
             k: see the class.
-            window: see the class.
+            token_limit: see the class.
             unknown: nothing else is accepted.
 
         Raises:
@@ -99,7 +107,7 @@ class HybridChatMemory(BaseMemory):
         url = url if memory is None else url_of(memory)
         given = {name: value for name, value in (("session", session), ("url", url)) if value is not None}
         try:
-            return cls(tenant=tenant, user=user, agent=agent, k=k, window=window, **given)
+            return cls(tenant=tenant, user=user, agent=agent, k=k, token_limit=token_limit, **given)
         except ValidationError as error:
             problems = (f"{p['loc'][0]}: {p['msg']} (got {p['input']!r})" for p in error.errors(include_url=False))
             raise InvalidConfigError("; ".join(problems)) from error
@@ -108,21 +116,23 @@ class HybridChatMemory(BaseMemory):
         """Hold on to the memory, if this process has it open."""
         self._memory = held(self.url)
 
-    def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ARG002 - the host's
-        """What the model should see next: opening system messages, a system note of recalled turns, recent turns.
+    def get(self, input: str | None = None, initial_token_count: int = 0, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ARG002 - the host's
+        """What the model should see next: instructions and summary, recent turns with what was recalled for them.
 
         The first of the turns is the user's, and a tool call comes with its results. One recall serves all calls
-        between two messages of the user.
+        between two messages of the user. Of a question that was not put yet only what was recalled for it comes back,
+        as the last message, because the engine adds the question itself.
 
         Args:
             input: the question to recall for; without one the user's last message is.
-            kwargs: what some callers add, such as ``initial_token_count``; without effect.
+            initial_token_count: of what the caller adds; ``token_limit`` counts it.
+            kwargs: what other memories take; without effect.
         """
-        return drive(self._open().prompt(_INLINE, input))
+        return drive(self._open().prompt(_INLINE, input, self.token_limit - initial_token_count))
 
-    async def aget(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ARG002 - the host's
+    async def aget(self, input: str | None = None, initial_token_count: int = 0, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ARG002 - the host's
         """Async twin of `get`."""
-        return await (await self._aopen()).prompt(_TWINS, input)
+        return await (await self._aopen()).prompt(_TWINS, input, self.token_limit - initial_token_count)
 
     def get_all(self) -> list[ChatMessage]:
         """The whole conversation as it was said, since the last `reset` or as `set` made it."""
@@ -191,7 +201,7 @@ class HybridChatMemory(BaseMemory):
             if self._memory is None or url_of(self._memory) != self.url:
                 self._memory = held(self.url) or opened(self.url)
             mine = self._memory.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
-            self._conversation = Conversation(mine, k=self.k, window=self.window)
+            self._conversation = Conversation(mine, k=self.k)
         return self._conversation
 
     async def _aopen(self) -> Conversation:

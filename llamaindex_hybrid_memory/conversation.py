@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from itertools import takewhile
 from typing import ParamSpec, TypeVar
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.base.llms.types import ChatMessage
 
-from hybrid_memory import Hit, Message, Role, ScopedMemory
+from hybrid_memory import Message, Role, ScopedMemory
 from hybrid_memory.build import TimeOrderedIds
 from hybrid_memory.compute.runners import InlineRunner
-from hybrid_memory.tiers.context import recollect
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.tiers.context import window
+from hybrid_memory.types import Context
 from llamaindex_hybrid_memory.messages import from_chat_message, to_chat_message
-from llamaindex_hybrid_memory.view import latest, revision, visible
+from llamaindex_hybrid_memory.view import revision
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,36 +39,30 @@ class Conversation:
 
     Args:
         memory: of an owner, with a session.
-        k: how many memories the note holds at most.
-        window: how many recent messages are shown at most.
+        k: how many memories are recalled for one question at most.
     """
 
-    def __init__(self, memory: ScopedMemory, *, k: int, window: int) -> None:
+    def __init__(self, memory: ScopedMemory, *, k: int) -> None:
         self._memory = memory
         self._k = k
-        self._window = window
-        self._recalled: tuple[tuple[str, str | None], list[Hit]] | None = None
 
-    async def prompt(self, run: InlineRunner, question: str | None) -> list[ChatMessage]:
-        """Opening system messages, the note for the question or else for the user's last message, recent turns."""
-        shown = await self._latest(run)
-        turn = next((message for message in reversed(shown) if message.role is Role.USER), None)
-        asked = question if question and question.strip() else "" if turn is None else turn.text
-        hits = await self._recall(run, asked, None if turn is None else turn.id, besides=len(shown))
-        found = recollect(shown, hits, limit=self._window, k=self._k)
-        start = shown.index(found.recent[0]) if found.recent else len(shown)
-        opening = start
-        while opening and shown[opening - 1].role is Role.SYSTEM:
-            opening -= 1
-        return [
-            *map(to_chat_message, shown[opening:start]),
-            *([ChatMessage(role=MessageRole.SYSTEM, content=found.note)] if found.note else []),
-            *map(to_chat_message, found.recent),
-        ]
+    async def prompt(self, run: InlineRunner, question: str | None, max_tokens: int) -> list[ChatMessage]:
+        """What the model should see, without a question that is not in the log: engines add it themselves.
+
+        If the question alone is too long, the rest without it; if that is too long as well, the last turn whole.
+        """
+        asked = question if question and question.strip() else None
+        for query, k in ((asked, self._k), (None, 0)):
+            with suppress(InvalidInputError):
+                context = await run.call(self._memory.assemble, query, max_tokens=max_tokens, k=k)
+                return [to_chat_message(message) for message in _before_the_question(context)]
+        shown = await run.call(self._memory.conversation)
+        opening = takewhile(lambda message: message.role is Role.SYSTEM, shown)
+        return [to_chat_message(message) for message in (*opening, *window(shown, 1))]
 
     async def messages(self, run: InlineRunner) -> list[ChatMessage]:
         """All that the session shows."""
-        return [to_chat_message(message) for message in visible(await run.call(self._memory.history))]
+        return [to_chat_message(message) for message in await run.call(self._memory.conversation)]
 
     async def append(self, run: InlineRunner, messages: Sequence[ChatMessage]) -> None:
         """Write the messages, next to each other and all or none."""
@@ -74,26 +72,15 @@ class Conversation:
     async def show(self, run: InlineRunner, messages: Sequence[ChatMessage]) -> None:
         """Let the session show these messages, and write those that it lacks."""
         wanted = [from_chat_message(message) for message in messages]
-        changes = revision(await run.call(self._memory.history), wanted, _new_id)
-        await run.call(self._memory.remember, changes)
+        log = await run.call(self._memory.history)
+        change = revision(log, await run.call(self._memory.conversation), wanted, _new_id)
+        await run.call(self._memory.remember, change.fresh)
+        if change.keep is not None:
+            await run.call(self._memory.reset, keep=change.keep)
 
-    async def _latest(self, run: InlineRunner) -> list[Message]:
-        """The end of the conversation: a window, and the turn that is under way."""
-        size = 2 * self._window
-        while True:
-            rows = await run.call(self._memory.history, limit=size)
-            shown = visible(rows) if len(rows) < size else latest(rows, self._window)
-            if shown is not None:
-                return shown
-            size *= 4
 
-    async def _recall(self, run: InlineRunner, question: str, turn: str | None, *, besides: int) -> list[Hit]:
-        """The hits for a question besides so many recent messages, found once between two messages of the user."""
-        if not self._k or not question.strip():
-            return []
-        key = (question, turn)
-        recalled = self._recalled
-        if recalled is None or recalled[0] != key:
-            # Recent turns are among the best hits, and are left out of the note.
-            recalled = self._recalled = key, await run.call(self._memory.recall, question, k=self._k + besides)
-        return recalled[1]
+def _before_the_question(context: Context) -> list[Message]:
+    *before, last = context.messages
+    if last.id is not None or last.role is not Role.USER:
+        return list(context.messages)
+    return [*before, Message(content=context.note)] if context.note else before

@@ -60,14 +60,23 @@ def to_chat_message(message: Message) -> ChatMessage:
     """The message as LlamaIndex has it, a new one each time; it may come from any framework."""
     mark = message.extra.get(EXTRA)
     own = mark if isinstance(mark, dict) else {}
-    blocks = [from_dict(block) for block in own["blocks"]] if "blocks" in own else _blocks(message)
-    chat = ChatMessage(role=MessageRole(own.get("role", message.role.value)), blocks=blocks)
+    role = MessageRole(own.get("role", message.role.value))
     kwargs = own.get("additional_kwargs")
     if kwargs is None:
         kwargs = {"name": message.name, "tool_call_id": message.tool_call_id}
         kwargs = {key: value for key, value in kwargs.items() if value is not None}
     # Assigned, not passed: a ChatMessage that is made with "images" turns them into blocks once more.
+    chat = ChatMessage(role=role)
     chat.additional_kwargs = copy.deepcopy(kwargs)
+    if "blocks" in own:
+        chat.blocks = [from_dict(block) for block in own["blocks"]]
+        said = Message(**_fields(chat, kwargs))
+        if said.content == message.content and said.tool_calls == message.tool_calls:
+            return chat
+        # A prompt shows the message with a note in front or with digests, of which its blocks know nothing.
+        for calls in ("tool_calls", "function_call"):
+            chat.additional_kwargs.pop(calls, None)
+    chat.blocks = _blocks(message)
     return chat
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import time
@@ -231,6 +232,16 @@ def test_a_word_left_beside_a_protected_part_does_not_stick_to_it(
     monkeypatch.setattr(library, "compress_prompt", lambda *args, **kwargs: {"compressed_prompt": "and then we left"})
     text = "`one`, and after all of that, then we finally left (and so on), `two`"
     assert model.compress(text, max_tokens=8) == "`one` and then we left `two`"
+
+
+def test_blanks_between_protected_parts_stay(compressor: Compressor) -> None:
+    model, library = compressor(1.0)
+    library.oai_tokenizer.encode = re.compile(r"\S+|\n").findall
+    blanks = "\n" * 20
+    result = model.compress(f"`one`{blanks}`two` {'plain words here ' * 9}", max_tokens=40)
+    assert result.startswith(f"`one`{blanks}`two` plain words")
+    with pytest.raises(ModelError, match="must stay as they are take 22 tokens, of 21"):
+        model.compress(f"`one`{blanks}`two`", max_tokens=21)
 
 
 def test_threads_take_turns(compressor: Compressor) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hybrid_memory.compression.lines import MAX_LINE_CHARS, candidates, chosen, merged
-from hybrid_memory.compression.strategy import Room
+from hybrid_memory.compression.strategy import Job
 from hybrid_memory.compression.transcripts import transcript
 from hybrid_memory.types import Event, Line, Message, Role, Section
 
@@ -60,21 +60,26 @@ class Anchored:
     name = "anchored"
     schema: Mapping[str, Any] | None = SCHEMA
 
-    def extract(self, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Line]:
+    def extract(self, job: Job, /) -> list[Line]:
         """The most important sentences of the span, beside the standing lines."""
-        fresh = chosen(candidates(span, room.cleaning), max_tokens=room.fresh, count=room.count, besides=standing)
-        return merged(standing, fresh, max_tokens=room.standing, count=room.count)
+        fresh = chosen(
+            candidates(job.span, job.room.cleaning),
+            max_tokens=job.room.fresh,
+            count=job.room.count,
+            besides=job.standing,
+        )
+        return merged(job.standing, fresh, max_tokens=job.room.standing, count=job.room.count)
 
-    def prompt(self, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Message]:
+    def prompt(self, job: Job, /) -> list[Message]:
         """The standing lines for reference, and the turns to note."""
-        known = "\n".join(f"- {line.text}" for line in standing[-20:])
+        known = "\n".join(f"- {line.text}" for line in job.standing[-20:])
         already = f"\n\nAlready noted, do not repeat:\n{known}" if known else ""
-        return _question(f"{_TASK}\n\n{_described()}{already}", transcript(span, room))
+        return _question(f"{_TASK}\n\n{_described()}{already}", transcript(job.span, job.room))
 
-    def read(self, answer: Any, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Line]:
+    def read(self, answer: Any, job: Job, /) -> list[Line]:
         """The model's lines merged into the standing ones."""
-        fresh = chosen(_lines(answer, span), max_tokens=room.fresh, count=room.count)
-        return merged(standing, fresh, max_tokens=room.standing, count=room.count)
+        fresh = chosen(_lines(answer, job.span), max_tokens=job.room.fresh, count=job.room.count)
+        return merged(job.standing, fresh, max_tokens=job.room.standing, count=job.room.count)
 
 
 class Regenerate(Anchored):
@@ -82,21 +87,25 @@ class Regenerate(Anchored):
 
     name = "regenerate"
 
-    def extract(self, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Line]:
+    def extract(self, job: Job, /) -> list[Line]:
         """The most important of the standing lines and of the span's sentences."""
-        return chosen([*standing, *candidates(span, room.cleaning)], max_tokens=room.shown, count=room.count)
-
-    def prompt(self, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Message]:
-        """The last summary and the span, both to be rewritten."""
-        before = "\n".join(f"[{line.last}] {line.section}: {line.text}" for line in standing)
-        return _question(
-            f"{_TASK} Rewrite the notes so far together with the new turns.\n\n{_described()}",
-            f"Notes so far:\n{before}\n\nNew turns:\n{transcript(span, room)}" if before else transcript(span, room),
+        return chosen(
+            [*job.standing, *candidates(job.span, job.room.cleaning)], max_tokens=job.room.shown, count=job.room.count
         )
 
-    def read(self, answer: Any, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Line]:
+    def prompt(self, job: Job, /) -> list[Message]:
+        """The last summary and the span, both to be rewritten."""
+        before = "\n".join(f"[{line.last}] {line.section}: {line.text}" for line in job.standing)
+        return _question(
+            f"{_TASK} Rewrite the notes so far together with the new turns.\n\n{_described()}",
+            f"Notes so far:\n{before}\n\nNew turns:\n{transcript(job.span, job.room)}"
+            if before
+            else transcript(job.span, job.room),
+        )
+
+    def read(self, answer: Any, job: Job, /) -> list[Line]:
         """The model's lines and nothing else."""
-        return chosen(_lines(answer, span, standing), max_tokens=room.shown, count=room.count)
+        return chosen(_lines(answer, job.span, job.standing), max_tokens=job.room.shown, count=job.room.count)
 
 
 def _described() -> str:
@@ -110,7 +119,7 @@ def _question(task: str, turns: str) -> list[Message]:
 def _lines(answer: Any, span: Sequence[Event], standing: Sequence[Line] = ()) -> list[Line]:
     """The statements of an answer, as tolerantly as it can be read; raises ValueError if there are none."""
     if not isinstance(answer, Mapping):
-        raise ValueError(f"expected an object with sections, got {type(answer).__name__}")
+        raise ValueError(f"expected an object with sections, got {type(answer).__name__}")  # noqa: TRY004 - no usable answer
     places: dict[int, tuple[str, ...]] = {line.last: line.sources for line in standing}
     places |= {event.position: (event.id,) for event in span}
     found = []

@@ -7,7 +7,7 @@ from typing import Any
 
 from hybrid_memory.compression.importance import judged
 from hybrid_memory.compression.lines import LINE_OVERHEAD, candidates, chosen
-from hybrid_memory.compression.strategy import Room
+from hybrid_memory.compression.strategy import Job
 from hybrid_memory.compression.transcripts import transcript
 from hybrid_memory.types import Event, Line, Message, Role, Section
 
@@ -27,29 +27,31 @@ class Recursive:
         "the language of the turns, at most {words} words, no heading."
     )
 
-    def extract(self, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Line]:
+    def extract(self, job: Job, /) -> list[Line]:
         """The weightiest sentences of the old summary and the span, in order, as one text."""
-        size = int(room.shown * self.share)
-        parts = chosen([*_parts(standing), *candidates(span, room.cleaning)], max_tokens=size, count=room.count)
-        return _whole(_joined(parts), standing, span)
+        size = int(job.room.shown * self.share)
+        parts = chosen(
+            [*_parts(job.standing), *candidates(job.span, job.room.cleaning)], max_tokens=size, count=job.room.count
+        )
+        return _whole(_joined(parts), job.standing, job.span)
 
-    def prompt(self, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Message]:
+    def prompt(self, job: Job, /) -> list[Message]:
         """The old summary and the evicted turns."""
-        before = "\n".join(line.text for line in standing)
-        turns = transcript(span, room)
-        task = self.task.format(words=max(20, int(room.shown * self.share * 0.6)))
+        before = "\n".join(line.text for line in job.standing)
+        turns = transcript(job.span, job.room)
+        task = self.task.format(words=max(20, int(job.room.shown * self.share * 0.6)))
         told = f"Summary so far:\n{before}\n\nNew turns:\n{turns}" if before else turns
         return [Message(role=Role.SYSTEM, content=task), Message(role=Role.USER, content=told)]
 
-    def read(self, answer: Any, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Line]:
+    def read(self, answer: Any, job: Job, /) -> list[Line]:
         """The model's text, cut to the room at a sentence."""
         if not isinstance(answer, str) or not answer.strip():
             raise ValueError(f"expected a summary as text, got {answer!r}")
-        size = int(room.shown * self.share)
+        size = int(job.room.shown * self.share)
         text = " ".join(answer.split())
-        while room.count(text) + LINE_OVERHEAD > size and len(text) > 1:
+        while job.room.count(text) + LINE_OVERHEAD > size and len(text) > 1:
             text = text[: max(1, int(len(text) * 0.9))]
-        return _whole(text, standing, span)
+        return _whole(text, job.standing, job.span)
 
 
 class Compact(Recursive):
@@ -72,10 +74,14 @@ class Shortened(Recursive):
 
     name = "llmlingua"
 
-    def prompt(self, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Message]:
+    def prompt(self, job: Job, /) -> list[Message]:
         """The old text and the turns, nothing else: all of it is to be shortened."""
-        before = " ".join(line.text for line in standing)
-        return [Message(role=Role.USER, content="\n".join(part for part in (before, transcript(span, room)) if part))]
+        before = " ".join(line.text for line in job.standing)
+        return [
+            Message(
+                role=Role.USER, content="\n".join(part for part in (before, transcript(job.span, job.room)) if part)
+            )
+        ]
 
 
 def _parts(standing: Sequence[Line]) -> list[Line]:

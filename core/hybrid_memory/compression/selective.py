@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from hybrid_memory.compression.importance import CRITICAL, THRESHOLD, critical, importance
 from hybrid_memory.compression.lines import candidates, chosen, line_of, merged, prose
-from hybrid_memory.compression.strategy import Room
+from hybrid_memory.compression.strategy import Job
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Event, Line, Message, Role, Section
@@ -23,15 +23,15 @@ class Window:
     name = "window"
     schema: Mapping[str, Any] | None = None
 
-    def extract(self, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Line]:  # noqa: ARG002
+    def extract(self, _job: Job, /) -> list[Line]:
         """No lines."""
         return []
 
-    def prompt(self, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Message]:  # noqa: ARG002
+    def prompt(self, _job: Job, /) -> list[Message]:
         """No question."""
         return []
 
-    def read(self, answer: Any, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Line]:
+    def read(self, answer: Any, _job: Job, /) -> list[Line]:
         """No lines."""
         raise ValueError(f"the window asks no model, so {answer!r} is no answer")
 
@@ -41,20 +41,20 @@ class Importance(Window):
 
     name = "importance"
 
-    def extract(self, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Line]:
+    def extract(self, job: Job, /) -> list[Line]:
         """Standing lines and those of the span."""
         fresh: list[Line] = []
-        for event in span:
-            said = " ".join(clean(prose(event.message), room.cleaning).split())
+        for event in job.span:
+            said = " ".join(clean(prose(event.message), job.room.cleaning).split())
             worth = importance(said)
             if event.message.role is Role.TOOL or worth < THRESHOLD or not said:
                 continue
             if critical(said) or event.message.role is Role.SYSTEM:
                 fresh.append(line_of(event, said, Section.FACTS, max(worth, CRITICAL)))
             else:
-                fresh += candidates([event], room.cleaning)
-        fresh = chosen(fresh, max_tokens=room.fresh, count=room.count)
-        return merged(standing, fresh, max_tokens=room.standing, count=room.count)
+                fresh += candidates([event], job.room.cleaning)
+        fresh = chosen(fresh, max_tokens=job.room.fresh, count=job.room.count)
+        return merged(job.standing, fresh, max_tokens=job.room.standing, count=job.room.count)
 
 
 class Merging(Window):
@@ -62,10 +62,10 @@ class Merging(Window):
 
     name = "merging"
 
-    def extract(self, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Line]:
+    def extract(self, job: Job, /) -> list[Line]:
         """Standing lines, and one for each group of the span."""
         groups: list[tuple[frozenset[str], list[Event]]] = []
-        for event in span:
+        for event in job.span:
             key = frozenset(terms(prose(event.message)))
             if event.message.role is Role.TOOL or not key:
                 continue
@@ -78,14 +78,14 @@ class Merging(Window):
         fresh = []
         for _, events in groups:
             fullest = max(events, key=lambda event: (len(event.message.text), event.position))
-            said = " ".join(clean(prose(fullest.message), room.cleaning).split())
+            said = " ".join(clean(prose(fullest.message), job.room.cleaning).split())
             line = line_of(fullest, said, Section.NOTES, importance(said))
             sources = tuple(event.id for event in events)
             fresh.append(replace(line, sources=sources, first=events[0].position, last=events[-1].position))
         fresh = chosen(
-            [line for line in fresh if line.importance >= THRESHOLD], max_tokens=room.fresh, count=room.count
+            [line for line in fresh if line.importance >= THRESHOLD], max_tokens=job.room.fresh, count=job.room.count
         )
-        return merged(standing, fresh, max_tokens=room.standing, count=room.count)
+        return merged(job.standing, fresh, max_tokens=job.room.standing, count=job.room.count)
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:

@@ -32,6 +32,15 @@ class Room:
     cleaning: CleaningLevel = "light"
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be summarised: the turns of a span, beside the lines that stand already."""
+
+    standing: Sequence[Line]
+    span: Sequence[Event]
+    room: Room
+
+
 class Strategy(Protocol):
     """What a summary is made of.
 
@@ -43,15 +52,15 @@ class Strategy(Protocol):
     name: str
     schema: Mapping[str, Any] | None
 
-    def extract(self, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Line]:
+    def extract(self, job: Job, /) -> list[Line]:
         """All lines after this span, without a model; deterministic."""
         ...
 
-    def prompt(self, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Message]:
+    def prompt(self, job: Job, /) -> list[Message]:
         """What to ask a language model; empty if this strategy has no use for one."""
         ...
 
-    def read(self, answer: Any, standing: Sequence[Line], span: Sequence[Event], room: Room) -> list[Line]:
+    def read(self, answer: Any, job: Job, /) -> list[Line]:
         """All lines after this span, from the model's answer: text, or an object for a schema.
 
         Raises:

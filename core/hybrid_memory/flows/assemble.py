@@ -9,11 +9,12 @@ from typing import Any, Self
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows import recall
+from hybrid_memory.flows.fitting import Fitted, fit
 from hybrid_memory.flows.fold import fold
-from hybrid_memory.flows.fitting import Fitted, View, fit, view
 from hybrid_memory.flows.history import checked_count
 from hybrid_memory.flows.session import load
 from hybrid_memory.flows.triggers import due
+from hybrid_memory.flows.viewing import View, view
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.tiers.prompt import Layout
@@ -51,7 +52,9 @@ class Request:
                 raise InvalidInputError(f"{name} must be text, got {shown(text)}")
         if layout not in ("stable", "classic"):
             raise InvalidInputError(f"layout must be 'stable' or 'classic', got {shown(layout)}")
-        if not isinstance(blocks, Mapping) or not all(isinstance(part, str) for pair in blocks.items() for part in pair):
+        if not isinstance(blocks, Mapping | None) or not all(
+            isinstance(part, str) for pair in (blocks or {}).items() for part in pair
+        ):
             raise InvalidInputError(f"blocks must be texts by label, got {shown(blocks)}")
         if isinstance(tools, str) or not all(isinstance(tool, Mapping) for tool in tools):
             raise InvalidInputError(f"tools must be a list of tool schemas, got {shown(tools)}")
@@ -61,7 +64,7 @@ class Request:
             k=checked_count("k", k, least=0),
             layout=layout,
             tools=tuple(tools),
-            blocks=dict(blocks),
+            blocks=dict(blocks or {}),
             **texts,
         )
 
@@ -85,7 +88,7 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
             break
         if await fold(run, world, session, count):
             reason = reason or why or "the model is asked again"
-    if fitted.note and not seen.noted and request.layout == "stable":
+    if fitted.context.note and not seen.noted and request.layout == "stable":
         await _keep_note(run, world, scope, seen, fitted)
     return replace(fitted.context, compacted=reason)
 
@@ -119,7 +122,7 @@ async def _keep_note(run: Runner, world: World, scope: Scope, seen: View, fitted
         session=scope.session,
         kind=EventKind.RECALLED,
         at=world.clock(),
-        payload={"query": seen.question_text, "text": fitted.note, **({"turn": turn} if turn else {})},
+        payload={"query": seen.question_text, "text": fitted.context.note, **({"turn": turn} if turn else {})},
         sources=tuple(dict.fromkeys(source for hit in fitted.context.hits for source in hit.record.sources)),
     )
     await run.call(world.log.append, scope.owner, [draft])

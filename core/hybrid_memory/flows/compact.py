@@ -10,10 +10,10 @@ from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.flows import session as sessions
 from hybrid_memory.flows.assemble import Request
-from hybrid_memory.flows.fitting import view
 from hybrid_memory.flows.fold import LEDGER_TOKENS, chosen_strategy, fold
 from hybrid_memory.flows.history import checked_count
 from hybrid_memory.flows.triggers import due, excess
+from hybrid_memory.flows.viewing import view
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import EventKind, Message, Receipt, Scope, Summary, written
 from hybrid_memory.types.validation import shown

@@ -63,7 +63,7 @@ async def payload(run: Runner, world: World, scope: Scope, result_id: str) -> st
 
 
 async def fetch(
-    run: Runner, world: World, scope: Scope, result_id: str, where: str | tuple[int, int] | None, max_chars: int
+    run: Runner, world: World, scope: Scope, result_id: str, *, where: str | tuple[int, int] | None, max_chars: int
 ) -> Page:
     """A page of it; see `hybrid_memory.compression.payloads.page`."""
     return page(await payload(run, world, scope, result_id), where, max_chars=max_chars)

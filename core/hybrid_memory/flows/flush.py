@@ -52,7 +52,9 @@ async def index_texts(run: Runner, world: World, owner: Scope) -> int:
             break
         sessions = list(dict.fromkeys(event.scope.session for event in events))
         derived = derive(events, await run.call(world.index.tails, owner, sessions))
-        entries = [Entry(item.record, index_terms(item.record, item.previous)) for item in derived]
+        entries = [
+            Entry(item.record, index_terms(item.record, item.previous, world.config.cleaning)) for item in derived
+        ]
         # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
         if await run.call(world.index.upsert, owner, entries, after=after, upto=events[-1].position):
             count += len(entries)
@@ -77,7 +79,7 @@ async def _embed_batch(
     texts: dict[bytes, str] = {}
     keys: dict[int, bytes] = {}
     for record, previous in waiting:
-        text = passage(record, previous)
+        text = passage(record, previous, world.config.cleaning)
         keys[record.id] = content_key(embedder.name, text)
         texts[keys[record.id]] = text
     known = await run.call(world.index.known, list(texts))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hybrid_memory.compression.ledger import merge, read_ledger, render
 from hybrid_memory.compression.strategies import STRATEGIES
-from hybrid_memory.compression.strategy import Room, Strategy
+from hybrid_memory.compression.strategy import Job, Room, Strategy
 from hybrid_memory.compression.survival import audited
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.config import CompactionConfig
@@ -42,7 +42,9 @@ async def fold(run: Runner, world: World, session: Session, count: int, strategy
     way = chosen_strategy(world.config.compaction, strategy)
     units, rest = session.queue.units[:count], session.queue.units[count:]
     old = session.state
-    span = [event for unit in units for event in unit.events if event.position > old.cursor or event.position in old.kept]
+    span = [
+        event for unit in units for event in unit.events if event.position > old.cursor or event.position in old.kept
+    ]
     state = await _retried(run, world, session, way, old)
     if span:
         state = await _summarised(run, world, way, state, span)
@@ -82,12 +84,10 @@ def room(world: World, span: Sequence[Event]) -> Room:
     )
 
 
-async def _summarised(
-    run: Runner, world: World, way: Strategy, state: QueueState, span: Sequence[Event]
-) -> QueueState:
+async def _summarised(run: Runner, world: World, way: Strategy, state: QueueState, span: Sequence[Event]) -> QueueState:
     ledger = merge(state.ledger, read_ledger([event.message for event in span]))
     shown = render(ledger, max_tokens=LEDGER_TOKENS, count=world.count)
-    written = await summarise(run, world, way, state.lines, span, room(world, span), shown)
+    written = await summarise(run, world, way, Job(state.lines, span, room(world, span)), shown)
     report = replace(
         audited(span, written.lines, written.fresh, shown), fallbacks=int(written.failed), filled=written.filled
     )
@@ -111,7 +111,9 @@ async def _retried(run: Runner, world: World, session: Session, way: Strategy, s
     attempt, *others = state.retry
     events = await at_positions(run, world, session.scope, range(attempt.first, attempt.last + 1))
     span = [event for event in events if event.kind is EventKind.MESSAGE and event.message.role is not Role.TOOL]
-    lines: list[Line] | None = await again(run, world, way, state.lines, span, room(world, span)) if span else None
+    lines: list[Line] | None = None
+    if span:
+        lines = await again(run, world, way, Job(state.lines, span, room(world, span)))
     if lines is not None:
         return replace(state, lines=tuple(lines), retry=tuple(others))
     later = [attempt.once_more] if attempt.tries + 1 < ATTEMPTS and span else []

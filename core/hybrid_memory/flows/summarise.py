@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hybrid_memory.compression.lines import candidates, chosen, merged
-from hybrid_memory.compression.strategy import Room, Strategy
+from hybrid_memory.compression.strategy import Job, Strategy
 from hybrid_memory.compression.survival import measured, unsaid
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import ModelError
@@ -27,37 +27,33 @@ class Written:
     filled: int = 0
 
 
-async def summarise(
-    run: Runner, world: World, way: Strategy, standing: Sequence[Line], span: Sequence[Event], space: Room, ledger: str
-) -> Written:
+async def summarise(run: Runner, world: World, way: Strategy, job: Job, ledger: str) -> Written:
     """The model's summary with the critical items that it dropped put back, or the deterministic one."""
     lines: list[Line] | None = None
     failed = False
     try:
-        lines = await asked(run, world, way, standing, span, space)
+        lines = await asked(run, world, way, job)
     except ModelError as error:
         _log.warning("%s; summarised without it", error)
         failed = True
     filled = 0
     if lines is None:
-        lines = way.extract(standing, span, space)
+        lines = way.extract(job)
     elif way.schema is not None:
-        lines, filled = _completed(lines, span, space, ledger)
-    return Written(*_measured(lines, standing, span), failed=failed, filled=filled)
+        lines, filled = _completed(lines, job, ledger)
+    return Written(*_measured(lines, job.standing, job.span), failed=failed, filled=filled)
 
 
-async def again(
-    run: Runner, world: World, way: Strategy, standing: Sequence[Line], span: Sequence[Event], space: Room
-) -> list[Line] | None:
+async def again(run: Runner, world: World, way: Strategy, job: Job) -> list[Line] | None:
     """The lines with those of a span that the model failed on before made anew; None if it fails again."""
-    first, last = span[0].position, span[-1].position
-    outside = [line for line in standing if not (first <= line.first and line.last <= last)]
+    first, last = job.span[0].position, job.span[-1].position
+    outside = [line for line in job.standing if not (first <= line.first and line.last <= last)]
     try:
-        lines = await asked(run, world, way, outside, span, space)
+        lines = await asked(run, world, way, replace(job, standing=outside))
     except ModelError as error:
         _log.warning("%s; the deterministic summary stays", error)
         return None
-    return None if lines is None else _measured(lines, outside, span)[0]
+    return None if lines is None else _measured(lines, outside, job.span)[0]
 
 
 def _measured(lines: Sequence[Line], standing: Sequence[Line], span: Sequence[Event]) -> tuple[list[Line], list[Line]]:
@@ -68,40 +64,38 @@ def _measured(lines: Sequence[Line], standing: Sequence[Line], span: Sequence[Ev
     return everything, [line for line in everything if line not in known]
 
 
-async def asked(
-    run: Runner, world: World, way: Strategy, standing: Sequence[Line], span: Sequence[Event], space: Room
-) -> list[Line] | None:
+async def asked(run: Runner, world: World, way: Strategy, job: Job) -> list[Line] | None:
     """The lines after a model was asked; None if there is none to ask; raises `ModelError`, whatever went wrong."""
-    questions = way.prompt(standing, span, space)
-    if not questions or not span:
+    questions = way.prompt(job)
+    if not questions or not job.span:
         return None
     try:
         if way.name == "llmlingua":
             if world.compressor is None:
                 return None
             text = questions[0].text
-            answer: object = await run.call(world.compressor.compress, text, max_tokens=space.shown)
+            answer: object = await run.call(world.compressor.compress, text, max_tokens=job.room.shown)
         elif world.language_model is None:
             return None
         elif way.schema is None:
             answer = await run.call(world.language_model.complete, questions)
         else:
             answer = await run.call(world.language_model.structured, questions, way.schema)
-        return way.read(answer, standing, span, space)
+        return way.read(answer, job)
     except ModelError:
         raise
     except Exception as error:
         raise ModelError(f"no summary by {way.name}: {type(error).__name__}: {error}") from error
 
 
-def _completed(lines: Sequence[Line], span: Sequence[Event], space: Room, ledger: str) -> tuple[list[Line], int]:
+def _completed(lines: Sequence[Line], job: Job, ledger: str) -> tuple[list[Line], int]:
     """The model's lines and the sentences with critical items that it dropped, as far as there is room."""
-    lost = unsaid(span, lines, ledger)
+    lost = unsaid(job.span, lines, ledger)
     wanted = {item.lower() for items in lost.values() for item in items}
     offered = [
         line
-        for line in candidates([event for event in span if event.position in lost], space.cleaning)
+        for line in candidates([event for event in job.span if event.position in lost], job.room.cleaning)
         if any(item in line.text.lower() for item in wanted)
     ]
-    added = chosen(offered, max_tokens=space.fresh, count=space.count, besides=lines)
-    return merged(lines, added, max_tokens=space.standing, count=space.count), len(added)
+    added = chosen(offered, max_tokens=job.room.fresh, count=job.room.count, besides=lines)
+    return merged(lines, added, max_tokens=job.room.standing, count=job.room.count), len(added)

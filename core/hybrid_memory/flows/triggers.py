@@ -8,8 +8,8 @@ from hybrid_memory.compression.importance import importance
 from hybrid_memory.compression.triggers import Drift, Measures, drift, fired, keep_rounds
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import HybridMemoryError
-from hybrid_memory.flows.fitting import View
 from hybrid_memory.flows.flush import catch_up
+from hybrid_memory.flows.viewing import View
 from hybrid_memory.flows.world import World
 from hybrid_memory.tiers.queue import Unit, cut
 
@@ -20,10 +20,7 @@ DRIFT_UNITS = 60
 async def due(run: Runner, world: World, seen: View, wanted: int, max_tokens: int) -> tuple[str, int]:
     """Why to fold now, and how many units; nothing and 0 if there is no need or nothing to fold.
 
-    Args:
-        seen: the session.
-        wanted: tokens that the prompt needs.
-        max_tokens: its budget.
+    The prompt needs ``wanted`` tokens of its budget ``max_tokens``.
     """
     config = world.config.compaction
     units = seen.session.queue.evictable

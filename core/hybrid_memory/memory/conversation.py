@@ -53,9 +53,10 @@ class Conversation:
         Args:
             query: the user's words that are to be answered; None for the last turn of the conversation.
             max_tokens: of the whole prompt, with tools; the configured budget by default.
-            identity: who the assistant is; instructions: what it must do. System messages that the conversation began
-                with are added to them.
-            blocks: labelled texts; profile: about the user.
+            identity: who the assistant is.
+            instructions: what it must do; system messages that the conversation began with are added.
+            blocks: labelled texts.
+            profile: about the user.
             tools: tool schemas that go along, to be counted.
             k: the most turns to recall; 0 recalls nothing.
             layout: ``stable`` as above; ``classic`` for identity, profile, memory, conversation, instruction.
@@ -64,8 +65,11 @@ class Conversation:
             InvalidInputError: an argument is wrong, there is no question, or the budget is too little for identity,
                 instructions, tools and question alone.
         """
-        return drive(assembling.assemble(INLINE, self._house.world, self.scope, self._request(
-            query, max_tokens, identity, instructions, blocks, profile, tools, k, layout)))  # fmt: skip
+        request = self._request(
+            query, max_tokens, identity=identity, instructions=instructions, blocks=blocks, profile=profile,
+            tools=tools, k=k, layout=layout,
+        )  # fmt: skip
+        return drive(assembling.assemble(INLINE, self._house.world, self.scope, request))
 
     async def aassemble(
         self,
@@ -81,26 +85,15 @@ class Conversation:
         layout: Layout = "stable",
     ) -> Context:
         """Async twin of `assemble`."""
-        return await assembling.assemble(self._house.loop, self._house.world, self.scope, self._request(
-            query, max_tokens, identity, instructions, blocks, profile, tools, k, layout))  # fmt: skip
-
-    def _request(
-        self,
-        query: Any,
-        max_tokens: Any,
-        identity: Any,
-        instructions: Any,
-        blocks: Any,
-        profile: Any,
-        tools: Any,
-        k: Any,
-        layout: Any,
-    ) -> assembling.Request:
-        default = self._house.world.config.compaction.max_tokens
-        return assembling.Request.of(
-            query, max_tokens=default if max_tokens is None else max_tokens, k=k, layout=layout, tools=tools,
-            blocks=blocks or {}, identity=identity, instructions=instructions, profile=profile,
+        request = self._request(
+            query, max_tokens, identity=identity, instructions=instructions, blocks=blocks, profile=profile,
+            tools=tools, k=k, layout=layout,
         )  # fmt: skip
+        return await assembling.assemble(self._house.loop, self._house.world, self.scope, request)
+
+    def _request(self, query: str | None, max_tokens: int | None, **wanted: Any) -> assembling.Request:
+        default = self._house.world.config.compaction.max_tokens
+        return assembling.Request.of(query, max_tokens=default if max_tokens is None else max_tokens, **wanted)
 
     def compact(self, *, strategy: str | Strategy | None = None, keep: int | None = None) -> Receipt:
         """Fold all but the newest rounds into the summary now; the log keeps every word.
@@ -159,9 +152,7 @@ class Conversation:
         """Async twin of `expand`."""
         return await expanding.expand(self._house.loop, self._house.world, self.scope, what)
 
-    def fetch(
-        self, result_id: str, where: str | tuple[int, int] | None = None, *, max_chars: int = PAGE_CHARS
-    ) -> Page:
+    def fetch(self, result_id: str, where: str | tuple[int, int] | None = None, *, max_chars: int = PAGE_CHARS) -> Page:
         """A page of a payload that stands in a prompt as a digest.
 
         Args:
@@ -173,13 +164,17 @@ class Conversation:
         Raises:
             InvalidInputError: nothing has this id, or ``where`` is not in it.
         """
-        return drive(expanding.fetch(INLINE, self._house.world, self.scope, result_id, where, max_chars))
+        return drive(
+            expanding.fetch(INLINE, self._house.world, self.scope, result_id, where=where, max_chars=max_chars)
+        )
 
     async def afetch(
         self, result_id: str, where: str | tuple[int, int] | None = None, *, max_chars: int = PAGE_CHARS
     ) -> Page:
         """Async twin of `fetch`."""
-        return await expanding.fetch(self._house.loop, self._house.world, self.scope, result_id, where, max_chars)
+        return await expanding.fetch(
+            self._house.loop, self._house.world, self.scope, result_id, where=where, max_chars=max_chars
+        )
 
     def grep(self, result_id: str, pattern: str, *, context: int = 0, max_chars: int = PAGE_CHARS) -> Matches:
         """The lines of a payload that match a regular expression (no lookaround, no backreferences), numbered.
@@ -187,13 +182,16 @@ class Conversation:
         Raises:
             InvalidInputError: nothing has this id, or the pattern is no valid expression.
         """
-        return drive(expanding.search(
-            INLINE, self._house.world, self.scope, result_id, pattern, context=context, max_chars=max_chars))  # fmt: skip
+        world = self._house.world
+        flow = expanding.search(INLINE, world, self.scope, result_id, pattern, context=context, max_chars=max_chars)
+        return drive(flow)
 
     async def agrep(self, result_id: str, pattern: str, *, context: int = 0, max_chars: int = PAGE_CHARS) -> Matches:
         """Async twin of `grep`."""
+        world = self._house.world
         return await expanding.search(
-            self._house.loop, self._house.world, self.scope, result_id, pattern, context=context, max_chars=max_chars)  # fmt: skip
+            self._house.loop, world, self.scope, result_id, pattern, context=context, max_chars=max_chars
+        )
 
     def offload(self, text: str, *, max_tokens: int = DIGEST_TOKENS) -> Payload:
         """Put a text aside: a long result, or a note to oneself; durable on return, and no turn of the conversation.

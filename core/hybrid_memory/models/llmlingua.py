@@ -79,14 +79,14 @@ class LlmLinguaCompressor:
         if self._count(text) <= max_tokens:
             return text
         pieces = [
-            (piece, tokens, protected or tokens < MIN_FREE_TOKENS)
+            (piece, tokens, protected or tokens < MIN_FREE_TOKENS or not piece.strip())
             for piece, protected in pieces_of(text, self._count, self._window)
             for tokens in [self._count(piece)]
         ]
         kept = sum(tokens for _, tokens, keep in pieces if keep)
         free = sum(tokens for _, tokens, keep in pieces if not keep)
         room = max_tokens - kept
-        if room <= 0:
+        if room <= 0 or not free:
             raise ModelError(f"the parts that must stay as they are take {kept} tokens, of {max_tokens} in all")
         rate = room / free
         for _ in range(2):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
+from hybrid_memory.config import CleaningLevel
 from hybrid_memory.text.sentences import blocks
-
-CleaningLevel = Literal["off", "light", "strong"]
 
 MAX_PASSES = 10
 """What one removal uncovers is removed in the next pass; a text that has not settled by then stays as it is."""

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hybrid_memory.config import CleaningLevel
+from hybrid_memory.text.cleaning import clean
 from hybrid_memory.types import Hit, Message, Role
 
 HEADING = "What you remember from earlier, oldest first:"
@@ -71,10 +73,10 @@ def _complete(messages: Sequence[Message]) -> list[Message]:
     return kept
 
 
-def memory_note(hits: Sequence[Hit]) -> str:
-    """The hits as lines with date and speaker, oldest first, under a heading; empty without hits."""
+def memory_note(hits: Sequence[Hit], cleaning: CleaningLevel = "light") -> str:
+    """The hits as lines with date and speaker, cleaned, oldest first, under a heading; empty without hits."""
     records = sorted((hit.record for hit in hits), key=lambda record: record.id)
-    lines = [f"- [{record.at:%Y-%m-%d}] {record.speaker}: {_short(record.text)}" for record in records]
+    lines = [f"- [{record.at:%Y-%m-%d}] {record.speaker}: {_short(clean(record.text, cleaning))}" for record in records]
     return "\n".join([HEADING, *lines]) if lines else ""
 
 

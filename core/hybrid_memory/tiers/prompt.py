@@ -26,8 +26,8 @@ class Parts:
         identity, instructions, profile, summary, artifacts: texts; empty where there is nothing.
         blocks: labelled texts.
         turns: recent messages with what was recalled for each, oldest first, the first one the user's.
-        note: what is recalled for the question.
-        question: the user's; None if it is the last of the turns.
+        note: what is recalled for the question; it stands with the turn if the question is one of them.
+        question: the user's; None if it is one of the turns.
     """
 
     identity: str = ""
@@ -50,8 +50,6 @@ def _stable(parts: Parts) -> list[Message]:
     turns = list(parts.turns)
     if parts.question is not None:
         turns.append((parts.question, parts.note))
-    elif parts.note and turns:
-        turns[-1] = (turns[-1][0], parts.note)
     head = [parts.identity, parts.instructions, *_blocks(parts), parts.profile, *_summary(parts)]
     return [*_system(head), *(with_note(message, note) for message, note in turns)]
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from hybrid_memory.config import CleaningLevel
+from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Event, EventKind, Record, Role
 
@@ -81,27 +83,30 @@ def substance(text: str) -> float:
     return math.log1p(min(len(text), FULL_CHARS) / BARE_CHARS) / math.log1p(FULL_CHARS / BARE_CHARS)
 
 
-def passage(record: Record, previous: Record | None) -> str:
-    """What is embedded for a record: the turn with its speaker, behind the end of the turn that it answers.
+def passage(record: Record, previous: Record | None, cleaning: CleaningLevel = "light") -> str:
+    """What is embedded for a record: the turn with its speaker, behind the end of the turn that it answers; cleaned.
 
     The tag makes passages of a chat more alike in form, so that the embedder compares what they say: on LoCoMo it
     raised R@10 by vectors alone from .51 to .62.
     """
-    turn = _line(record)[:PASSAGE_CHARS]
+    turn = _line(record, cleaning)[:PASSAGE_CHARS]
     answered = _answered(record, previous, CONTEXT_CHARS - len(turn))
     return (
         f"<message role='user'>{answered}\n{turn}</message>" if answered else f"<message role='user'>{turn}</message>"
     )
 
 
-def index_terms(record: Record, previous: Record | None) -> str:
-    """What the text index takes for a record, as terms separated by spaces."""
-    return " ".join(terms(_line(record)) + terms(_answered(record, previous, CONTEXT_CHARS - len(record.text))))
+def index_terms(record: Record, previous: Record | None, cleaning: CleaningLevel = "light") -> str:
+    """What the text index takes for a record, cleaned, as terms separated by spaces."""
+    return " ".join(
+        terms(_line(record, cleaning)) + terms(_answered(record, previous, CONTEXT_CHARS - len(record.text)))
+    )
 
 
-def _line(record: Record) -> str:
+def _line(record: Record, cleaning: CleaningLevel) -> str:
     """The turn with its speaker, once: transcripts often come as ``Name: words`` under one role."""
-    return record.text if _NAMED.match(record.text) else f"{record.speaker}: {record.text}"
+    text = clean(record.text, cleaning)
+    return text if _NAMED.match(text) else f"{record.speaker}: {text}"
 
 
 def _voice(record: Record) -> str:

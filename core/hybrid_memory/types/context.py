@@ -39,7 +39,8 @@ class Context:
         max_tokens: the budget.
         section_tokens: of each part.
         dropped: what did not fit, and how to get at it.
-        hits: what was recalled for this question, best first.
+        hits: what was recalled for this question now, best first.
+        note: what stands in front of the question as recalled, now or when it was asked before; empty if nothing.
         breakpoints: rows of ``messages`` after which the prompt stays the same in the next call, or longer.
         pressure: share of the budget that is used by what stays in the prompt, in [0, 1].
         under_pressure: whether that is more than the configured share: time to save what matters.
@@ -53,6 +54,7 @@ class Context:
     section_tokens: Mapping[str, int] = field(default_factory=dict)
     dropped: tuple[Dropped, ...] = ()
     hits: tuple[Hit, ...] = ()
+    note: str = ""
     breakpoints: tuple[int, ...] = ()
     pressure: float = 0.0
     under_pressure: bool = False

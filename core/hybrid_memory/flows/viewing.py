@@ -1,0 +1,164 @@
+"""A session as one call of assemble sees it: what a model may be shown, and what each part costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hybrid_memory.compression.inlining import inlined
+from hybrid_memory.compression.ledger import render
+from hybrid_memory.compression.lines import chosen
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.flows.session import Session
+from hybrid_memory.flows.world import World
+from hybrid_memory.text.tokens import message_tokens, schema_tokens
+from hybrid_memory.tiers.prompt import Parts, messages
+from hybrid_memory.tiers.queue import Unit
+from hybrid_memory.types import Message, handle, written
+
+if TYPE_CHECKING:
+    from hybrid_memory.flows.assemble import Request
+
+INLINE_SHARE = 0.125
+"""No message takes more of the budget than this share, unless it is the question, which may take `ASKED` times that."""
+
+ASKED = 4
+LEAST_INLINE = 40
+PRIMING = 3
+"""Tokens that open the model's answer, in OpenAI's guide to counting."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A session as this call sees it.
+
+    Attributes:
+        units: of the queue that a model may see.
+        question: the user's words that are to be answered.
+        asked: row of the unit that holds them; None if they are not in the log yet.
+        visible: ids of the events whose words the prompt shows anyway.
+        limit: tokens beyond which a message stands as a digest.
+        texts: what stands in front of the turns, but the summary.
+        tools: tokens of the tool schemas; ``fixed`` of all but the turns of the queue.
+        shown: the messages of each unit as the prompt shows them; ``costs`` in tokens, with what was recalled for it.
+    """
+
+    session: Session
+    units: tuple[Unit, ...]
+    question: Message
+    asked: int | None
+    visible: frozenset[str]
+    limit: int
+    texts: Parts
+    tools: int
+    fixed: int
+    shown: tuple[tuple[Message, ...], ...]
+    costs: tuple[int, ...]
+
+    @property
+    def unit_costs(self) -> list[int]:
+        """Tokens of each unit of the queue that may be folded; 0 for those that a model never sees."""
+        by_position = {unit.first: cost for unit, cost in zip(self.units, self.costs, strict=True)}
+        return [by_position.get(unit.first, 0) for unit in self.session.queue.evictable]
+
+    @property
+    def question_text(self) -> str:
+        """What to recall for."""
+        return self.question.text.strip()
+
+    @property
+    def question_id(self) -> str | None:
+        """Its event, if it is in the log."""
+        return None if self.asked is None else self.units[self.asked].events[0].id
+
+    @property
+    def noted(self) -> str:
+        """What was recalled for this question before; empty if nothing was."""
+        if self.asked is None:
+            return self.session.queue.waiting.get(self.question_text, "")
+        return self.units[self.asked].note
+
+
+def view(world: World, session: Session, request: Request) -> View:
+    """What there is to show; raises `InvalidInputError` if nothing is asked."""
+    units = session.queue.visible
+    asked = _asked(units, request.query)
+    if request.query is None and asked is None:
+        raise InvalidInputError("nothing to answer: give a query, or remember a turn of the user first")
+    question = Message(content=request.query or "") if asked is None else units[asked].messages[0]
+    limit = max(LEAST_INLINE, min(world.config.compaction.offload_tokens, int(INLINE_SHARE * request.max_tokens)))
+    opening = [_plain(world, unit, request.max_tokens // 2) for unit in session.queue.instructions]
+    texts = Parts(
+        identity=request.identity,
+        instructions="\n\n".join(part for part in (request.instructions, *opening) if part),
+        blocks=request.blocks,
+        profile=request.profile,
+    )
+    tools = schema_tokens(request.tools, world.count) if request.tools else 0
+    before = with_summary(world, session, texts, int(world.config.compaction.summary_ratio * request.max_tokens))
+    head = messages(replace(before, question=question if asked is None else None), request.layout)
+    shown = tuple(as_shown(world, unit, limit, asked=row == asked) for row, unit in enumerate(units))
+    return View(
+        session=session,
+        units=units,
+        question=question,
+        asked=asked,
+        visible=frozenset(source for unit in units for source in (*(e.id for e in unit.events), *unit.recalled)),
+        limit=limit,
+        texts=texts,
+        tools=tools,
+        fixed=cost(world, head) + tools + PRIMING,
+        shown=shown,
+        costs=tuple(
+            cost(world, turn) + (world.count(unit.note) if unit.note else 0)
+            for unit, turn in zip(units, shown, strict=True)
+        ),
+    )
+
+
+def _asked(units: Sequence[Unit], query: str | None) -> int | None:
+    """The unit with the question: the last turn of the user, unless it is another one or was answered already."""
+    row = next((row for row in reversed(range(len(units))) if units[row].opens), None)
+    if row is None or query is None:
+        return row
+    answered = any(not unit.messages[0].tool_calls for unit in units[row + 1 :])
+    return row if units[row].messages[0].text == query and not answered else None
+
+
+def with_summary(world: World, session: Session, texts: Parts, room: int) -> Parts:
+    """The parts with the summary and the artifacts, each in so many tokens at most."""
+    state = session.state
+    lines = chosen(state.lines, max_tokens=room, count=world.count)
+    artifacts = render(state.ledger, max_tokens=room, count=world.count) if state.stretches and room else ""
+    return replace(texts, summary=written(lines), artifacts=artifacts)
+
+
+def _plain(world: World, unit: Unit, limit: int) -> str:
+    message, position = unit.messages[0], unit.first
+    return inlined(message, result_id=handle(position, position), max_tokens=limit, count=world.count).text
+
+
+def as_shown(world: World, unit: Unit, limit: int, *, asked: bool) -> tuple[Message, ...]:
+    """The messages of a unit as a prompt shows them; the question may be longer, and keeps its media."""
+    return tuple(
+        _slim(world, message, handle(event.position, event.position), ASKED * limit if asked else limit, asked=asked)
+        for event, message in zip(unit.events, unit.messages, strict=True)
+    )
+
+
+def _slim(world: World, message: Message, name: str, limit: int, *, asked: bool) -> Message:
+    cleaning = world.config.cleaning
+    slim = inlined(message, result_id=name, max_tokens=limit, count=world.count, cleaning=cleaning)
+    if asked and isinstance(message.content, list) and isinstance(slim.content, list):
+        blocks = [
+            new if isinstance(old.get("text"), str) else old
+            for old, new in zip(message.content, slim.content, strict=True)
+        ]
+        return slim.model_copy(update={"content": blocks})
+    return slim
+
+
+def cost(world: World, laid: Sequence[Message]) -> int:
+    """Tokens of these messages."""
+    return sum(message_tokens(message, world.count) for message in laid)
