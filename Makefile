@@ -24,7 +24,7 @@ help:
 	@echo "make test       the tests                    (ARGS='-k recall' for some of them, ARGS=--cov for coverage)"
 	@echo "make test-full  what is tested with real models, in $(FULL): 3 GB on disk, 1.4 GB of it downloaded once"
 	@echo "make check      ruff, ruff format, mypy, import-linter"
-	@echo "make bench      how to measure retrieval quality and latency              (DATA=folder measures them)"
+	@echo "make bench      how to measure retrieval, latency and compression         (DATA=folder measures them)"
 	@echo "make setup      make the environment in $(VENV); the targets above do it when they need it"
 	@echo "make clean      remove the environments, caches and reports; make clean-models: what was downloaded for test-full"
 
@@ -106,20 +106,23 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/retrieval.py --data "$(DATA)" --json retrieval.json
 	@echo "== latency: benchmarks/latency.py"
 	@$(BIN)/python benchmarks/latency.py --data "$(DATA)" --json latency.json
-	@echo "== written: retrieval.json, latency.json"
+	@echo "== long conversations: benchmarks/compression"
+	@$(BIN)/python benchmarks/compression --data "$(DATA)" --json compression.json
+	@echo "== written: retrieval.json, latency.json, compression.json"
 else
 bench:
-	@echo "Both benchmarks read conversation sets with labelled evidence from a folder (*.jsonl.gz)."
+	@echo "The benchmarks read conversation sets with labelled evidence from a folder (*.jsonl.gz)."
 	@echo
-	@echo "  make bench DATA=folder                                  both; embedding takes most of an hour"
+	@echo "  make bench DATA=folder                                  all of them; takes two hours"
 	@echo "  $(BIN)/python benchmarks/retrieval.py --data folder     recall, hit rate and MRR per set; --sets, --limit"
 	@echo "  $(BIN)/python benchmarks/latency.py --data folder       recall and write over growing stores; --sizes"
+	@echo "  $(BIN)/python benchmarks/compression --data folder      prompts and summaries of long chats; --parts, --limit"
 endif
 
 clean:
 	@echo "== removing $(VENV), $(FULL), caches and reports"
 	@rm -rf $(VENV) $(FULL) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
-	@rm -f retrieval.json latency.json
+	@rm -f retrieval.json latency.json compression.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-models:

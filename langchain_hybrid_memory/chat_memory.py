@@ -27,10 +27,10 @@ class HybridChatMemory(BaseChatMemory):
     left out together. What was recalled for the chain's input, and is not among them, stands in front as a note: a
     system message, or text on top if ``return_messages`` is off.
 
-    With ``max_tokens`` a long session fits too: what `hybrid_memory.HybridMemory` assembles comes back, a system
-    message with the summary of the older turns, then the recent ones, each behind what was recalled for it, so that a
-    prompt begins with the one before. What was recalled for the input is the last, a human message (text at the end
-    if ``return_messages`` is off): the chain puts the input right after it, and providers refuse a system message there.
+    With ``max_tokens`` a long session fits too. What `ScopedMemory.assemble` lays out comes back: a system message with
+    the summary of older turns, then the recent ones, each of the user's behind what was recalled for it, so that a
+    prompt begins with the one before. What was recalled for the input stands last, right before the place where the
+    chain puts it: as a human message, because providers refuse a system message there.
 
     Only input and output are stored, never the variables that a memory put into the prompt. Everything is durable at
     once, so a new object over the same store goes on where the last one ended.

@@ -98,6 +98,8 @@ def to_langchain(message: Message) -> BaseMessage:
         fields["tool_calls"] = [_valid(call, call.arguments) for call in message.tool_calls[: mark.get("calls")]]
     fields |= deepcopy(mark.get("fields", {}))
     built = cls(**fields)
+    if _role(built) is not message.role:  # a prompt may show it as somebody else's
+        return _from_elsewhere(message)
     # Validation completes some fields from others, such as tool_calls from additional_kwargs.
     changed = {key: value for key, value in fields.items() if getattr(built, key) != value}
     return built.model_copy(update=changed) if changed else built

@@ -61,6 +61,8 @@ def to_chat_message(message: Message) -> ChatMessage:
     mark = message.extra.get(EXTRA)
     own = mark if isinstance(mark, dict) else {}
     role = MessageRole(own.get("role", message.role.value))
+    if _role(role) is not message.role:  # a prompt may show it as somebody else's
+        role = MessageRole(message.role.value)
     kwargs = own.get("additional_kwargs")
     if kwargs is None:
         kwargs = {"name": message.name, "tool_call_id": message.tool_call_id}
@@ -82,7 +84,7 @@ def to_chat_message(message: Message) -> ChatMessage:
 
 def _fields(chat: ChatMessage, kwargs: dict[str, Any]) -> dict[str, Any]:
     """What the fields of a `Message` can say of it."""
-    role = _ROLES.get(chat.role) or Role(MessageRole(chat.role).value)
+    role = _role(MessageRole(chat.role))
     content = [block for block in chat.blocks if not isinstance(block, ToolCallBlock)]
     calls = [
         _call(block.tool_call_id, block.tool_name, json_value(block.tool_kwargs))
@@ -101,6 +103,10 @@ def _fields(chat: ChatMessage, kwargs: dict[str, Any]) -> dict[str, Any]:
         "tool_calls": calls,
         "tool_call_id": _name(kwargs.get("tool_call_id")) if role is Role.TOOL else None,
     }
+
+
+def _role(role: MessageRole) -> Role:
+    return _ROLES.get(role) or Role(role.value)
 
 
 def _blocks(message: Message) -> list[Any]:

@@ -30,22 +30,21 @@ def revision(
     session shows its messages in the order of the log.
 
     Args:
-        log: all messages of the session; those that it shows are ``shown``.
+        log: all messages of the session.
+        shown: those of them that it shows.
         wanted: their ids don't count.
         new_id: gives ids for what is written.
     """
-    keys = [_key(message) for message in wanted]
-    row_of = {message.id: row for row, message in enumerate(log)}
-    begun = [row_of[message.id] for message, key in zip(shown, keys, strict=False) if _key(message) == key]
-    goes_on = len(begun) == len(shown)
-    if not goes_on:
-        begun = []
     held = [_key(message) for message in log]
-    rows = max(_found(held, keys, begun), _found(held, keys, []), key=len)
+    keys = [_key(message) for message in wanted]
+    ids = {message.id for message in shown}
+    begun = [row for row, message in enumerate(log) if message.id in ids]
+    rows = _found(held, keys, [])
+    if [held[row] for row in begun] == keys[: len(begun)]:
+        rows = max(_found(held, keys, begun), rows, key=len)
     fresh = [message.model_copy(update={"id": new_id()}) for message in wanted[len(rows) :]]
-    if goes_on and rows == begun:
-        return Revision(fresh, None)
-    return Revision(fresh, [*(_id(log[row]) for row in rows), *map(_id, fresh)])
+    keep = [*(_id(log[row]) for row in rows), *map(_id, fresh)]
+    return Revision(fresh, None if rows == begun else keep)
 
 
 def _found(held: Sequence[str], keys: Sequence[str], begun: Sequence[int]) -> list[int]:

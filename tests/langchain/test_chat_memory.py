@@ -17,8 +17,10 @@ from hybrid_memory.errors import (
     InvalidScopeError,
     MemoryClosedError,
 )
+from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from hybrid_memory.tiers.context import HEADING
-from langchain_hybrid_memory import HybridChatMemory
+from hybrid_memory.tiers.prompt import SUMMARY_HEADING
+from langchain_hybrid_memory import HybridChatMemory, from_langchain
 
 Call = Callable[..., Any]
 """A face: calls a verb of an object, blocking or by its async twin on a loop that must not be blocked."""
@@ -134,6 +136,98 @@ def test_clearing_starts_the_window_anew_and_forgets_nothing(opened: Call, face:
         assert load(face, again, {}) == ""
 
 
+def note(message: Any) -> str:
+    """What stands in front of a turn as recalled, or is a message of its own."""
+    text = str(message.content)
+    return text.partition("\n\n")[0] if text.startswith(HEADING) else ""
+
+
+def test_a_long_session_fits_max_tokens(memory: HybridMemory, face: Call) -> None:
+    long = chat(memory, max_tokens=400, return_messages=True)
+    say(face, long, "My sister lives in Lisbon.", "How nice!")
+    for number in range(40):
+        say(face, long, f"What is {number} plus one?", f"It is {number + 1}.")
+    summary, *recent, recalled = load(face, long, {"input": "Where does my sister live?"})
+    assert isinstance(summary, SystemMessage)
+    assert isinstance(recalled, HumanMessage)
+    assert "Lisbon" in f"{summary.content}{recalled.content}"
+    assert isinstance(recent[0], HumanMessage)
+    assert len(recent) > 4
+    assert recent == long.chat_memory.messages[-len(recent) :]
+    shown = [from_langchain(message) for message in (summary, *recent, recalled)]
+    assert sum(message_tokens(message, estimate_tokens) for message in shown) <= 1.1 * 400  # an estimate of the count
+    assert load(face, long, {}) == [summary, *recent]
+    assert len(long.chat_memory.messages) == 82
+
+
+def test_a_prompt_within_max_tokens_begins_with_the_one_before(memory: HybridMemory, face: Call) -> None:
+    say(face, chat(memory), "My sister lives in Lisbon.", "How nice!")
+    now = chat(memory, session="s2", return_messages=True, max_tokens=2000)
+    question = "Where does my sister live?"
+    (before,) = load(face, now, {"input": question})
+    assert isinstance(before, HumanMessage)
+    assert "user: My sister lives in Lisbon." in note(before)
+    say(face, now, question, "In Lisbon.")
+    asked, answer, *more = load(face, now, {"input": "And now?"})
+    assert asked.content == f"{before.content}\n\n{question}"
+    assert answer == AIMessage("In Lisbon.")
+    say(face, now, "And now?", "Still there.")
+    assert load(face, now, {"input": "Fine."})[:2] == [asked, answer]
+    assert now.chat_memory.messages[0] == HumanMessage(question)
+    assert all(note(message) for message in more)
+
+
+def test_max_tokens_as_text(memory: HybridMemory, face: Call) -> None:
+    say(face, chat(memory), "My sister lives in Lisbon.", "How nice!")
+    now = chat(memory, session="s2", max_tokens=300)
+    say(face, now, "I am a baker and moved to Berlin in May 2021.", "Noted.")
+    text = load(face, now, {"input": "Where does my sister live?"})
+    assert text.startswith(f"Human: I am a baker and moved to Berlin in May 2021.\nAI: Noted.\n\n{HEADING}")
+    assert "user: My sister lives in Lisbon." in text
+    for number in range(40):
+        say(face, now, f"What is {number} plus one?", f"It is {number + 1}.")
+    text = load(face, now, {})
+    assert text.startswith(SUMMARY_HEADING)
+    assert text.endswith("Human: What is 39 plus one?\nAI: It is 40.")
+
+
+def test_an_input_that_leaves_no_room_is_not_recalled_for(memory: HybridMemory, face: Call) -> None:
+    tight = chat(memory, max_tokens=100, return_messages=True)
+    assert load(face, tight, {"input": "Hello?"}) == load(face, tight, {}) == []
+    long = {"input": "Which of these words is the odd one out, and why? " * 30}
+    assert load(face, tight, long) == []
+    say(face, tight, "Hello", "Hi")
+    assert load(face, tight, long) == [HumanMessage("Hello"), AIMessage("Hi")]
+    tight.k = 0
+    assert load(face, tight, {"input": "Hello"}) == [HumanMessage("Hello"), AIMessage("Hi")]
+
+
+def test_the_input_is_left_to_the_chain_even_if_the_log_ends_with_it(memory: HybridMemory, face: Call) -> None:
+    say(face, chat(memory), "My sister lives in Lisbon.", "How nice!")
+    failed = chat(memory, session="s2", return_messages=True, max_tokens=2000)
+    failed.chat_memory.add_messages(
+        [HumanMessage("Hello"), AIMessage("Hi"), HumanMessage("Where does my sister live?")]
+    )
+    hello, hi, recalled = load(face, failed, {"input": "Where does my sister live?"})
+    assert [hello.content, hi.content] == ["Hello", "Hi"]
+    assert recalled.content == note(recalled)
+    assert "Lisbon" in note(recalled)
+
+
+def test_content_of_texts_and_images_takes_what_was_recalled(memory: HybridMemory, face: Call) -> None:
+    say(face, chat(memory), "My sister lives in Lisbon.", "How nice!")
+    image = {"type": "image_url", "image_url": {"url": "https://example.org/map.png"}}
+    now = chat(memory, session="s2", return_messages=True, max_tokens=3000)
+    now.chat_memory.add_messages([HumanMessage([image, "Where does my sister live?"])])
+    now.chat_memory.scoped.assemble(max_tokens=3000)
+    now.chat_memory.add_messages([AIMessage("In Lisbon.")])
+    asked, answer = load(face, now, {})
+    first, _, last = asked.content
+    assert first["text"].startswith(HEADING)
+    assert last == "Where does my sister live?"
+    assert answer == AIMessage("In Lisbon.")
+
+
 def test_injected_variables_are_neither_stored_nor_searched(memory: HybridMemory, face: Call) -> None:
     say(face, chat(memory), "The zebra is called Otto.", "A fine name.")
     now = chat(memory, session="s2")
@@ -222,7 +316,7 @@ def test_what_it_is_made_of_is_checked(memory: HybridMemory) -> None:
         chat(memory, input_key="history")
     with pytest.raises(InvalidConfigError, match="chat_memory"):
         chat(memory, chat_memory=chat(memory).chat_memory)
-    for wrong in ({"k": -1}, {"window": -1}, {"return_message": True}, {"memory": "memory.db"}):
+    for wrong in ({"k": -1}, {"window": -1}, {"max_tokens": 49}, {"return_message": True}, {"memory": "memory.db"}):
         with pytest.raises(ValidationError):
             HybridChatMemory.model_validate({"memory": memory, "user": "alice", "session": "s1", **wrong})
     with pytest.raises(ValidationError, match="frozen"):

@@ -9,8 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidMessageError, InvalidScopeError
-from hybrid_memory.tiers.context import window
-from langchain_hybrid_memory import HybridChatMessageHistory, to_langchain
+from langchain_hybrid_memory import HybridChatMessageHistory
 
 Call = Callable[..., Any]
 
@@ -37,7 +36,7 @@ def test_it_is_the_raw_log(opened: Call, face: Call) -> None:
         assert HybridChatMessageHistory(memory, user="bob", session="s1").messages == []
 
 
-def test_clearing_draws_a_line(memory: HybridMemory, face: Call) -> None:
+def test_clearing_starts_anew_and_forgets_nothing(memory: HybridMemory, face: Call) -> None:
     history = HybridChatMessageHistory(memory, user="alice", session="s1")
     other = HybridChatMessageHistory(memory, user="alice", session="s2")
     for each in (history, other):
@@ -49,19 +48,21 @@ def test_clearing_draws_a_line(memory: HybridMemory, face: Call) -> None:
     face(history, "clear")
     assert history.messages == []
     assert other.messages == SAID
-    assert [message.text for message in memory.scoped(user="alice", session="s1").history()][:1] == ["Weather?"]
-
-
-def test_no_other_window_shows_the_line(memory: HybridMemory) -> None:
-    history = HybridChatMessageHistory(memory, user="alice", session="s1")
-    said = [HumanMessage("Hello"), AIMessage("Hi"), HumanMessage("Again"), AIMessage("Hi again")]
-    history.add_messages(said[:2])
-    history.clear()
-    history.add_messages(said[2:])
     alice = memory.scoped(user="alice", session="s1")
-    assert len(alice.history()) == 5
-    assert [to_langchain(message) for message in window(alice.history(), 10)] == said
-    assert len(alice.recall("clear cleared", k=10)) == 4
+    assert len(alice.history()) == len(SAID) + 1
+    assert "line 7" in [hit.record.text for hit in alice.recall("line 7", k=5, within="session")]
+
+
+def test_clearing_holds_after_a_restart_and_for_others(opened: Call, face: Call) -> None:
+    with opened() as memory:
+        history = HybridChatMessageHistory(memory, user="alice", session="s1")
+        history.add_messages(SAID)
+        with opened() as second:
+            face(HybridChatMessageHistory(second, user="alice", session="s1"), "clear")
+        assert history.messages == []
+        history.add_messages(SAID[-1:])
+    with opened() as memory:
+        assert HybridChatMessageHistory(memory, user="alice", session="s1").messages == SAID[-1:]
 
 
 def test_adding_appends_whatever_the_ids(memory: HybridMemory) -> None:

@@ -24,6 +24,7 @@ from langchain_core.messages import (
 
 from hybrid_memory import HybridMemory, Message, Role, ToolCall
 from hybrid_memory.errors import InvalidMessageError
+from hybrid_memory.tiers.prompt import with_note
 from langchain_hybrid_memory import from_langchain, to_langchain
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -156,6 +157,29 @@ def test_calls_that_were_taken_off_stay_off() -> None:
     )
     without = message.model_copy(update={"tool_calls": []})
     assert to_langchain(from_langchain(without)) == without != message
+
+
+IMAGE = {"type": "image_url", "image_url": {"url": "https://example.org/map.png"}}
+
+
+@pytest.mark.parametrize("content", [["look", IMAGE], [IMAGE, "look"], ["one", IMAGE, "two"], "look", " "])
+def test_content_takes_a_note_in_front(content: Any) -> None:
+    said = from_langchain(HumanMessage(content))
+    shown = to_langchain(with_note(said, "A note"))
+    assert to_langchain(said) == HumanMessage(content)
+    if content == "look":
+        assert shown.content == "A note\n\nlook"
+    else:
+        blocks = [{"type": "text", "text": " "}] if content == " " else content
+        assert shown.content == [{"type": "text", "text": "A note\n\n"}, *blocks]
+
+
+@pytest.mark.parametrize(
+    "said", [SystemMessage("Be kind.", id="7"), ChatMessage(content="Be kind.", role="developer", id="7")]
+)
+def test_what_a_prompt_shows_as_the_users_is_the_users(said: BaseMessage) -> None:
+    shown = from_langchain(said).model_copy(update={"role": Role.USER, "content": "Rule: be kind."})
+    assert to_langchain(shown) == HumanMessage("Rule: be kind.", id="7")
 
 
 def test_the_returned_message_shares_nothing_with_the_log(memory: HybridMemory) -> None:

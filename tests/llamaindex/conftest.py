@@ -25,6 +25,7 @@ from llama_index.core.tools.types import BaseTool
 from pydantic import Field
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatMemory
 from llamaindex_hybrid_memory.sharing import close_all
 
@@ -114,7 +115,7 @@ def scripted() -> Callable[..., ScriptedLLM]:
 
 @pytest.fixture
 def store() -> Iterator[HybridMemory]:
-    with open_memory(MemoryConfig(url="memory://", embedder="hashing")) as memory:
+    with open_memory(MemoryConfig(url="memory://", embedder="hashing"), token_counter=estimate_tokens) as memory:
         yield memory
 
 

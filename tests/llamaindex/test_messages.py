@@ -320,6 +320,35 @@ def test_what_json_cannot_hold_is_refused(value: object) -> None:
         from_chat_message(ChatMessage(blocks=[ToolCallBlock(tool_name="weather", tool_kwargs={"value": value})]))
 
 
+def test_what_a_prompt_changed_is_what_is_shown() -> None:
+    said = ChatMessage(
+        role="assistant",
+        blocks=[
+            ToolCallBlock(tool_call_id="c1", tool_name="write", tool_kwargs={"text": "x" * 99}),
+            TextBlock(text="Hm"),
+        ],
+        additional_kwargs={"tool_calls": [{"id": "c1", "name": "write", "args": {"text": "x" * 99}}], "refusal": None},
+    )
+    message = from_chat_message(said)
+    assert to_chat_message(message) == said
+    digest = ToolCall(id="c1", name="write", arguments={"text": "x..."})
+
+    shown = to_chat_message(message.model_copy(update={"content": "A note\n\nHm", "tool_calls": [digest]}))
+
+    assert shown.blocks == [
+        TextBlock(text="A note\n\nHm"),
+        ToolCallBlock(tool_call_id="c1", tool_name="write", tool_kwargs={"text": "x..."}),
+    ]
+    assert shown.additional_kwargs == {"refusal": None}
+    assert to_chat_message(message) == said
+
+
+def test_what_a_prompt_shows_as_the_users_is_the_users() -> None:
+    said = from_chat_message(ChatMessage(role="developer", content="Be kind."))
+    shown = to_chat_message(said.model_copy(update={"role": Role.USER, "content": "Rule: be kind."}))
+    assert shown == ChatMessage(role="user", content="Rule: be kind.")
+
+
 def test_what_comes_back_is_a_copy(store: HybridMemory) -> None:
     owner = store.scoped(user="alice", session="s1")
     owner.remember(from_chat_message(ChatMessage(content="hi", additional_kwargs={"list": [1]})))

@@ -25,6 +25,9 @@ DUPLICATE = 0.75
 LINE_OVERHEAD = 6
 """Tokens of a line's dash and handle."""
 
+NEGATED = "¬"
+
+_NEGATION = re.compile(r"\b(?:not|no|never|cannot)\b|n['’]t\b|不|没|别|无法|未", re.IGNORECASE)
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _TAGS = re.compile(r"</?[a-zA-Z_][^<>\n]{0,80}>")
 
@@ -113,10 +116,13 @@ def close(line: Line, words: Collection[str]) -> Line:
 
 
 def _key(text: str) -> frozenset[str]:
-    return frozenset(terms(text))
+    """The terms, with a mark for a negation, which is a stop word."""
+    return frozenset([*terms(text), *([NEGATED] if _NEGATION.search(text) else [])])
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Jaccard similarity of at least `DUPLICATE`."""
+    """Jaccard similarity of at least `DUPLICATE`, with the same numbers, and both negated or neither."""
     shared = len(one & other)
-    return shared >= DUPLICATE * (len(one) + len(other) - shared) > 0
+    if shared < DUPLICATE * (len(one) + len(other) - shared) or not shared:
+        return False
+    return not any(term == NEGATED or any(map(str.isdigit, term)) for term in one ^ other)

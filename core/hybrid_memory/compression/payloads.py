@@ -61,10 +61,12 @@ def page(text: str, where: str | tuple[int, int] | None = None, *, max_chars: in
     """
     if max_chars < 1:
         raise InvalidInputError(f"max_chars is {max_chars}: it must be at least 1")
-    if isinstance(where, tuple):
+    if isinstance(where, tuple) and len(where) == 2:  # noqa: PLR2004 - first and last
         where = f"{where[0]}-{where[1]}"
     if where is None:
         return _cut(text, "", (0, len(text)), max_chars)
+    if not isinstance(where, str):
+        raise InvalidInputError(f"a place is text such as '1-50', or two line numbers; got {shown(where)}")
     where = where.strip()
     if where.isdecimal():
         where = f"{where}-{where}"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from hybrid_memory.compression.importance import judged
-from hybrid_memory.compression.lines import close, prose
+from hybrid_memory.compression.lines import candidates, close, prose
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Audit, Event, Line, Role, Section
+
+COVERED = 0.6
+"""A decision is told by a line that has this share of its terms."""
 
 _UNITS = (
     r"%|°[CF]?|km|kg|cm|mm|m|g|ml|l|mb|gb|tb|kb|ms|s|min|h|hours?|days?|weeks?|months?|years?|am|pm|usd|eur|dollars?"
@@ -17,6 +19,7 @@ _UNITS = (
 _ITEMS = re.compile(
     r"https?://[^\s<>\"'）)】，。]+"  # addresses in the web
     r"|[\w.+-]+@[\w-]+\.[\w.-]*\w"  # mail
+    r"|\+\d{1,3}[ -]\d[\d -]{5,12}\d|\b\d{3,4}[ -]\d{3,4}[ -]\d{4}\b|(?<!\d)1\d{10}(?!\d)"  # telephones
     r"|(?:[\w.-]*/){1,}[\w.-]+\.\w+|\b[\w-]+\.(?:py|js|ts|tsx|md|json|ya?ml|toml|txt|csv|go|rs|java|c|h|cpp|sh|sql)\b"
     r"|\b\d{4}[-/年]\d{1,2}(?:[-/月]\d{1,2}日?)?|\b\d{1,2}:\d{2}\b"  # dates and times
     r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December) \d{1,2}\b"
@@ -55,13 +58,15 @@ def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line],
     items = {item for event in span for item in critical_items(event)}
     said = {item for item in items if _fold(item) in in_lines}
     listed = {item for item in items - said if _fold(item) in in_ledger}
-    decided = [line for line in fresh if line.section is Section.DECISIONS]
+    decisions = [line for line in candidates(span, "light") if line.section is Section.DECISIONS]
+    kept = [frozenset(terms(line.text)) for line in lines]
+    noted = sum(any(_covered(decision, line) for line in kept) for decision in decisions)
     return Audit(
         compactions=1,
-        items=len(items) + len(decided),
-        in_summary=len(said) + len(decided),
+        items=len(items) + len(decisions),
+        in_summary=len(said) + noted,
         in_ledger=len(listed),
-        by_handle=len(items) - len(said) - len(listed),
+        by_handle=len(items) + len(decisions) - len(said) - noted - len(listed),
         closeness=sum(line.closeness for line in fresh) / len(fresh) if fresh else 1.0,
         lines=len(fresh),
     )
@@ -73,9 +78,10 @@ def measured(lines: Iterable[Line], span: Iterable[Event]) -> list[Line]:
     return [close(line, words) for line in lines]
 
 
-def decisive(text: str) -> bool:
-    """Whether a sentence tells a decision."""
-    return judged(text).section is Section.DECISIONS
+def _covered(decision: Line, line: frozenset[str]) -> bool:
+    """Whether a line tells a decision: it has most of its words."""
+    words = frozenset(terms(decision.text))
+    return len(words & line) >= COVERED * len(words)
 
 
 def _folded(texts: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -10,7 +10,7 @@ from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows import recall
 from hybrid_memory.flows.fitting import Fitted, fit
-from hybrid_memory.flows.fold import fold
+from hybrid_memory.flows.fold import fold, retries
 from hybrid_memory.flows.history import checked_count
 from hybrid_memory.flows.session import load
 from hybrid_memory.flows.triggers import due
@@ -19,7 +19,7 @@ from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.tiers.prompt import Layout
 from hybrid_memory.types import Context, EventKind, Hit, Scope
-from hybrid_memory.types.validation import shown
+from hybrid_memory.types.validation import shown, storable
 
 LEAST_TOKENS = 50
 MAX_HITS = 20
@@ -56,8 +56,13 @@ class Request:
             isinstance(part, str) for pair in (blocks or {}).items() for part in pair
         ):
             raise InvalidInputError(f"blocks must be texts by label, got {shown(blocks)}")
-        if isinstance(tools, str) or not all(isinstance(tool, Mapping) for tool in tools):
+        if isinstance(tools, str) or not isinstance(tools, Collection):
             raise InvalidInputError(f"tools must be a list of tool schemas, got {shown(tools)}")
+        for tool in tools:
+            try:
+                storable(dict(tool))
+            except (TypeError, ValueError) as error:
+                raise InvalidInputError(f"a tool must be a schema in JSON, got {shown(tool)}: {error}") from None
         return cls(
             query=query,
             max_tokens=checked_count("max_tokens", max_tokens, least=LEAST_TOKENS),
@@ -76,6 +81,7 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
         InvalidInputError: identity, instructions, tools and question alone need more than ``max_tokens``, or there is
             no question: none was given and the user has said nothing yet.
     """
+    await run.call(world.count, "")  # a counter may have tables to load, off the event loop
     reason = ""
     for _ in range(FOLDS + 1):
         session = await load(run, world, scope)
@@ -83,23 +89,23 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
         hits = await _recalled(run, world, scope, request, seen)
         fitted = fit(world, seen, request, hits)
         why, count = await due(run, world, seen, fitted.wanted, request.max_tokens)
-        again = bool(session.state.retry) and world.language_model is not None and not reason
+        again = not reason and retries(world, session)
         if not count and not again:
             break
         if await fold(run, world, session, count):
             reason = reason or why or "the model is asked again"
-    if fitted.context.note and not seen.noted and request.layout == "stable":
+    if request.k and seen.noted is None and request.layout == "stable":
         await _keep_note(run, world, scope, seen, fitted)
     return replace(fitted.context, compacted=reason)
 
 
 async def _recalled(run: Runner, world: World, scope: Scope, request: Request, seen: View) -> list[Hit]:
     """What to recall for the question, best first, without what the prompt shows anyway."""
-    if not request.k or seen.noted:
+    if not request.k or seen.noted is not None:
         return []
     wanted = recall.Request.of(
         scope,
-        seen.question_text,
+        seen.words,
         k=request.k + len(seen.visible),
         within="user",
         kinds=(),
@@ -122,7 +128,7 @@ async def _keep_note(run: Runner, world: World, scope: Scope, seen: View, fitted
         session=scope.session,
         kind=EventKind.RECALLED,
         at=world.clock(),
-        payload={"query": seen.question_text, "text": fitted.context.note, **({"turn": turn} if turn else {})},
+        payload={"query": seen.words, "text": fitted.context.note, **({"turn": turn} if turn else {})},
         sources=tuple(dict.fromkeys(source for hit in fitted.context.hits for source in hit.record.sources)),
     )
     await run.call(world.log.append, scope.owner, [draft])

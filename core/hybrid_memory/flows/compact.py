@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
+from typing import Any
 
 from hybrid_memory.compression.ledger import render
 from hybrid_memory.compression.strategy import Strategy
@@ -10,9 +11,9 @@ from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.flows import session as sessions
 from hybrid_memory.flows.assemble import Request
-from hybrid_memory.flows.fold import LEDGER_TOKENS, chosen_strategy, fold
+from hybrid_memory.flows.fold import LEDGER_TOKENS, chosen_strategy, fold, folding, fresh_events, retries
 from hybrid_memory.flows.history import checked_count
-from hybrid_memory.flows.triggers import due, excess
+from hybrid_memory.flows.triggers import excess
 from hybrid_memory.flows.viewing import view
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import EventKind, Message, Receipt, Scope, Summary, written
@@ -23,9 +24,9 @@ RACES = 8
 
 
 async def compact(
-    run: Runner, world: World, scope: Scope, *, strategy: str | Strategy | None, keep: int | None, forced: bool = True
+    run: Runner, world: World, scope: Scope, *, strategy: str | Strategy | None, keep: int | None
 ) -> Receipt:
-    """Fold all but the newest rounds, or, unless ``forced``, what the configured triggers ask for.
+    """Fold all but the newest rounds.
 
     Raises:
         InvalidInputError: no such strategy, or a ``keep`` below 1.
@@ -33,24 +34,23 @@ async def compact(
     way = chosen_strategy(world.config.compaction, strategy)
     rounds = world.config.compaction.keep_least if keep is None else checked_count("keep", keep, least=1)
     tokens = world.config.compaction.max_tokens
+    await run.call(world.count, "")  # a counter may have tables to load, off the event loop
     for _ in range(RACES):
         session = await sessions.load(run, world, scope)
         if not session.queue.units:
             return Receipt()
         seen = view(world, session, Request(query="?", max_tokens=tokens))
-        if forced:
-            count = excess(world, seen, tokens, by_tokens=False, rounds=rounds)
-        else:
-            _, count = await due(run, world, seen, seen.fixed + sum(seen.costs), tokens)
-        if not count and not (session.state.retry and world.language_model):
+        count = excess(world, seen, tokens, by_tokens=False, rounds=rounds)
+        if not count and not retries(world, session):
             return Receipt()
         if await fold(run, world, session, count, way):
-            return Receipt(folded=sum(len(unit.events) for unit in session.queue.units[:count]))
+            return Receipt(folded=len(fresh_events(session, folding(session.queue.units, count)[0])))
     raise StoreUnavailableError(f"other processes kept compacting {scope} at the same time: try again")
 
 
 async def summary(run: Runner, world: World, scope: Scope) -> Summary:
     """What stands for the turns before the queue."""
+    await run.call(world.count, "")
     state = (await sessions.load(run, world, scope)).state
     artifacts = render(state.ledger, max_tokens=LEDGER_TOKENS, count=world.count) if state.stretches else ""
     lines = written(state.lines) if state.lines else ""
@@ -68,7 +68,10 @@ async def summary(run: Runner, world: World, scope: Scope) -> Summary:
 async def conversation(run: Runner, world: World, scope: Scope, limit: int | None) -> list[Message]:
     """The messages that a session shows since it was last reset, folded or not, oldest first."""
     most = None if limit is None else checked_count("limit", limit, least=0)
-    resets = await run.call(world.log.read, scope, kinds=(EventKind.RESET,), newest=True, limit=1)
+    # A handle without a session reads every session; only a reset of its own counts.
+    only = None if scope.session is None else 1
+    found = await run.call(world.log.read, scope, kinds=(EventKind.RESET,), newest=True, limit=only)
+    resets = [event for event in found if event.scope.session == scope.session]
     after = resets[-1].position if resets else 0
     kinds = (EventKind.MESSAGE,)
     events = await run.call(world.log.read, scope, after=after, kinds=kinds, limit=most, newest=True)
@@ -78,15 +81,18 @@ async def conversation(run: Runner, world: World, scope: Scope, limit: int | Non
     return [event.message for event in events]
 
 
-async def reset(run: Runner, world: World, scope: Scope, keep: Sequence[str]) -> None:
+async def reset(run: Runner, world: World, scope: Scope, keep: Any) -> None:
     """Let the conversation start anew with these messages.
 
     Raises:
         InvalidInputError: one of the ids is no message of this session.
     """
-    if isinstance(keep, str) or not all(isinstance(item, str) for item in keep):
+    if isinstance(keep, str) or not isinstance(keep, Collection) or not all(isinstance(item, str) for item in keep):
         raise InvalidInputError(f"keep must be a list of message ids, got {shown(keep)}")
+    there = {event.id for event in await run.call(world.log.get, scope, list(keep)) if event.kind is EventKind.MESSAGE}
+    if missing := [item for item in keep if item not in there]:
+        raise InvalidInputError(f"no message of {scope} has the id {missing[0]!r}: keep ids from history()")
     for _ in range(RACES):
-        if await sessions.reset(run, world, scope, keep):
+        if await sessions.reset(run, world, scope, list(keep)):
             return
     raise StoreUnavailableError(f"other processes kept writing the state of {scope} at the same time: try again")

@@ -10,12 +10,13 @@ from hybrid_memory.compression.grep import Matches, grep
 from hybrid_memory.compression.payloads import Page, page, payload_of
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.flows.history import checked_count
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.types import Dropped, Event, EventKind, Hit, Line, Message, Payload, Record, Scope, Summary, handle
 from hybrid_memory.types.validation import shown, storable
 
-_HANDLE = re.compile(r"\[?#?(\d{1,18})(?:-#?(\d{1,18}))?\]?")
+_HANDLE = re.compile(r"\[?#(\d{1,18})(?:-#?(\d{1,18}))?\]?")
 
 
 async def expand(run: Runner, world: World, scope: Scope, what: Any) -> list[Message]:
@@ -28,19 +29,25 @@ async def expand(run: Runner, world: World, scope: Scope, what: Any) -> list[Mes
         found = [message for stretch in what.handles for message in await expand(run, world, scope, stretch)]
         return list({message.id: message for message in found}.values())
     events = await _events(run, world, scope, what)
-    return [event.message for event in events if event.kind is EventKind.MESSAGE]
+    messages = [event.message for event in events if event.kind is EventKind.MESSAGE]
+    if not messages:
+        raise InvalidInputError(f"no message is behind {shown(what)}: what was put aside is read with fetch()")
+    return messages
 
 
 async def _events(run: Runner, world: World, scope: Scope, what: Any) -> list[Event]:
     wanted = what.handle if isinstance(what, Line | Dropped) else what
     wanted = wanted.record if isinstance(wanted, Hit) else wanted
     if isinstance(wanted, Record):
-        return await run.call(world.log.get, scope.owner, list(wanted.sources))
+        return await run.call(
+            world.log.get, wanted.scope if wanted.scope.owner == scope.owner else scope, [*wanted.sources]
+        )
     if not isinstance(wanted, str):
         raise InvalidInputError(f"give a handle such as '#12', a line, a hit or an event id, got {shown(what)}")
     place = _HANDLE.fullmatch(wanted.strip())
     if place is None:
-        events = await run.call(world.log.get, scope.owner, [wanted])
+        # An id is unique in a session: this one's comes before that of another session of the owner.
+        events = await run.call(world.log.get, scope, [wanted]) or await run.call(world.log.get, scope.owner, [wanted])
     else:
         first, last = int(place[1]), int(place[2] or place[1])
         # One turn may come from another session of the owner, as recall does; a stretch is this session's.
@@ -66,6 +73,7 @@ async def fetch(
     run: Runner, world: World, scope: Scope, result_id: str, *, where: str | tuple[int, int] | None, max_chars: int
 ) -> Page:
     """A page of it; see `hybrid_memory.compression.payloads.page`."""
+    checked_count("max_chars", max_chars, least=1)
     return page(await payload(run, world, scope, result_id), where, max_chars=max_chars)
 
 
@@ -73,11 +81,14 @@ async def search(
     run: Runner, world: World, scope: Scope, result_id: str, pattern: str, *, context: int, max_chars: int
 ) -> Matches:
     """The lines of it that match; see `hybrid_memory.compression.grep.grep`."""
+    checked_count("max_chars", max_chars, least=1)
+    checked_count("context", context, least=0)
     return grep(await payload(run, world, scope, result_id), pattern, context=context, max_chars=max_chars)
 
 
 async def offload(run: Runner, world: World, scope: Scope, text: Any, max_tokens: int) -> Payload:
     """Put a text aside, durably; what comes back is what a prompt needs."""
+    tokens = checked_count("max_tokens", max_tokens, least=1)
     if not isinstance(text, str) or not text:
         raise InvalidInputError(f"only a text that is not empty can be put aside, got {shown(text)}")
     try:
@@ -92,6 +103,7 @@ async def offload(run: Runner, world: World, scope: Scope, text: Any, max_tokens
         at=world.clock(),
         payload={"text": text},
     )
+    await run.call(world.count, "")
     (appended,) = await run.call(world.log.append, scope.owner, [draft])
     name = handle(appended.position, appended.position)
-    return Payload(name, digest(text, result_id=name, max_tokens=max_tokens, count=world.count))
+    return Payload(name, digest(text, result_id=name, max_tokens=tokens, count=world.count))

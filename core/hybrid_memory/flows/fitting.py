@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hybrid_memory.compression.ledger import changed_since, render
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.viewing import LEAST_INLINE, PRIMING, View, as_shown, cost, with_summary
 from hybrid_memory.flows.world import World
 from hybrid_memory.text.asking import asking_share
-from hybrid_memory.tiers.context import memory_note
+from hybrid_memory.tiers.context import HEADING, memory_line, memory_note
 from hybrid_memory.tiers.prompt import Parts, messages
 from hybrid_memory.types import Context, Dropped, Hit, Message, Role, handle
 
@@ -23,6 +24,10 @@ CHAT_RECALL = 0.1
 FREE_RECALL = 0.6
 """Share of the room that is free for a question's recall, where that is more than the room set aside for it."""
 
+PROGRESS = 0.1
+"""Share of the budget for the files that the turns in the prompt changed."""
+
+PROGRESS_HEADING = "Files changed in the turns above:"
 SHOWN_CHARS = 60
 
 
@@ -38,10 +43,10 @@ class Fitted:
     wanted: int
 
 
-def _turns(seen: View, shown: Sequence[Sequence[Message]]) -> list[tuple[Message, str]]:
+def _turns(seen: View) -> list[tuple[Message, str]]:
     return [
-        (message, unit.note if row == 0 else "")
-        for unit, turn in zip(seen.units, shown, strict=True)
+        (message, unit.note or "" if row == 0 else "")
+        for unit, turn in zip(seen.units, seen.shown, strict=True)
         for row, message in enumerate(turn)
     ]
 
@@ -82,34 +87,49 @@ def _attempts(world: World, seen: View, request: Request, hits: Sequence[Hit]) -
     config = world.config.compaction
     free = request.max_tokens - seen.fixed - sum(seen.costs)
     most = max(config.recall_ratio * request.max_tokens, FREE_RECALL * free)
-    budget = int(most * max(CHAT_RECALL, asking_share(seen.question_text)))
-    room = int(config.summary_ratio * request.max_tokens)
-    turns = _turns(seen, seen.shown)
+    budget = int(most * max(CHAT_RECALL, asking_share(seen.words)))
+    turns = _turns(seen)
     kept = affordable(world, hits, budget)
+    progress = "" if seen.noted is not None else _progress(world, seen, int(PROGRESS * request.max_tokens))
 
-    def parts(kept: Sequence[Hit], room: int, turns: Sequence[tuple[Message, str]]) -> Parts:
-        note = seen.noted or memory_note(kept, world.config.cleaning)
+    def parts(kept: Sequence[Hit], share: float, turns: Sequence[tuple[Message, str]], *, noted: bool = True) -> Parts:
+        new = "\n".join(part for part in (progress, memory_note(kept, world.config.cleaning)) if part)
+        note = (new if seen.noted is None else seen.noted) if noted else ""
         return replace(
-            with_summary(world, seen.session, seen.texts, room),
+            with_summary(world, seen.session, seen.texts, request.max_tokens, share),
             turns=_noting(seen, turns, note),
             note=note,
             question=seen.question if seen.asked is None else None,
         )
 
-    yield parts(kept, room, turns), kept
+    yield parts(kept, 1, turns), kept
     while kept:
         kept = kept[: len(kept) // 2]
-        yield parts(kept, room, turns), kept
-    yield parts([], room // 2, turns), []
+        yield parts(kept, 1, turns), kept
+    yield parts([], 0.5, turns), []
+    turns = [(message, "") for message, _ in turns]
+    yield parts([], 0.5, turns, noted=False), []
     limit = seen.limit
     while limit > LEAST_INLINE:
         limit = max(LEAST_INLINE, limit // 2)
-        shorter = [as_shown(world, unit, limit, asked=row == seen.asked) for row, unit in enumerate(seen.units)]
-        turns = _turns(seen, shorter)
-        yield parts([], room // 2, turns), []
+        turns = [(message, "") for unit in seen.units for message in as_shown(world, unit, limit, asked=False)]
+        yield parts([], 0.5, turns, noted=False), []
     for fewer in _fewer(seen, turns):
-        yield parts([], room // 2, fewer), []
-    yield parts([], 0, []), []
+        yield parts([], 0.5, fewer, noted=False), []
+    question = [(message, "") for message, _ in turns if message.id == seen.question_id and seen.asked is not None]
+    yield parts([], 0, question, noted=False), []
+
+
+def _progress(world: World, seen: View, max_tokens: int) -> str:
+    """Files that the turns in the prompt changed: the artifacts of the summary end where these turns begin.
+
+    A note, and not part of the artifacts, because these must stay the same until the next compaction.
+    """
+    events = [message for unit in seen.units for message in unit.messages]
+    if not any(message.tool_calls or "```" in message.text for message in events):
+        return ""
+    changed = render(changed_since(seen.session.state.ledger, events), max_tokens=max_tokens, count=world.count)
+    return f"{PROGRESS_HEADING}\n{changed}" if changed else ""
 
 
 def _fewer(seen: View, turns: Sequence[tuple[Message, str]]) -> Iterator[list[tuple[Message, str]]]:
@@ -131,9 +151,13 @@ def _fewer(seen: View, turns: Sequence[tuple[Message, str]]) -> Iterator[list[tu
 def affordable(world: World, hits: Sequence[Hit], budget: int) -> list[Hit]:
     """The best hits whose note fits the budget."""
     kept: list[Hit] = []
+    room = budget - world.count(f"{HEADING}\n")
     for hit in hits:
-        if world.count(memory_note([*kept, hit], world.config.cleaning)) <= budget:
+        # Lines counted one by one may come to a token more than the note, never to less.
+        tokens = world.count(memory_line(hit.record, world.config.cleaning)) + 1
+        if tokens <= room:
             kept.append(hit)
+            room -= tokens
     return kept
 
 
@@ -151,7 +175,7 @@ def _context(world: World, seen: View, request: Request, attempt: Attempt, hits:
         "artifacts": parts.artifacts,
         "turns": "\n".join(f"{message.role}: {message.text}" for message, _ in parts.turns),
         "recalled": "\n".join(note for note in notes if note),
-        "question": seen.question_text,
+        "question": seen.words,
     }
     sections = {name: text for name, text in sections.items() if text}
     passing = world.count(parts.note) if request.layout == "classic" else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hybrid_memory.compression.ledger import merge, read_ledger, render
+from hybrid_memory.compression.ledger import merge, read_on, render
 from hybrid_memory.compression.strategies import STRATEGIES
 from hybrid_memory.compression.strategy import Job, Room, Strategy
 from hybrid_memory.compression.survival import audited
@@ -17,7 +17,8 @@ from hybrid_memory.flows.summarise import again, summarise
 from hybrid_memory.flows.world import World
 from hybrid_memory.tiers.queue import Unit
 from hybrid_memory.tiers.state import Attempt, QueueState
-from hybrid_memory.types import Event, EventKind, Line, Role
+from hybrid_memory.types import Event, EventKind
+from hybrid_memory.types.validation import shown as shown_value
 
 STANDING = 3
 """The summary keeps this many times the lines that a prompt has room for, so that what is crowded out can return."""
@@ -40,11 +41,9 @@ async def fold(run: Runner, world: World, session: Session, count: int, strategy
     With a count of 0 only a span that the model failed on before is tried again.
     """
     way = chosen_strategy(world.config.compaction, strategy)
-    units, rest = session.queue.units[:count], session.queue.units[count:]
     old = session.state
-    span = [
-        event for unit in units for event in unit.events if event.position > old.cursor or event.position in old.kept
-    ]
+    units, rest = folding(session.queue.units, count)
+    span = fresh_events(session, units)
     state = await _retried(run, world, session, way, old)
     if span:
         state = await _summarised(run, world, way, state, span)
@@ -54,16 +53,40 @@ async def fold(run: Runner, world: World, session: Session, count: int, strategy
         cursor=max([old.cursor, *(unit.last for unit in units)]),
         kept=_kept(session, rest),
         anchor=_anchor(units, rest) if units else old.anchor,
-        strategy=way.name,
+        strategy=way.name if span else old.strategy,
     )
     payload = state.as_payload()
     return await write_state(run, world, session.scope, state, kind=EventKind.COMPACTION, payload=payload)
+
+
+def retries(world: World, session: Session) -> bool:
+    """Whether a model is to be asked once more about turns that it failed on."""
+    way = chosen_strategy(world.config.compaction, None)
+    return bool(session.state.retry) and world.language_model is not None and way.schema is not None
+
+
+def folding(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequence[Unit]]:
+    """The oldest ``count`` units and the rest; with what the cursor passes: an orphan may stand inside an exchange."""
+    cursor = max((unit.last for unit in units[:count]), default=0)
+    while count < len(units) and units[count].first <= cursor:
+        count += 1
+    return units[:count], units[count:]
+
+
+def fresh_events(session: Session, units: Sequence[Unit]) -> list[Event]:
+    """The events of these units that were not folded before, by position."""
+    state = session.state
+    events = [event for unit in units for event in unit.events]
+    fresh = [event for event in events if event.position > state.cursor or event.position in state.kept]
+    return sorted(fresh, key=lambda event: event.position)
 
 
 def chosen_strategy(config: CompactionConfig, given: str | Strategy | None) -> Strategy:
     """The strategy asked for, or the configured one; raises `InvalidInputError` if there is none of this name."""
     wanted = config.strategy if given is None else given
     if not isinstance(wanted, str):
+        if not all(callable(getattr(wanted, name, None)) for name in ("extract", "prompt", "read")):
+            raise InvalidInputError(f"a strategy is a name or has extract, prompt and read; got {shown_value(wanted)}")
         return wanted
     if wanted not in STRATEGIES:
         raise InvalidInputError(f"no compaction strategy {wanted!r}: choose one of {', '.join(STRATEGIES)}")
@@ -85,19 +108,20 @@ def room(world: World, span: Sequence[Event]) -> Room:
 
 
 async def _summarised(run: Runner, world: World, way: Strategy, state: QueueState, span: Sequence[Event]) -> QueueState:
-    ledger = merge(state.ledger, read_ledger([event.message for event in span]))
+    ledger = merge(state.ledger, read_on(state.ledger, [event.message for event in span]))
     shown = render(ledger, max_tokens=LEDGER_TOKENS, count=world.count)
     written = await summarise(run, world, way, Job(state.lines, span, room(world, span)), shown)
     report = replace(
         audited(span, written.lines, written.fresh, shown), fallbacks=int(written.failed), filled=written.filled
     )
-    stretch = (span[0].position, span[-1].position)
-    missed = [Attempt(*stretch, 1)] if written.failed and way.schema is not None else []
+    missed = []
+    if written.failed and way.schema is not None:
+        missed.append(Attempt(tuple(event.position for event in span), 1, report))
     return replace(
         state,
         lines=tuple(written.lines),
         ledger=ledger,
-        stretches=(*state.stretches, stretch),
+        stretches=(*state.stretches, *_stretches(state, span)),
         retry=(*state.retry, *missed),
         audit=state.audit + report,
         latest=report,
@@ -109,15 +133,29 @@ async def _retried(run: Runner, world: World, session: Session, way: Strategy, s
     if not state.retry or world.language_model is None or way.schema is None:
         return state
     attempt, *others = state.retry
-    events = await at_positions(run, world, session.scope, range(attempt.first, attempt.last + 1))
-    span = [event for event in events if event.kind is EventKind.MESSAGE and event.message.role is not Role.TOOL]
-    lines: list[Line] | None = None
-    if span:
-        lines = await again(run, world, way, Job(state.lines, span, room(world, span)))
-    if lines is not None:
-        return replace(state, lines=tuple(lines), retry=tuple(others))
-    later = [attempt.once_more] if attempt.tries + 1 < ATTEMPTS and span else []
-    return replace(state, retry=(*others, *later))
+    span = await at_positions(run, world, session.scope, attempt.positions)
+    if not span:
+        return replace(state, retry=tuple(others))
+    ledger = render(state.ledger, max_tokens=LEDGER_TOKENS, count=world.count)
+    written = await again(run, world, way, Job(state.lines, span, room(world, span)), ledger)
+    if written is None:
+        later = [attempt.once_more] if attempt.tries + 1 < ATTEMPTS else []
+        return replace(state, retry=(*others, *later))
+    report = replace(audited(span, written.lines, written.fresh, ledger), filled=written.filled)
+    return replace(
+        state,
+        lines=tuple(written.lines),
+        retry=tuple(others),
+        audit=state.audit.without(attempt.report) + report,
+        latest=report,
+    )
+
+
+def _stretches(state: QueueState, span: Sequence[Event]) -> list[tuple[int, int]]:
+    """One for what followed the cursor; what a reset kept before it has others beside it, so it stands by itself."""
+    kept = [(event.position, event.position) for event in span if event.position <= state.cursor]
+    new = [event.position for event in span if event.position > state.cursor]
+    return [*kept, *([(new[0], new[-1])] if new else [])]
 
 
 def _kept(session: Session, rest: Sequence[Unit]) -> tuple[int, ...]:

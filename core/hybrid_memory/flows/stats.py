@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.flows.world import World
-from hybrid_memory.types import Stats
+from hybrid_memory.tiers.state import QueueState
+from hybrid_memory.types import Audit, EventKind, Scope, Stats
+
+MAX_READ = 1000
+"""Compactions of one owner that are looked at, the newest ones; a session without one among them is left out."""
 
 
 async def stats(run: Runner, world: World) -> Stats:
@@ -29,4 +35,17 @@ async def stats(run: Runner, world: World) -> Stats:
         size_bytes=log.bytes,
         embedder=None if world.embedder is None else world.embedder.name,
         query_cache=(world.queries.hits, world.queries.misses),
+        compactions=await _compactions(run, world, list(heads)),
     )
+
+
+async def _compactions(run: Runner, world: World, owners: Sequence[Scope]) -> Audit:
+    """The sum over all sessions; each carries its own sum in its newest compaction."""
+    total = Audit()
+    for owner in owners:
+        kinds = (EventKind.COMPACTION,)
+        events = await run.call(world.log.read, owner, kinds=kinds, limit=MAX_READ, newest=True)
+        newest = {event.scope: event for event in events}
+        for event in newest.values():
+            total += QueueState.of(event).audit
+    return total

@@ -6,13 +6,20 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hybrid_memory.compression.lines import candidates, chosen, merged
+from hybrid_memory.compression.lines import candidates, chosen, close, merged
 from hybrid_memory.compression.strategy import Job, Strategy
 from hybrid_memory.compression.survival import measured, unsaid
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import ModelError
 from hybrid_memory.flows.world import World
+from hybrid_memory.text.tokenize import cjk_share, terms
 from hybrid_memory.types import Event, Line
+
+RELATED = 0.2
+"""A summary whose every line shares less of its terms with the turns is no summary of them."""
+
+OTHER_SCRIPT = 0.5
+"""Difference in the share of Chinese beyond which words of the one cannot be looked for in the other."""
 
 _log = logging.getLogger(__name__)
 
@@ -39,21 +46,25 @@ async def summarise(run: Runner, world: World, way: Strategy, job: Job, ledger: 
     filled = 0
     if lines is None:
         lines = way.extract(job)
-    elif way.schema is not None:
+    else:
         lines, filled = _completed(lines, job, ledger)
     return Written(*_measured(lines, job.standing, job.span), failed=failed, filled=filled)
 
 
-async def again(run: Runner, world: World, way: Strategy, job: Job) -> list[Line] | None:
+async def again(run: Runner, world: World, way: Strategy, job: Job, ledger: str) -> Written | None:
     """The lines with those of a span that the model failed on before made anew; None if it fails again."""
     first, last = job.span[0].position, job.span[-1].position
     outside = [line for line in job.standing if not (first <= line.first and line.last <= last)]
+    job = replace(job, standing=outside)
     try:
-        lines = await asked(run, world, way, replace(job, standing=outside))
+        lines = await asked(run, world, way, job)
     except ModelError as error:
         _log.warning("%s; the deterministic summary stays", error)
         return None
-    return None if lines is None else _measured(lines, outside, job.span)[0]
+    if lines is None:
+        return None
+    lines, filled = _completed(lines, job, ledger)
+    return Written(*_measured(lines, outside, job.span), filled=filled)
 
 
 def _measured(lines: Sequence[Line], standing: Sequence[Line], span: Sequence[Event]) -> tuple[list[Line], list[Line]]:
@@ -81,11 +92,26 @@ async def asked(run: Runner, world: World, way: Strategy, job: Job) -> list[Line
             answer = await run.call(world.language_model.complete, questions)
         else:
             answer = await run.call(world.language_model.structured, questions, way.schema)
-        return way.read(answer, job)
+        lines = way.read(answer, job)
+        _check_related(lines, job)
     except ModelError:
         raise
     except Exception as error:
         raise ModelError(f"no summary by {way.name}: {type(error).__name__}: {error}") from error
+    return lines
+
+
+def _check_related(lines: Sequence[Line], job: Job) -> None:
+    """Raise ValueError if what is new in the lines has hardly a word in common with the turns, in their own script."""
+    fresh = _measured(lines, job.standing, job.span)[1]
+    said = " ".join(line.text for line in (*fresh, *job.standing))
+    told = " ".join(event.message.text[:1000] for event in job.span)
+    if not fresh or abs(cjk_share(said) - cjk_share(told)) > OTHER_SCRIPT:
+        return
+    known = {term for line in job.standing for term in terms(line.text)}
+    closest = max(close(line, known).closeness + line.closeness for line in fresh)
+    if closest < RELATED:
+        raise ValueError(f"the answer has nothing to do with the turns: {fresh[0].text[:80]!r}")
 
 
 def _completed(lines: Sequence[Line], job: Job, ledger: str) -> tuple[list[Line], int]:

@@ -12,18 +12,19 @@ from hybrid_memory.compression.lines import chosen
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.session import Session
 from hybrid_memory.flows.world import World
+from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.tokens import message_tokens, schema_tokens
 from hybrid_memory.tiers.prompt import Parts, messages
 from hybrid_memory.tiers.queue import Unit
-from hybrid_memory.types import Message, handle, written
+from hybrid_memory.types import Message, Role, handle, written
 
 if TYPE_CHECKING:
     from hybrid_memory.flows.assemble import Request
 
 INLINE_SHARE = 0.125
-"""No message takes more of the budget than this share, unless it is the question, which may take `ASKED` times that."""
+"""No message takes more of the budget than this share, unless the user wrote it: then `USERS` times that."""
 
-ASKED = 4
+USERS = 4
 LEAST_INLINE = 40
 PRIMING = 3
 """Tokens that open the model's answer, in OpenAI's guide to counting."""
@@ -35,7 +36,8 @@ class View:
 
     Attributes:
         units: of the queue that a model may see.
-        question: the user's words that are to be answered.
+        question: the user's turn that is to be answered, as the prompt shows it if it is not in the log yet.
+        words: of the question as they were said; what to recall for.
         asked: row of the unit that holds them; None if they are not in the log yet.
         visible: ids of the events whose words the prompt shows anyway.
         limit: tokens beyond which a message stands as a digest.
@@ -47,6 +49,7 @@ class View:
     session: Session
     units: tuple[Unit, ...]
     question: Message
+    words: str
     asked: int | None
     visible: frozenset[str]
     limit: int
@@ -63,20 +66,15 @@ class View:
         return [by_position.get(unit.first, 0) for unit in self.session.queue.evictable]
 
     @property
-    def question_text(self) -> str:
-        """What to recall for."""
-        return self.question.text.strip()
-
-    @property
     def question_id(self) -> str | None:
         """Its event, if it is in the log."""
         return None if self.asked is None else self.units[self.asked].events[0].id
 
     @property
-    def noted(self) -> str:
-        """What was recalled for this question before; empty if nothing was."""
+    def noted(self) -> str | None:
+        """What was shown with this question before, perhaps nothing; None if it was not asked before."""
         if self.asked is None:
-            return self.session.queue.waiting.get(self.question_text, "")
+            return self.session.queue.waiting.get(self.words)
         return self.units[self.asked].note
 
 
@@ -86,7 +84,8 @@ def view(world: World, session: Session, request: Request) -> View:
     asked = _asked(units, request.query)
     if request.query is None and asked is None:
         raise InvalidInputError("nothing to answer: give a query, or remember a turn of the user first")
-    question = Message(content=request.query or "") if asked is None else units[asked].messages[0]
+    words = request.query or "" if asked is None else units[asked].messages[0].text
+    question = Message(content=clean(words, world.config.cleaning)) if asked is None else units[asked].messages[0]
     limit = max(LEAST_INLINE, min(world.config.compaction.offload_tokens, int(INLINE_SHARE * request.max_tokens)))
     opening = [_plain(world, unit, request.max_tokens // 2) for unit in session.queue.instructions]
     texts = Parts(
@@ -96,13 +95,14 @@ def view(world: World, session: Session, request: Request) -> View:
         profile=request.profile,
     )
     tools = schema_tokens(request.tools, world.count) if request.tools else 0
-    before = with_summary(world, session, texts, int(world.config.compaction.summary_ratio * request.max_tokens))
+    before = with_summary(world, session, texts, request.max_tokens)
     head = messages(replace(before, question=question if asked is None else None), request.layout)
     shown = tuple(as_shown(world, unit, limit, asked=row == asked) for row, unit in enumerate(units))
     return View(
         session=session,
         units=units,
         question=question,
+        words=words.strip(),
         asked=asked,
         visible=frozenset(source for unit in units for source in (*(e.id for e in unit.events), *unit.recalled)),
         limit=limit,
@@ -126,11 +126,12 @@ def _asked(units: Sequence[Unit], query: str | None) -> int | None:
     return row if units[row].messages[0].text == query and not answered else None
 
 
-def with_summary(world: World, session: Session, texts: Parts, room: int) -> Parts:
-    """The parts with the summary and the artifacts, each in so many tokens at most."""
-    state = session.state
-    lines = chosen(state.lines, max_tokens=room, count=world.count)
-    artifacts = render(state.ledger, max_tokens=room, count=world.count) if state.stretches and room else ""
+def with_summary(world: World, session: Session, texts: Parts, max_tokens: int, share: float = 1.0) -> Parts:
+    """The parts with the summary and the artifacts, each in this share of its room in the budget."""
+    state, config = session.state, world.config.compaction
+    lines = chosen(state.lines, max_tokens=int(share * config.summary_ratio * max_tokens), count=world.count)
+    space = int(share * config.artifact_ratio * max_tokens)
+    artifacts = render(state.ledger, max_tokens=space, count=world.count) if state.stretches else ""
     return replace(texts, summary=written(lines), artifacts=artifacts)
 
 
@@ -140,16 +141,20 @@ def _plain(world: World, unit: Unit, limit: int) -> str:
 
 
 def as_shown(world: World, unit: Unit, limit: int, *, asked: bool) -> tuple[Message, ...]:
-    """The messages of a unit as a prompt shows them; the question may be longer, and keeps its media."""
+    """The messages of a unit as a prompt shows them; the user's may be longer, and the question keeps its media."""
     return tuple(
-        _slim(world, message, handle(event.position, event.position), ASKED * limit if asked else limit, asked=asked)
+        _slim(world, message, handle(event.position, event.position), limit, asked=asked)
         for event, message in zip(unit.events, unit.messages, strict=True)
     )
 
 
 def _slim(world: World, message: Message, name: str, limit: int, *, asked: bool) -> Message:
     cleaning = world.config.cleaning
-    slim = inlined(message, result_id=name, max_tokens=limit, count=world.count, cleaning=cleaning)
+    size = USERS * limit if message.role is Role.USER else limit
+    slim = inlined(message, result_id=name, max_tokens=size, count=world.count, cleaning=cleaning)
+    if message.role is Role.SYSTEM:
+        # Providers take one system message, at the beginning; a later one speaks in the user's place.
+        return slim.model_copy(update={"role": Role.USER, "content": f"<system>\n{slim.text}\n</system>"})
     if asked and isinstance(message.content, list) and isinstance(slim.content, list):
         blocks = [
             new if isinstance(old.get("text"), str) else old

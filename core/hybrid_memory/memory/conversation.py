@@ -132,7 +132,7 @@ class Conversation:
         """Let the conversation start anew from here, with these messages only; the log and recall keep all.
 
         Raises:
-            InvalidInputError: ``keep`` is no list of message ids.
+            InvalidInputError: ``keep`` is no list of ids of this session's messages.
         """
         drive(compacting.reset(INLINE, self._house.world, self.scope, keep))
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from hybrid_memory.compute.progress import progress_bar
 from hybrid_memory.compute.runners import drive
+from hybrid_memory.config import CompactionConfig
 from hybrid_memory.flows import rebuild, stats
 from hybrid_memory.flows.world import World
 from hybrid_memory.memory.house import INLINE, House, flush_owners
@@ -33,6 +34,16 @@ class HybridMemory:
     def url(self) -> str:
         """Where the store is, as in its configuration."""
         return self._house.url
+
+    @property
+    def compaction(self) -> CompactionConfig:
+        """How long conversations are folded; another one set here counts from the next call on."""
+        return self._house.world.config.compaction
+
+    @compaction.setter
+    def compaction(self, config: CompactionConfig) -> None:
+        world = self._house.world
+        world.config = world.config.model_copy(update={"compaction": config})
 
     @property
     def closed(self) -> bool:

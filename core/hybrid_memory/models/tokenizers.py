@@ -87,6 +87,7 @@ class _Counter:
             return self._count
 
 
+@lru_cache
 def _exact(encoding: str, table: Path) -> Callable[[str], int] | None:
     """A count by this table, or nothing if it is damaged or tiktoken cannot start."""
     try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.text.cleaning import clean
-from hybrid_memory.types import Hit, Message, Role
+from hybrid_memory.types import Hit, Message, Record, Role
 
 HEADING = "What you remember from earlier, oldest first:"
 MEMORY_CHARS = 600
@@ -76,8 +76,12 @@ def _complete(messages: Sequence[Message]) -> list[Message]:
 def memory_note(hits: Sequence[Hit], cleaning: CleaningLevel = "light") -> str:
     """The hits as lines with date and speaker, cleaned, oldest first, under a heading; empty without hits."""
     records = sorted((hit.record for hit in hits), key=lambda record: record.id)
-    lines = [f"- [{record.at:%Y-%m-%d}] {record.speaker}: {_short(clean(record.text, cleaning))}" for record in records]
-    return "\n".join([HEADING, *lines]) if lines else ""
+    return "\n".join([HEADING, *(memory_line(record, cleaning) for record in records)]) if records else ""
+
+
+def memory_line(record: Record, cleaning: CleaningLevel = "light") -> str:
+    """A record as a note shows it: date, speaker, words, cut after `MEMORY_CHARS`."""
+    return f"- [{record.at:%Y-%m-%d}] {record.speaker}: {_short(clean(record.text, cleaning))}"
 
 
 def _short(text: str) -> str:

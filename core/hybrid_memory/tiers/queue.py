@@ -19,13 +19,14 @@ class Unit:
         events: of the messages, by position.
         shown: whether a model may see it; False for results without a call and calls without all results.
         pending: calls at the end that may still be answered; they stay in the queue.
-        note: what was recalled for this turn of the user, as it was shown; ``recalled`` are the ids behind it.
+        note: what was shown with this turn of the user, perhaps nothing; None if it was never asked. ``recalled`` are
+            the ids behind it.
     """
 
     events: tuple[Event, ...]
     shown: bool = True
     pending: bool = False
-    note: str = ""
+    note: str | None = None
     recalled: tuple[str, ...] = ()
 
     @cached_property

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple, Self
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Self
 
 from hybrid_memory.types import Audit, Event, EventKind, Ledger, Line
 
 
-class Attempt(NamedTuple):
-    """A stretch whose summary is deterministic because a model failed on it, so many times."""
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Turns whose summary is deterministic because a model failed on them: where, how often, and what survived."""
 
-    first: int
-    last: int
+    positions: tuple[int, ...]
     tries: int
+    report: Audit
 
     @property
     def once_more(self) -> Attempt:
         """After another failure."""
-        return self._replace(tries=self.tries + 1)
+        return replace(self, tries=self.tries + 1)
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Self:
+        """The attempt that `asdict` wrote."""
+        return cls(tuple(values["positions"]), values["tries"], Audit(**values["report"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ class QueueState:
             "lines": [asdict(line) for line in self.lines],
             "ledger": self.ledger.model_dump(mode="json", exclude_defaults=True),
             "stretches": [list(stretch) for stretch in self.stretches],
-            "retry": [list(attempt) for attempt in self.retry],
+            "retry": [asdict(attempt) for attempt in self.retry],
             "audit": asdict(self.audit),
             "latest": asdict(self.latest),
             "strategy": self.strategy,
@@ -83,7 +89,7 @@ class QueueState:
             lines=tuple(Line.of(line) for line in payload["lines"]),
             ledger=Ledger.model_validate(payload["ledger"]),
             stretches=_pairs(payload["stretches"]),
-            retry=tuple(Attempt(*attempt) for attempt in payload["retry"]),
+            retry=tuple(map(Attempt.of, payload["retry"])),
             audit=Audit(**payload["audit"]),
             latest=Audit(**payload["latest"]),
             strategy=payload["strategy"],

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from hybrid_memory.types.message import Message
 from hybrid_memory.types.scope import Scope
+from hybrid_memory.types.summary import Audit
 
 
 class Tier(StrEnum):
@@ -87,6 +88,7 @@ class Stats:
         size_bytes: on disk, all files; 0 in memory.
         embedder: its name, or None in text-only mode.
         query_cache: hits and misses of the query-embedding cache.
+        compactions: what became of the critical items of all turns that were folded.
     """
 
     url: str
@@ -100,3 +102,4 @@ class Stats:
     size_bytes: int
     embedder: str | None
     query_cache: tuple[int, int]
+    compactions: Audit = field(default_factory=Audit)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
+from functools import lru_cache
 
 from hybrid_memory.errors import InvalidScopeError
 
@@ -54,9 +55,14 @@ class Scope:
     @property
     def owner(self) -> Scope:
         """The same owner without the session."""
-        return self if self.session is None else replace(self, session=None)
+        return self if self.session is None else _owner(self.tenant, self.user, self.agent)
 
     def __str__(self) -> str:
         return " ".join(
             f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) is not None
         )
+
+
+@lru_cache(maxsize=4096)
+def _owner(tenant: str | None, user: str | None, agent: str | None) -> Scope:
+    return Scope(tenant, user, agent)

@@ -96,6 +96,12 @@ class Audit:
         mean = (self.closeness * self.lines + other.closeness * other.lines) / lines if lines else 1.0
         return Audit(**{**total, "closeness": mean})
 
+    def without(self, part: Audit) -> Audit:
+        """What is left when a report that this sum contains is taken out."""
+        rest = {item.name: getattr(self, item.name) - getattr(part, item.name) for item in fields(self)}
+        weight = self.closeness * self.lines - part.closeness * part.lines
+        return Audit(**{**rest, "closeness": weight / rest["lines"] if rest["lines"] else 1.0})
+
     def __repr__(self) -> str:
         return (
             f"<Audit {self.compactions} compactions: {self.items} critical items, {self.in_summary} in the summary, "

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hybrid_memory.compression.ledger.merging import merge
+from hybrid_memory.compression.ledger.progress import changed_since, read_on
 from hybrid_memory.compression.ledger.reading import read_ledger
 from hybrid_memory.compression.ledger.rendering import render
 
-__all__ = ["merge", "read_ledger", "render"]
+__all__ = ["changed_since", "merge", "read_ledger", "read_on", "render"]

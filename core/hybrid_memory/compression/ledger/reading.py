@@ -46,9 +46,13 @@ _EDIT = re.compile(r"\A\s*(?:edit|insert)(?:\s|\Z)")
 _SCRIPT_NAME = re.compile(r"\.(?:py|sh|bash|patch|diff)$")
 
 
-def read_ledger(messages: Sequence[Message]) -> Ledger:
-    """What these messages did; an action without a result in them is taken to have succeeded."""
+def read_ledger(messages: Sequence[Message], *, runs_fences: bool = False) -> Ledger:
+    """What these messages did; an action without a result in them is taken to have succeeded.
+
+    ``runs_fences`` says that earlier messages showed that a command in a code fence is run.
+    """
     reader = _Reader()
+    reader.runs_fences = runs_fences
     for message in messages:
         reader.read(message)
     return reader.finish()

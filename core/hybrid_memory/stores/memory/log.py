@@ -110,4 +110,6 @@ class InMemoryLog:
 
 def within(scope: Scope, other: Scope) -> bool:
     """Whether a search in the one scope reaches what was written in the other."""
-    return other.owner == scope.owner and scope.session in (None, other.session)
+    if scope.session not in (None, other.session):
+        return False
+    return (scope.tenant, scope.user, scope.agent) == (other.tenant, other.user, other.agent)

@@ -1,0 +1,294 @@
+"""Whatever fails while turns are folded, no word is lost."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+
+from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.compression.strategies import STRATEGIES
+from hybrid_memory.compression.survival import critical_items
+from hybrid_memory.config import CompactionConfig
+from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.ports import Appended, Draft
+from hybrid_memory.testing import FaultyModel, ScriptedModel
+from hybrid_memory.testing.language import Fault
+from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.types import EventKind, Scope
+
+if TYPE_CHECKING:
+    from tests.conftest import Child, Face
+
+OpenWith = Callable[..., HybridMemory]
+FAULTS: tuple[Fault, ...] = get_args(Fault)
+
+
+@pytest.fixture
+def open_with(store: str) -> Iterator[OpenWith]:
+    """Opens a memory with this model and these settings of compaction."""
+    memories: list[HybridMemory] = []
+
+    def open_one(model: Any = None, *, url: str = "memory://", **compaction: Any) -> HybridMemory:
+        settings = CompactionConfig(model_timeout=timedelta(milliseconds=40), **compaction)
+        config = MemoryConfig(url=store if url == "sqlite" else url, embedder="none", compaction=settings)
+        memories.append(open_memory(config, language_model=model, token_counter=estimate_tokens))
+        return memories[-1]
+
+    yield open_one
+    for memory in memories:
+        memory.close()
+
+
+def assistant(text: str) -> Message:
+    return Message(role=Role.ASSISTANT, content=text)
+
+
+SAID = [
+    Message(content="My name is Nora Winter, and my flight on 2024-07-01 costs 430 EUR."),
+    assistant("We decided to book seat B12345 with booking.py."),
+    Message(content="记住，我的邮箱是 nora@example.org，会议在3月14日。"),
+    assistant("好的，记下了。"),
+]
+LATEST = [Message(content="What now?"), assistant("We wait."), Message(content="Until when?")]
+
+
+def items_of(handle: ScopedMemory) -> set[str]:
+    log = handle._house.world.log
+    events = log.read(handle.scope, kinds=(EventKind.MESSAGE,), limit=len(SAID))
+    return {item for event in events for item in critical_items(event)}
+
+
+def assert_nothing_is_lost(handle: ScopedMemory) -> None:
+    summary = handle.summary()
+    assert handle.expand(summary) == handle.conversation()[: len(handle.expand(summary))]
+    audit = summary.audit
+    assert audit.items == audit.in_summary + audit.in_ledger + audit.by_handle
+    reachable = summary.text + " ".join(message.text for message in handle.expand(summary))
+    assert all(item in reachable for item in items_of(handle))
+
+
+@pytest.mark.parametrize("strategy", ["anchored", "regenerate", "recursive", "compact"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_model_that_fails_costs_nothing(face: Face, open_with: OpenWith, fault: Fault, strategy: str) -> None:
+    model = FaultyModel(fault)
+    try:
+        alice = open_with(model, strategy=strategy).scoped(user="a", session="s")
+        face(alice, "remember", [*SAID, *LATEST])
+        assert face(alice, "compact", keep=2).folded == len(SAID)
+        assert model.calls >= 1
+        assert_nothing_is_lost(alice)
+        kept = " ".join(line.text for line in face(alice, "summary"))
+        assert "2024-07-01" in kept
+        assert "nora@example.org" in kept
+        if fault in {"raises", "hangs", "empty"}:
+            assert face(alice, "summary").audit.fallbacks == 1
+            assert all(line.closeness == 1 for line in face(alice, "summary"))
+        assert face(alice, "assemble", k=0).messages[-1].text == "Until when?"
+    finally:
+        model.release()
+
+
+def test_a_model_that_hangs_is_waited_for_only_so_long(open_with: OpenWith) -> None:
+    model = FaultyModel("hangs")
+    try:
+        alice = open_with(model).scoped(user="a", session="s")
+        alice.remember([*SAID, *LATEST])
+        start = time.monotonic()
+        alice.compact(keep=2)
+        assert time.monotonic() - start < 5
+    finally:
+        model.release()
+
+
+@pytest.mark.parametrize("fault", ["raises", "rubbish"])
+def test_a_span_is_tried_three_times_and_then_left_alone(face: Face, open_with: OpenWith, fault: Fault) -> None:
+    model = FaultyModel(fault)
+    alice = open_with(model).scoped(user="a", session="s")
+    face(alice, "remember", [*SAID, *LATEST])
+    face(alice, "compact", keep=2)
+    each = model.calls
+    before = face(alice, "summary").lines
+    for _ in range(5):
+        face(alice, "assemble", k=0)
+    assert model.calls == 3 * each
+    assert face(alice, "summary").lines == before
+    states = alice._house.world.log.read(alice.scope, kinds=(EventKind.COMPACTION,))
+    assert len(states) <= 3
+
+
+class Recovering:
+    """Fails, then answers these objects; keeps what it was asked."""
+
+    def __init__(self, failures: int, *answers: dict[str, Any]) -> None:
+        self.prompts: list[str] = []
+        self.failures = failures
+        self.answers = list(answers)
+
+    def __call__(self, messages: list[dict[str, str]]) -> str:
+        self.prompts.append("\n".join(message["content"] for message in messages))
+        if len(self.prompts) <= self.failures:
+            raise ConnectionError("model host is offline")
+        return json.dumps(self.answers.pop(0), ensure_ascii=False)
+
+
+def facts(text: str, *turns: int) -> dict[str, Any]:
+    return {"facts": [{"text": text, "turns": list(turns)}]}
+
+
+GOOD = "Nora Winter flies on 2024-07-01 for 430 EUR in seat B12345 with booking.py; nora@example.org; 会议在3月14日。"
+
+
+def test_the_next_turn_replaces_the_deterministic_lines_when_the_model_is_back(face: Face, open_with: OpenWith) -> None:
+    model = Recovering(1, facts(GOOD, 1, 3))
+    alice = open_with(model).scoped(user="a", session="s")
+    face(alice, "remember", [*SAID, *LATEST])
+    face(alice, "compact", keep=2)
+    assert GOOD not in face(alice, "summary").text
+    context = face(alice, "assemble", k=0)
+    assert GOOD in context.text
+    (line,) = [line for line in face(alice, "summary") if line.text == GOOD]
+    assert (line.first, line.last) == (1, 3)
+    assert face(alice, "expand", line)[0] == face(alice, "history")[0]
+    assert_nothing_is_lost(alice)
+    face(alice, "assemble", k=0)
+    assert len(model.prompts) == 2
+
+
+def test_a_poor_second_answer_costs_no_critical_item(face: Face, open_with: OpenWith) -> None:
+    alice = open_with(Recovering(1, facts("They spoke."))).scoped(user="a", session="s")
+    face(alice, "remember", [*SAID, *LATEST])
+    face(alice, "compact", keep=2)
+    face(alice, "assemble", k=0)
+    kept = " ".join(line.text for line in face(alice, "summary"))
+    assert "2024-07-01" in kept
+    assert "nora@example.org" in kept
+    audit = face(alice, "summary").audit
+    assert audit.in_summary <= sum(item in kept for item in items_of(alice)) + 1
+    assert_nothing_is_lost(alice)
+
+
+def test_what_a_model_drops_is_put_back(face: Face, open_with: OpenWith) -> None:
+    model = ScriptedModel([facts("Nora travels.", 1)])
+    alice = open_with(model).scoped(user="a", session="s")
+    face(alice, "remember", [*SAID, *LATEST])
+    face(alice, "compact", keep=2)
+    summary = face(alice, "summary")
+    assert summary.audit.filled == len(summary.lines) - 1 >= 2
+    assert summary.audit.fallbacks == 0
+    assert any("430 EUR" in line.text for line in summary)
+    assert_nothing_is_lost(alice)
+
+
+class FullDisk:
+    """A log that takes no state of a queue, and otherwise is the log behind it."""
+
+    def __init__(self, log: Any) -> None:
+        self.log = log
+        self.refused = 0
+
+    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
+        if any(draft.kind is EventKind.COMPACTION for draft in drafts):
+            self.refused += 1
+            raise StoreUnavailableError("the disk is full")
+        done: list[Appended] = self.log.append(owner, drafts)
+        return done
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.log, name)
+
+
+@pytest.mark.parametrize("url", ["sqlite", "memory://"])
+def test_a_full_disk_leaves_queue_and_log_as_they_were(face: Face, open_with: OpenWith, url: str) -> None:
+    memory = open_with(url=url, rounds=3, keep_rounds=2, keep_least=2)
+    alice = memory.scoped(user="a", session="s")
+    face(alice, "remember", [*SAID, *LATEST])
+    face(alice, "compact", keep=2)
+    face(alice, "remember", [assistant("Until noon."), *SAID])
+    world = alice._house.world
+    before, history = face(alice, "summary"), world.log.read(alice.scope)
+    world.log = disk = FullDisk(world.log)  # type: ignore[assignment]
+    for verb, arguments in [("compact", {"keep": 1}), ("assemble", {"query": "And then?", "k": 0})]:
+        with pytest.raises(StoreUnavailableError, match="full"):
+            face(alice, verb, **arguments)
+    assert disk.refused == 2
+    world.log = disk.log
+    assert world.log.read(alice.scope) == history
+    assert face(alice, "summary") == before
+    assert face(alice, "compact", keep=1).folded > 0
+    assert_nothing_is_lost(alice)
+
+
+def assert_folded_once(handle: ScopedMemory) -> None:
+    summary = handle.summary()
+    folded = [message.id for name in summary.handles for message in handle.expand(name)]
+    assert len(folded) == len(set(folded))
+    assert folded == [message.id for message in handle.conversation()][: len(folded)]
+    ends = [end for stretch in summary.stretches for end in stretch]
+    assert ends == sorted(ends)
+    assert summary.audit.compactions == len(summary.stretches)
+
+
+@pytest.mark.parametrize("url", ["sqlite", "memory://"])
+def test_threads_that_compact_at_once_fold_each_turn_once(open_with: OpenWith, url: str) -> None:
+    memory = open_with(url=url)
+    alice = memory.scoped(user="a", session="s")
+    alice.remember([message for _ in range(10) for message in SAID])
+    ready = threading.Barrier(4)
+
+    def work(number: int) -> int:
+        ready.wait()
+        return sum(memory.scoped(user="a", session="s").compact(keep=keep).folded for keep in range(16, 0, -3))
+
+    with ThreadPoolExecutor(4) as pool:
+        folded = sum(pool.map(work, range(4)))
+    assert folded == len(alice.expand(alice.summary())) == 38
+    assert_folded_once(alice)
+
+
+def test_processes_that_compact_at_once_fold_each_turn_once(child: Child, open_with: OpenWith, store: str) -> None:
+    memory = open_with(url="sqlite")
+    alice = memory.scoped(user="a", session="s")
+    alice.remember([message for _ in range(12) for message in SAID])
+    with ThreadPoolExecutor() as pool:
+        running = [pool.submit(child, "compactor.py", store, name) for name in ("one", "two")]
+        done = [job.result() for job in running]
+    assert [process.stderr for process in done] == ["", ""]
+    folded = sum(int(process.stdout) for process in done)
+    assert len(alice.conversation()) == 12 * len(SAID) + 2 * 9 * 2
+    assert folded == len(alice.expand(alice.summary()))
+    assert_folded_once(alice)
+
+
+def test_a_loser_of_a_race_asks_again_and_folds_nothing_twice(open_with: OpenWith) -> None:
+    memory = open_with()
+    alice = memory.scoped(user="a", session="s")
+    alice.remember([*SAID, *LATEST, *SAID])
+    window = STRATEGIES["window"]
+
+    class Slow:
+        name = "slow"
+        schema = None
+        interfered = False
+
+        def extract(self, job: Any, /) -> Any:
+            if not self.interfered:
+                self.interfered = True
+                assert alice.compact(keep=2).folded > 0
+            return window.extract(job)
+
+        def prompt(self, job: Any, /) -> list[Message]:
+            return []
+
+        def read(self, answer: Any, job: Any, /) -> Any:
+            raise AssertionError
+
+    alice.compact(keep=1, strategy=Slow())
+    assert_folded_once(alice)
+    assert len(alice.expand(alice.summary())) == 9

@@ -1,0 +1,307 @@
+"""Random conversations: what holds for every prompt, every summary and every owner."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, ToolCall, open_memory
+from hybrid_memory.compute.runners import InlineRunner, drive
+from hybrid_memory.config import CompactionConfig
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.flows.session import Session, load
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokens import estimate_tokens, message_tokens, schema_tokens
+from hybrid_memory.types import Context
+
+OWNERS = count()
+TOOLS = [{"type": "function", "function": {"name": "look_up", "description": "Find a booking by its number."}}]
+COMPACTION = CompactionConfig(rounds=6, keep_rounds=3, keep_least=2, offload_tokens=120)
+
+SENTENCES = [
+    "My name is Nora Winter and I live at 12 Elm Street.",
+    "We decided to use the blue tiles for the bathroom.",
+    "The build of src/api/server.py fails with ImportError.",
+    "Ok.",
+    "Um, like, can you tell me when the train to Ghent leaves?",
+    "The invoice INV-20931 over 1,250 EUR is due on 2024-07-01.",
+    "I went for a walk by the river, and it was quiet there.",
+    "我叫陈小明，住在苏州园区星湖街8号。",
+    "记住，我对花生过敏，下次聚餐别点花生。",
+    "会议改到下周三下午三点，在二楼。",
+    "嗯，就是那种，嗯，蓝色的窗帘好看吗？",
+    "```py\nprint('done')\n```",
+]
+
+
+@st.composite
+def words(draw: st.DrawFn) -> str:
+    said = draw(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3))
+    return " ".join([*said, f"Item {draw(st.integers(0, 999))}."]) * draw(st.sampled_from([1, 1, 1, 1, 30]))
+
+
+NAMES = st.sampled_from(["a", "b", "c", None])
+
+
+@st.composite
+def exchanges(draw: st.DrawFn) -> list[Message]:
+    """Parallel calls, and their results in any order; some of them missing, given twice, or of another call."""
+    names = draw(st.lists(NAMES, min_size=1, max_size=3))
+    calls = [ToolCall(name="look_up", arguments={"number": draw(words())}, id=name) for name in names]
+    results = [Message(role=Role.TOOL, content=draw(words()), tool_call_id=name) for name in names]
+    if draw(st.booleans()):
+        results = draw(st.permutations(results))
+    for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
+        results.insert(draw(st.integers(0, len(results))), Message(role=Role.TOOL, tool_call_id=draw(NAMES)))
+    missing = draw(st.sampled_from([0, 0, 0, 1]))
+    return [Message(role=Role.ASSISTANT, tool_calls=calls), *results[missing:]]
+
+
+def said_by(role: Role) -> st.SearchStrategy[list[Message]]:
+    return words().map(lambda text: [Message(role=role, content=text)])
+
+
+def joined(parts: Iterable[list[Message]]) -> list[Message]:
+    return [message for part in parts for message in part]
+
+
+ANSWERS = said_by(Role.ASSISTANT) | exchanges()
+ROUNDS = st.tuples(said_by(Role.USER), st.lists(ANSWERS, min_size=1, max_size=2).map(joined)).map(joined)
+ASIDES = st.one_of(
+    said_by(Role.USER),
+    said_by(Role.ASSISTANT),
+    exchanges(),
+    st.sampled_from(SENTENCES[:4]).map(lambda text: [Message(role=Role.SYSTEM, content=text)]),
+    NAMES.map(lambda name: [Message(role=Role.TOOL, content="late", tool_call_id=name)]),
+)
+
+
+@dataclass(frozen=True)
+class Assemble:
+    query: str | None
+    max_tokens: int
+    tools: bool = False
+    layout: Literal["stable", "classic"] = "stable"
+
+
+@dataclass(frozen=True)
+class Compact:
+    strategy: str
+    keep: int
+
+
+@dataclass(frozen=True)
+class Reset:
+    keep: list[int]
+
+
+Step = list[Message] | Assemble | Compact | Reset
+ASSEMBLES = st.builds(Assemble, words() | st.none(), st.integers(150, 3000), st.booleans())
+COMPACTS = st.builds(
+    Compact,
+    st.sampled_from(["anchored", "regenerate", "compact", "recursive", "window", "merging", "importance"]),
+    st.integers(1, 3),
+)
+RESETS = st.builds(Reset, st.lists(st.integers(0, 9), max_size=3))
+SAYS = st.one_of(ROUNDS, ROUNDS, ROUNDS, ASIDES)
+STEPS: st.SearchStrategy[list[Step]] = st.lists(
+    st.one_of(SAYS, SAYS, SAYS, ASSEMBLES, ASSEMBLES, COMPACTS), min_size=3, max_size=14
+)
+CHAPTERS = st.tuples(st.lists(SAYS, min_size=1, max_size=4), st.one_of(COMPACTS, COMPACTS, COMPACTS, RESETS))
+FOLDS: st.SearchStrategy[list[Step]] = st.lists(CHAPTERS, min_size=1, max_size=5).map(
+    lambda chapters: [step for says, fold in chapters for step in (*says, fold)]
+)
+
+Owner = Callable[[], ScopedMemory]
+
+
+@pytest.fixture(scope="module", params=["sqlite", "memory"])
+def owner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Owner]:
+    """Handles of users whom nobody has heard of before, on each engine."""
+    path: Path = tmp_path_factory.mktemp("conversations") / "memory.db"
+    url = f"sqlite:///{path}" if request.param == "sqlite" else "memory://"
+    memories: list[HybridMemory] = []
+
+    def fresh() -> ScopedMemory:
+        # The log in memory is read from its beginning, so that a long one is slow.
+        if not memories or url == "memory://":
+            settings = {"url": url, "embedder": "none", "power_safe": False, "compaction": COMPACTION}
+            memories[:] = [open_memory(MemoryConfig(**settings), token_counter=estimate_tokens)]
+        return memories[0].scoped(user=f"user {next(OWNERS)}", session="s")
+
+    yield fresh
+    for memory in memories:
+        memory.close()
+
+
+def run(handle: ScopedMemory, step: Step) -> Context | None:
+    if isinstance(step, list):
+        handle.remember(step)
+    elif isinstance(step, Compact):
+        handle.compact(strategy=step.strategy, keep=step.keep)
+    elif isinstance(step, Reset):
+        there = handle.conversation()
+        handle.reset(keep=[str(there[row].id) for row in step.keep if row < len(there)])
+    else:
+        tools = TOOLS if step.tools else []
+        return handle.assemble(
+            step.query, max_tokens=step.max_tokens, identity="You are a guide.", tools=tools, layout=step.layout
+        )
+    return None
+
+
+def tokens_of(messages: list[Message] | tuple[Message, ...], handle: ScopedMemory, *, tools: bool) -> int:
+    tally = handle._house.world.count
+    return (
+        sum(message_tokens(message, tally) for message in messages) + (schema_tokens(TOOLS, tally) if tools else 0) + 3
+    )
+
+
+def assert_a_model_accepts(messages: list[Message]) -> None:
+    """One system message at most, in front; then the user; each call right before exactly its results."""
+    assert all(message.role is not Role.SYSTEM for message in messages[1:]), "one system message, in front"
+    turns = messages[1:] if messages[0].role is Role.SYSTEM else messages
+    assert turns[0].role is Role.USER
+    row = 0
+    while row < len(turns):
+        assert turns[row].role is not Role.TOOL, "a result without its call"
+        wanted = Counter(call.id for call in turns[row].tool_calls)
+        row += 1
+        answers: Counter[str | None] = Counter()
+        while row < len(turns) and turns[row].role is Role.TOOL:
+            answers[turns[row].tool_call_id] += 1
+            row += 1
+        assert answers == wanted
+
+
+def must_fit(handle: ScopedMemory, step: Assemble) -> bool:
+    """Whether all system messages and the question, as they were said, need no more than the budget."""
+    said = handle.conversation()
+    system = [message for message in said if message.role is Role.SYSTEM]
+    asked = [message for message in said if message.role is Role.USER][-1:]
+    question = asked if step.query is None else [Message(content=step.query)]
+    head = [Message(role=Role.SYSTEM, content="You are a guide."), *system]
+    return bool(question) and tokens_of([*head, *question], handle, tools=step.tools) <= step.max_tokens
+
+
+@settings(max_examples=70, deadline=None)
+@given(STEPS, ASSEMBLES)
+def test_every_prompt_is_one_that_a_model_accepts_within_its_budget(
+    owner: Owner, steps: list[Step], last: Assemble
+) -> None:
+    handle = owner()
+    for step in [*steps, last]:
+        before = handle.history() if isinstance(step, Assemble) else []
+        try:
+            context = run(handle, step)
+        except InvalidInputError:
+            assert isinstance(step, Assemble)
+            assert not must_fit(handle, step)
+            continue
+        if context is None or not isinstance(step, Assemble):
+            continue
+        assert handle.history() == before
+        assert_a_model_accepts(list(context.messages))
+        assert context.tokens == tokens_of(context.messages, handle, tools=step.tools) <= step.max_tokens
+        assert context.max_tokens == step.max_tokens
+        order = [message.id for message in handle.conversation()]
+        shown = [order.index(message.id) for message in context.messages if message.id]
+        assert shown == sorted(set(shown)), "in order, nothing twice"
+
+
+def session_of(handle: ScopedMemory) -> Session:
+    return drive(load(InlineRunner(), handle._house.world, handle.scope))
+
+
+@settings(max_examples=70, deadline=None)
+@given(st.one_of(STEPS, FOLDS, FOLDS))
+def test_what_was_folded_and_the_queue_are_the_conversation(owner: Owner, steps: list[Step]) -> None:
+    handle = owner()
+    for step in steps:
+        try:
+            run(handle, step)
+        except InvalidInputError:
+            continue
+        session = session_of(handle)
+        folded = [message for name in handle.summary().handles for message in handle.expand(name)]
+        queue = [
+            event.message
+            for unit in (*session.queue.instructions, *session.queue.units)
+            for event in unit.events
+            if event.position != session.state.anchor
+        ]
+        everything = handle.conversation()
+        assert len({message.id for message in folded}) == len(folded), "no turn is folded twice"
+        assert not {message.id for message in folded} & {message.id for message in queue}
+        assert sorted([*folded, *queue], key=lambda message: str(message.id)) == sorted(
+            everything, key=lambda message: str(message.id)
+        )
+        assert handle.expand(handle.summary()) == folded
+
+
+@settings(max_examples=40, deadline=None)
+@given(FOLDS)
+def test_a_line_leads_to_the_words_that_it_was_made_from(owner: Owner, steps: list[Step]) -> None:
+    handle = owner()
+    for step in [*steps, Compact("anchored", 1)]:
+        try:
+            run(handle, step)
+        except InvalidInputError:
+            continue
+        for line in handle.summary():
+            messages = handle.expand(line)
+            words = {term for message in messages for term in terms(f"{message.speaker} {message.text}")}
+            missing = set(terms(line.text)) - words
+            assert len(missing) <= line.text.count("…"), f"{missing} of {line}"
+            assert set(line.sources) <= {str(message.id) for message in messages}
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), STEPS.map(lambda steps: steps[:5])), min_size=2, max_size=5))
+def test_no_verb_shows_the_words_of_another_owner(owner: Owner, turns: list[tuple[int, list[Step]]]) -> None:
+    first = owner()
+    store = HybridMemory(first._house.world, lambda model: model)
+    users = [first.scope.user, f"{first.scope.user} or so"]
+    handles = [store.scoped(user=users[row // 2], session=f"s{row % 2}") for row in range(4)]
+    for row, steps in turns:
+        for step in [[Message(content=f"Secret{row // 2} of {row}.")], *steps]:
+            said = [_marked(message, row // 2) for message in step] if isinstance(step, list) else step
+            try:
+                run(handles[row], said)
+            except InvalidInputError:
+                continue
+    for row, handle in enumerate(handles):
+        foreign = f"Secret{1 - row // 2}"
+        seen: list[Any] = [
+            handle.history(),
+            handle.conversation(),
+            handle.summary(),
+            handle.recall("Secret Item", k=50),
+        ]
+        seen += [handle.expand(name) for name in handle.summary().handles]
+        try:
+            seen.append(handle.assemble("What is the secret item?", max_tokens=2000).text)
+        except InvalidInputError as error:
+            seen.append(error)
+        assert foreign not in repr(seen)
+        others = {message.id: message for message in handles[(row + 2) % 4].history()}
+        own = {
+            message.id for other in handles if other.scope.owner == handle.scope.owner for message in other.history()
+        }
+        for name in sorted(map(str, others.keys() - own))[:3]:
+            with pytest.raises(InvalidInputError):
+                handle.expand(name)
+            with pytest.raises(InvalidInputError):
+                handle.fetch(name)
+
+
+def _marked(message: Message, secret: int) -> Message:
+    return message.model_copy(update={"content": f"Secret{secret} {message.text}"})
