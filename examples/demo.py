@@ -5,6 +5,7 @@
 
 The chat is sample_chat.jsonl: ten months of one person with an assistant, in English and Chinese, with facts that
 change on the way. The questions are in questions.json; which turns answer them is read from it only after the recall.
+On the way, prompts of a bounded size fold older sessions into a summary, of which each line leads back to the words.
 
 Nothing here needs a server, an API key or the network. The model that "answers" is a script: it can only quote what
 the memory put into its prompt, so what it says shows what a language model would have had to go on.
@@ -39,7 +40,7 @@ from llama_index.core.llms import CustomLLM
 import hybrid_memory
 import langchain_hybrid_memory
 import llamaindex_hybrid_memory
-from hybrid_memory import Hit, HybridMemory, open_memory
+from hybrid_memory import Hit, HybridMemory, ScopedMemory, open_memory
 from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.text.tokenize import terms
 
@@ -47,6 +48,7 @@ HERE = Path(__file__).parent
 USER = "mei"
 K = 5
 SHOWN = 3
+TOKENS = 1000
 WIDTH = 100
 PROMPT = "Answer from what you remember."
 
@@ -57,11 +59,12 @@ Ask = Callable[[str], str]
 # The scripted model.
 
 
-def quote(prompt: Sequence[str], question: str) -> str:
-    """The two remembered lines of the prompt that share the most words with the question, best first.
+def quote(prompt: Sequence[str]) -> str:
+    """The two remembered lines of the prompt that share the most words with the question at its end, best first.
 
     A word counts the more the fewer lines have it. This is no language model: it cannot say what is not in the prompt.
     """
+    question = prompt[-1].rpartition("\n\n")[2]  # what was recalled for it may stand in front
     lines = [line[2:] for text in prompt for line in text.splitlines() if line.startswith("- [")]
     words = [set(terms(line)) for line in lines]
     common = Counter(word for line in words for word in line)
@@ -79,7 +82,7 @@ class QuotingChatModel(SimpleChatModel):
         return "quoting"
 
     def _call(self, messages: list[BaseMessage], *_: Any, **__: Any) -> str:
-        return quote([str(message.text) for message in messages if message.type == "system"], str(messages[-1].text))
+        return quote([str(message.text) for message in messages if message.type != "ai"])
 
 
 class QuotingLLM(CustomLLM):
@@ -92,12 +95,12 @@ class QuotingLLM(CustomLLM):
 
     def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
         """An answer to the last message."""
-        system = [message.content or "" for message in messages if message.role == "system"]
-        return ChatResponse(message=ChatMessage(role="assistant", content=quote(system, messages[-1].content or "")))
+        told = [message.content or "" for message in messages if message.role != "assistant"]
+        return ChatResponse(message=ChatMessage(role="assistant", content=quote(told)))
 
     def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:  # noqa: ARG002
         """What the abstract class asks for; a chat engine calls `chat`."""
-        return CompletionResponse(text=quote([prompt], prompt))
+        return CompletionResponse(text=quote([prompt]))
 
     def stream_complete(self, prompt: str, formatted: bool = False, **_: Any) -> Any:
         """Not needed here."""
@@ -218,9 +221,25 @@ def show_recall(hits: Sequence[Hit], label: dict[str, Any]) -> None:
             say(", ".join(places), first=f"   {name}: ", indent="             ")
 
 
+def show_prompt(everything: ScopedMemory, question: str) -> None:
+    """All sessions as one conversation: the sizes of its prompt, its summary, and the words behind a line."""
+    title = f"Prompt: all sessions as one conversation, in at most {TOKENS} tokens"
+    print(f"\n{title}\n{'-' * WIDTH}\n\n   {question}")
+    context = everything.assemble(question, max_tokens=TOKENS)
+    summary = everything.summary()
+    say(repr(context), indent="   ")
+    say(repr(summary), indent="   ")
+    weightiest = sorted(summary, key=lambda line: line.importance, reverse=True)[:SHOWN]
+    for line in weightiest:
+        say(f"{line.text} [{line.handle}]", first="   - ", indent="     ")
+    handle = weightiest[0].handle
+    (original,) = everything.expand(handle)
+    say(original.text, first=f"   expand({handle!r}): ", indent="     ")
+
+
 @dataclass
 class Times:
-    """Seconds by step."""
+    """Seconds by step, over all its parts."""
 
     spent: dict[str, float] = field(default_factory=dict)
 
@@ -229,7 +248,7 @@ class Times:
         """Time what happens inside."""
         started = time.perf_counter()
         yield
-        self.spent[name] = time.perf_counter() - started
+        self.spent[name] = self.spent.get(name, 0.0) + time.perf_counter() - started
 
     def line(self, name: str, text: str) -> None:
         """Print a step with its time."""
@@ -240,11 +259,16 @@ class Times:
 
 
 def fill(memory: HybridMemory, chat: Path, times: Times) -> None:
-    """Write the chat, session by session, and index it."""
+    """Write the chat, session by session, with a prompt after each, and index it."""
     grouped = sessions(chat)
-    before = memory.stats().events
-    with times.step("write"):
-        receipts = [memory.scoped(user=USER, session=name).remember(said) for name, said in grouped.items()]
+    everything = memory.scoped(user=USER)
+    before = len(everything.history())
+    receipts = []
+    for name, said in grouped.items():
+        with times.step("write"):
+            receipts.append(memory.scoped(user=USER, session=name).remember(said))
+        with times.step("prompts"):
+            everything.assemble(max_tokens=TOKENS, k=0)
     turns = sum(len(receipt.ids) for receipt in receipts)
     known = sum(len(receipt.duplicates) for receipt in receipts)
     times.line("write", f"{turns - known} turns of {len(grouped)} sessions into the log, durable")
@@ -252,8 +276,9 @@ def fill(memory: HybridMemory, chat: Path, times: Times) -> None:
         print(f"{'':>22}{known} were there already, under the same ids")
     if before > known:
         print(f"{'':>22}{before - known} turns of earlier runs, questions and answers, are remembered too")
+    times.line("prompts", f"{len(grouped)} of at most {TOKENS} tokens, one after each session")
     with times.step("index"):
-        derived = memory.scoped(user=USER).flush()
+        derived = everything.flush()
     times.line("index", f"{derived.indexed} turns for text search, {derived.embedded} embedded")
 
 
@@ -271,6 +296,7 @@ def run(memory: HybridMemory, chat: Path, asked: Path, times: Times) -> None:
         "recall", f"{len(recalls)} questions, median {statistics.median(recalls) * 1e3:.0f} ms, embedding included"
     )
 
+    show_prompt(everything, questions(asked)[0][1])
     label = labels(asked)  # only now
     session = f"demo-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     answering = []
@@ -282,9 +308,9 @@ def run(memory: HybridMemory, chat: Path, asked: Path, times: Times) -> None:
                 continue
             print(f"\n{number}. {question}")
             show_recall(recalled[question], label[question])
-            with times.step("answer"):
+            with times.step(f"answer {number}"):
                 answer = ask(question)
-            answering.append(times.spent["answer"])
+            answering.append(times.spent[f"answer {number}"])
             for line in answer.splitlines():
                 say(line, first="   > ", indent="     ")
             print(f"   recall {times.spent[question] * 1e3:.0f} ms, answer {answering[-1] * 1e3:.0f} ms")
@@ -299,7 +325,8 @@ def summary(recalled: dict[str, list[Hit]], label: dict[str, dict[str, Any]], ti
     )
     print(f"\n{'=' * WIDTH}")
     print(f"{whole} of {len(recalled)} questions: every turn that answers it is among the {K} recalled")
-    spent = {name: times.spent[name] for name in ("open", "write", "index", "recall")} | {"answers": answering}
+    steps = ("open", "write", "prompts", "index", "recall")
+    spent = {name: times.spent[name] for name in steps} | {"answers": answering}
     print(f"time: {', '.join(f'{name} {seconds:.2f} s' for name, seconds in spent.items())}")
     print("      (an answer includes embedding what this session said so far, before the memory recalls again)")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, get_args
@@ -213,8 +213,12 @@ def test_a_full_disk_leaves_queue_and_log_as_they_were(face: Face, open_with: Op
     face(alice, "remember", [assistant("Until noon."), *SAID])
     world = alice._house.world
     before, history = face(alice, "summary"), world.log.read(alice.scope)
-    world.log = disk = FullDisk(world.log)  # type: ignore[assignment]
-    for verb, arguments in [("compact", {"keep": 1}), ("assemble", {"query": "And then?", "k": 0})]:
+    world.log = disk = FullDisk(world.log)
+    attempts: list[tuple[str, dict[str, Any]]] = [
+        ("compact", {"keep": 1}),
+        ("assemble", {"query": "And then?", "k": 0}),
+    ]
+    for verb, arguments in attempts:
         with pytest.raises(StoreUnavailableError, match="full"):
             face(alice, verb, **arguments)
     assert disk.refused == 2
@@ -274,7 +278,7 @@ def test_a_loser_of_a_race_asks_again_and_folds_nothing_twice(open_with: OpenWit
 
     class Slow:
         name = "slow"
-        schema = None
+        schema: Mapping[str, Any] | None = None
         interfered = False
 
         def extract(self, job: Any, /) -> Any:

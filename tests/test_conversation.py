@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, ToolCall, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ToolCall, open_memory
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
@@ -69,10 +68,6 @@ def prompt(context: Context) -> Prompt:
     return [(message.role.value, message.text) for message in context.messages]
 
 
-def events(handle: ScopedMemory) -> int:
-    return len(handle._house.world.log.read(handle.scope))
-
-
 GARDEN = [
     "The roses at the old wall were planted by Nora in April.",
     "The apple tree beside the pond needs water every second day.",
@@ -85,10 +80,10 @@ GARDEN = [
 @given(st.lists(st.tuples(st.sampled_from(range(4)), st.booleans(), st.integers(0, 2)), min_size=2, max_size=9))
 @pytest.mark.parametrize("embedder", ["none", "hashing"])
 def test_until_a_compaction_each_prompt_begins_with_the_one_before(
-    embedder: str, turns: list[tuple[int, bool, int]]
+    embedder: Literal["none", "hashing"], turns: list[tuple[int, bool, int]]
 ) -> None:
-    settings = {"url": "memory://", "embedder": embedder, "compaction": CompactionConfig(max_tokens=900)}
-    with open_memory(MemoryConfig(**settings), token_counter=estimate_tokens) as memory:
+    config = MemoryConfig(url="memory://", embedder=embedder, compaction=CompactionConfig(max_tokens=900))
+    with open_memory(config, token_counter=estimate_tokens) as memory:
         memory.scoped(user="a", session="before").remember(GARDEN)
         alice = memory.scoped(user="a", session="s")
         last: Prompt = []
@@ -210,58 +205,6 @@ def test_reset_starts_anew_with_what_is_kept(face: Face, open_with: OpenWith) ->
         face(again, "reset", keep=["nobody said this"])
 
 
-LONG = "\n".join(f"row {number:05d}: {number * 7919 % 10007} parts in store {number % 13}" for number in range(3100))
-
-
-def test_a_long_result_is_a_digest_that_leads_to_all_of_it(face: Face, open_with: OpenWith) -> None:
-    alice = open_with(max_tokens=2000).scoped(user="a", session="s")
-    assert len(LONG) > 100_000
-    face(alice, "remember", ["How many parts are there?", *exchange("c", LONG), assistant("Many.")])
-    context = face(alice, "assemble", "And in store 3?")
-    assert context.tokens <= 2000
-    assert LONG[:500] not in context.text
-    (result,) = [message for message in context.messages if message.role is Role.TOOL]
-    name = result.text.split("result_id=")[1].split("]")[0]
-    pages, where = [], None
-    while True:
-        page = face(alice, "fetch", name, where, max_chars=9000)
-        assert len(page.text) <= 9000
-        pages.append(page.text)
-        if (where := page.next) is None:
-            break
-    assert "".join(pages) == LONG
-    found = face(alice, "grep", name, r"row 01234: \d+")
-    assert (found.total, found.text.split(": ", 1)[1]) == (1, LONG.splitlines()[1234])
-    assert face(alice, "expand", name)[0].text == LONG
-
-
-def test_a_picture_travels_once(face: Face, open_with: OpenWith) -> None:
-    alice = open_with(max_tokens=2000).scoped(user="a", session="s")
-    data = base64.b64encode(b"\x89PNG" + bytes(range(256)) * 40).decode()
-    picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
-    face(alice, "remember", Message(content=[{"type": "text", "text": "What is on this picture?"}, picture]))
-    assert str(face(alice, "assemble").as_dicts()).count(data) == 1
-    face(alice, "remember", [assistant("A red door."), Message(content="And behind it?")])
-    later = face(alice, "assemble")
-    assert data not in str(later.as_dicts())
-    assert later.text.count("[image/png, ") == 1
-    assert face(alice, "history")[0].content[1] == picture
-
-
-def test_the_scratchpad_is_no_part_of_the_conversation(face: Face, open_with: OpenWith) -> None:
-    alice = open_with(embedder="hashing").scoped(user="a", session="s")
-    face(alice, "remember", "Hello there.")
-    put = face(alice, "offload", LONG)
-    assert put.result_id in put.digest
-    assert estimate_tokens(put.digest) <= 200
-    assert face(alice, "fetch", put.result_id, "1-1").text == LONG.splitlines(keepends=True)[0]
-    assert face(alice, "grep", put.result_id, "row 03099").total == 1
-    assert [message.text for message in face(alice, "history")] == ["Hello there."]
-    assert face(alice, "conversation") == face(alice, "history")
-    assert "parts in store" not in repr(face(alice, "recall", "parts in store 3", k=9))
-    assert "parts in store" not in face(alice, "assemble").text
-
-
 def test_a_context_tells_what_is_where_and_what_did_not_fit(face: Face, open_with: OpenWith) -> None:
     alice = open_with(rounds=None, flush=1.0).scoped(user="a", session="s")
     face(alice, "remember", rounds(0, 30))
@@ -309,62 +252,6 @@ def test_what_stands_in_the_recent_turns_is_not_recalled_again(face: Face, open_
     assert all(GARDEN[2] != hit.record.text for hit in context.hits)
 
 
-BAD: list[tuple[str, dict[str, Any]]] = [
-    ("assemble", {"query": ""}),
-    ("assemble", {"query": 3}),
-    ("assemble", {"max_tokens": 10}),
-    ("assemble", {"max_tokens": "many"}),
-    ("assemble", {"k": -1}),
-    ("assemble", {"layout": "wild"}),
-    ("assemble", {"identity": None}),
-    ("assemble", {"instructions": "\ud800"}),
-    ("assemble", {"blocks": {"a": 1}}),
-    ("assemble", {"blocks": ["a"]}),
-    ("assemble", {"tools": 5}),
-    ("assemble", {"tools": [{"a": {1}}]}),
-    ("assemble", {"tools": ["look_up"]}),
-    ("assemble", {"max_tokens": 60, "identity": "You are a guide. " * 50}),
-    ("compact", {"strategy": "magic"}),
-    ("compact", {"strategy": 5}),
-    ("compact", {"keep": 0}),
-    ("compact", {"keep": "all"}),
-    ("conversation", {"limit": -1}),
-    ("reset", {"keep": 5}),
-    ("reset", {"keep": "m1"}),
-    ("reset", {"keep": ["unknown"]}),
-    ("expand", {"what": None}),
-    ("expand", {"what": ""}),
-    ("expand", {"what": "#999"}),
-    ("expand", {"what": "#2-1"}),
-    ("fetch", {"result_id": "#999"}),
-    ("fetch", {"result_id": 5}),
-    ("fetch", {"result_id": "#1", "where": (1,)}),
-    ("fetch", {"result_id": "#1", "where": 1.5}),
-    ("fetch", {"result_id": "#1", "where": "9999-"}),
-    ("fetch", {"result_id": "#1", "max_chars": 0}),
-    ("fetch", {"result_id": "#1", "max_chars": "x"}),
-    ("grep", {"result_id": "#1", "pattern": "("}),
-    ("grep", {"result_id": "#1", "pattern": None}),
-    ("grep", {"result_id": "#1", "pattern": "x", "context": "a"}),
-    ("offload", {"text": ""}),
-    ("offload", {"text": "\ud800"}),
-    ("offload", {"text": "abc", "max_tokens": "x"}),
-    ("offload", {"text": "abc", "max_tokens": -1}),
-]
-
-
-@pytest.mark.parametrize(("verb", "arguments"), BAD, ids=lambda part: str(part)[:40])
-def test_a_wrong_argument_changes_nothing(
-    face: Face, open_with: OpenWith, verb: str, arguments: dict[str, Any]
-) -> None:
-    alice = open_with().scoped(user="a", session="s")
-    face(alice, "remember", rounds(0, 8))
-    before = events(alice)
-    with pytest.raises(InvalidInputError):
-        face(alice, verb, **arguments)
-    assert events(alice) == before
-
-
 def test_without_a_word_of_the_user_there_is_nothing_to_answer(face: Face, open_with: OpenWith) -> None:
     alice = open_with().scoped(user="a", session="s")
     with pytest.raises(InvalidInputError, match="nothing to answer"):
@@ -373,3 +260,50 @@ def test_without_a_word_of_the_user_there_is_nothing_to_answer(face: Face, open_
     with pytest.raises(InvalidInputError, match="nothing to answer"):
         face(alice, "assemble")
     assert prompt(face(alice, "assemble", "Hello"))[-1] == ("user", "Hello")
+
+
+@pytest.mark.parametrize("names", [("a", "a"), ("a", "b"), ("a", "a", "b")])
+def test_what_a_model_has_not_seen_yet_is_never_folded(face: Face, open_with: OpenWith, names: tuple[str, ...]) -> None:
+    alice = open_with(rounds=6, keep_rounds=3, keep_least=2).scoped(user="a", session="s")
+    text = "My name is Nora Winter and I live at 12 Elm Street."
+    calls = [ToolCall(name="look_up", arguments={"text": text}, id=name) for name in names]
+    results = [Message(role=Role.TOOL, content=text, tool_call_id=name) for name in ("b", "a", "a")]
+    turns = [Message(content=text), assistant(text), Message(content="Who am I?")]
+    face(alice, "remember", [*turns, Message(role=Role.ASSISTANT, tool_calls=calls), *results])
+    shown = face(alice, "assemble", max_tokens=220, k=0).messages
+    assert "Who am I?" in [message.text for message in shown]
+    assert [message.tool_call_id for message in shown if message.role is Role.TOOL] == [
+        name for name in ("b", "a", "a") if name in names
+    ][: len(names)]
+
+
+def test_a_long_round_is_counted_once_when_it_is_folded_step_by_step(face: Face, open_with: OpenWith) -> None:
+    alice = open_with(max_tokens=300).scoped(user="a", session="s")
+    face(alice, "remember", "Do the task.")
+    folded = 0
+    for number in range(6):
+        face(alice, "remember", exchange(f"c{number}", "word " * 60))
+        folded += face(alice, "compact", keep=1).folded
+    face(alice, "remember", ["And now?", assistant("Wait."), "And now?"])
+    folded += face(alice, "compact", keep=1).folded
+    assert folded == len(face(alice, "expand", face(alice, "summary"))) == 15
+
+
+def test_a_reset_of_one_session_is_none_of_the_whole_owner(face: Face, open_with: OpenWith) -> None:
+    memory = open_with()
+    alice, other = memory.scoped(user="a", session="s"), memory.scoped(user="a", session="t")
+    face(other, "remember", "In the kitchen?")
+    face(alice, "remember", "In the hall?")
+    face(alice, "reset")
+    whole = memory.scoped(user="a")
+    assert [message.text for message in face(whole, "conversation")] == ["In the kitchen?", "In the hall?"]
+
+
+def test_an_id_of_the_callers_own_wins_over_a_position(face: Face, open_with: OpenWith) -> None:
+    memory = open_with()
+    alice, other = memory.scoped(user="a", session="s"), memory.scoped(user="a", session="t")
+    face(other, "remember", "elsewhere", id="m1")
+    face(alice, "remember", [Message(content="first", id="3"), Message(content="second", id="m1")])
+    assert [message.text for message in face(alice, "expand", "3")] == ["first"]
+    assert [message.text for message in face(alice, "expand", "#3")] == ["second"]
+    assert face(alice, "fetch", "m1").text == "second"

@@ -133,8 +133,8 @@ def owner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     def fresh() -> ScopedMemory:
         # The log in memory is read from its beginning, so that a long one is slow.
         if not memories or url == "memory://":
-            settings = {"url": url, "embedder": "none", "power_safe": False, "compaction": COMPACTION}
-            memories[:] = [open_memory(MemoryConfig(**settings), token_counter=estimate_tokens)]
+            config = MemoryConfig(url=url, embedder="none", power_safe=False, compaction=COMPACTION)
+            memories[:] = [open_memory(config, token_counter=estimate_tokens)]
         return memories[0].scoped(user=f"user {next(OWNERS)}", session="s")
 
     yield fresh
@@ -192,7 +192,7 @@ def must_fit(handle: ScopedMemory, step: Assemble) -> bool:
     return bool(question) and tokens_of([*head, *question], handle, tools=step.tools) <= step.max_tokens
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(STEPS, ASSEMBLES)
 def test_every_prompt_is_one_that_a_model_accepts_within_its_budget(
     owner: Owner, steps: list[Step], last: Assemble
@@ -221,7 +221,7 @@ def session_of(handle: ScopedMemory) -> Session:
     return drive(load(InlineRunner(), handle._house.world, handle.scope))
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.one_of(STEPS, FOLDS, FOLDS))
 def test_what_was_folded_and_the_queue_are_the_conversation(owner: Owner, steps: list[Step]) -> None:
     handle = owner()
@@ -247,7 +247,7 @@ def test_what_was_folded_and_the_queue_are_the_conversation(owner: Owner, steps:
         assert handle.expand(handle.summary()) == folded
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(FOLDS)
 def test_a_line_leads_to_the_words_that_it_was_made_from(owner: Owner, steps: list[Step]) -> None:
     handle = owner()

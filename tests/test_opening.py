@@ -24,6 +24,7 @@ from hybrid_memory.errors import (
     StoreVersionError,
     TextOnlyWarning,
 )
+from hybrid_memory.stores.sqlite.schema import MIGRATIONS
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
@@ -119,7 +120,7 @@ def test_a_store_of_a_newer_schema_is_left_as_it_is(face: Face, opened: Open, tm
     with opened() as memory:
         face(memory.scoped(user="alice"), "remember", "hello", id="x")
     file = tmp_path / "memory.db"
-    for version in (99, 1):
+    for version in (99, len(MIGRATIONS)):
         with closing(sqlite3.connect(file)) as connection:
             connection.execute(f"PRAGMA user_version = {version}")
         if version == 99:

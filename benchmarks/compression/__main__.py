@@ -40,10 +40,10 @@ def main() -> None:
         embedder = CachedEmbedder(options.cache or Path(temporary))
         for name in options.parts:
             started = time.perf_counter()
-            tables = PARTS[name](options.data, embedder, options.limit)
-            for table in tables:
+            results[name] = {}
+            for table in PARTS[name](options.data, embedder, options.limit):
                 table.show()
-            results[name] = {table.title: table.rows for table in tables}
+                results[name][table.title] = table.rows
             print(f"\n{name}: {time.perf_counter() - started:.0f} s; {count_tokens!r}", flush=True)
             embedder.save()
     if options.json:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -183,7 +183,7 @@ def diffed(run: dict[str, Any], runs: Sequence[dict[str, Any]]) -> dict[str, set
     return {path: {operation} for path, operation in run["artifacts"].items() if path not in ignored}
 
 
-def run(data: Path, _embedder: Any, limit: int | None) -> list[Table]:
+def run(data: Path, _embedder: Any, limit: int | None) -> Iterator[Table]:
     """Both probes over all runs."""
     whole, cut = Tally(), Tally()
     runs = list(load(data, "miniswe", limit))
@@ -197,4 +197,4 @@ def run(data: Path, _embedder: Any, limit: int | None) -> list[Table]:
         for name, after, before in ELSEWHERE:
             table.rows.append({"probe": f"elsewhere, whole: {name}", "named": after})
             table.rows.append({"probe": f"elsewhere, 60 %: {name}", "named": before})
-    return [table]
+    yield table

@@ -10,6 +10,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
+from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -83,16 +84,16 @@ def fold_once(messages: list[Message]) -> list[float]:
     return spent
 
 
-def run(data: Path, _embedder: Any, limit: int | None) -> list[Table]:
+def run(data: Path, _embedder: Any, limit: int | None) -> Iterator[Table]:
     """Tokens and time along the chat, and the time of one compaction."""
     marks = MARKS[:limit]
     rows = along(long_chat(data, marks[-1]), marks)
-    chat = Table(f"Cost along a chat at {MAX_TOKENS} tokens", list(rows[0]), rows)
+    yield Table(f"Cost along a chat at {MAX_TOKENS} tokens", list(rows[0]), rows)
     folds = Table("One compaction, ms", ["turns", "median", "max"])
     for name, messages in (("100 of LoCoMo", long_chat(data, FOLDED)), ("100 of a coding run", _coding(data))):
         spent = fold_once(messages)
         folds.rows.append({"turns": name, "median": round(statistics.median(spent), 1), "max": round(max(spent), 1)})
-    return [chat, folds]
+    yield folds
 
 
 def _coding(data: Path) -> list[Message]:

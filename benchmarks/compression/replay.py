@@ -218,7 +218,7 @@ def agentic(data: Path, embedder: Any, *, layout: Layout = "stable") -> Tally:
     return tally
 
 
-def run(data: Path, embedder: Any, limit: int | None) -> list[Table]:
+def run(data: Path, embedder: Any, limit: int | None) -> Iterator[Table]:
     """Both replays."""
     table = Table(f"Replay: the first {TURNS} turns at {MAX_TOKENS} tokens", COLUMNS)
     ways: list[tuple[str, dict[str, Any]]] = [
@@ -234,7 +234,8 @@ def run(data: Path, embedder: Any, limit: int | None) -> list[Table]:
     if limit is None:
         keys = ("memory", "reuse", "median", "cached/sent", "mean", "max", "answers", "in gold")
         table.rows += [dict(zip(keys, (f"elsewhere: {name}", *figures), strict=True)) for name, *figures in ELSEWHERE]
+    yield table
     long = Table("Agentic replay: 10 exchanges, then 6 turns with 15 rounds of calls", COLUMNS)
     for name in ("stable", "classic"):
         long.rows.append(agentic(data, embedder, layout=name).row(name))  # type: ignore[arg-type]
-    return [table, long]
+    yield long

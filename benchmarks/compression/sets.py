@@ -21,6 +21,7 @@ from hybrid_memory.text.tokenize import cjk_share
 from hybrid_memory.types import Message
 
 MAX_TOKENS = 2000
+LATIN = "0-9a-z\u00df-\u024f"
 IDENTITY = "You are a helpful assistant."
 
 count_tokens = token_counter("cl100k_base")
@@ -61,17 +62,18 @@ def load(data: Path, name: str, limit: int | None = None) -> Iterator[dict[str, 
 
 
 def plain(text: str) -> str:
-    """In lower case without punctuation, so that a literal answer is found; Chinese without spaces."""
-    words = re.sub(r"[^\w\s]", " ", unicodedata.normalize("NFKC", text).lower()).split()
-    return ("" if cjk_share(text) > 0.5 else " ").join(words)
+    """In lower case without punctuation, so that a literal answer is found."""
+    return " ".join(re.sub(r"[^\w\s]", " ", unicodedata.normalize("NFKC", text).lower()).split())
 
 
 def holds(text: str, answer: str) -> bool:
-    """Whether the answer stands in the text, word by word where it is written in words."""
-    wanted = plain(answer)
-    if cjk_share(answer) > 0.5:
-        return wanted in plain(text).replace(" ", "")
-    return f" {wanted} " in f" {plain(text)} "
+    """Whether the answer stands in the text, not as a part of a longer word or number; Chinese without blanks."""
+    wanted, within = plain(answer), plain(text)
+    if cjk_share(answer):
+        wanted, within = wanted.replace(" ", ""), within.replace(" ", "")
+        before = "(?<![0-9])" if wanted[0].isdigit() else ""
+        return re.search(before + re.escape(wanted), within) is not None
+    return re.search(rf"(?<![{LATIN}]){re.escape(wanted)}(?![{LATIN}])", within) is not None
 
 
 def dialogue(turns: Sequence[dict[str, Any]], *, prefix: str = "") -> list[Message]:

@@ -24,8 +24,8 @@ _ITEMS = re.compile(
     r"|\b\d{4}[-/年]\d{1,2}(?:[-/月]\d{1,2}日?)?|\b\d{1,2}:\d{2}\b"  # dates and times
     r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December) \d{1,2}\b"
     r"|\d{1,2}月\d{1,2}[日号]"
-    r"|[$€£¥]\s?\d[\d,.]*|\d[\d,]*(?:\.\d+)?\s?(?:" + _UNITS + r")(?![a-zA-Z])"  # numbers with units
-    r"|\b(?=\w*\d)(?=\w*[A-Z])[A-Z0-9_-]{5,}\b|\b[a-z]+(?:_[a-z]+)*_\d{3,}\b"  # ids
+    r"|[$€£¥]\s?\d[\d,.]*|\d[\d,]*(?:\.\d+)?\s?(?i:" + _UNITS + r")(?![a-zA-Z])"  # numbers with units
+    r"|\b(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z0-9_-]{5,}\b|\b[a-z]+(?:_[a-z]+)*_\d{3,}\b"  # ids
     r"|\b\w+(?:Error|Exception)\b|\b[A-Z]{1,5}\d{3,5}\b"
     r"|(?<=[a-z,;] )[A-Z][a-z]+(?: [A-Z][a-z]+)*"  # names: capitals inside a sentence
     r"|《[^》\n]{1,40}》"

@@ -1,0 +1,185 @@
+"""When assemble folds, why, and how much stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.config import CompactionConfig
+from hybrid_memory.text.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from tests.conftest import Face
+
+OpenWith = Callable[..., ScopedMemory]
+
+
+@pytest.fixture
+def open_with() -> Iterator[OpenWith]:
+    """A session in a memory with these settings of compaction."""
+    memories: list[HybridMemory] = []
+
+    def open_one(
+        compaction: CompactionConfig | None = None, *, embedder: Any = "none", **settings: Any
+    ) -> ScopedMemory:
+        chosen = compaction or CompactionConfig(**settings)
+        config = MemoryConfig(url="memory://", embedder=embedder, compaction=chosen)
+        memories.append(open_memory(config, token_counter=estimate_tokens))
+        return memories[-1].scoped(user="a", session="s")
+
+    yield open_one
+    for memory in memories:
+        memory.close()
+
+
+def say(face: Face, handle: ScopedMemory, text: str, answer: str = "Fine.") -> Any:
+    """One round, and the prompt for it."""
+    face(handle, "remember", text)
+    context = face(handle, "assemble", k=0)
+    face(handle, "remember", Message(role=Role.ASSISTANT, content=answer))
+    return context
+
+
+def rounds_of(context: Any) -> int:
+    return sum(message.role is Role.USER for message in context.messages)
+
+
+def test_rounds_fire_beyond_their_limit_and_the_newest_stay(face: Face, open_with: OpenWith) -> None:
+    alice = open_with(rounds=6, keep_rounds=3, keep_least=3)
+    shown = [say(face, alice, f"Chair {number} is here.") for number in range(16)]
+    fired = [row for row, context in enumerate(shown) if context.compacted]
+    assert fired == [6, 10, 14]
+    assert shown[6].compacted == "rounds: 7 of 6"
+    assert [rounds_of(context) for context in shown[:11]] == [1, 2, 3, 4, 5, 6, 3, 4, 5, 6, 3]
+
+
+def test_without_rounds_they_never_fire(face: Face, open_with: OpenWith) -> None:
+    alice = open_with(rounds=None, max_tokens=100_000)
+    face(alice, "remember", [f"Chair {number}." for number in range(300)])
+    assert not face(alice, "assemble", k=0).compacted
+
+
+def test_tokens_fire_at_the_share_that_flush_gives(face: Face, open_with: OpenWith) -> None:
+    alice = open_with(rounds=None, max_tokens=1000, flush=0.5, keep_ratio=0.25)
+    before = 0
+    for number in range(60):
+        context = say(face, alice, f"Chair {number} stands beside the table in the room with the blue wall.")
+        if context.compacted:
+            break
+        before = context.tokens
+    assert context.compacted.startswith("tokens: ")
+    assert context.compacted.endswith(" of 500")
+    assert 450 < before <= 500
+    assert context.tokens <= 500
+
+
+def test_the_more_is_in_the_rounds_the_more_of_them_stay(face: Face, open_with: OpenWith) -> None:
+    kept = []
+    for text in ("Ok, fine.", "Remember that my phone number is 555-0143 and that gate"):
+        alice = open_with(rounds=12, keep_rounds=10, keep_least=2, max_tokens=8000)
+        shown = [say(face, alice, f"{text} {number}.") for number in range(13)]
+        assert shown[-1].compacted
+        kept.append(rounds_of(shown[-1]))
+    assert kept[0] < kept[1]
+    assert 2 <= kept[0] <= 6
+    assert 9 <= kept[1] <= 10
+
+
+def test_density_fires_for_what_matters_and_not_for_small_talk(face: Face, open_with: OpenWith) -> None:
+    answers = []
+    for text in ("Haha, ok", "Remember that my phone number is 555-0143 and that gate"):
+        alice = open_with(rounds=None, density=0.5, keep_rounds=5, keep_least=2, max_tokens=8000)
+        answers.append([say(face, alice, f"{text} {number}.", f"{text}!").compacted for number in range(8)])
+    assert not any(answers[0])
+    assert not any(answers[1][:4])
+    assert any(reason.startswith("density: ") for reason in answers[1])
+
+
+GARDEN = [
+    "The tomato plants in the garden have yellow leaves.",
+    "Water makes the tomato leaves in the garden yellow.",
+    "The garden soil of the tomato plants is wet.",
+    "Compost helps the soil of tomato plants in the garden.",
+    "The tomato plants in the garden need dry soil.",
+    "Yellow leaves of tomato plants fall on the garden soil.",
+]
+FLIGHT = [
+    "The airline cancelled the flight to Lisbon.",
+    "A ticket for the cancelled flight to Lisbon is refunded by the airline.",
+    "The airline offers a Sunday flight to Lisbon with the same ticket.",
+    "The refund of the Lisbon flight ticket takes the airline a week.",
+    "The airline has no other flight to Lisbon on this ticket.",
+    "The ticket of the Sunday flight to Lisbon costs the airline nothing.",
+]
+
+
+def test_drift_folds_at_the_change_of_topic(face: Face, open_with: OpenWith) -> None:
+    alice = open_with(embedder="hashing", rounds=None, drift=0.65, keep_rounds=8, keep_least=3, max_tokens=8000)
+    shown = [say(face, alice, text, text) for text in [*GARDEN, *FLIGHT]]
+    fired = [context for context in shown if context.compacted]
+    assert fired
+    assert fired[0].compacted.startswith("drift: ")
+    (stretch, *_) = face(alice, "summary").handles
+    said = [message.text for message in face(alice, "expand", stretch) if message.role is Role.USER]
+    assert abs(len(said) - len(GARDEN)) <= 1
+    assert said == [*GARDEN, *FLIGHT][: len(said)]
+    quiet = open_with(embedder="hashing", rounds=None, drift=0.99, keep_rounds=8, keep_least=3, max_tokens=8000)
+    assert not any(say(face, quiet, text, text).compacted for text in [*GARDEN, *FLIGHT])
+    without = open_with(rounds=None, drift=0.65, keep_rounds=8, keep_least=3, max_tokens=8000)
+    assert not any(say(face, without, text, text).compacted for text in [*GARDEN, *FLIGHT])
+
+
+def test_the_chat_preset_folds_more_than_five_rounds_to_three(face: Face, open_with: OpenWith) -> None:
+    alice = open_with(CompactionConfig.preset("chat"))
+    shown = [say(face, alice, f"Chair {number}.") for number in range(9)]
+    assert [rounds_of(context) for context in shown] == [1, 2, 3, 4, 5, 3, 4, 5, 3]
+
+
+def test_the_conversation_preset_folds_after_140_rounds_to_at_most_20(face: Face, open_with: OpenWith) -> None:
+    alice = open_with(CompactionConfig.preset("conversation"))
+    for number in range(140):
+        face(alice, "remember", [f"Chair {number} is here.", {"role": "assistant", "content": "Fine."}])
+    assert not face(alice, "assemble", "Why?", k=0).compacted
+    context = say(face, alice, "Remember that chair 140 is broken.")
+    assert context.compacted == "rounds: 141 of 140"
+    assert 4 <= rounds_of(context) <= 20
+
+
+def test_the_agent_preset_keeps_30_percent_of_its_tokens(face: Face, open_with: OpenWith) -> None:
+    assert CompactionConfig.preset("agent").max_tokens == 100_000
+    alice = open_with(CompactionConfig.preset("agent", max_tokens=20_000))
+    page = " ".join(f"The chair {number} stands near the wall." for number in range(18))
+    said = [[f"Round {number}. {page}", {"role": "assistant", "content": "Fine."}] for number in range(150)]
+    face(alice, "remember", [turn for turns in said[:110] for turn in turns])
+    before = face(alice, "assemble", "Why?", k=0)
+    assert not before.compacted
+    assert before.tokens > 15_000
+    face(alice, "remember", [turn for turns in said[110:] for turn in turns])
+    compacted = face(alice, "assemble", "Why?", k=0).compacted
+    assert compacted.startswith("tokens: ")
+    assert compacted.endswith(" of 20000")
+    context = face(alice, "assemble", "Why?", k=0)
+    assert 4_000 < context.section_tokens["turns"] <= 6_200
+
+
+def test_the_memgpt_preset_warns_at_70_percent_and_folds_half_of_a_full_queue(face: Face, open_with: OpenWith) -> None:
+    alice = open_with(CompactionConfig.preset("memgpt", max_tokens=1000))
+    warned = []
+    for number in range(80):
+        context = say(face, alice, f"Remember that chair {number} stands beside the table in room {number + 3}.")
+        assert context.under_pressure == (context.pressure >= 0.7)
+        assert context.pressure == pytest.approx(context.tokens / 1000)
+        if context.compacted:
+            break
+        warned.append(context.under_pressure)
+    assert context.compacted.endswith(" of 1000")
+    assert warned == sorted(warned)
+    assert warned[-1]
+    assert not warned[0]
+    assert 0.3 < context.section_tokens["turns"] / 1000 < 0.6
+    assert not context.under_pressure
+    summary = face(alice, "summary")
+    assert (summary.strategy, len(summary.lines)) == ("recursive", 1)

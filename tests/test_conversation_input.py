@@ -1,0 +1,108 @@
+"""Wrong arguments of the verbs of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.config import CompactionConfig
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.text.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from tests.conftest import Face
+
+OpenWith = Callable[..., HybridMemory]
+
+
+@pytest.fixture
+def open_with() -> Iterator[OpenWith]:
+    """Opens a memory with these settings of compaction."""
+    memories: list[HybridMemory] = []
+
+    def open_one(*, embedder: Any = "none", **compaction: Any) -> HybridMemory:
+        config = MemoryConfig(url="memory://", embedder=embedder, compaction=CompactionConfig(**compaction))
+        memories.append(open_memory(config, token_counter=estimate_tokens))
+        return memories[-1]
+
+    yield open_one
+    for memory in memories:
+        memory.close()
+
+
+def assistant(text: str) -> Message:
+    return Message(role=Role.ASSISTANT, content=text)
+
+
+def rounds(first: int, last: int) -> list[Message]:
+    return [
+        message
+        for number in range(first, last)
+        for message in (
+            Message(content=f"Room {number} needs {number + 3} chairs."),
+            assistant(f"Noted room {number}."),
+        )
+    ]
+
+
+def events(handle: ScopedMemory) -> int:
+    return len(handle._house.world.log.read(handle.scope))
+
+
+BAD: list[tuple[str, dict[str, Any]]] = [
+    ("assemble", {"query": ""}),
+    ("assemble", {"query": 3}),
+    ("assemble", {"max_tokens": 10}),
+    ("assemble", {"max_tokens": "many"}),
+    ("assemble", {"k": -1}),
+    ("assemble", {"layout": "wild"}),
+    ("assemble", {"identity": None}),
+    ("assemble", {"instructions": "\ud800"}),
+    ("assemble", {"blocks": {"a": 1}}),
+    ("assemble", {"blocks": ["a"]}),
+    ("assemble", {"tools": 5}),
+    ("assemble", {"tools": [{"a": {1}}]}),
+    ("assemble", {"tools": ["look_up"]}),
+    ("assemble", {"max_tokens": 60, "identity": "You are a guide. " * 50}),
+    ("compact", {"strategy": "magic"}),
+    ("compact", {"strategy": 5}),
+    ("compact", {"keep": 0}),
+    ("compact", {"keep": "all"}),
+    ("conversation", {"limit": -1}),
+    ("reset", {"keep": 5}),
+    ("reset", {"keep": "m1"}),
+    ("reset", {"keep": ["unknown"]}),
+    ("expand", {"what": None}),
+    ("expand", {"what": ""}),
+    ("expand", {"what": "#999"}),
+    ("expand", {"what": "#2-1"}),
+    ("fetch", {"result_id": "#999"}),
+    ("fetch", {"result_id": 5}),
+    ("fetch", {"result_id": "#1", "where": (1,)}),
+    ("fetch", {"result_id": "#1", "where": 1.5}),
+    ("fetch", {"result_id": "#1", "where": "9999-"}),
+    ("fetch", {"result_id": "#1", "max_chars": 0}),
+    ("fetch", {"result_id": "#1", "max_chars": "x"}),
+    ("grep", {"result_id": "#1", "pattern": "("}),
+    ("grep", {"result_id": "#1", "pattern": None}),
+    ("grep", {"result_id": "#1", "pattern": "x", "context": "a"}),
+    ("offload", {"text": ""}),
+    ("offload", {"text": "\ud800"}),
+    ("offload", {"text": "abc", "max_tokens": "x"}),
+    ("offload", {"text": "abc", "max_tokens": -1}),
+]
+
+
+@pytest.mark.parametrize(("verb", "arguments"), BAD, ids=lambda part: str(part)[:40])
+def test_a_wrong_argument_changes_nothing(
+    face: Face, open_with: OpenWith, verb: str, arguments: dict[str, Any]
+) -> None:
+    alice = open_with().scoped(user="a", session="s")
+    face(alice, "remember", rounds(0, 8))
+    before = events(alice)
+    with pytest.raises(InvalidInputError):
+        face(alice, verb, **arguments)
+    assert events(alice) == before

@@ -1,0 +1,97 @@
+"""What is too long for a prompt stands in it as a digest, and can be read page by page."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ToolCall, open_memory
+from hybrid_memory.config import CompactionConfig
+from hybrid_memory.text.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from tests.conftest import Face
+
+OpenWith = Callable[..., HybridMemory]
+
+
+@pytest.fixture
+def open_with() -> Iterator[OpenWith]:
+    """Opens a memory with these settings of compaction."""
+    memories: list[HybridMemory] = []
+
+    def open_one(*, embedder: Any = "none", **compaction: Any) -> HybridMemory:
+        config = MemoryConfig(url="memory://", embedder=embedder, compaction=CompactionConfig(**compaction))
+        memories.append(open_memory(config, token_counter=estimate_tokens))
+        return memories[-1]
+
+    yield open_one
+    for memory in memories:
+        memory.close()
+
+
+def assistant(text: str) -> Message:
+    return Message(role=Role.ASSISTANT, content=text)
+
+
+def exchange(name: str, result: str, **arguments: Any) -> list[Message]:
+    calls = [ToolCall(name="look_up", arguments=arguments, id=name)]
+    return [
+        Message(role=Role.ASSISTANT, tool_calls=calls),
+        Message(role=Role.TOOL, content=result, tool_call_id=name),
+    ]
+
+
+LONG = "\n".join(f"row {number:05d}: {number * 7919 % 10007} parts in store {number % 13}" for number in range(3100))
+
+
+def test_a_long_result_is_a_digest_that_leads_to_all_of_it(face: Face, open_with: OpenWith) -> None:
+    alice = open_with(max_tokens=2000).scoped(user="a", session="s")
+    assert len(LONG) > 100_000
+    face(alice, "remember", ["How many parts are there?", *exchange("c", LONG), assistant("Many.")])
+    context = face(alice, "assemble", "And in store 3?")
+    assert context.tokens <= 2000
+    assert LONG[:500] not in context.text
+    (result,) = [message for message in context.messages if message.role is Role.TOOL]
+    name = result.text.split("result_id=")[1].split("]")[0]
+    pages, where = [], None
+    while True:
+        page = face(alice, "fetch", name, where, max_chars=9000)
+        assert len(page.text) <= 9000
+        pages.append(page.text)
+        if (where := page.next) is None:
+            break
+    assert "".join(pages) == LONG
+    found = face(alice, "grep", name, r"row 01234: \d+")
+    assert (found.total, found.text.split(": ", 1)[1]) == (1, LONG.splitlines()[1234])
+    assert face(alice, "expand", name)[0].text == LONG
+
+
+def test_a_picture_travels_once(face: Face, open_with: OpenWith) -> None:
+    alice = open_with(max_tokens=2000).scoped(user="a", session="s")
+    data = base64.b64encode(b"\x89PNG" + bytes(range(256)) * 40).decode()
+    picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
+    face(alice, "remember", Message(content=[{"type": "text", "text": "What is on this picture?"}, picture]))
+    assert str(face(alice, "assemble").as_dicts()).count(data) == 1
+    face(alice, "remember", [assistant("A red door."), Message(content="And behind it?")])
+    later = face(alice, "assemble")
+    assert data not in str(later.as_dicts())
+    assert later.text.count("[image/png, ") == 1
+    assert face(alice, "history")[0].content[1] == picture
+
+
+def test_the_scratchpad_is_no_part_of_the_conversation(face: Face, open_with: OpenWith) -> None:
+    alice = open_with(embedder="hashing").scoped(user="a", session="s")
+    face(alice, "remember", "Hello there.")
+    put = face(alice, "offload", LONG)
+    assert put.result_id in put.digest
+    assert estimate_tokens(put.digest) <= 200
+    assert face(alice, "fetch", put.result_id, "1-1").text == LONG.splitlines(keepends=True)[0]
+    assert face(alice, "grep", put.result_id, "row 03099").total == 1
+    assert [message.text for message in face(alice, "history")] == ["Hello there."]
+    assert face(alice, "conversation") == face(alice, "history")
+    assert "parts in store" not in repr(face(alice, "recall", "parts in store 3", k=9))
+    assert "parts in store" not in face(alice, "assemble").text

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory.text.asking import MAX_CHARS, asking_share
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Where did I put the garden keys?",
+        "Tell me about the trip to Ghent.",
+        "Do you remember the name of the plumber",
+        "Recommend a restaurant near the river.",
+        "我把花园的钥匙放在哪里了？",
+        "告诉我去苏州旅行的事。",
+        "你记得水管工的名字吗",
+        "推荐一家河边的餐厅。",
+    ],
+)
+def test_a_turn_that_asks_for_something_asks_with_all_of_it(text: str) -> None:
+    assert asking_share(text) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n",
+        "I went for a walk by the river.",
+        "How are you?",
+        "The keys hang behind the door.",
+        "今天去河边散步。",
+    ],
+)
+def test_a_turn_that_asks_nothing_has_no_share(text: str) -> None:
+    assert asking_share(text) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I went for a walk by the river today, and it was quiet there. Where are the garden keys?",
+        "今天我去河边散步，那里很安静，风也不大。花园的钥匙在哪里？",
+    ],
+)
+def test_a_question_behind_a_story_counts_by_its_length(text: str) -> None:
+    assert 0.2 < asking_share(text) < 0.7
+
+
+@given(st.text(max_size=400))
+def test_a_share_lies_between_0_and_1(text: str) -> None:
+    assert 0 <= asking_share(text) <= 1
+
+
+def test_a_long_turn_is_read_at_its_head_and_fast() -> None:
+    question = "Where are the garden keys? "
+    start = time.perf_counter()
+    assert asking_share(question + "The river was wide. " * 100_000) == asking_share(
+        (question + "The river was wide. " * 100_000)[:MAX_CHARS]
+    )
+    assert time.perf_counter() - start < 1
