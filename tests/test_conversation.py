@@ -262,7 +262,7 @@ def test_without_a_word_of_the_user_there_is_nothing_to_answer(face: Face, open_
     assert prompt(face(alice, "assemble", "Hello"))[-1] == ("user", "Hello")
 
 
-@pytest.mark.parametrize("names", [("a", "a"), ("a", "b"), ("a", "a", "b")])
+@pytest.mark.parametrize("names", [("a", "a"), ("a", "b")])
 def test_what_a_model_has_not_seen_yet_is_never_folded(face: Face, open_with: OpenWith, names: tuple[str, ...]) -> None:
     alice = open_with(rounds=6, keep_rounds=3, keep_least=2).scoped(user="a", session="s")
     text = "My name is Nora Winter and I live at 12 Elm Street."
@@ -270,11 +270,10 @@ def test_what_a_model_has_not_seen_yet_is_never_folded(face: Face, open_with: Op
     results = [Message(role=Role.TOOL, content=text, tool_call_id=name) for name in ("b", "a", "a")]
     turns = [Message(content=text), assistant(text), Message(content="Who am I?")]
     face(alice, "remember", [*turns, Message(role=Role.ASSISTANT, tool_calls=calls), *results])
-    shown = face(alice, "assemble", max_tokens=220, k=0).messages
+    shown = face(alice, "assemble", max_tokens=150, identity="You are a guide.", k=0).messages
     assert "Who am I?" in [message.text for message in shown]
-    assert [message.tool_call_id for message in shown if message.role is Role.TOOL] == [
-        name for name in ("b", "a", "a") if name in names
-    ][: len(names)]
+    seen = [message.tool_call_id for message in shown if message.role is Role.TOOL]
+    assert sorted(map(str, seen)) == list(names)
 
 
 def test_a_long_round_is_counted_once_when_it_is_folded_step_by_step(face: Face, open_with: OpenWith) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from hybrid_memory.compression.digest import digest
@@ -61,10 +62,13 @@ def _call(call: ToolCall, result_id: str, max_tokens: int, count: TokenCounter) 
         }
     else:
         share = max(20, max_tokens // max(1, len(call.arguments)))
-        shortened = {
-            key: digest(value, result_id=result_id, max_tokens=share, count=count)
-            if isinstance(value, str) and count(value) > share
-            else value
-            for key, value in call.arguments.items()
-        }
+        shortened = {key: _value(value, result_id, share, count) for key, value in call.arguments.items()}
     return call.model_copy(update={"arguments": shortened})
+
+
+def _value(value: Any, result_id: str, max_tokens: int, count: TokenCounter) -> Any:
+    """An argument, or the digest of its text or JSON if it is long."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if count(text) <= max_tokens:
+        return value
+    return digest(text, result_id=result_id, max_tokens=max_tokens, count=count)

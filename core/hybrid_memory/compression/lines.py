@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
-from hybrid_memory.compression.importance import THRESHOLD, judged
+from hybrid_memory.compression.importance import CRITICAL, THRESHOLD, Judged, judged
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.ports import TokenCounter
 from hybrid_memory.text.cleaning import clean
@@ -16,7 +17,7 @@ from hybrid_memory.types import Event, Line, Message, Role, Section
 
 MAX_LINE_CHARS = 240
 MIN_TERMS = 2
-MAX_TURN_CHARS = 8_000
+MAX_TURN_CHARS = 4_000
 """A longer turn is read at its head and its tail; its digest and its handle stand for the rest."""
 
 DUPLICATE = 0.75
@@ -49,13 +50,18 @@ def _sentences(event: Event, cleaning: CleaningLevel) -> list[Line]:
     message = event.message
     if message.role is Role.TOOL:
         return []
-    found = []
-    for sentence in sentences(prose(message)):
-        said = " ".join(clean(sentence, cleaning).split())
-        worth = judged(said[:MAX_LINE_CHARS])
-        score = worth.score if message.role is not Role.SYSTEM else max(worth.score, 0.9)
-        found.append(line_of(event, said, worth.section, score))
-    return found
+    least = CRITICAL if message.role is Role.SYSTEM else 0.0
+    return [
+        line_of(event, said, worth.section, max(worth.score, least))
+        for said, worth in _statements(prose(message), cleaning)
+    ]
+
+
+@lru_cache(maxsize=4096)
+def _statements(text: str, cleaning: CleaningLevel) -> tuple[tuple[str, Judged], ...]:
+    """The sentences of a text, cleaned, and what each is worth; asked for twice in every compaction."""
+    cleaned = [" ".join(clean(sentence, cleaning).split()) for sentence in sentences(text)]
+    return tuple((said, judged(said[:MAX_LINE_CHARS])) for said in cleaned)
 
 
 def prose(message: Message) -> str:
@@ -115,6 +121,7 @@ def close(line: Line, words: Collection[str]) -> Line:
     return replace(line, closeness=share)
 
 
+@lru_cache(maxsize=8192)
 def _key(text: str) -> frozenset[str]:
     """The terms, with a mark for a negation, which is a stop word."""
     return frozenset([*terms(text), *([NEGATED] if _NEGATION.search(text) else [])])

@@ -47,9 +47,10 @@ class Importance(Window):
         for event in job.span:
             said = " ".join(clean(prose(event.message), job.room.cleaning).split())
             worth = importance(said)
-            if event.message.role is Role.TOOL or worth < THRESHOLD or not said:
+            ordered = event.message.role is Role.SYSTEM
+            if event.message.role is Role.TOOL or not said or (worth < THRESHOLD and not ordered):
                 continue
-            if critical(said) or event.message.role is Role.SYSTEM:
+            if ordered or critical(said):
                 fresh.append(line_of(event, said, Section.FACTS, max(worth, CRITICAL)))
             else:
                 fresh += candidates([event], job.room.cleaning)

@@ -16,21 +16,26 @@ _UNITS = (
     r"%|°[CF]?|km|kg|cm|mm|m|g|ml|l|mb|gb|tb|kb|ms|s|min|h|hours?|days?|weeks?|months?|years?|am|pm|usd|eur|dollars?"
     r"|euros?|元|块|万|亿|岁|年|月|日|号|点|分钟?|小时|天|周|公里|米|斤|个月|次|人|楼|层|路|折"
 )
-_ITEMS = re.compile(
-    r"https?://[^\s<>\"'）)】，。]+"  # addresses in the web
-    r"|[\w.+-]+@[\w-]+\.[\w.-]*\w"  # mail
-    r"|\+\d{1,3}[ -]\d[\d -]{5,12}\d|\b\d{3,4}[ -]\d{3,4}[ -]\d{4}\b|(?<!\d)1\d{10}(?!\d)"  # telephones
-    r"|(?:[\w.-]*/){1,}[\w.-]+\.\w+|\b[\w-]+\.(?:py|js|ts|tsx|md|json|ya?ml|toml|txt|csv|go|rs|java|c|h|cpp|sh|sql)\b"
-    r"|\b\d{4}[-/年]\d{1,2}(?:[-/月]\d{1,2}日?)?|\b\d{1,2}:\d{2}\b"  # dates and times
-    r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December) \d{1,2}\b"
-    r"|\d{1,2}月\d{1,2}[日号]"
-    r"|[$€£¥]\s?\d[\d,.]*|\d[\d,]*(?:\.\d+)?\s?(?i:" + _UNITS + r")(?![a-zA-Z])"  # numbers with units
-    r"|\b(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z0-9_-]{5,}\b|\b[a-z]+(?:_[a-z]+)*_\d{3,}\b"  # ids
-    r"|\b\w+(?:Error|Exception)\b|\b[A-Z]{1,5}\d{3,5}\b"
-    r"|(?<=[a-z,;] )[A-Z][a-z]+(?: [A-Z][a-z]+)*"  # names: capitals inside a sentence
-    r"|《[^》\n]{1,40}》"
-    r"|(?<=我叫)[\u4e00-\u9fff]{2,4}|(?<=名字是)[\u4e00-\u9fff]{2,4}",
+_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+_ADDRESSES = re.compile(r"https?://[^\s<>\"'）)】，。]+|\w[\w.+-]*@[\w-]+\.[\w.-]*\w")
+_FILES = re.compile(
+    r"(?<![\w./-])[\w.-]*(?:/[\w.-]+)+\.\w+|\b[\w-]+\.(?:py|js|tsx?|md|json|ya?ml|toml|txt|csv|go|rs|java|c|h|cpp|sh|sql)\b"
 )
+_FIGURES = re.compile(
+    r"\+\d{1,3}[ -]\d[\d -]{5,12}\d|\b\d{3,4}[ -]\d{3,4}[ -]\d{4}\b|(?<!\d)1\d{10}(?!\d)"  # telephones
+    r"|\b\d{4}[-/年]\d{1,2}(?:[-/月]\d{1,2}日?)?|\b\d{1,2}:\d{2}\b|\d{1,2}月\d{1,2}[日号]"  # dates and times
+    rf"|\b(?:{_MONTHS}) \d{{1,2}}\b"
+    rf"|[$€£¥]\s?\d[\d,.]*|\d[\d,]*(?:\.\d+)?\s?(?i:{_UNITS})(?![a-zA-Z])"  # numbers with units
+    r"|\b(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z0-9_-]{5,}\b|\b[a-z]+(?:_[a-z]+)*_\d{3,}\b|\b[A-Z]{1,5}\d{3,5}\b"  # ids
+)
+_NAMES = re.compile(
+    r"\b[A-Za-z_]+(?:Error|Exception)\b"
+    r"|(?<=[a-z,;] )[A-Z][a-z]+(?: [A-Z][a-z]+)*"  # capitals inside a sentence
+    r"|《[^》\n]{1,40}》"
+    r"|(?<=我叫)[\u4e00-\u9fff]{2,4}|(?<=名字是)[\u4e00-\u9fff]{2,4}"
+)
+_NEEDS = (("@:", _ADDRESSES), ("./", _FILES), ("0123456789", _FIGURES), ("", _NAMES))
+"""Patterns, and the characters of which a text must have one for the pattern to be worth a search."""
 
 
 def critical_items(event: Event) -> tuple[str, ...]:
@@ -38,7 +43,15 @@ def critical_items(event: Event) -> tuple[str, ...]:
     message = event.message
     if message.role is Role.TOOL:
         return ()
-    return tuple(dict.fromkeys(match.strip() for match in _ITEMS.findall(prose(message))))
+    text = prose(message)
+    there = set(text)
+    found = [
+        match.strip()
+        for needs, pattern in _NEEDS
+        if not needs or there.intersection(needs)
+        for match in pattern.findall(text)
+    ]
+    return tuple(dict.fromkeys(found))
 
 
 def unsaid(span: Iterable[Event], lines: Sequence[Line], ledger: str) -> dict[int, list[str]]:

@@ -11,6 +11,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.viewing import LEAST_INLINE, PRIMING, View, as_shown, cost, with_summary
 from hybrid_memory.flows.world import World
 from hybrid_memory.text.asking import asking_share
+from hybrid_memory.text.tokenize import terms
 from hybrid_memory.tiers.context import HEADING, memory_line, memory_note
 from hybrid_memory.tiers.prompt import Parts, messages
 from hybrid_memory.types import Context, Dropped, Hit, Message, Role, handle
@@ -89,11 +90,11 @@ def _attempts(world: World, seen: View, request: Request, hits: Sequence[Hit]) -
     most = max(config.recall_ratio * request.max_tokens, FREE_RECALL * free)
     budget = int(most * max(CHAT_RECALL, asking_share(seen.words)))
     turns = _turns(seen)
-    kept = affordable(world, hits, budget)
+    kept = affordable(world, hits, seen.words, budget)
     progress = "" if seen.noted is not None else _progress(world, seen, int(PROGRESS * request.max_tokens))
 
     def parts(kept: Sequence[Hit], share: float, turns: Sequence[tuple[Message, str]], *, noted: bool = True) -> Parts:
-        new = "\n".join(part for part in (progress, memory_note(kept, world.config.cleaning)) if part)
+        new = "\n".join(part for part in (progress, memory_note(kept, seen.words, world.config.cleaning)) if part)
         note = (new if seen.noted is None else seen.noted) if noted else ""
         return replace(
             with_summary(world, seen.session, seen.texts, request.max_tokens, share),
@@ -112,7 +113,7 @@ def _attempts(world: World, seen: View, request: Request, hits: Sequence[Hit]) -
     limit = seen.limit
     while limit > LEAST_INLINE:
         limit = max(LEAST_INLINE, limit // 2)
-        turns = [(message, "") for unit in seen.units for message in as_shown(world, unit, limit, asked=False)]
+        turns = [(message, "") for unit in seen.units for message, _ in as_shown(world, unit, limit, asked=False)]
         yield parts([], 0.5, turns, noted=False), []
     for fewer in _fewer(seen, turns):
         yield parts([], 0.5, fewer, noted=False), []
@@ -148,13 +149,14 @@ def _fewer(seen: View, turns: Sequence[tuple[Message, str]]) -> Iterator[list[tu
             yield [turns[opening], *rest]
 
 
-def affordable(world: World, hits: Sequence[Hit], budget: int) -> list[Hit]:
+def affordable(world: World, hits: Sequence[Hit], query: str, budget: int) -> list[Hit]:
     """The best hits whose note fits the budget."""
     kept: list[Hit] = []
+    wanted = frozenset(terms(query))
     room = budget - world.count(f"{HEADING}\n")
     for hit in hits:
         # Lines counted one by one may come to a token more than the note, never to less.
-        tokens = world.count(memory_line(hit.record, world.config.cleaning)) + 1
+        tokens = world.count(memory_line(hit.record, wanted, world.config.cleaning)) + 1
         if tokens <= room:
             kept.append(hit)
             room -= tokens

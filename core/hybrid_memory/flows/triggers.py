@@ -54,8 +54,8 @@ def excess(world: World, seen: View, max_tokens: int, *, by_tokens: bool, rounds
     room = max_tokens - seen.fixed
     if by_tokens:
         return cut(units, costs, max_tokens=int(config.keep_ratio * room))
-    worth = [_importance([unit]) for unit in units if unit.opens]
-    most = keep_rounds(config, worth) if rounds is None else rounds
+    newest = [unit for unit in units if unit.opens][-config.keep_rounds :]
+    most = keep_rounds(config, [_importance([unit]) for unit in newest]) if rounds is None else rounds
     room -= int((config.recall_ratio + config.summary_ratio) * max_tokens)
     return cut(units, costs, max_tokens=max(room, 1), max_rounds=most)
 

@@ -16,7 +16,7 @@ from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.tokens import message_tokens, schema_tokens
 from hybrid_memory.tiers.prompt import Parts, messages
 from hybrid_memory.tiers.queue import Unit
-from hybrid_memory.types import Message, Role, handle, written
+from hybrid_memory.types import Event, Message, Role, handle, written
 
 if TYPE_CHECKING:
     from hybrid_memory.flows.assemble import Request
@@ -85,7 +85,10 @@ def view(world: World, session: Session, request: Request) -> View:
     if request.query is None and asked is None:
         raise InvalidInputError("nothing to answer: give a query, or remember a turn of the user first")
     words = request.query or "" if asked is None else units[asked].messages[0].text
-    question = Message(content=clean(words, world.config.cleaning)) if asked is None else units[asked].messages[0]
+    # The turn as it will be once it is remembered: under the name that the user had before.
+    name = next((unit.messages[0].name for unit in reversed(units) if unit.opens), None)
+    plain = Message(content=clean(words, world.config.cleaning), name=name)
+    question = plain if asked is None else units[asked].messages[0]
     limit = max(LEAST_INLINE, min(world.config.compaction.offload_tokens, int(INLINE_SHARE * request.max_tokens)))
     opening = [_plain(world, unit, request.max_tokens // 2) for unit in session.queue.instructions]
     texts = Parts(
@@ -97,7 +100,7 @@ def view(world: World, session: Session, request: Request) -> View:
     tools = schema_tokens(request.tools, world.count) if request.tools else 0
     before = with_summary(world, session, texts, request.max_tokens)
     head = messages(replace(before, question=question if asked is None else None), request.layout)
-    shown = tuple(as_shown(world, unit, limit, asked=row == asked) for row, unit in enumerate(units))
+    pairs = [as_shown(world, unit, limit, asked=row == asked) for row, unit in enumerate(units)]
     return View(
         session=session,
         units=units,
@@ -109,10 +112,10 @@ def view(world: World, session: Session, request: Request) -> View:
         texts=texts,
         tools=tools,
         fixed=cost(world, head) + tools + PRIMING,
-        shown=shown,
+        shown=tuple(tuple(message for message, _ in turn) for turn in pairs),
         costs=tuple(
-            cost(world, turn) + (world.count(unit.note) if unit.note else 0)
-            for unit, turn in zip(units, shown, strict=True)
+            sum(tokens for _, tokens in turn) + (world.count(unit.note) if unit.note else 0)
+            for unit, turn in zip(units, pairs, strict=True)
         ),
     )
 
@@ -140,12 +143,25 @@ def _plain(world: World, unit: Unit, limit: int) -> str:
     return inlined(message, result_id=handle(position, position), max_tokens=limit, count=world.count).text
 
 
-def as_shown(world: World, unit: Unit, limit: int, *, asked: bool) -> tuple[Message, ...]:
-    """The messages of a unit as a prompt shows them; the user's may be longer, and the question keeps its media."""
+def as_shown(world: World, unit: Unit, limit: int, *, asked: bool) -> tuple[tuple[Message, int], ...]:
+    """The messages of a unit as a prompt shows them, each with its tokens.
+
+    The user's may be longer, and the question keeps its media.
+    """
     return tuple(
-        _slim(world, message, handle(event.position, event.position), limit, asked=asked)
+        _remembered(world, event, message, limit, asked=asked)
         for event, message in zip(unit.events, unit.messages, strict=True)
     )
+
+
+def _remembered(world: World, event: Event, message: Message, limit: int, *, asked: bool) -> tuple[Message, int]:
+    key = (event.position, limit, asked)
+    found = world.shown.get(key)
+    if found is None:
+        slim = _slim(world, message, handle(event.position, event.position), limit, asked=asked)
+        found = slim, message_tokens(slim, world.count)
+        world.shown.put(key, found)
+    return found
 
 
 def _slim(world: World, message: Message, name: str, limit: int, *, asked: bool) -> Message:

@@ -14,8 +14,9 @@ LEAST_TERMS = 2
 _ASKS = re.compile(
     r"[?？]\s*$|\b(?:remember|recall|remind me|earlier|previously|last time|tell me|list|find|show me)\b"
     r"|\b(?:recommend|suggest)\b"
+    r"|^\s*(?:please |now |and |so )?(?:name|list|give|summari[sz]e|describe|explain|state|tell)\b"
     r"|^\s*(?:what|when|where|who|whom|whose|which|why|how|did|does|do|have|has|is|are|was|were)\b"
-    r"|什么|哪|谁|几|多少|怎么|如何|为什么|吗|呢\s*$|是否|记得|之前|以前|上次|曾经|提到过|告诉我|推荐|建议|帮我",
+    r"|(?<!没)(?<!没有)什么|哪|谁|几|多少|怎么|如何|为什么|吗|呢\s*$|是否|记得|之前|以前|上次|曾经|提到过|列出|说出|说说|总结|告诉我|推荐|建议|帮我",
     re.IGNORECASE,
 )
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.text.cleaning import clean
+from hybrid_memory.text.excerpts import excerpt
+from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Hit, Message, Record, Role
 
 HEADING = "What you remember from earlier, oldest first:"
 MEMORY_CHARS = 600
-"""A recalled turn is cut here; the log has the rest."""
+"""Of a longer turn an excerpt is shown; the log has the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +75,14 @@ def _complete(messages: Sequence[Message]) -> list[Message]:
     return kept
 
 
-def memory_note(hits: Sequence[Hit], cleaning: CleaningLevel = "light") -> str:
+def memory_note(hits: Sequence[Hit], query: str = "", cleaning: CleaningLevel = "light") -> str:
     """The hits as lines with date and speaker, cleaned, oldest first, under a heading; empty without hits."""
     records = sorted((hit.record for hit in hits), key=lambda record: record.id)
-    return "\n".join([HEADING, *(memory_line(record, cleaning) for record in records)]) if records else ""
+    wanted = frozenset(terms(query))
+    return "\n".join([HEADING, *(memory_line(record, wanted, cleaning) for record in records)]) if records else ""
 
 
-def memory_line(record: Record, cleaning: CleaningLevel = "light") -> str:
-    """A record as a note shows it: date, speaker, words, cut after `MEMORY_CHARS`."""
-    return f"- [{record.at:%Y-%m-%d}] {record.speaker}: {_short(clean(record.text, cleaning))}"
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MEMORY_CHARS else f"{line[: MEMORY_CHARS - 1]}…"
+def memory_line(record: Record, wanted: frozenset[str], cleaning: CleaningLevel = "light") -> str:
+    """A record as a note shows it: date, speaker, and of a long turn the part that has the wanted terms."""
+    text = excerpt(clean(record.text, cleaning), wanted, MEMORY_CHARS)
+    return f"- [{record.at:%Y-%m-%d}] {record.speaker}: {text}"

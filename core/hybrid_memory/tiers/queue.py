@@ -157,16 +157,17 @@ class _Notes:
 
 
 def cut(units: Sequence[Unit], costs: Sequence[int], *, max_tokens: int, max_rounds: int | None = None) -> int:
-    """How many of the oldest units to fold, so that the rest fits; the newest unit always stays.
+    """How many of the oldest units to fold, so that the rest fits; the newest one that a model sees always stays.
 
     A cut falls between rounds where the rest then still fills half of ``max_tokens``, else between the steps of a
     long round.
     """
+    newest = next((row for row in reversed(range(len(units))) if units[row].shown), 0)
     start, total, rounds = len(units), 0, 0
     for row in reversed(range(len(units))):
         total += costs[row]
         rounds += units[row].opens
-        if start < len(units) and (total > max_tokens or (max_rounds is not None and rounds > max_rounds)):
+        if start <= newest and (total > max_tokens or (max_rounds is not None and rounds > max_rounds)):
             break
         start = row
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from hybrid_memory.types.message import Message
@@ -34,7 +35,7 @@ class EventKind(StrEnum):
     PAYLOAD = "payload"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Event:
     """An entry of the log.
 
@@ -53,7 +54,7 @@ class Event:
     payload: dict[str, Any]
     sources: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def message(self) -> Message:
         """The message of a message event, with its id and time."""
         return Message(**self.payload, id=self.id, at=self.at)
