@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
-from hybrid_memory.compression.strategies import STRATEGIES
-from hybrid_memory.compression.survival import critical_items
+from hybrid_memory.compression.summaries.strategies import STRATEGIES
+from hybrid_memory.compression.summaries.survival import critical_items
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.ports import Appended, Draft

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hybrid_memory.types import ToolCall as ToolCall
     from hybrid_memory.types import Weights as Weights
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "CompactionConfig": "config",

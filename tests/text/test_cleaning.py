@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory.text.cleaning import CleaningLevel, clean
+from hybrid_memory.config import CleaningLevel
+from hybrid_memory.text.cleaning import clean
 
 LEVELS: tuple[CleaningLevel, ...] = ("light", "strong")
 

@@ -101,7 +101,7 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
 
 async def _recalled(run: Runner, world: World, scope: Scope, request: Request, seen: View) -> list[Hit]:
     """What to recall for the question, best first, without what the prompt shows anyway."""
-    if not request.k or seen.noted is not None:
+    if not request.k or not seen.words or seen.noted is not None:
         return []
     wanted = recall.Request.of(
         scope,

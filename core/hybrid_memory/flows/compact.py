@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from hybrid_memory.compression.ledger import render
-from hybrid_memory.compression.strategy import Strategy
+from hybrid_memory.compression.summaries.strategy import Strategy
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.flows import session as sessions

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hybrid_memory.compression.digest import digest
-from hybrid_memory.compression.grep import Matches, grep
-from hybrid_memory.compression.payloads import Page, page, payload_of
+from hybrid_memory.compression.offload.digest import digest
+from hybrid_memory.compression.offload.grep import Matches, grep
+from hybrid_memory.compression.offload.payloads import Page, page, payload_of
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.history import checked_count
@@ -72,7 +72,7 @@ async def payload(run: Runner, world: World, scope: Scope, result_id: str) -> st
 async def fetch(
     run: Runner, world: World, scope: Scope, result_id: str, *, where: str | tuple[int, int] | None, max_chars: int
 ) -> Page:
-    """A page of it; see `hybrid_memory.compression.payloads.page`."""
+    """A page of it; see `hybrid_memory.compression.offload.payloads.page`."""
     checked_count("max_chars", max_chars, least=1)
     return page(await payload(run, world, scope, result_id), where, max_chars=max_chars)
 
@@ -80,7 +80,7 @@ async def fetch(
 async def search(
     run: Runner, world: World, scope: Scope, result_id: str, pattern: str, *, context: int, max_chars: int
 ) -> Matches:
-    """The lines of it that match; see `hybrid_memory.compression.grep.grep`."""
+    """The lines of it that match; see `hybrid_memory.compression.offload.grep.grep`."""
     checked_count("max_chars", max_chars, least=1)
     checked_count("context", context, least=0)
     return grep(await payload(run, world, scope, result_id), pattern, context=context, max_chars=max_chars)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hybrid_memory.compression.ledger import merge, read_on, render
-from hybrid_memory.compression.strategies import STRATEGIES
-from hybrid_memory.compression.strategy import Job, Room, Strategy
-from hybrid_memory.compression.survival import audited
+from hybrid_memory.compression.summaries.strategies import STRATEGIES
+from hybrid_memory.compression.summaries.strategy import Job, Room, Strategy
+from hybrid_memory.compression.summaries.survival import audited
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.errors import InvalidInputError

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hybrid_memory.compression.lines import candidates, chosen, close, merged
-from hybrid_memory.compression.strategy import Job, Strategy
-from hybrid_memory.compression.survival import measured, unsaid
+from hybrid_memory.compression.summaries.lines import candidates, chosen, close, merged
+from hybrid_memory.compression.summaries.strategy import Job, Strategy
+from hybrid_memory.compression.summaries.survival import measured, unsaid
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import ModelError
 from hybrid_memory.flows.world import World

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_memory.compression.importance import importance
+from hybrid_memory.compression.summaries.importance import importance
 from hybrid_memory.compression.triggers import Drift, Measures, drift, fired, keep_rounds
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import HybridMemoryError

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hybrid_memory.compression.inlining import inlined
 from hybrid_memory.compression.ledger import render
-from hybrid_memory.compression.lines import chosen
+from hybrid_memory.compression.offload.inlining import inlined
+from hybrid_memory.compression.summaries.lines import chosen
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.session import Session
 from hybrid_memory.flows.world import World
@@ -85,10 +85,7 @@ def view(world: World, session: Session, request: Request) -> View:
     if request.query is None and asked is None:
         raise InvalidInputError("nothing to answer: give a query, or remember a turn of the user first")
     words = request.query or "" if asked is None else units[asked].messages[0].text
-    # The turn as it will be once it is remembered: under the name that the user had before.
-    name = next((unit.messages[0].name for unit in reversed(units) if unit.opens), None)
-    plain = Message(content=clean(words, world.config.cleaning), name=name)
-    question = plain if asked is None else units[asked].messages[0]
+    question = _unsaid(world, units, words) if asked is None else units[asked].messages[0]
     limit = max(LEAST_INLINE, min(world.config.compaction.offload_tokens, int(INLINE_SHARE * request.max_tokens)))
     opening = [_plain(world, unit, request.max_tokens // 2) for unit in session.queue.instructions]
     texts = Parts(
@@ -118,6 +115,12 @@ def view(world: World, session: Session, request: Request) -> View:
             for unit, turn in zip(units, pairs, strict=True)
         ),
     )
+
+
+def _unsaid(world: World, units: Sequence[Unit], words: str) -> Message:
+    """The question as it will stand once it is remembered: cleaned, under the name that the user had before."""
+    name = next((unit.messages[0].name for unit in reversed(units) if unit.opens), None)
+    return Message(content=clean(words, world.config.cleaning), name=name)
 
 
 def _asked(units: Sequence[Unit], query: str | None) -> int | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hybrid_memory.compression.grep import Matches
-from hybrid_memory.compression.payloads import Page
-from hybrid_memory.compression.strategy import Strategy
+from hybrid_memory.compression.offload.grep import Matches
+from hybrid_memory.compression.offload.payloads import Page
+from hybrid_memory.compression.summaries.strategy import Strategy
 from hybrid_memory.compute.runners import drive
 from hybrid_memory.flows import assemble as assembling
 from hybrid_memory.flows import compact as compacting

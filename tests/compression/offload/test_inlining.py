@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role, ToolCall
-from hybrid_memory.compression.inlining import inlined
+from hybrid_memory.compression.offload.inlining import inlined
 from hybrid_memory.text.tokens import estimate_tokens
 
 LONG = "\n".join(f"row {number}: {number * 7} parts" for number in range(400))

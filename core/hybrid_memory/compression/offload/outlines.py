@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from hybrid_memory.compression.failures import failures
-from hybrid_memory.compression.json_outline import json_rows
-from hybrid_memory.compression.json_paths import parse_json
-from hybrid_memory.compression.media import base64_kind
-from hybrid_memory.compression.rows import Row, cut
+from hybrid_memory.compression.offload.failures import failures
+from hybrid_memory.compression.offload.json_outline import json_rows
+from hybrid_memory.compression.offload.json_paths import parse_json
+from hybrid_memory.compression.offload.media import base64_kind
+from hybrid_memory.compression.offload.rows import Row, cut
 
 SAMPLE_LINES = 300
 MAX_FAILURES = 12

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from hybrid_memory.compression.outlines import Outline, outline
-from hybrid_memory.compression.payloads import count_lines
+from hybrid_memory.compression.offload.outlines import Outline, outline
+from hybrid_memory.compression.offload.payloads import count_lines
 from hybrid_memory.ports import TokenCounter
 
 PAGE_LINES = 50

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hybrid_memory.compression.anchored import Anchored, Regenerate
-from hybrid_memory.compression.freeform import Compact, Recursive, Shortened
-from hybrid_memory.compression.selective import Importance, Merging, Window
-from hybrid_memory.compression.strategy import Strategy
+from hybrid_memory.compression.summaries.anchored import Anchored, Regenerate
+from hybrid_memory.compression.summaries.freeform import Compact, Recursive, Shortened
+from hybrid_memory.compression.summaries.selective import Importance, Merging, Window
+from hybrid_memory.compression.summaries.strategy import Strategy
 
 STRATEGIES: dict[str, Strategy] = {
     made.name: made

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hybrid_memory.compression.lines import MAX_LINE_CHARS, candidates, chosen, merged
-from hybrid_memory.compression.strategy import Job
-from hybrid_memory.compression.transcripts import transcript
+from hybrid_memory.compression.summaries.lines import MAX_LINE_CHARS, candidates, chosen, merged
+from hybrid_memory.compression.summaries.strategy import Job
+from hybrid_memory.compression.summaries.transcripts import transcript
 from hybrid_memory.types import Event, Line, Message, Role, Section
 
 MODEL_IMPORTANCE = 0.8

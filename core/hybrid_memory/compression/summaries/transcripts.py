@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hybrid_memory.compression.strategy import Room
+from hybrid_memory.compression.summaries.strategy import Room
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.types import Event
 

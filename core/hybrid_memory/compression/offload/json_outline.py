@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from hybrid_memory.compression.json_paths import child
-from hybrid_memory.compression.rows import Row, cut
+from hybrid_memory.compression.offload.json_paths import child
+from hybrid_memory.compression.offload.rows import Row, cut
 
 MAX_KEYS = 24
 MAX_VISITED = 5000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hybrid_memory.compression.digest import digest
-from hybrid_memory.compression.media import digest_media, is_media
+from hybrid_memory.compression.offload.digest import digest
+from hybrid_memory.compression.offload.media import digest_media, is_media
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.ports import TokenCounter
 from hybrid_memory.text.cleaning import clean

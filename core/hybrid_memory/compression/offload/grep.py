@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
-from hybrid_memory.compression.payloads import count_lines
+from hybrid_memory.compression.offload.payloads import count_lines
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.types.validation import shown
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from hybrid_memory.compression.importance import CRITICAL, THRESHOLD, Judged, judged
+from hybrid_memory.compression.summaries.importance import CRITICAL, THRESHOLD, Judged, judged
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.ports import TokenCounter
 from hybrid_memory.text.cleaning import clean

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role, Scope
-from hybrid_memory.compression.lines import LINE_OVERHEAD, MAX_LINE_CHARS, candidates, chosen, line_of, merged, prose
+from hybrid_memory.compression.summaries.lines import (
+    LINE_OVERHEAD,
+    MAX_LINE_CHARS,
+    candidates,
+    chosen,
+    line_of,
+    merged,
+    prose,
+)
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.types import Event, EventKind, Line, Section
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.compression.grep import grep
-from hybrid_memory.compression.payloads import Page, page, payload_of
+from hybrid_memory.compression.offload.grep import grep
+from hybrid_memory.compression.offload.payloads import Page, page, payload_of
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.types import Message, Role, ToolCall
 

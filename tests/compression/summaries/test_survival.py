@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from hybrid_memory import Message, Role, Scope
-from hybrid_memory.compression.lines import candidates
-from hybrid_memory.compression.survival import audited, critical_items, measured, unsaid
+from hybrid_memory.compression.summaries.lines import candidates
+from hybrid_memory.compression.summaries.survival import audited, critical_items, measured, unsaid
 from hybrid_memory.types import Event, EventKind, Line, Section
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.compression.importance import CRITICAL, THRESHOLD, critical, importance, judged
+from hybrid_memory.compression.summaries.importance import CRITICAL, THRESHOLD, critical, importance, judged
 from hybrid_memory.types import Section
 
 KEPT = [

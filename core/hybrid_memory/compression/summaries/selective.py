@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hybrid_memory.compression.importance import CRITICAL, THRESHOLD, critical, importance
-from hybrid_memory.compression.lines import candidates, chosen, line_of, merged, prose
-from hybrid_memory.compression.strategy import Job
+from hybrid_memory.compression.summaries.importance import CRITICAL, THRESHOLD, critical, importance
+from hybrid_memory.compression.summaries.lines import candidates, chosen, line_of, merged, prose
+from hybrid_memory.compression.summaries.strategy import Job
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Event, Line, Message, Role, Section

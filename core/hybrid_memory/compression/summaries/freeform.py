@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hybrid_memory.compression.importance import judged
-from hybrid_memory.compression.lines import LINE_OVERHEAD, candidates, chosen
-from hybrid_memory.compression.strategy import Job
-from hybrid_memory.compression.transcripts import transcript
+from hybrid_memory.compression.summaries.importance import judged
+from hybrid_memory.compression.summaries.lines import LINE_OVERHEAD, candidates, chosen
+from hybrid_memory.compression.summaries.strategy import Job
+from hybrid_memory.compression.summaries.transcripts import transcript
 from hybrid_memory.types import Event, Line, Message, Role, Section
 
 DENSE = 0.35

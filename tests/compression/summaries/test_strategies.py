@@ -9,9 +9,9 @@ from typing import Any, get_args
 import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, open_memory
-from hybrid_memory.compression.lines import LINE_OVERHEAD
-from hybrid_memory.compression.strategies import STRATEGIES
-from hybrid_memory.compression.strategy import Job, Room
+from hybrid_memory.compression.summaries.lines import LINE_OVERHEAD
+from hybrid_memory.compression.summaries.strategies import STRATEGIES
+from hybrid_memory.compression.summaries.strategy import Job, Room
 from hybrid_memory.config import CompactionConfig, StrategyName
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens

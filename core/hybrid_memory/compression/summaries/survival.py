@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from hybrid_memory.compression.lines import candidates, close, prose
+from hybrid_memory.compression.summaries.lines import candidates, close, prose
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Audit, Event, Line, Role, Section
 

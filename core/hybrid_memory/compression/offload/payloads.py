@@ -11,7 +11,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from hybrid_memory.compression.json_paths import parse_json, select
+from hybrid_memory.compression.offload.json_paths import parse_json, select
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.types import Message
 from hybrid_memory.types.validation import shown

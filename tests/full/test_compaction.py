@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hybrid_memory.compression.survival import critical_items
+
+from hybrid_memory import HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
+from hybrid_memory.config import CompactionConfig
+from hybrid_memory.errors import ModelError
+from hybrid_memory.models.llmlingua import LlmLinguaCompressor
+from hybrid_memory.ports import LanguageModel
+from hybrid_memory.types import EventKind, Role, Summary
+
+BUDGET = 400
+ENGLISH = (
+    "Hi, I'm Mara Lindqvist. I want to open a small bakery in Porto.",
+    "Nice! What have you settled so far?",
+    "My budget is 48,000 EUR and the shop on Rua das Flores opens on 2026-09-12.",
+    "Noted. Which oven do you think of?",
+    "We decided on the Miwe oven, because the Wachtel one needs three-phase power.",
+    "Understood, the Miwe oven it is.",
+    "I prefer rye bread to wheat, so half of the menu should be rye.",
+    "Half of the menu is rye, then.",
+    "My accountant Duarte Reis needs the invoice INV-20931 by Friday.",
+    "I will remind you of the invoice on Thursday.",
+    "Should I hire a second baker?",
+    "Wait until the first month is over.",
+)
+CHINESE = (
+    "你好，我叫林晓雨，想在杭州开一家小书店。",
+    "很好，预算是多少？",
+    "预算是30万元，店铺在文三路，2026年9月12日开业。",
+    "好的，记下了。",
+    "我们决定不卖咖啡，因为隔壁已经有咖啡馆了。",
+    "明白，只卖书。",
+    "我喜欢木质书架，不喜欢金属的。",
+    "好，用木质书架。",
+    "会计王磊周五之前需要发票 INV-20931。",
+    "我周四提醒你。",
+    "要不要请店员？",
+    "先等一个月。",
+)
+FIRST = 8
+
+Open = Callable[..., ScopedMemory]
+
+
+@pytest.fixture
+def opened() -> Iterator[Open]:
+    memories: list[HybridMemory] = []
+
+    def open_one(strategy: str, **models: Any) -> ScopedMemory:
+        compaction = CompactionConfig.of({"strategy": strategy, "model_timeout": timedelta(minutes=5)})
+        config = MemoryConfig(url="memory://", embedder="hashing", compaction=compaction)
+        memories.append(open_memory(config, **models))
+        return memories[-1].scoped(user="mara", session="s1")
+
+    yield open_one
+    for memory in memories:
+        memory.close()
+
+
+def turns(said: Sequence[str]) -> list[Message]:
+    return [Message(role=Role.ASSISTANT if number % 2 else Role.USER, content=text) for number, text in enumerate(said)]
+
+
+def folded_twice(handle: ScopedMemory, said: Sequence[str]) -> Summary:
+    everything = turns(said)
+    for part in (everything[:FIRST], everything[FIRST:]):
+        handle.remember(part)
+        assert handle.compact(keep=1).folded
+    summary = handle.summary()
+    assert summary.audit.compactions == 2
+    print(f"\n{summary.strategy}: {summary.audit!r}\n{summary.text}")  # noqa: T201 - to be read with pytest -s
+    return summary
+
+
+def assert_nothing_is_lost(handle: ScopedMemory, summary: Summary) -> None:
+    everything = handle.conversation()
+    originals = handle.expand(summary)
+    assert originals == everything[: len(originals)]
+    assert len(everything) - len(originals) <= 3
+    by_id = {message.id: message for message in everything}
+    for line in summary:
+        assert handle.expand(line)
+        behind = {message.id for message in handle.expand(line)}
+        # What a rewritten text has from before stands behind its handle too.
+        assert line.sources
+        assert behind >= set(line.sources)
+        assert all(source in by_id for source in line.sources)
+    audit = summary.audit
+    assert audit.items == audit.in_summary + audit.in_ledger + audit.by_handle
+    reachable = " ".join([summary.text, *(message.text for message in originals)])
+    log = handle._house.world.log
+    events = log.read(handle.scope, kinds=(EventKind.MESSAGE,), limit=len(originals))
+    items = {item for event in events for item in critical_items(event)}
+    assert items
+    assert all(item in reachable for item in items)
+    # Compressing may delete words, so this share is what the model and the lines put back reach together.
+    assert audit.survived >= 0.7
+
+
+def assert_prompt_fits(handle: ScopedMemory, question: str) -> None:
+    context = handle.assemble(question, max_tokens=BUDGET)
+    assert 0 < context.tokens <= BUDGET
+    assert context.messages[-1].text.endswith(question)
+    assert not context.compacted
+    assert context.section_tokens["summary"] > 0
+
+
+def assert_model_wrote(handle: ScopedMemory, strategy: str, summary: Summary, said: Sequence[str]) -> None:
+    """No call failed, and the text is another than the one without a model."""
+    assert summary.strategy == strategy
+    assert (summary.audit.fallbacks, summary.latest.fallbacks) == (0, 0)
+    assert any(not any(part in line.text for part in said) for line in summary)
+
+
+@pytest.mark.parametrize("strategy", ["anchored", "regenerate", "recursive"])
+def test_a_model_summarises_a_chat_and_nothing_is_lost(opened: Open, local_model: LanguageModel, strategy: str) -> None:
+    handle = opened(strategy, language_model=local_model)
+    summary = folded_twice(handle, ENGLISH)
+    assert_model_wrote(handle, strategy, summary, ENGLISH)
+    assert_nothing_is_lost(handle, summary)
+    assert_prompt_fits(handle, "Which oven did I choose, and why?")
+
+
+def test_a_model_summarises_a_chinese_chat(opened: Open, local_model: LanguageModel) -> None:
+    handle = opened("recursive", language_model=local_model)
+    summary = folded_twice(handle, CHINESE)
+    assert_model_wrote(handle, "recursive", summary, CHINESE)
+    assert_nothing_is_lost(handle, summary)
+    assert "INV-20931" in summary.text
+    assert_prompt_fits(handle, "我喜欢什么书架？")
+
+
+class Broken:
+    """A compressor that always fails."""
+
+    name = "broken"
+
+    def compress(self, text: str, *, max_tokens: int) -> str:
+        raise ModelError(f"cannot compress {len(text)} characters to {max_tokens} tokens")
+
+
+LONG = [
+    f"{text} Well, honestly, as I was saying to my sister the other day, all of this takes a great deal of time, and "
+    "one never really knows beforehand how the whole thing is going to turn out in the end."
+    for text in ENGLISH
+]
+
+
+def test_llmlingua_compresses_the_turns_and_protected_spans_survive(opened: Open, smollm2: str) -> None:
+    handle = opened("llmlingua", compressor=LlmLinguaCompressor(smollm2))
+    plain = opened("llmlingua")
+    summary, extracted = folded_twice(handle, LONG), folded_twice(plain, LONG)
+    assert summary.audit.fallbacks == 0
+    line = summary.lines[-1]
+    assert line.text not in {other.text for other in extracted}
+    assert len(line.text) < 0.8 * sum(map(len, LONG[: len(LONG) - 2]))
+    # Every word is one of the turns: compressing leaves out and makes up nothing.
+    told = " ".join(LONG).lower()
+    assert sum(word.strip(".,:|[]").lower() in told for word in line.text.split()) > 0.8 * len(line.text.split())
+    for part in ("48,000 EUR", "2026-09-12", "INV-20931"):
+        assert part in summary.text
+    assert_nothing_is_lost(handle, summary)
+    assert_prompt_fits(handle, "When does the shop open?")
+
+
+def test_a_compressor_that_fails_leaves_the_deterministic_text(opened: Open, caplog: pytest.LogCaptureFixture) -> None:
+    summary = folded_twice(broken := opened("llmlingua", compressor=Broken()), LONG)
+    extracted = folded_twice(opened("llmlingua"), LONG)
+    assert [line.text for line in summary] == [line.text for line in extracted]
+    assert summary.audit.fallbacks == 2
+    assert "summarised without it" in caplog.text
+    assert_nothing_is_lost(broken, summary)
