@@ -5,9 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hybrid_memory.compression.survival import critical_items
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
+from hybrid_memory.compression.summaries.survival import critical_items
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.errors import ModelError
 from hybrid_memory.models.llmlingua import LlmLinguaCompressor

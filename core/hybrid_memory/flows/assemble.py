@@ -92,7 +92,7 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
         again = not reason and retries(world, session)
         if not count and not again:
             break
-        if await fold(run, world, session, count):
+        if await fold(run, world, session, count, max_tokens=request.max_tokens):
             reason = reason or why or "the model is asked again"
     if request.k and seen.noted is None and request.layout == "stable":
         await _keep_note(run, world, scope, seen, fitted)

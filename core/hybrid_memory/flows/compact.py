@@ -43,7 +43,7 @@ async def compact(
         count = excess(world, seen, tokens, by_tokens=False, rounds=rounds)
         if not count and not retries(world, session):
             return Receipt()
-        if await fold(run, world, session, count, way):
+        if await fold(run, world, session, count, max_tokens=tokens, strategy=way):
             return Receipt(folded=len(fresh_events(session, folding(session.queue.units, count)[0])))
     raise StoreUnavailableError(f"other processes kept compacting {scope} at the same time: try again")
 

@@ -27,6 +27,7 @@ FRESH_RATIO = 0.3
 """The lines for a span take this share of its tokens at most, and `LEAST_FRESH` at least."""
 
 LEAST_FRESH = 80
+LEAST_SHOWN = 50
 
 LEDGER_TOKENS = 20_000
 """Of the ledger when it is checked for what survived; a prompt shows what fits."""
@@ -35,18 +36,22 @@ ATTEMPTS = 3
 """Times that a model is asked about a span before its deterministic summary stays."""
 
 
-async def fold(run: Runner, world: World, session: Session, count: int, strategy: str | Strategy | None = None) -> bool:
+async def fold(
+    run: Runner, world: World, session: Session, count: int, *, max_tokens: int, strategy: str | Strategy | None = None
+) -> bool:
     """Fold the oldest ``count`` units of the queue; False if another process was faster, and nothing was changed.
 
-    With a count of 0 only a span that the model failed on before is tried again.
+    ``max_tokens`` is the budget of the prompts that the summary is for. With a count of 0 only a span that the model
+    failed on before is tried again.
     """
     way = chosen_strategy(world.config.compaction, strategy)
     old = session.state
     units, rest = folding(session.queue.units, count)
     span = fresh_events(session, units)
-    state = await _retried(run, world, session, way, old)
+    shown = max(LEAST_SHOWN, int(world.config.compaction.summary_ratio * max_tokens))
+    state = await _retried(run, world, session, way, shown)
     if span:
-        state = await _summarised(run, world, way, state, span)
+        state = await _summarised(run, world, way, state, Job(state.lines, span, space(world, span, shown)))
     state = replace(
         state,
         number=old.number + 1,
@@ -93,10 +98,8 @@ def chosen_strategy(config: CompactionConfig, given: str | Strategy | None) -> S
     return STRATEGIES[wanted]
 
 
-def room(world: World, span: Sequence[Event]) -> Room:
-    """What the summary may cost after this span."""
-    config = world.config.compaction
-    shown = max(50, int(config.summary_ratio * config.max_tokens))
+def space(world: World, span: Sequence[Event], shown: int) -> Room:
+    """What the summary may cost after this span, where a prompt has so many tokens for it."""
     tokens = sum(world.count(event.message.text) for event in span)
     return Room(
         standing=STANDING * shown,
@@ -107,10 +110,11 @@ def room(world: World, span: Sequence[Event]) -> Room:
     )
 
 
-async def _summarised(run: Runner, world: World, way: Strategy, state: QueueState, span: Sequence[Event]) -> QueueState:
+async def _summarised(run: Runner, world: World, way: Strategy, state: QueueState, job: Job) -> QueueState:
+    span = job.span
     ledger = merge(state.ledger, read_on(state.ledger, [event.message for event in span]))
     shown = render(ledger, max_tokens=LEDGER_TOKENS, count=world.count)
-    written = await summarise(run, world, way, Job(state.lines, span, room(world, span)), shown)
+    written = await summarise(run, world, way, job, shown)
     report = replace(
         audited(span, written.lines, written.fresh, shown), fallbacks=int(written.failed), filled=written.filled
     )
@@ -128,8 +132,9 @@ async def _summarised(run: Runner, world: World, way: Strategy, state: QueueStat
     )
 
 
-async def _retried(run: Runner, world: World, session: Session, way: Strategy, state: QueueState) -> QueueState:
+async def _retried(run: Runner, world: World, session: Session, way: Strategy, room: int) -> QueueState:
     """The state after the model was asked once more about the oldest span that it failed on."""
+    state = session.state
     if not state.retry or world.language_model is None or way.schema is None:
         return state
     attempt, *others = state.retry
@@ -137,7 +142,7 @@ async def _retried(run: Runner, world: World, session: Session, way: Strategy, s
     if not span:
         return replace(state, retry=tuple(others))
     ledger = render(state.ledger, max_tokens=LEDGER_TOKENS, count=world.count)
-    written = await again(run, world, way, Job(state.lines, span, room(world, span)), ledger)
+    written = await again(run, world, way, Job(state.lines, span, space(world, span, room)), ledger)
     if written is None:
         later = [attempt.once_more] if attempt.tries + 1 < ATTEMPTS else []
         return replace(state, retry=(*others, *later))

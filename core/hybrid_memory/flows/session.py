@@ -11,7 +11,7 @@ from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.tiers.queue import Queue, queue
 from hybrid_memory.tiers.state import QueueState
-from hybrid_memory.types import Event, EventKind, Scope
+from hybrid_memory.types import RESERVED, Event, EventKind, Scope
 
 STATES = (EventKind.COMPACTION, EventKind.RESET)
 TURNS = (EventKind.MESSAGE, EventKind.RECALLED)
@@ -66,7 +66,7 @@ async def write_state(
 ) -> bool:
     """Append the next revision of the state; False if another process was faster."""
     draft = Draft(
-        id=f"queue:{state.number}",
+        id=f"{RESERVED}queue:{state.number}",
         fixed_id=False,
         session=scope.session,
         kind=kind,

@@ -20,13 +20,14 @@ from hybrid_memory.types.artifacts import (
 from hybrid_memory.types.context import Context, Dropped, Payload
 from hybrid_memory.types.event import Event, EventKind, Receipt, Stats, Tier
 from hybrid_memory.types.hit import Hit, Signals, Weights
-from hybrid_memory.types.message import Message, Role, ToolCall
+from hybrid_memory.types.message import RESERVED, Message, Role, ToolCall
 from hybrid_memory.types.record import Record, RecordKind, Where
 from hybrid_memory.types.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.types.summary import Audit, Line, Section, Summary, handle, written
 
 __all__ = [
     "MAX_NAME_CHARS",
+    "RESERVED",
     "Audit",
     "Context",
     "Dropped",

@@ -14,6 +14,9 @@ from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.types.scope import check_name
 from hybrid_memory.types.validation import CheckedModel, storable
 
+RESERVED = "hybrid-memory:"
+"""Ids that begin with this are the library's own."""
+
 
 class Role(StrEnum):
     """Who speaks in a message."""
@@ -124,6 +127,13 @@ class Message(CheckedModel):
     @classmethod
     def _names_are_storable(cls, value: str | None) -> str | None:
         return None if value is None else check_name("a name or id", value)
+
+    @field_validator("id")
+    @classmethod
+    def _some_ids_are_ours(cls, value: str | None) -> str | None:
+        if value is not None and value.startswith(RESERVED):
+            raise ValueError(f"ids that begin with {RESERVED!r} are the library's own: choose another")
+        return value
 
     @field_validator("at")
     @classmethod
