@@ -126,7 +126,7 @@ class LlamaCpp:
 @pytest.fixture(scope="session")
 def local_model(qwen: Path) -> LanguageModel:
     """A language model that reads and writes English and Chinese."""
-    return as_language_model(LlamaCpp(qwen), timeout=timedelta(minutes=3))
+    return as_language_model(LlamaCpp(qwen), timeout=timedelta(minutes=10))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,8 +15,8 @@ from hybrid_memory.flows.world import World
 from hybrid_memory.text.tokenize import cjk_share, terms
 from hybrid_memory.types import Event, Line
 
-RELATED = 0.2
-"""A summary whose every line shares less of its terms with the turns is no summary of them."""
+RELATED = 0.25
+"""A line that shares less of its terms with the turns, or with what stood before, is made up."""
 
 OTHER_SCRIPT = 0.5
 """Difference in the share of Chinese beyond which words of the one cannot be looked for in the other."""
@@ -92,8 +92,7 @@ async def asked(run: Runner, world: World, way: Strategy, job: Job) -> list[Line
             answer = await run.call(world.language_model.complete, questions)
         else:
             answer = await run.call(world.language_model.structured, questions, way.schema)
-        lines = way.read(answer, job)
-        _check_related(lines, job)
+        lines = _related(way.read(answer, job), job)
     except ModelError:
         raise
     except Exception as error:
@@ -101,17 +100,18 @@ async def asked(run: Runner, world: World, way: Strategy, job: Job) -> list[Line
     return lines
 
 
-def _check_related(lines: Sequence[Line], job: Job) -> None:
-    """Raise ValueError if what is new in the lines has hardly a word in common with the turns, in their own script."""
+def _related(lines: list[Line], job: Job) -> list[Line]:
+    """The lines without those that the turns have hardly a word of, in their own script; ValueError if none is left."""
     fresh = _measured(lines, job.standing, job.span)[1]
-    said = " ".join(line.text for line in (*fresh, *job.standing))
     told = " ".join(event.message.text[:1000] for event in job.span)
-    if not fresh or abs(cjk_share(said) - cjk_share(told)) > OTHER_SCRIPT:
-        return
+    if not fresh or abs(cjk_share(" ".join(line.text for line in fresh)) - cjk_share(told)) > OTHER_SCRIPT:
+        return lines
     known = {term for line in job.standing for term in terms(line.text)}
-    closest = max(close(line, known).closeness + line.closeness for line in fresh)
-    if closest < RELATED:
+    made_up = {line.text for line in fresh if max(line.closeness, close(line, known).closeness) < RELATED}
+    kept = [line for line in lines if line.text not in made_up]
+    if made_up and len(made_up) == len({line.text for line in fresh}):
         raise ValueError(f"the answer has nothing to do with the turns: {fresh[0].text[:80]!r}")
+    return kept
 
 
 def _completed(lines: Sequence[Line], job: Job, ledger: str) -> tuple[list[Line], int]:

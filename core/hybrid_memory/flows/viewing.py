@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hybrid_memory.compression.ledger import render
 from hybrid_memory.compression.offload.inlining import inlined
-from hybrid_memory.compression.summaries.lines import chosen
+from hybrid_memory.compression.summaries.lines import chosen, within
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.session import Session
 from hybrid_memory.flows.world import World
@@ -135,7 +135,8 @@ def _asked(units: Sequence[Unit], query: str | None) -> int | None:
 def with_summary(world: World, session: Session, texts: Parts, max_tokens: int, share: float = 1.0) -> Parts:
     """The parts with the summary and the artifacts, each in this share of its room in the budget."""
     state, config = session.state, world.config.compaction
-    lines = chosen(state.lines, max_tokens=int(share * config.summary_ratio * max_tokens), count=world.count)
+    room = int(share * config.summary_ratio * max_tokens)
+    lines = chosen([within(line, room, world.count) for line in state.lines], max_tokens=room, count=world.count)
     space = int(share * config.artifact_ratio * max_tokens)
     artifacts = render(state.ledger, max_tokens=space, count=world.count) if state.stretches else ""
     return replace(texts, summary=written(lines), artifacts=artifacts)

@@ -7,15 +7,21 @@ by it; the regenerated one is written anew each time and exists to be compared w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from hybrid_memory.compression.summaries.lines import MAX_LINE_CHARS, candidates, chosen, merged
 from hybrid_memory.compression.summaries.strategy import Job
 from hybrid_memory.compression.summaries.transcripts import transcript
+from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Event, Line, Message, Role, Section
 
 MODEL_IMPORTANCE = 0.8
 """Of a line that a model thought worth writing; what it writes is scored like any other sentence, but not below."""
+
+CITED = 0.5
+"""A statement rests on turns that have this share of its terms."""
+
+MAX_READ = 20_000
 
 _SECTIONS = {
     Section.INTENT: "what the user wants to achieve",
@@ -120,36 +126,49 @@ def _lines(answer: Any, span: Sequence[Event], standing: Sequence[Line] = ()) ->
     """The statements of an answer, as tolerantly as it can be read; raises ValueError if there are none."""
     if not isinstance(answer, Mapping):
         raise ValueError(f"expected an object with sections, got {type(answer).__name__}")  # noqa: TRY004 - no usable answer
-    places: dict[int, tuple[str, ...]] = {line.last: line.sources for line in standing}
-    places |= {event.position: (event.id,) for event in span}
+    places = [_Place(line.last, line.sources, frozenset(terms(line.text))) for line in standing]
+    places += [_Place(event.position, (event.id,), frozenset(terms(event.message.text[:MAX_READ]))) for event in span]
     found = []
     for section in _SECTIONS:
         items = answer.get(section.value, [])
         for item in items if isinstance(items, list) else [items]:
             text, turns = (item.get("text"), item.get("turns")) if isinstance(item, Mapping) else (item, None)
             if isinstance(text, str) and text.strip():
-                found.append(_line(section, " ".join(text.split()), _positions(turns, places), places, span))
+                found.append(_line(section, " ".join(text.split()), turns, places))
     if not found:
         raise ValueError("no section of the answer has a statement")
     return found
 
 
-def _positions(turns: Any, places: Mapping[int, tuple[str, ...]]) -> list[int]:
-    numbers = turns if isinstance(turns, list) else [turns]
-    return sorted({number for number in numbers if isinstance(number, int) and number in places})
+class _Place(NamedTuple):
+    """Something that a statement may rest on: where it stands, the events behind it, its terms."""
+
+    position: int
+    sources: tuple[str, ...]
+    terms: frozenset[str]
 
 
-def _line(
-    section: Section, text: str, at: Sequence[int], places: Mapping[int, tuple[str, ...]], span: Sequence[Event]
-) -> Line:
-    """A statement of the model; one without turns that exist stands for the whole span."""
-    first, last = (at[0], at[-1]) if at else (span[0].position, span[-1].position)
-    sources = [source for position in at for source in places[position]] or [event.id for event in span]
+def _line(section: Section, text: str, turns: Any, places: Sequence[_Place]) -> Line:
+    behind = _behind(frozenset(terms(text)), turns, places)
     return Line(
         section=section,
         text=text if len(text) <= MAX_LINE_CHARS else f"{text[: MAX_LINE_CHARS - 1]}…",
-        sources=tuple(dict.fromkeys(sources)),
-        first=first,
-        last=last,
+        sources=tuple(dict.fromkeys(source for place in behind for source in place.sources)),
+        first=min(place.position for place in behind),
+        last=max(place.position for place in behind),
         importance=MODEL_IMPORTANCE,
     )
+
+
+def _behind(said: frozenset[str], turns: Any, places: Sequence[_Place]) -> Sequence[_Place]:
+    """The turns that a statement cites, if they have its words; else the one that has most; else all of them.
+
+    Small models miscount turns.
+    """
+    numbers = turns if isinstance(turns, list) else [turns]
+    cited = [place for place in places if place.position in numbers]
+    words = frozenset().union(*(place.terms for place in cited))
+    if cited and len(said & words) >= CITED * len(said):
+        return cited
+    best = max(places, key=lambda place: len(said & place.terms))
+    return [best] if len(said & best.terms) >= CITED * len(said) > 0 else cited or places

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,9 @@ from hybrid_memory.compression.summaries.lines import LINE_OVERHEAD, candidates,
 from hybrid_memory.compression.summaries.strategy import Job
 from hybrid_memory.compression.summaries.transcripts import transcript
 from hybrid_memory.types import Event, Line, Message, Role, Section
+
+_LABEL = re.compile(r"\A[#*\s]*(?:new |updated )?(?:summary|notes?)(?: so far)?[*\s]*[:：]\s*", re.IGNORECASE)
+"""What small models write in front of a summary."""
 
 DENSE = 0.35
 """Share of a prompt's room for lines that the compact form takes."""
@@ -40,7 +44,8 @@ class Recursive:
         before = "\n".join(line.text for line in job.standing)
         turns = transcript(job.span, job.room)
         task = self.task.format(words=max(20, int(job.room.shown * self.share * 0.6)))
-        told = f"Summary so far:\n{before}\n\nNew turns:\n{turns}" if before else turns
+        told = f"Summary so far:\n{before}\n\nNew turns:\n{turns}" if before else f"Turns:\n{turns}"
+        told = f"{told}\n\nWrite the summary of all of this now, without copying the turns."
         return [Message(role=Role.SYSTEM, content=task), Message(role=Role.USER, content=told)]
 
     def read(self, answer: Any, job: Job, /) -> list[Line]:
@@ -48,7 +53,7 @@ class Recursive:
         if not isinstance(answer, str) or not answer.strip():
             raise ValueError(f"expected a summary as text, got {answer!r}")
         size = int(job.room.shown * self.share)
-        text = " ".join(answer.split())
+        text = _LABEL.sub("", " ".join(answer.split()))
         while job.room.count(text) + LINE_OVERHEAD > size and len(text) > 1:
             text = text[: max(1, int(len(text) * 0.9))]
         return _whole(text, job.standing, job.span)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from hybrid_memory.compression.ledger.outcomes import is_observation
 from hybrid_memory.compression.summaries.importance import CRITICAL, THRESHOLD, Judged, judged
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.ports import TokenCounter
@@ -48,8 +49,6 @@ def candidates(span: Iterable[Event], cleaning: CleaningLevel) -> list[Line]:
 
 def _sentences(event: Event, cleaning: CleaningLevel) -> list[Line]:
     message = event.message
-    if message.role is Role.TOOL:
-        return []
     least = CRITICAL if message.role is Role.SYSTEM else 0.0
     return [
         line_of(event, said, worth.section, max(worth.score, least))
@@ -65,11 +64,16 @@ def _statements(text: str, cleaning: CleaningLevel) -> tuple[tuple[str, Judged],
 
 
 def prose(message: Message) -> str:
-    """The words of a message without its code blocks, tags and calls; of a long one, its head and its tail."""
+    """The words of a message without its code blocks, tags and calls; of a long one, its head and its tail.
+
+    Nothing of a tool's output, also where an agent hands it on in the user's place: that is the ledger's.
+    """
     if isinstance(message.content, str):
         text = message.content
     else:
         text = "\n".join(block["text"] for block in message.content if isinstance(block.get("text"), str))
+    if message.role is Role.TOOL or is_observation(text):
+        return ""
     if len(text) > MAX_TURN_CHARS:
         text = f"{text[: MAX_TURN_CHARS // 2]}\n{text[-MAX_TURN_CHARS // 2 :]}"
     return _TAGS.sub(" ", _FENCED.sub(" ", text))
@@ -105,6 +109,16 @@ def chosen(
         kept.add(row)
         left -= cost
     return [line for row, line in enumerate(lines) if row in kept]
+
+
+def within(line: Line, max_tokens: int, count: TokenCounter) -> Line:
+    """The line, if a summary in one piece cut to so many tokens: it was written for a larger prompt."""
+    if line.section is not Section.NOTES or count(line.text) + LINE_OVERHEAD <= max_tokens:
+        return line
+    text = line.text
+    while text and count(text) + LINE_OVERHEAD >= max_tokens:
+        text = text[: int(len(text) * 0.9)]
+    return replace(line, text=f"{text.rstrip()}…") if text else line
 
 
 def merged(standing: Sequence[Line], fresh: Sequence[Line], *, max_tokens: int, count: TokenCounter) -> list[Line]:

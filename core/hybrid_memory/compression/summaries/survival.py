@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from hybrid_memory.compression.summaries.lines import candidates, close, prose
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Audit, Event, Line, Role, Section
+from hybrid_memory.types import Audit, Event, Line, Section
 
 COVERED = 0.6
 """A decision is told by a line that has this share of its terms."""
@@ -40,10 +40,7 @@ _NEEDS = (("@:", _ADDRESSES), ("./", _FILES), ("0123456789", _FIGURES), ("", _NA
 
 def critical_items(event: Event) -> tuple[str, ...]:
     """Paths, addresses, dates, numbers with units, ids, error names and names in a turn, each once."""
-    message = event.message
-    if message.role is Role.TOOL:
-        return ()
-    text = prose(message)
+    text = prose(event.message)
     there = set(text)
     found = [
         match.strip()
