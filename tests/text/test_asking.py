@@ -64,3 +64,13 @@ def test_a_long_turn_is_read_at_its_head_and_fast() -> None:
         (question + "The river was wide. " * 100_000)[:MAX_CHARS]
     )
     assert time.perf_counter() - start < 1
+
+
+@pytest.mark.parametrize("text", ["Where do I live?", "What was our budget again?", "Who am I?", "我是谁？", "我住在哪里？"])
+def test_a_short_question_about_oneself_asks_with_all_of_it(text: str) -> None:
+    assert asking_share(text) == 1.0
+
+
+@pytest.mark.parametrize("text", ["How are you?", "What is it?"])
+def test_a_question_without_content_asks_nothing(text: str) -> None:
+    assert asking_share(text) == 0.0

@@ -8,9 +8,6 @@ from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import terms
 
 MAX_CHARS = 4_000
-LEAST_TERMS = 2
-"""A question with fewer words of content, such as "How are you?", asks nothing that could be looked up."""
-
 _ASKS = re.compile(
     r"[?？]\s*$|\b(?:remember|recall|remind me|earlier|previously|last time|tell me|list|find|show me)\b"
     r"|\b(?:recommend|suggest)\b"
@@ -20,10 +17,16 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 
+_OWN = re.compile(r"\b(?:i|me|my|mine|we|us|our|ours)\b|我|咱", re.IGNORECASE)
+
 
 def asking_share(text: str) -> float:
-    """The share of a turn's characters that stand in sentences which ask for something, in [0, 1]."""
+    """The share of a turn's characters that stand in sentences which ask for something, in [0, 1].
+
+    A question without a word of content, such as "How are you?", asks nothing that could be looked up, unless it is
+    about the speaker: "Who am I?".
+    """
     parts = sentences(text[:MAX_CHARS])
     total = sum(map(len, parts))
-    asked = sum(len(part) for part in parts if _ASKS.search(part) and len(set(terms(part))) >= LEAST_TERMS)
+    asked = sum(len(part) for part in parts if _ASKS.search(part) and (terms(part) or _OWN.search(part)))
     return asked / total if total else 0.0
