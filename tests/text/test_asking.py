@@ -66,7 +66,9 @@ def test_a_long_turn_is_read_at_its_head_and_fast() -> None:
     assert time.perf_counter() - start < 1
 
 
-@pytest.mark.parametrize("text", ["Where do I live?", "What was our budget again?", "Who am I?", "我是谁？", "我住在哪里？"])
+@pytest.mark.parametrize(
+    "text", ["Where do I live?", "What was our budget again?", "Who am I?", "我是谁？", "我住在哪里？"]
+)
 def test_a_short_question_about_oneself_asks_with_all_of_it(text: str) -> None:
     assert asking_share(text) == 1.0
 

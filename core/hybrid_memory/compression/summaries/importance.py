@@ -40,7 +40,7 @@ class Cue:
 CUES: tuple[Cue, ...] = (
     Cue("remember", Section.FACTS, 0.95,
         r"\b(?:remember (?:that|this|my|to)|(?:don'?t|do not|never) forget|keep in mind|note that|for the record"
-        r"|important(?:ly)?|crucial|critical)\b",
+        r"|(?:important(?:ly)?|crucial|critical)(?! (?:to|for|in|part|thing)\b))\b",
         r"记住|记得(?!吗)|记一下|别忘|不要忘|重要|关键是|注意"),
     Cue("identity", Section.FACTS, 0.95,
         r"\b(?:my (?:full |first |last |user ?)?name(?: is|'s)|call me|i(?:'m| am) called|i(?:'m| am) (?:a|an|from)\b"
