@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hybrid_memory.compression.ledger import render
 from hybrid_memory.compression.offload.inlining import inlined
-from hybrid_memory.compression.summaries.lines import chosen, within
+from hybrid_memory.compression.summaries.lines import shown
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.session import Session
 from hybrid_memory.flows.world import World
@@ -136,7 +136,7 @@ def with_summary(world: World, session: Session, texts: Parts, max_tokens: int, 
     """The parts with the summary and the artifacts, each in this share of its room in the budget."""
     state, config = session.state, world.config.compaction
     room = int(share * config.summary_ratio * max_tokens)
-    lines = chosen([within(line, room, world.count) for line in state.lines], max_tokens=room, count=world.count)
+    lines = shown(state.lines, max_tokens=room, count=world.count)
     space = int(share * config.artifact_ratio * max_tokens)
     artifacts = render(state.ledger, max_tokens=space, count=world.count) if state.stretches else ""
     return replace(texts, summary=written(lines), artifacts=artifacts)

@@ -99,8 +99,7 @@ def chosen(
     seen = [_key(line.text) for line in besides]
     kept: set[int] = set()
     left = max_tokens
-    # Of two lines that are worth the same the later one counts.
-    for row in sorted(range(len(lines)), key=lambda row: (-lines[row].importance, -row)):
+    for row in _by_weight(lines):
         key = _key(lines[row].text)
         cost = count(lines[row].text) + LINE_OVERHEAD
         if cost > left or any(_alike(key, other) for other in seen):
@@ -111,7 +110,25 @@ def chosen(
     return [line for row, line in enumerate(lines) if row in kept]
 
 
-def within(line: Line, max_tokens: int, count: TokenCounter) -> Line:
+def shown(lines: Sequence[Line], *, max_tokens: int, count: TokenCounter) -> list[Line]:
+    """The most important of a summary's lines that fit a prompt, in its order; they are not compared any more."""
+    slim = [_within(line, max_tokens, count) for line in lines]
+    kept: set[int] = set()
+    left = max_tokens
+    for row in _by_weight(slim):
+        cost = count(slim[row].text) + LINE_OVERHEAD
+        if cost <= left:
+            kept.add(row)
+            left -= cost
+    return [line for row, line in enumerate(slim) if row in kept]
+
+
+def _by_weight(lines: Sequence[Line]) -> list[int]:
+    """Rows, the most important lines first; of two that are worth the same the later one."""
+    return sorted(range(len(lines)), key=lambda row: (-lines[row].importance, -row))
+
+
+def _within(line: Line, max_tokens: int, count: TokenCounter) -> Line:
     """The line, if a summary in one piece cut to so many tokens: it was written for a larger prompt."""
     if line.section is not Section.NOTES or count(line.text) + LINE_OVERHEAD <= max_tokens:
         return line
