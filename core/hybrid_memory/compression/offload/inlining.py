@@ -25,11 +25,10 @@ def inlined(
     """
 
     def short(text: str) -> str:
-        if message.role in (Role.USER, Role.ASSISTANT):
-            text = clean(text, cleaning)
-        if len(text) / MIN_CHARS_PER_TOKEN <= max_tokens or count(text) <= max_tokens:
-            return text
-        return digest(text, result_id=result_id, max_tokens=max_tokens, count=count)
+        if len(text) / MIN_CHARS_PER_TOKEN > max_tokens and count(text) > max_tokens:
+            # Of the text as it stands in the log, because lines and characters are fetched from there.
+            return digest(text, result_id=result_id, max_tokens=max_tokens, count=count)
+        return clean(text, cleaning) if message.role in (Role.USER, Role.ASSISTANT) else text
 
     changes: dict[str, Any] = {}
     if isinstance(message.content, str):
