@@ -150,15 +150,17 @@ def _fewer(seen: View, turns: Sequence[tuple[Message, str]]) -> Iterator[list[tu
 
 
 def affordable(world: World, hits: Sequence[Hit], query: str, budget: int) -> list[Hit]:
-    """The best hits whose note fits the budget."""
+    """The best hits whose note fits the budget; the same words are not shown twice."""
     kept: list[Hit] = []
+    said: set[str] = set()
     wanted = frozenset(terms(query))
     room = budget - world.count(f"{HEADING}\n")
     for hit in hits:
         # Lines counted one by one may come to a token more than the note, never to less.
         tokens = world.count(memory_line(hit.record, wanted, world.config.cleaning)) + 1
-        if tokens <= room:
+        if tokens <= room and hit.record.text not in said:
             kept.append(hit)
+            said.add(hit.record.text)
             room -= tokens
     return kept
 
