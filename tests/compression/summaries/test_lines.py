@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -97,12 +98,17 @@ def test_with_room_enough_each_different_line_is_kept_and_none_twice(lines: list
     assert bool(kept) == bool(lines)
 
 
-def test_the_most_important_lines_come_first_and_later_ones_win() -> None:
+def test_the_most_important_lines_come_first() -> None:
     lines = [line("the river is wide", 0.3, 1), line("the tiles are blue", 0.9, 2), line("nora lives in ghent", 0.9, 3)]
     one = estimate_tokens(lines[1].text) + LINE_OVERHEAD
     assert texts(chosen(lines, max_tokens=2 * one + 1, count=estimate_tokens)) == texts(lines[1:])
-    same = [line("the tiles are blue", 0.5, 1), line("the tiles are blue", 0.5, 9)]
-    assert [each.first for each in chosen(same, max_tokens=900, count=estimate_tokens)] == [9]
+
+
+@pytest.mark.parametrize(("section", "winner"), [(Section.FACTS, 1), (Section.INTENT, 1), (Section.NEXT_STEPS, 9)])
+def test_of_equal_lines_facts_stay_and_plans_move_on(section: Section, winner: int) -> None:
+    same = [replace(line(text, 0.5, at), section=section) for text, at in (("blue tiles", 1), ("green walls", 9))]
+    one = estimate_tokens("green walls") + LINE_OVERHEAD
+    assert [each.first for each in chosen(same, max_tokens=one, count=estimate_tokens)] == [winner]
 
 
 @pytest.mark.parametrize(

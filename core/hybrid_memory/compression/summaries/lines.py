@@ -24,6 +24,8 @@ MAX_TURN_CHARS = 4_000
 DUPLICATE = 0.75
 """Lines that share this much of their terms say the same."""
 
+_LASTING = (Section.INTENT, Section.FACTS)
+
 LINE_OVERHEAD = 6
 """Tokens of a line's dash and handle."""
 
@@ -124,8 +126,14 @@ def shown(lines: Sequence[Line], *, max_tokens: int, count: TokenCounter) -> lis
 
 
 def _by_weight(lines: Sequence[Line]) -> list[int]:
-    """Rows, the most important lines first; of two that are worth the same the later one."""
-    return sorted(range(len(lines)), key=lambda row: (-lines[row].importance, -row))
+    """Rows, the most important lines first.
+
+    Of two that are worth the same, what is still to do or was decided later comes first, because it moves on; of facts
+    and intentions the earlier one, because the turns and recall show the later one anyway.
+    """
+    return sorted(
+        range(len(lines)), key=lambda row: (-lines[row].importance, row if lines[row].section in _LASTING else -row)
+    )
 
 
 def _within(line: Line, max_tokens: int, count: TokenCounter) -> Line:
