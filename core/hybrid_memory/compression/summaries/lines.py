@@ -77,7 +77,9 @@ def prose(message: Message) -> str:
     if message.role is Role.TOOL or is_observation(text):
         return ""
     if len(text) > MAX_TURN_CHARS:
-        text = f"{text[: MAX_TURN_CHARS // 2]}\n{text[-MAX_TURN_CHARS // 2 :]}"
+        half = MAX_TURN_CHARS // 2
+        # Without the sentences that the cuts went through.
+        text = "\n".join([*sentences(text[:half])[:-1], *sentences(text[-half:])[1:]])
     return _TAGS.sub(" ", _FENCED.sub(" ", text))
 
 
