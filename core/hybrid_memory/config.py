@@ -61,7 +61,7 @@ class CompactionConfig(CheckedModel):
             `hybrid_memory.compression.triggers.drift`. Needs an embedder.
         keep_rounds: how many rounds stay verbatim, where the budget allows; the more is in them the more of these.
         keep_least: the fewest of them that stay where rounds, not tokens, call for folding.
-        keep_ratio: share of the budget that the turns which stay may fill.
+        keep_ratio: share that the turns which stay may fill, of what the parts in front of them leave of the budget.
         summary_ratio: share of the budget for the summary.
         artifact_ratio: share of the budget for the artifacts: files, commands, tests, errors, ids.
         recall_ratio: share of the budget for what is recalled for one question.
