@@ -16,14 +16,21 @@ if TYPE_CHECKING:
     from hybrid_memory.config import RecallConfig as RecallConfig
     from hybrid_memory.memory import HybridMemory as HybridMemory
     from hybrid_memory.memory import ScopedMemory as ScopedMemory
+    from hybrid_memory.memory import SpaceMemory as SpaceMemory
     from hybrid_memory.types import Audit as Audit
+    from hybrid_memory.types import Category as Category
     from hybrid_memory.types import Context as Context
+    from hybrid_memory.types import Denial as Denial
+    from hybrid_memory.types import Fact as Fact
+    from hybrid_memory.types import Grant as Grant
     from hybrid_memory.types import Hit as Hit
     from hybrid_memory.types import Line as Line
     from hybrid_memory.types import Message as Message
     from hybrid_memory.types import Payload as Payload
+    from hybrid_memory.types import ProfileEntry as ProfileEntry
     from hybrid_memory.types import Receipt as Receipt
     from hybrid_memory.types import Record as Record
+    from hybrid_memory.types import Right as Right
     from hybrid_memory.types import Role as Role
     from hybrid_memory.types import Scope as Scope
     from hybrid_memory.types import Section as Section
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
     from hybrid_memory.types import Stats as Stats
     from hybrid_memory.types import Summary as Summary
     from hybrid_memory.types import ToolCall as ToolCall
+    from hybrid_memory.types import UserProfile as UserProfile
     from hybrid_memory.types import Weights as Weights
 
 __version__ = "0.2.0"
@@ -41,35 +49,44 @@ _HOME = {
     "MemoryConfig": "config",
     "RecallConfig": "config",
     "ScopedMemory": "memory",
+    "SpaceMemory": "memory",
     "aopen_memory": "build",
     "open_memory": "build",
 } | dict.fromkeys(
-    """Audit Context Hit Line Message Payload Receipt Record Role Scope Section Signals Stats Summary ToolCall
-    Weights""".split(),
+    """Audit Category Context Denial Fact Grant Hit Line Message Payload ProfileEntry Receipt Record Right Role Scope
+    Section Signals Stats Summary ToolCall UserProfile Weights""".split(),
     "types",
 )
 
 __all__ = [
     "Audit",
+    "Category",
     "CompactionConfig",
     "Context",
+    "Denial",
+    "Fact",
+    "Grant",
     "Hit",
     "HybridMemory",
     "Line",
     "MemoryConfig",
     "Message",
     "Payload",
+    "ProfileEntry",
     "RecallConfig",
     "Receipt",
     "Record",
+    "Right",
     "Role",
     "Scope",
     "ScopedMemory",
     "Section",
     "Signals",
+    "SpaceMemory",
     "Stats",
     "Summary",
     "ToolCall",
+    "UserProfile",
     "Weights",
     "__version__",
     "aopen_memory",

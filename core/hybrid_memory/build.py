@@ -21,10 +21,23 @@ from hybrid_memory.errors import (
     TextOnlyWarning,
 )
 from hybrid_memory.flows.world import World
+from hybrid_memory.learning.profile_schema import check_profile_type, field_guide
+from hybrid_memory.learning.rules.english import ENGLISH
+from hybrid_memory.learning.rules.reading import RuleExtractor
 from hybrid_memory.memory import HybridMemory
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, as_embedder
-from hybrid_memory.ports import Clock, Embedder, EventLog, LanguageModel, SemanticIndex, TextCompressor, TokenCounter
+from hybrid_memory.ports import (
+    Clock,
+    Embedder,
+    EventLog,
+    FactExtractor,
+    LanguageModel,
+    SemanticIndex,
+    TextCompressor,
+    TokenCounter,
+)
+from hybrid_memory.types import UserProfile
 
 
 def open_memory(
@@ -35,6 +48,7 @@ def open_memory(
     compressor: TextCompressor | None = None,
     token_counter: TokenCounter | None = None,
     clock: Clock | None = None,
+    profile: type[UserProfile] = UserProfile,
 ) -> HybridMemory:
     """Open a memory, creating its store if there is none.
 
@@ -49,6 +63,7 @@ def open_memory(
         token_counter: counts the tokens of a text as your model does; by default tiktoken's cl100k_base where it is
             installed, else an estimate.
         clock: tells the time, aware; by default the system's.
+        profile: what is to be known of a user; `UserProfile`, or a subclass with fields of your own.
 
     Warns:
         TextOnlyWarning: the local embedder is not installed; recall works on words alone.
@@ -60,6 +75,7 @@ def open_memory(
         EmbedderMismatchError: the store's vectors come from another embedder.
         MissingDependencyError: the configuration asks for a package that is not installed.
     """
+    check_profile_type(profile)
     config = _config(source)
     model = as_embedder(embedder) if embedder is not None else _embedder(config)
     log, index = _stores(config)
@@ -69,6 +85,8 @@ def open_memory(
         index.close()
         log.close()
         raise
+    language_model = _language_model(language_model, config)
+    rules = RuleExtractor((ENGLISH,))
     world = World(
         log=log,
         index=index,
@@ -78,8 +96,11 @@ def open_memory(
         config=config,
         queries=LruCache(config.recall.query_cache),
         count=token_counter or tokenizers.token_counter(),
-        language_model=_language_model(language_model, config),
+        language_model=language_model,
         compressor=compressor,
+        rules=rules,
+        reader=_reader(language_model, rules, profile),
+        profile=profile,
     )
     return HybridMemory(world, as_embedder)
 
@@ -120,6 +141,7 @@ async def aopen_memory(
     compressor: TextCompressor | None = None,
     token_counter: TokenCounter | None = None,
     clock: Clock | None = None,
+    profile: type[UserProfile] = UserProfile,
 ) -> HybridMemory:
     """Async twin of `open_memory`: reads the model and migrates the store off the event loop."""
     return await asyncio.to_thread(
@@ -130,6 +152,7 @@ async def aopen_memory(
         compressor=compressor,
         token_counter=token_counter,
         clock=clock,
+        profile=profile,
     )
 
 
@@ -183,6 +206,16 @@ def _language_model(model: Any, config: MemoryConfig) -> LanguageModel | None:
     from hybrid_memory.models.language import as_language_model  # noqa: PLC0415 - only who has a model pays for it
 
     return as_language_model(model, timeout=config.compaction.model_timeout)
+
+
+def _reader(
+    model: LanguageModel | None, rules: FactExtractor, profile: type[UserProfile]
+) -> FactExtractor | None:
+    if model is None:
+        return None
+    from hybrid_memory.models.extractor import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
+
+    return ModelExtractor(model, rules=rules, fields=field_guide(profile))
 
 
 def _check_embedder(index: SemanticIndex, model: Embedder | None) -> None:

@@ -124,6 +124,78 @@ _PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
+ConflictRule: TypeAlias = Literal["newest", "trusted", "ask"]
+
+
+class LearningConfig(CheckedModel):
+    """How facts are learned.
+
+    Attributes:
+        conflicts: who wins where two authors disagree about a thing that has one value: the ``newest`` word, the
+            author who is ``trusted`` more, or nobody until it is settled (``ask``). An author's own newer word wins.
+        model: let the language model read the turns too, where there is one; rules always do.
+        background: let it do so by itself, on a thread of its own, once the conversation has been quiet for ``delay``.
+        delay: the quiet after a write.
+
+    Raises:
+        InvalidConfigError: an unknown setting or a value out of range.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    invalid_error: ClassVar = InvalidConfigError
+
+    conflicts: ConflictRule = "newest"
+    model: bool = True
+    background: bool = True
+    delay: timedelta = Field(default=timedelta(seconds=2), ge=timedelta(0))
+
+
+class RetentionConfig(CheckedModel):
+    """What recall leaves out because of its age; nothing is destroyed, `forget(expired=True)` does that.
+
+    Attributes:
+        ttl: the longest age by kind (``turn``, ``fact``) or category (``preference``, ``task``, ``knowledge``,
+            ``relation``).
+        half_life: after this time a record of no importance that was never used is half forgotten; None forgets
+            nothing. See `hybrid_memory.scoring.retention`.
+        least: records that are retained less than this are left out; in (0, 1).
+
+    Raises:
+        InvalidConfigError: an unknown setting or a value out of range.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    invalid_error: ClassVar = InvalidConfigError
+
+    ttl: dict[Literal["turn", "fact", "preference", "task", "knowledge", "relation"], timedelta] = Field(
+        default_factory=dict
+    )
+    half_life: timedelta | None = Field(default=None, gt=timedelta(0))
+    least: float = Field(default=0.1, gt=0, lt=1)
+
+
+class RedactionConfig(CheckedModel):
+    """What is taken out of messages before they are stored; see `hybrid_memory.text.redaction` for the rules.
+
+    Attributes:
+        kinds: of secrets and personal data; none by default.
+        keep_original: keep the original in the log, for `history` and prompts; only the index, the facts and the
+            profile are without it then.
+
+    Raises:
+        InvalidConfigError: an unknown setting or kind.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    invalid_error: ClassVar = InvalidConfigError
+
+    kinds: tuple[Literal["api key", "password", "email", "id number", "card", "iban", "phone", "ip"], ...] = ()
+    keep_original: bool = False
+
+
 class MemoryConfig(CheckedModel):
     """Settings of a memory; `to_yaml` and `from_yaml` carry them in a file.
 
@@ -136,6 +208,9 @@ class MemoryConfig(CheckedModel):
         cleaning: how much of fillers, stutters and padding is left out of what is indexed and shown; the log keeps all.
         recall: how recall searches and scores.
         compaction: how long conversations are folded.
+        learning: how facts are learned.
+        retention: what recall leaves out because of its age.
+        redaction: secrets and personal data that are taken out of messages.
 
     Raises:
         InvalidConfigError: an unknown setting or a value out of range.
@@ -152,6 +227,9 @@ class MemoryConfig(CheckedModel):
     cleaning: CleaningLevel = "light"
     recall: RecallConfig = RecallConfig()
     compaction: CompactionConfig = CompactionConfig()
+    learning: LearningConfig = LearningConfig()
+    retention: RetentionConfig = RetentionConfig()
+    redaction: RedactionConfig = RedactionConfig()
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:

@@ -8,9 +8,11 @@
     │   ├── InvalidMessageError             a message cannot be stored as it is
     │   ├── IdConflictError                 an id is taken by a different message
     │   └── InvalidConfigError              a setting, URL or YAML file is wrong
+    ├── AccessDeniedError                   the caller: has no right to this
     ├── MemoryClosedError                   the caller: the memory was closed
     ├── StoreError                          the operator: disk or engine
     │   ├── StoreUnavailableError           cannot be opened, written or locked
+    │   ├── WrongKeyError                   encrypted with another key, or one of store and caller has none
     │   ├── StoreVersionError               written by a newer version of this library
     │   └── EmbedderMismatchError           indexed by another embedder: rebuild
     ├── ModelError                          an embedder or model failed or answered nonsense
@@ -46,6 +48,19 @@ class InvalidConfigError(InvalidInputError):
     """A setting, store URL or configuration file is wrong."""
 
 
+class AccessDeniedError(HybridMemoryError):
+    """A user or agent has no right to do this in a shared space; nothing was done.
+
+    Args:
+        who: the user and the agent, as text.
+        verb: what they asked for; space: where.
+        reason: what it takes.
+    """
+
+    def __init__(self, who: str, verb: str, space: str, reason: str) -> None:
+        super().__init__(f"{who} may not {verb} in the space {space!r}: {reason}")
+
+
 class MemoryClosedError(HybridMemoryError):
     """A verb was called after ``close()``."""
 
@@ -59,6 +74,10 @@ class StoreError(HybridMemoryError):
 
 class StoreUnavailableError(StoreError):
     """The store cannot be opened, written or locked."""
+
+
+class WrongKeyError(StoreError):
+    """The store is encrypted with another key, or is encrypted and no key was given, or the other way round."""
 
 
 class StoreVersionError(StoreError):

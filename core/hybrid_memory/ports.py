@@ -8,14 +8,14 @@ Vectors are float32 unit rows. Contract suites are in `hybrid_memory.testing`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_memory.types import Event, EventKind, Message, Record, Scope, Where
+from hybrid_memory.types import Claim, Event, EventKind, Message, Record, Scope, Where
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -51,6 +51,7 @@ class Draft:
     at: datetime
     payload: dict[str, Any]
     sources: tuple[str, ...] = ()
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,23 @@ class EventLog(Protocol):
         """The events with these ids, by position; unknown ids are left out."""
         ...
 
+    def erase(
+        self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
+    ) -> Appended:
+        """Destroy these events of the owner, give others a new payload, and append the note: all or nothing.
+
+        What is not there is left out. Until `scrub` the words may still stand in free pages and in the journal.
+        """
+        ...
+
+    def scrub(self) -> None:
+        """Overwrite what was destroyed wherever the engine may still hold it; may take seconds.
+
+        Raises:
+            StoreUnavailableError: another process keeps the engine from doing so.
+        """
+        ...
+
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
         """The last position of each owner, or of this scope's owner only; no entry where nothing was written."""
         ...
@@ -154,6 +172,17 @@ class Places:
     importance: Floats
     uses: Ids
     last_used: npt.NDArray[np.float64]
+
+    def rows(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Places:
+        """Some of them, by row numbers or a mask."""
+        return Places(**{part.name: getattr(self, part.name)[rows] for part in fields(self)})
+
+    @classmethod
+    def joined(cls, several: Sequence[Places]) -> Places:
+        """All of them, one after the other."""
+        return cls(
+            **{part.name: np.concatenate([getattr(places, part.name) for places in several]) for part in fields(cls)}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +283,25 @@ class SemanticIndex(Protocol):
 
     def close(self) -> None:
         """Release everything; later calls raise `MemoryClosedError`."""
+        ...
+
+
+class FactExtractor(Protocol):
+    """Reads claims from turns."""
+
+    @property
+    def name(self) -> str:
+        """Of the extractor; what it has read is kept apart from what others have."""
+        ...
+
+    def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
+        """What these turns claim, by position; ``before`` are the turns that came before them, oldest first.
+
+        The claims of a turn depend on the turn and those before it, not on how turns are cut into calls.
+
+        Raises:
+            ModelError: a model failed; the turns will be given again.
+        """
         ...
 
 

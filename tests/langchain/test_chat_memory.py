@@ -19,7 +19,7 @@ from hybrid_memory.errors import (
 )
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from hybrid_memory.tiers.context import HEADING
-from hybrid_memory.tiers.prompt import SUMMARY_HEADING
+from hybrid_memory.tiers.prompt import PROFILE_HEADING, SUMMARY_HEADING
 from langchain_hybrid_memory import HybridChatMemory, from_langchain
 
 Call = Callable[..., Any]
@@ -187,7 +187,7 @@ def test_max_tokens_as_text(memory: HybridMemory, face: Call) -> None:
     for number in range(40):
         say(face, now, f"What is {number} plus one?", f"It is {number + 1}.")
     text = load(face, now, {})
-    assert text.startswith(SUMMARY_HEADING)
+    assert text.startswith(f"{PROFILE_HEADING}\nprofession: baker\n\n{SUMMARY_HEADING}")
     assert text.endswith("Human: What is 39 plus one?\nAI: It is 40.")
 
 

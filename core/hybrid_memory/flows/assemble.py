@@ -9,12 +9,14 @@ from typing import Any, Self
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows import recall
+from hybrid_memory.flows.facts import portrait
 from hybrid_memory.flows.fitting import Fitted, fit
 from hybrid_memory.flows.fold import fold, retries
 from hybrid_memory.flows.history import checked_count
 from hybrid_memory.flows.session import load
 from hybrid_memory.flows.triggers import due
 from hybrid_memory.flows.viewing import View, view
+from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.tiers.prompt import Layout
@@ -22,6 +24,9 @@ from hybrid_memory.types import Context, EventKind, Hit, Scope
 from hybrid_memory.types.validation import shown, storable
 
 LEAST_TOKENS = 50
+PROFILE_RATIO = 0.1
+"""Share of the budget for what was learned of the user."""
+
 MAX_HITS = 20
 
 FOLDS = 3
@@ -37,7 +42,7 @@ class Request:
     identity: str = ""
     instructions: str = ""
     blocks: Mapping[str, str] = field(default_factory=dict)
-    profile: str = ""
+    profile: str | None = None
     tools: Sequence[Mapping[str, Any]] = ()
     k: int = MAX_HITS
     layout: Layout = "stable"
@@ -48,7 +53,7 @@ class Request:
         if query is not None and (not isinstance(query, str) or not query.strip()):
             raise InvalidInputError(f"the query must be text, or None for the user's last turn; got {shown(query)}")
         for name, text in texts.items():
-            if not isinstance(text, str):
+            if not isinstance(text, str) and (name, text) != ("profile", None):
                 raise InvalidInputError(f"{name} must be text, got {shown(text)}")
         if layout not in ("stable", "classic"):
             raise InvalidInputError(f"layout must be 'stable' or 'classic', got {shown(layout)}")
@@ -81,11 +86,16 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
         InvalidInputError: identity, instructions, tools and question alone need more than ``max_tokens``, or there is
             no question: none was given and the user has said nothing yet.
     """
+    world = await in_view(run, present(world), scope)
     await run.call(world.count, "")  # a counter may have tables to load, off the event loop
     reason = ""
     for _ in range(FOLDS + 1):
         session = await load(run, world, scope)
-        seen = view(world, session, request)
+        if request.profile is None:
+            known = await portrait(run, world, session, int(PROFILE_RATIO * request.max_tokens))
+            seen = view(world, session, replace(request, profile=known))
+        else:
+            seen = view(world, session, request)
         hits = await _recalled(run, world, scope, request, seen)
         fitted = fit(world, seen, request, hits)
         why, count = await due(run, world, seen, fitted.wanted, request.max_tokens)

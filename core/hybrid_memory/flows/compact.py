@@ -15,6 +15,7 @@ from hybrid_memory.flows.fold import LEDGER_TOKENS, chosen_strategy, fold, foldi
 from hybrid_memory.flows.history import checked_count
 from hybrid_memory.flows.triggers import excess
 from hybrid_memory.flows.viewing import view
+from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import EventKind, Message, Receipt, Scope, Summary, written
 from hybrid_memory.types.validation import shown
@@ -31,6 +32,7 @@ async def compact(
     Raises:
         InvalidInputError: no such strategy, or a ``keep`` below 1.
     """
+    world = await in_view(run, present(world), scope)
     way = chosen_strategy(world.config.compaction, strategy)
     rounds = world.config.compaction.keep_least if keep is None else checked_count("keep", keep, least=1)
     tokens = world.config.compaction.max_tokens
@@ -68,6 +70,7 @@ async def summary(run: Runner, world: World, scope: Scope) -> Summary:
 async def conversation(run: Runner, world: World, scope: Scope, limit: int | None) -> list[Message]:
     """The messages that a session shows since it was last reset, folded or not, oldest first."""
     most = None if limit is None else checked_count("limit", limit, least=0)
+    world = await in_view(run, world, scope)
     # A handle without a session reads every session; only a reset of its own counts.
     only = None if scope.session is None else 1
     found = await run.call(world.log.read, scope, kinds=(EventKind.RESET,), newest=True, limit=only)
@@ -89,6 +92,7 @@ async def reset(run: Runner, world: World, scope: Scope, keep: Any) -> None:
     """
     if isinstance(keep, str) or not isinstance(keep, Collection) or not all(isinstance(item, str) for item in keep):
         raise InvalidInputError(f"keep must be a list of message ids, got {shown(keep)}")
+    world = await in_view(run, present(world), scope)
     there = {event.id for event in await run.call(world.log.get, scope, list(keep)) if event.kind is EventKind.MESSAGE}
     if missing := [item for item in keep if item not in there]:
         raise InvalidInputError(f"no message of {scope} has the id {missing[0]!r}: keep ids from history()")

@@ -11,6 +11,8 @@ from hybrid_memory.compression.offload.payloads import Page, page, payload_of
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.history import checked_count
+from hybrid_memory.flows.sharing import origin
+from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.types import Dropped, Event, EventKind, Hit, Line, Message, Payload, Record, Scope, Summary, handle
@@ -39,9 +41,9 @@ async def _events(run: Runner, world: World, scope: Scope, what: Any) -> list[Ev
     wanted = what.handle if isinstance(what, Line | Dropped) else what
     wanted = wanted.record if isinstance(wanted, Hit) else wanted
     if isinstance(wanted, Record):
-        return await run.call(
-            world.log.get, wanted.scope if wanted.scope.owner == scope.owner else scope, [*wanted.sources]
-        )
+        home = await origin(run, world, scope, wanted.scope, "expand")
+        return await run.call((await in_view(run, world, home)).log.get, home, [*wanted.sources])
+    world = await in_view(run, world, scope)
     if not isinstance(wanted, str):
         raise InvalidInputError(f"give a handle such as '#12', a line, a hit or an event id, got {shown(what)}")
     place = _HANDLE.fullmatch(wanted.strip())
@@ -88,6 +90,7 @@ async def search(
 
 async def offload(run: Runner, world: World, scope: Scope, text: Any, max_tokens: int) -> Payload:
     """Put a text aside, durably; what comes back is what a prompt needs."""
+    present(world)
     tokens = checked_count("max_tokens", max_tokens, least=1)
     if not isinstance(text, str) or not text:
         raise InvalidInputError(f"only a text that is not empty can be put aside, got {shown(text)}")
@@ -102,6 +105,7 @@ async def offload(run: Runner, world: World, scope: Scope, text: Any, max_tokens
         kind=EventKind.PAYLOAD,
         at=world.clock(),
         payload={"text": text},
+        author=world.author,
     )
     await run.call(world.count, "")
     (appended,) = await run.call(world.log.append, scope.owner, [draft])

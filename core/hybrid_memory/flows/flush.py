@@ -7,12 +7,16 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+import numpy as np
+
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import ModelError
+from hybrid_memory.flows.learn import learn
+from hybrid_memory.flows.redact import learnt
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Embedder, Entry, Floats, Progress
 from hybrid_memory.tiers.semantic import derive, index_terms, passage
-from hybrid_memory.types import Receipt, Record, Scope
+from hybrid_memory.types import Event, EventKind, Receipt, Record, Scope, Where
 
 READ_BATCH = 512
 EMBED_BATCH = 32
@@ -25,33 +29,40 @@ _log = logging.getLogger(__name__)
 async def flush(
     run: Runner, world: World, owners: Sequence[Scope] | None = None, progress: Progress | None = None
 ) -> Receipt:
-    """Index what the log holds beyond the index, for these owners or for all.
+    """Learn from what was said, then index what the log holds beyond the index, for these owners or for all.
 
     Raises:
         ModelError: the embedder failed; texts are indexed, and the vectors that wait are made next time.
     """
     if owners is None:
-        owners = list(await run.call(world.log.heads))
-    indexed = embedded = 0
+        owners = list(await run.call(world.truth.heads))
+    indexed = embedded = learned = 0
     for owner in owners:
+        try:
+            learned += await learn(run, world, owner, model=True)
+        except ModelError as error:
+            _log.warning("%s; what rules can read is learned, the model will be asked again", error)
         indexed += await index_texts(run, world, owner)
         if world.embedder is not None:
             embedded += await index_vectors(run, world, owner, world.embedder, progress)
             await run.call(world.index.settle, owner)
-    return Receipt(indexed=indexed, embedded=embedded)
+    return Receipt(indexed=indexed, embedded=embedded, learned=learned)
 
 
 async def index_texts(run: Runner, world: World, owner: Scope) -> int:
     """Derive records from new events and index their words; returns how many."""
     count = 0
-    heads = await run.call(world.log.heads, owner)
+    heads = await run.call(world.truth.heads, owner)
     head = heads.get(owner.owner, 0)
     while (after := await run.call(world.index.applied, owner)) < head:
-        events = await run.call(world.log.read, owner.owner, after=after, limit=READ_BATCH)
+        events = await run.call(world.truth.read, owner.owner, after=after, limit=READ_BATCH)
         if not events:
             break
+        for event in events:
+            if event.kind is EventKind.ERASED:
+                await _unindex(run, world, owner, event)
         sessions = list(dict.fromkeys(event.scope.session for event in events))
-        derived = derive(events, await run.call(world.index.tails, owner, sessions))
+        derived = derive(learnt(world, events), await run.call(world.index.tails, owner, sessions))
         entries = [
             Entry(item.record, index_terms(item.record, item.previous, world.config.cleaning)) for item in derived
         ]
@@ -59,6 +70,30 @@ async def index_texts(run: Runner, world: World, owner: Scope) -> int:
         if await run.call(world.index.upsert, owner, entries, after=after, upto=events[-1].position):
             count += len(entries)
     return count
+
+
+async def _unindex(run: Runner, world: World, owner: Scope, erased: Event) -> None:
+    """Drop the records of what was erased; the turns after it are indexed again without its words."""
+    ids = np.array(
+        [place for first, last in erased.payload["positions"] for place in range(first, last + 1)], dtype=np.int64
+    )
+    around = await run.call(world.index.places, ids, Where(owner.owner), 1)
+    gone = np.isin(around.ids, ids)
+    keys = set(zip(around.segments[gone].tolist(), (around.ordinals[gone] + 1).tolist(), strict=True))
+    places = zip(around.ids.tolist(), around.segments.tolist(), around.ordinals.tolist(), strict=True)
+    followers = [place for place, segment, ordinal in places if (segment, ordinal) in keys and place not in ids]
+    entries = []
+    for record in await run.call(world.index.get, followers):
+        said = await run.call(
+            world.truth.read, record.scope, upto=record.id, kinds=(EventKind.MESSAGE,), limit=3, newest=True
+        )
+        derived = derive(learnt(world, [event for event in said if event.scope == record.scope]), {})
+        before = derived[-1].previous if derived else None
+        entries.append(Entry(record, index_terms(record, before, world.config.cleaning)))
+    if entries:
+        at = await run.call(world.index.applied, owner)
+        await run.call(world.index.upsert, owner, entries, after=at, upto=at)
+    await run.call(world.index.delete, around.ids[gone].tolist())
 
 
 async def index_vectors(

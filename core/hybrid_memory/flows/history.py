@@ -7,6 +7,7 @@ from operator import index
 
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.flows.visible import in_view
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import EventKind, Message, Scope
 from hybrid_memory.types.validation import shown
@@ -31,6 +32,7 @@ async def history(
     """
     most = None if limit is None else checked_count("limit", limit, least=0)
     check_span(since, until)
+    world = await in_view(run, world, scope)
     said = (EventKind.MESSAGE,)
     events = await run.call(world.log.read, scope, since=since, until=until, kinds=said, limit=most, newest=True)
     return [event.message for event in events]

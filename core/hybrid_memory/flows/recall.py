@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from hybrid_memory.compute.runners import Runner
-from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, ModelError
-from hybrid_memory.flows.flush import catch_up, embedding
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.flows.candidates import Found, candidates, query_vector
+from hybrid_memory.flows.flush import catch_up
 from hybrid_memory.flows.history import check_span, checked_count
+from hybrid_memory.flows.visible import in_view
 from hybrid_memory.flows.world import World
-from hybrid_memory.ports import Floats, Ids, Matches, Places
+from hybrid_memory.ports import Ids
 from hybrid_memory.scoring import ranking, signals
-from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Hit, RecordKind, Scope, Signals, Weights, Where
+from hybrid_memory.text.asking import about_the_past
+from hybrid_memory.types import Hit, Record, RecordKind, Scope, Signals, Weights, Where
 from hybrid_memory.types.record import Scalar
 from hybrid_memory.types.validation import shown, storable
 
-NEIGHBOURS = 2
 MAX_QUERY_CHARS = 10_000
 DIVERSE_POOL = 50
 """Candidates that compete when results are made diverse."""
-
-_log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """Candidates: their places, similarity (NaN: no vector) against the owner's average, BM25 (0: no common word)."""
-
-    places: Places
-    similarity: signals.Array
-    average: float
-    bm25: signals.Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +36,7 @@ class Request:
     k: int
     where: Where
     weights: Weights | None
+    spaces: Collection[str] = ()
 
     @classmethod
     def of(
@@ -64,6 +52,7 @@ class Request:
         until: datetime | None,
         metadata: Mapping[str, Scalar] | None,
         weights: Weights | None,
+        spaces: Collection[str] = (),
     ) -> Self:
         """The request, if its parts are in order; raises `InvalidInputError`."""
         if not isinstance(query, str):
@@ -75,6 +64,8 @@ class Request:
             raise InvalidInputError(f"within must be 'user' or 'session', got {within!r}")
         if within == "session" and scope.session is None:
             raise InvalidInputError("within='session' needs a scope with a session: scoped(..., session=...)")
+        if within == "session" and spaces:
+            raise InvalidInputError("within='session' is this handle's session alone: leave spaces out")
         if isinstance(categories, str) or not isinstance(categories, Collection):
             raise InvalidInputError(f"categories must be a collection of names, got {shown(categories)}")
         if not isinstance(weights, Weights | None):
@@ -88,7 +79,7 @@ class Request:
             until=until,
             metadata={} if metadata is None else _scalars(metadata),
         )
-        return cls(query=query[:MAX_QUERY_CHARS], k=number, where=where, weights=weights)
+        return cls(query=query[:MAX_QUERY_CHARS], k=number, where=where, weights=weights, spaces=spaces)
 
 
 def _kinds(kinds: Collection[RecordKind]) -> frozenset[RecordKind]:
@@ -115,24 +106,27 @@ def _scalars(metadata: Mapping[Any, Any]) -> dict[str, Scalar]:
     return dict(metadata)
 
 
-async def recall(run: Runner, world: World, request: Request) -> list[Hit]:
-    """At most k hits, best first; the index is brought up to the log first."""
-    note = await catch_up(run, world, request.where.scope.owner)
-    vector, failure = await _query_vector(run, world, request.query)
-    found = await _candidates(run, world, request, vector)
+async def recall(run: Runner, world: World, request: Request, spaces: Sequence[Scope] = ()) -> list[Hit]:
+    """At most k hits, best first, from these spaces too; the index is brought up to the log first."""
+    scopes = [request.where.scope, *spaces]
+    notes = dict.fromkeys([await catch_up(run, world, scope.owner) for scope in scopes])
+    vector, failure = await query_vector(run, world, request.query)
+    count = max(world.config.recall.candidates, request.k)
+    several = []
+    for scope in scopes:
+        view = await in_view(run, world, scope)
+        where = replace(request.where, scope=scope)
+        several.append(await candidates(run, view, where, request.query, vector, count=count))
+    found = Found.joined(several)
     if not len(found.places.ids):
         return []
-    weights = request.weights or world.config.recall.weights
-    if vector is None:
-        weights = _words_alone(weights)
-    weights = _faded(weights, signals.brevity(found.places.lengths))
+    weights = _applied(request.weights or world.config.recall.weights, found, request.query, meaning=vector is not None)
     columns = _columns(world, found, weights)
     scores = ranking.weighted_mean(columns, weights)
-    rows = await _order(run, world, request, found.places.ids, scores)
-    records = await run.call(world.index.get, found.places.ids[rows].tolist())
-    row_of = {int(found.places.ids[row]): int(row) for row in rows}
+    records = await _best(run, world, scopes, found.places.ids, scores, k=request.k)
+    row_of = {number: row for row, number in enumerate(found.places.ids.tolist())}
     # The same failure may have kept both the query and the new turns from their vectors.
-    note = "; ".join(part for part in (failure, "" if note and note in failure else note) if part)
+    note = "; ".join(part for part in (failure, *(part for part in notes if part not in failure)) if part)
     return [
         Hit(
             record=record,
@@ -145,61 +139,7 @@ async def recall(run: Runner, world: World, request: Request) -> list[Hit]:
     ]
 
 
-async def _query_vector(run: Runner, world: World, query: str) -> tuple[Floats | None, str]:
-    """The query's unit vector, and why there is none."""
-    embedder = world.embedder
-    if embedder is None:
-        return None, "words alone, no embedder"
-    vector = world.queries.get(query)
-    if vector is None:
-        try:
-            vector = await embedding(run, embedder.embed_query, query)
-        except ModelError as error:
-            _log.warning("%s; recalling by words alone", error)
-            return None, f"words alone, {error}"
-        world.queries.put(query, vector)
-    there = await run.call(world.index.embedder)
-    if there is not None and there != (embedder.name, len(vector)):
-        raise EmbedderMismatchError(there, (embedder.name, len(vector)))
-    return vector, ""
-
-
-async def _candidates(run: Runner, world: World, request: Request, vector: Floats | None) -> _Found:
-    """What either path found, and its neighbours."""
-    index, where = world.index, request.where
-    count = max(world.config.recall.candidates, request.k)
-    words = terms(request.query)
-    query, average = None, 0.0
-    if vector is not None:
-        centroid, number = await run.call(index.centroid, where.scope.owner)
-        if number:
-            middle = centroid.astype(np.float64)
-            asked = signals.centred(vector.astype(np.float64), middle, number)
-            query, average = asked.astype(np.float32), float(asked @ middle)
-
-    async def by_vector() -> Matches | None:
-        return None if query is None else await run.call(index.nearest, query, where, count)
-
-    async def by_text() -> Matches | None:
-        return await run.call(index.matching, words, where, count) if words else None
-
-    near, matching = await run.gather(by_vector, by_text)
-    ids = [matches.ids for matches in (near, matching) if matches is not None]
-    seeds = np.unique(np.concatenate(ids)) if ids else np.empty(0, dtype=np.int64)
-    places = await run.call(index.places, seeds, where, NEIGHBOURS)
-    bm25 = np.zeros(len(places.ids))
-    if matching is not None:
-        # What another process deleted since the search has no place.
-        row = np.minimum(np.searchsorted(places.ids, matching.ids), max(len(places.ids) - 1, 0))
-        there = places.ids[row] == matching.ids if len(places.ids) else np.zeros(len(row), dtype=bool)
-        bm25[row[there]] = matching.scores[there]
-    similarity = np.full(len(places.ids), np.nan)
-    if query is not None:
-        similarity = (await run.call(index.similar, query, where.scope.owner, places.ids)).astype(np.float64)
-    return _Found(places, similarity, average, bm25)
-
-
-def _columns(world: World, found: _Found, weights: Weights) -> dict[str, signals.Array]:
+def _columns(world: World, found: Found, weights: Weights) -> dict[str, signals.Array]:
     """Every signal of every candidate, under its field name."""
     places = found.places
     by_meaning = signals.vector_signal(found.similarity, found.average)
@@ -216,29 +156,46 @@ def _columns(world: World, found: _Found, weights: Weights) -> dict[str, signals
         "recency": signals.recency_signal(now - places.at, world.config.recall.half_life.total_seconds()),
         "importance": places.importance.astype(np.float64),
         "use": signals.use_signal(places.uses),
+        "current": found.current.astype(np.float64),
     }
 
 
-async def _order(run: Runner, world: World, request: Request, ids: Ids, scores: signals.Array) -> npt.NDArray[np.int64]:
-    """Row numbers of the k best; equal scores put the newer first."""
+async def _best(
+    run: Runner, world: World, scopes: Sequence[Scope], ids: Ids, scores: signals.Array, *, k: int
+) -> list[Record]:
+    """The k best records; equal scores put the newer first, and what a turn says is returned once."""
     best = np.lexsort((-ids, -scores))
     diversity = world.config.recall.diversity
-    if not diversity:
-        return best[: request.k]
-    pool = best[: max(DIVERSE_POOL, request.k)]
-    likeness = await run.call(world.index.likeness, request.where.scope.owner, ids[pool])
-    return pool[ranking.diverse(scores[pool], likeness, request.k, diversity)]
+    if diversity:
+        pool = best[: max(DIVERSE_POOL, k)]
+        # Records of different owners are not compared: 0.
+        likeness = np.sum([await run.call(world.index.likeness, scope.owner, ids[pool]) for scope in scopes], axis=0)
+        best = pool[ranking.diverse(scores[pool], likeness, len(pool), diversity)]
+    chosen: dict[int, Record] = {}
+    for start in range(0, len(best), k):
+        for record in await run.call(world.index.get, ids[best[start : start + k]].tolist()):
+            there = chosen.get(record.turn)
+            if there is None and len(chosen) < k:
+                chosen[record.turn] = record
+            elif there is not None and record.kind is RecordKind.TURN:
+                # The turn says it all, and stands where it ranks; what was read from it makes room.
+                del chosen[record.turn]
+                chosen[record.turn] = record
+        if len(chosen) >= k:
+            break
+    return list(chosen.values())
 
 
-def _words_alone(weights: Weights) -> Weights:
-    """Without vectors the text takes the weight of both."""
-    return replace(weights, vector=0.0, text=weights.vector + weights.text)
-
-
-def _faded(weights: Weights, brevity: float) -> Weights:
+def _applied(weights: Weights, found: Found, query: str, *, meaning: bool) -> Weights:
+    """The weights for these candidates: without vectors the text takes the weight of both."""
+    if not meaning:
+        weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
+    brevity = signals.brevity(found.places.lengths)
+    told = found.current.all() or about_the_past(query)
     return replace(
         weights,
         neighbours=weights.neighbours * brevity,
         segment=weights.segment * brevity,
         importance=weights.importance * brevity,
+        current=0.0 if told else weights.current,
     )

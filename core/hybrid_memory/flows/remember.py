@@ -7,10 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hybrid_memory.compute.runners import Runner
-from hybrid_memory.errors import InvalidMessageError
+from hybrid_memory.errors import IdConflictError, InvalidMessageError
+from hybrid_memory.flows.redact import stored
+from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
-from hybrid_memory.types import EventKind, Message, Receipt, Role, Scope
+from hybrid_memory.tiers.episodic import visible
+from hybrid_memory.types import MAX_NAME_CHARS, QUARANTINE, EventKind, Message, Receipt, Role, Scope
 from hybrid_memory.types.validation import shown
 
 Content = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[str, Any]]
@@ -19,13 +22,29 @@ Content = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[s
 
 async def remember(run: Runner, world: World, scope: Scope, messages: Sequence[Message]) -> Receipt:
     """Append the messages to the log, all or none; they are durable when this returns."""
-    drafts = [_draft(world, scope, message) for message in messages]
+    drafts = [_draft(world, scope, stored(world, message)) for message in messages]
+    await _check_visible(run, present(world), scope, drafts)
     appended = await run.call(world.log.append, scope.owner, drafts)
+    ids = tuple(event.id for event in appended)
     return Receipt(
-        ids=tuple(event.id for event in appended),
+        ids=ids,
         positions=tuple(event.position for event in appended),
         duplicates=tuple(event.id for event in appended if not event.fresh),
+        quarantined=() if world.trusted else ids,
     )
+
+
+async def _check_visible(run: Runner, world: World, scope: Scope, drafts: Sequence[Draft]) -> None:
+    """Refuse ids of messages that a rollback hides: they would count as written, and stay hidden."""
+    named = [draft.id for draft in drafts if draft.fixed_id]
+    world = await in_view(run, world, scope) if named else world
+    if not world.hidden:
+        return
+    for event in await run.call(world.truth.get, scope, named):
+        if event.scope == scope and not visible(event.position, world.hidden):
+            raise IdConflictError(
+                f"id {event.id!r} is that of a message which a rollback hides: roll forward, or give another id"
+            )
 
 
 def as_messages(
@@ -79,11 +98,22 @@ def _message(
 
 
 def _draft(world: World, scope: Scope, message: Message) -> Draft:
+    name = message.id or world.new_id()
     return Draft(
-        id=message.id or world.new_id(),
+        id=name if world.trusted else _held_back(name),
         fixed_id=message.id is not None,
         session=scope.session,
-        kind=EventKind.MESSAGE,
+        kind=EventKind.MESSAGE if world.trusted else EventKind.QUARANTINED,
         at=message.at or world.clock().astimezone(UTC),
         payload=message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"}),
+        author=world.author,
     )
+
+
+def _held_back(name: str) -> str:
+    """The id under which a message waits, so that it takes none from those who are trusted."""
+    if len(name) > MAX_NAME_CHARS - len(QUARANTINE):
+        raise InvalidMessageError(
+            f"what waits for approval has ids of {MAX_NAME_CHARS - len(QUARANTINE)} characters at most"
+        )
+    return QUARANTINE + name

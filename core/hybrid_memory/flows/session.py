@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import IdConflictError
+from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
-from hybrid_memory.ports import Draft
+from hybrid_memory.ports import Draft, EventLog
 from hybrid_memory.tiers.queue import Queue, queue
 from hybrid_memory.tiers.state import QueueState
 from hybrid_memory.types import RESERVED, Event, EventKind, Scope
@@ -28,17 +29,21 @@ class Session:
 
 async def load(run: Runner, world: World, scope: Scope) -> Session:
     """The session as the log has it now; the cost is that of what is behind the cursor."""
-    state = QueueState.of(await _last_state(run, world, scope))
+    world = await in_view(run, world, scope)
+    state = QueueState.of(await _last_state(run, world.log, scope))
+    if world.viewed and (last := await _last_state(run, world.truth, scope)) is not None:
+        # What a rollback hides keeps its numbers.
+        state = replace(state, number=QueueState.of(last).number)
     before = sorted({*state.kept, *([state.anchor] if state.anchor else [])})
     events = await at_positions(run, world, scope, before)
     events += await run.call(world.log.read, scope, after=state.cursor, kinds=TURNS)
     return Session(scope=scope, state=state, queue=queue(events))
 
 
-async def _last_state(run: Runner, world: World, scope: Scope) -> Event | None:
+async def _last_state(run: Runner, log: EventLog, scope: Scope) -> Event | None:
     # A handle without a session reads every session, but its queue has a state of its own.
     limit = None if scope.session is None else 1
-    found = await run.call(world.log.read, scope, kinds=STATES, limit=limit, newest=True)
+    found = await run.call(log.read, scope, kinds=STATES, limit=limit, newest=True)
     return next((event for event in reversed(found) if event.scope.session == scope.session), None)
 
 
@@ -75,7 +80,7 @@ async def write_state(
         sources=(),
     )
     try:
-        await run.call(world.log.append, scope.owner, [draft])
+        await run.call(present(world).truth.append, scope.owner, [draft])
     except IdConflictError:
         return False
     return True
@@ -83,6 +88,7 @@ async def write_state(
 
 async def reset(run: Runner, world: World, scope: Scope, kept: Sequence[str]) -> bool:
     """Let the conversation start anew with these messages; False if another process was faster."""
+    world = await in_view(run, world, scope)
     session = await load(run, world, scope)
     events = await run.call(world.log.get, scope, list(kept))
     state = QueueState(number=session.state.number + 1)

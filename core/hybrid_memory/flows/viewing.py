@@ -92,7 +92,7 @@ def view(world: World, session: Session, request: Request) -> View:
         identity=request.identity,
         instructions="\n\n".join(part for part in (request.instructions, *opening) if part),
         blocks=request.blocks,
-        profile=request.profile,
+        profile=request.profile or "",
     )
     tools = schema_tokens(request.tools, world.count) if request.tools else 0
     before = with_summary(world, session, texts, request.max_tokens)

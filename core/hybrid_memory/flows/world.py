@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from hybrid_memory.compute.caches import LruCache
 from hybrid_memory.config import MemoryConfig
+from hybrid_memory.learning.currency import Outdated
 from hybrid_memory.ports import (
     Clock,
     Embedder,
     EventLog,
+    FactExtractor,
     Floats,
     IdSource,
     LanguageModel,
@@ -17,9 +20,24 @@ from hybrid_memory.ports import (
     TextCompressor,
     TokenCounter,
 )
-from hybrid_memory.types import Message
+from hybrid_memory.tiers.episodic import Horizon, Stretches
+from hybrid_memory.tiers.grants import Standing
+from hybrid_memory.types import Fact, Message, Scope, UserProfile
 
 SHOWN_CACHE = 8192
+FACTS_CACHE = 256
+STANDINGS_CACHE = 4096
+
+FactsKey: TypeAlias = tuple[Scope, Stretches, Horizon | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What an owner's claims come to; ``mark`` names the last events that it follows from."""
+
+    mark: tuple[int, ...]
+    facts: list[Fact]
+    outdated: Outdated
 
 
 @dataclass(slots=True)
@@ -31,6 +49,15 @@ class World:
 
     Without an embedder recall works on words alone; without a language model and a compressor every summary is
     deterministic.
+
+    Attributes:
+        log: what is to be seen of the events; ``truth`` is all of them.
+        hidden, horizon: what a rollback hides, and how far a view of the past reaches; ``viewed`` once both are known.
+        rules, reader: who reads claims from turns; the reader asks the language model.
+        portraits: profiles as prompts show them.
+        facts: what is known, by owner and view.
+        standings: who may do what, by space.
+        author, trusted: in a space, who writes through this handle, and whether that needs no approval.
     """
 
     log: EventLog
@@ -44,3 +71,20 @@ class World:
     language_model: LanguageModel | None = None
     compressor: TextCompressor | None = None
     shown: LruCache[tuple[int, int, bool], tuple[Message, int]] = field(default_factory=lambda: LruCache(SHOWN_CACHE))
+    rules: FactExtractor | None = None
+    reader: FactExtractor | None = None
+    profile: type[UserProfile] = UserProfile
+    facts: LruCache[FactsKey, Knowledge] = field(default_factory=lambda: LruCache(FACTS_CACHE))
+    portraits: LruCache[tuple[Any, ...], str] = field(default_factory=lambda: LruCache(FACTS_CACHE))
+    horizon: Horizon | None = None
+    hidden: Stretches = ()
+    viewed: bool = False
+    whole: EventLog | None = None
+    standings: LruCache[Scope, Standing] = field(default_factory=lambda: LruCache(STANDINGS_CACHE))
+    author: str = ""
+    trusted: bool = True
+
+    @property
+    def truth(self) -> EventLog:
+        """The log with what a rollback hides."""
+        return self.log if self.whole is None else self.whole

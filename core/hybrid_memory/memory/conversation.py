@@ -12,24 +12,17 @@ from hybrid_memory.compute.runners import drive
 from hybrid_memory.flows import assemble as assembling
 from hybrid_memory.flows import compact as compacting
 from hybrid_memory.flows import expand as expanding
-from hybrid_memory.memory.house import INLINE, House
+from hybrid_memory.memory.handle import Handle
+from hybrid_memory.memory.house import INLINE
 from hybrid_memory.tiers.prompt import Layout
-from hybrid_memory.types import Context, Dropped, Hit, Line, Message, Payload, Receipt, Record, Scope, Summary
+from hybrid_memory.types import Context, Dropped, Hit, Line, Message, Payload, Receipt, Record, Summary
 
 PAGE_CHARS = 4000
 DIGEST_TOKENS = 200
 
 
-class Conversation:
-    """The conversation of one session, or, where the handle names none, all sessions of the owner as one.
-
-    Attributes:
-        scope: whose it is.
-    """
-
-    def __init__(self, house: House, scope: Scope) -> None:
-        self._house = house
-        self.scope = scope
+class Conversation(Handle):
+    """The conversation of one session, or, where the handle names none, all sessions of the owner as one."""
 
     def assemble(
         self,
@@ -39,7 +32,7 @@ class Conversation:
         identity: str = "",
         instructions: str = "",
         blocks: Mapping[str, str] | None = None,
-        profile: str = "",
+        profile: str | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
         k: int = assembling.MAX_HITS,
         layout: Layout = "stable",
@@ -56,7 +49,8 @@ class Conversation:
             identity: who the assistant is.
             instructions: what it must do; system messages that the conversation began with are added.
             blocks: labelled texts.
-            profile: about the user.
+            profile: about the user; by default what was learned of them up to the last compaction, or before the
+                session began: what came later stands in the turns. An empty text shows none.
             tools: tool schemas that go along, to be counted.
             k: the most turns to recall; 0 recalls nothing.
             layout: ``stable`` as above; ``classic`` for identity, profile, memory, conversation, instruction.
@@ -69,7 +63,7 @@ class Conversation:
             query, max_tokens, identity=identity, instructions=instructions, blocks=blocks, profile=profile,
             tools=tools, k=k, layout=layout,
         )  # fmt: skip
-        return drive(assembling.assemble(INLINE, self._house.world, self.scope, request))
+        return drive(assembling.assemble(INLINE, self._world, self.scope, request))
 
     async def aassemble(
         self,
@@ -79,7 +73,7 @@ class Conversation:
         identity: str = "",
         instructions: str = "",
         blocks: Mapping[str, str] | None = None,
-        profile: str = "",
+        profile: str | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
         k: int = assembling.MAX_HITS,
         layout: Layout = "stable",
@@ -89,10 +83,10 @@ class Conversation:
             query, max_tokens, identity=identity, instructions=instructions, blocks=blocks, profile=profile,
             tools=tools, k=k, layout=layout,
         )  # fmt: skip
-        return await assembling.assemble(self._house.loop, self._house.world, self.scope, request)
+        return await assembling.assemble(self._house.loop, self._world, self.scope, request)
 
     def _request(self, query: str | None, max_tokens: int | None, **wanted: Any) -> assembling.Request:
-        default = self._house.world.config.compaction.max_tokens
+        default = self._world.config.compaction.max_tokens
         return assembling.Request.of(query, max_tokens=default if max_tokens is None else max_tokens, **wanted)
 
     def compact(self, *, strategy: str | Strategy | None = None, keep: int | None = None) -> Receipt:
@@ -105,28 +99,28 @@ class Conversation:
         Raises:
             InvalidInputError: no such strategy, or a ``keep`` below 1.
         """
-        flow = compacting.compact(INLINE, self._house.world, self.scope, strategy=strategy, keep=keep)
+        flow = compacting.compact(INLINE, self._world, self.scope, strategy=strategy, keep=keep)
         return drive(flow)
 
     async def acompact(self, *, strategy: str | Strategy | None = None, keep: int | None = None) -> Receipt:
         """Async twin of `compact`."""
-        return await compacting.compact(self._house.loop, self._house.world, self.scope, strategy=strategy, keep=keep)
+        return await compacting.compact(self._house.loop, self._world, self.scope, strategy=strategy, keep=keep)
 
     def summary(self) -> Summary:
         """What stands for the turns that were folded, with the audit of what survived; empty before the first time."""
-        return drive(compacting.summary(INLINE, self._house.world, self.scope))
+        return drive(compacting.summary(INLINE, self._world, self.scope))
 
     async def asummary(self) -> Summary:
         """Async twin of `summary`."""
-        return await compacting.summary(self._house.loop, self._house.world, self.scope)
+        return await compacting.summary(self._house.loop, self._world, self.scope)
 
     def conversation(self, *, limit: int | None = None) -> list[Message]:
         """The messages since the last `reset`, folded or not, oldest first; with a limit the newest ones."""
-        return drive(compacting.conversation(INLINE, self._house.world, self.scope, limit))
+        return drive(compacting.conversation(INLINE, self._world, self.scope, limit))
 
     async def aconversation(self, *, limit: int | None = None) -> list[Message]:
         """Async twin of `conversation`."""
-        return await compacting.conversation(self._house.loop, self._house.world, self.scope, limit)
+        return await compacting.conversation(self._house.loop, self._world, self.scope, limit)
 
     def reset(self, *, keep: Sequence[str] = ()) -> None:
         """Let the conversation start anew from here, with these messages only; the log and recall keep all.
@@ -134,11 +128,11 @@ class Conversation:
         Raises:
             InvalidInputError: ``keep`` is no list of ids of this session's messages.
         """
-        drive(compacting.reset(INLINE, self._house.world, self.scope, keep))
+        drive(compacting.reset(INLINE, self._world, self.scope, keep))
 
     async def areset(self, *, keep: Sequence[str] = ()) -> None:
         """Async twin of `reset`."""
-        await compacting.reset(self._house.loop, self._house.world, self.scope, keep)
+        await compacting.reset(self._house.loop, self._world, self.scope, keep)
 
     def expand(self, what: str | Line | Hit | Record | Dropped | Summary) -> list[Message]:
         """The original messages behind a summary line, a hit, a handle such as ``#12`` or ``#12-40``, or an event id.
@@ -146,11 +140,11 @@ class Conversation:
         Raises:
             InvalidInputError: it is none of these, or nothing of this owner is there.
         """
-        return drive(expanding.expand(INLINE, self._house.world, self.scope, what))
+        return drive(expanding.expand(INLINE, self._world, self.scope, what))
 
     async def aexpand(self, what: str | Line | Hit | Record | Dropped | Summary) -> list[Message]:
         """Async twin of `expand`."""
-        return await expanding.expand(self._house.loop, self._house.world, self.scope, what)
+        return await expanding.expand(self._house.loop, self._world, self.scope, what)
 
     def fetch(self, result_id: str, where: str | tuple[int, int] | None = None, *, max_chars: int = PAGE_CHARS) -> Page:
         """A page of a payload that stands in a prompt as a digest.
@@ -165,7 +159,7 @@ class Conversation:
             InvalidInputError: nothing has this id, or ``where`` is not in it.
         """
         return drive(
-            expanding.fetch(INLINE, self._house.world, self.scope, result_id, where=where, max_chars=max_chars)
+            expanding.fetch(INLINE, self._world, self.scope, result_id, where=where, max_chars=max_chars)
         )
 
     async def afetch(
@@ -173,7 +167,7 @@ class Conversation:
     ) -> Page:
         """Async twin of `fetch`."""
         return await expanding.fetch(
-            self._house.loop, self._house.world, self.scope, result_id, where=where, max_chars=max_chars
+            self._house.loop, self._world, self.scope, result_id, where=where, max_chars=max_chars
         )
 
     def grep(self, result_id: str, pattern: str, *, context: int = 0, max_chars: int = PAGE_CHARS) -> Matches:
@@ -182,13 +176,13 @@ class Conversation:
         Raises:
             InvalidInputError: nothing has this id, or the pattern is no valid expression.
         """
-        world = self._house.world
+        world = self._world
         flow = expanding.search(INLINE, world, self.scope, result_id, pattern, context=context, max_chars=max_chars)
         return drive(flow)
 
     async def agrep(self, result_id: str, pattern: str, *, context: int = 0, max_chars: int = PAGE_CHARS) -> Matches:
         """Async twin of `grep`."""
-        world = self._house.world
+        world = self._world
         return await expanding.search(
             self._house.loop, world, self.scope, result_id, pattern, context=context, max_chars=max_chars
         )
@@ -203,8 +197,8 @@ class Conversation:
         Raises:
             InvalidInputError: it is empty or cannot be stored.
         """
-        return drive(expanding.offload(INLINE, self._house.world, self.scope, text, max_tokens))
+        return drive(expanding.offload(INLINE, self._world, self.scope, text, max_tokens))
 
     async def aoffload(self, text: str, *, max_tokens: int = DIGEST_TOKENS) -> Payload:
         """Async twin of `offload`."""
-        return await expanding.offload(self._house.loop, self._house.world, self.scope, text, max_tokens)
+        return await expanding.offload(self._house.loop, self._world, self.scope, text, max_tokens)

@@ -6,10 +6,12 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from hybrid_memory.compute.debounce import Debounced
 from hybrid_memory.compute.progress import progress_bar
-from hybrid_memory.compute.runners import InlineRunner, LoopRunner, Runner
+from hybrid_memory.compute.runners import InlineRunner, LoopRunner, Runner, drive
 from hybrid_memory.errors import MemoryClosedError
 from hybrid_memory.flows import flush
+from hybrid_memory.flows.learn import learn
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import Receipt, Scope
 
@@ -27,6 +29,9 @@ class House:
         self._world = world
         self._executor: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
+        learning = world.config.learning
+        self._reads = world.reader is not None and learning.model and learning.background
+        self._learner = Debounced(self._learn, learning.delay.total_seconds())
         self.closed = False
 
     @property
@@ -46,8 +51,17 @@ class House:
                 self._executor = ThreadPoolExecutor(max_workers=WORKERS, thread_name_prefix="hybrid-memory")
             return LoopRunner(self._executor)
 
+    def said(self, owner: Scope) -> None:
+        """Something was written: let the language model read it once the conversation pauses."""
+        if self._reads:
+            self._learner.ask(owner.owner)
+
+    def _learn(self, owner: Scope) -> None:
+        drive(learn(INLINE, self._world, owner, model=True))
+
     def close(self) -> None:
         """Release stores and threads."""
+        self._learner.close()
         with self._lock:
             self.closed = True
             executor, self._executor = self._executor, None

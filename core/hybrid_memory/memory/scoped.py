@@ -6,15 +6,19 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Literal
 
-from hybrid_memory.compute.runners import drive
-from hybrid_memory.flows import history, recall, remember
+from hybrid_memory.compute.runners import Runner, drive
+from hybrid_memory.flows import history, recall, remember, sharing
+from hybrid_memory.flows.recall import Request
 from hybrid_memory.flows.remember import Content, as_messages
 from hybrid_memory.memory.conversation import Conversation
 from hybrid_memory.memory.house import INLINE, flush_owners
+from hybrid_memory.memory.knowledge import Knowledge
+from hybrid_memory.memory.membership import Membership
+from hybrid_memory.memory.upkeep import Upkeep
 from hybrid_memory.types import Hit, Message, Receipt, RecordKind, Role, Weights
 
 
-class ScopedMemory(Conversation):
+class ScopedMemory(Conversation, Knowledge, Upkeep, Membership):
     """One owner's memory; made by `HybridMemory.scoped`.
 
     Attributes:
@@ -48,7 +52,9 @@ class ScopedMemory(Conversation):
             StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
         """
         messages = as_messages(content, role=role, at=at, metadata=metadata, message_id=id)
-        return drive(remember.remember(INLINE, self._house.world, self.scope, messages))
+        receipt = drive(remember.remember(INLINE, self._world, self.scope, messages))
+        self._house.said(self.scope)
+        return receipt
 
     async def aremember(
         self,
@@ -61,7 +67,9 @@ class ScopedMemory(Conversation):
     ) -> Receipt:
         """Async twin of `remember`."""
         messages = as_messages(content, role=role, at=at, metadata=metadata, message_id=id)
-        return await remember.remember(self._house.loop, self._house.world, self.scope, messages)
+        receipt = await remember.remember(self._house.loop, self._world, self.scope, messages)
+        self._house.said(self.scope)
+        return receipt
 
     def recall(
         self,
@@ -75,6 +83,7 @@ class ScopedMemory(Conversation):
         until: datetime | None = None,
         metadata: Mapping[str, str | int | float | bool | None] | None = None,
         weights: Weights | None = None,
+        spaces: Collection[str] | Literal["all"] = (),
     ) -> list[Hit]:
         """The records that answer the query best, at most k, best first; what was just written is found.
 
@@ -89,16 +98,19 @@ class ScopedMemory(Conversation):
             metadata: only records whose metadata has exactly these values: text, finite numbers, booleans or None.
                 Types are kept apart (1, 1.0, True and "1" are four values); text is compared whole, beyond a NUL too.
             weights: of the signals, instead of the configured ones.
+            spaces: shared spaces to search beside this memory, in one ranking; ``all`` for those that may be read. A
+                hit's ``record.scope.space`` and ``record.author`` tell where it comes from.
 
         Raises:
             InvalidInputError: a query that is empty or no text, k below 1, ``within="session"`` without a session, an
                 unknown kind, a naive instant, metadata of other values than these.
+            AccessDeniedError: a space that is named may not be read.
         """
-        request = recall.Request.of(
+        request = Request.of(
             self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
-            since=since, until=until, metadata=metadata, weights=weights,
+            since=since, until=until, metadata=metadata, weights=weights, spaces=spaces,
         )  # fmt: skip
-        return drive(recall.recall(INLINE, self._house.world, request))
+        return drive(self._recall(INLINE, request))
 
     async def arecall(
         self,
@@ -112,13 +124,19 @@ class ScopedMemory(Conversation):
         until: datetime | None = None,
         metadata: Mapping[str, str | int | float | bool | None] | None = None,
         weights: Weights | None = None,
+        spaces: Collection[str] | Literal["all"] = (),
     ) -> list[Hit]:
         """Async twin of `recall`."""
-        request = recall.Request.of(
+        request = Request.of(
             self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
-            since=since, until=until, metadata=metadata, weights=weights,
+            since=since, until=until, metadata=metadata, weights=weights, spaces=spaces,
         )  # fmt: skip
-        return await recall.recall(self._house.loop, self._house.world, request)
+        return await self._recall(self._house.loop, request)
+
+    async def _recall(self, run: Runner, request: Request) -> list[Hit]:
+        world = self._world
+        spaces = await sharing.reached(run, world, self._principal, request.spaces, "recall")
+        return await recall.recall(run, world, request, [space for space in spaces if space != self.scope.owner])
 
     def history(
         self, *, limit: int | None = None, since: datetime | None = None, until: datetime | None = None
@@ -133,14 +151,14 @@ class ScopedMemory(Conversation):
         Raises:
             InvalidInputError: a negative limit, or an instant that is naive or after the other.
         """
-        flow = history.history(INLINE, self._house.world, self.scope, limit=limit, since=since, until=until)
+        flow = history.history(INLINE, self._world, self.scope, limit=limit, since=since, until=until)
         return drive(flow)
 
     async def ahistory(
         self, *, limit: int | None = None, since: datetime | None = None, until: datetime | None = None
     ) -> list[Message]:
         """Async twin of `history`."""
-        world = self._house.world
+        world = self._world
         return await history.history(self._house.loop, world, self.scope, limit=limit, since=since, until=until)
 
     def flush(self, *, progress: bool | None = None) -> Receipt:
@@ -152,11 +170,12 @@ class ScopedMemory(Conversation):
         Raises:
             ModelError: the embedder failed; texts are indexed, and the vectors that wait are made next time.
         """
-        return drive(flush_owners(INLINE, self._house.world, [self.scope.owner], progress))
+        return drive(flush_owners(INLINE, self._world, [self.scope.owner], progress))
 
     async def aflush(self, *, progress: bool | None = None) -> Receipt:
         """Async twin of `flush`."""
-        return await flush_owners(self._house.loop, self._house.world, [self.scope.owner], progress)
+        return await flush_owners(self._house.loop, self._world, [self.scope.owner], progress)
 
     def __repr__(self) -> str:
-        return f"<ScopedMemory {self.scope} in {self._house}>"
+        past = "" if self._horizon is None else f" as of {self._horizon}"
+        return f"<ScopedMemory {self.scope} in {self._house}{past}>"

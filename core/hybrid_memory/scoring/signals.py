@@ -28,7 +28,7 @@ def centred(query: Array, centroid: Array, count: int) -> Array:
     return query - CENTRING * count / (count + CENTRING_PRIOR) * centroid
 
 
-def vector_signal(similarity: Array, average: float) -> Array:
+def vector_signal(similarity: Array, average: Array | float) -> Array:
     """``0.5 + 0.5 * (s - average) / (max - average)``, clipped: the best is 1, an average record of the owner 0.5.
 
     Unlike min-max over the candidates, the scale does not move with their number. NaN (no vector yet) gives 0.
@@ -36,9 +36,9 @@ def vector_signal(similarity: Array, average: float) -> Array:
     known = np.isfinite(similarity)
     if not known.any():
         return np.zeros(len(similarity))
-    spread = float(similarity[known].max()) - average
+    spread = float(similarity[known].max()) - np.broadcast_to(average, similarity.shape)
     # The floor keeps the division finite; below it all similarities are equal but for rounding.
-    scaled = 0.5 + 0.5 * (similarity - average) / max(spread, 1e-9) if spread > 0 else np.full(len(similarity), 0.5)
+    scaled = np.where(spread > 0, 0.5 + 0.5 * (similarity - average) / np.maximum(spread, 1e-9), 0.5)
     return np.where(known, np.clip(np.nan_to_num(scaled), 0.0, 1.0), 0.0)
 
 

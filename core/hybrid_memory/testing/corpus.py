@@ -23,6 +23,15 @@ ALICE, BOB, STRANGER = Scope(user="alice"), Scope(user="bob", agent="coach"), Sc
 METADATA: list[Any] = [True, False, 1, 0, "1", "true", "null", "", None, 1.5, "é", 'quo"te', "100%"]
 """Values that an engine with fewer types than JSON would mix up."""
 
+HIDDEN: list[tuple[tuple[int, int], ...]] = [
+    ((100, 2**62),),
+    ((1, 100), (7, 7)),
+    ((20, 60), (50, 90), (91, 120), (230, 229)),
+    ((1, 2**62),),
+    tuple((position, position) for position in range(1, 5000, 2)),
+]
+"""Stretches that touch, overlap, are empty, or are very many."""
+
 PHRASES = [
     "moved to Berlin with the cat",
     "running shoes and marathon training",
@@ -84,19 +93,23 @@ def entry_of(record: Record) -> Entry:
 
 
 def random_corpus(seed: int, size: int = 240) -> Corpus:
-    """Records of two owners in several sessions and segments; some texts and vectors come more than once."""
+    """Turns of two owners in several sessions and segments, and facts; some texts and vectors come more than once."""
     chance = np.random.default_rng(seed)
     centres = chance.normal(size=(6, DIM))
     entries: list[Entry] = []
     keys: dict[int, bytes] = {}
     vectors: dict[bytes, Floats] = {}
     open_segments: dict[Scope, tuple[int, int]] = {}
+    turns: dict[Scope, Record] = {}
     for number in range(1, size + 1):
         owner = ALICE if chance.random() < 0.7 else BOB  # noqa: PLR2004 - most are Alice's
         scope = replace(owner, session=[None, "s1", "s2"][chance.integers(3)])
         segment, ordinal = open_segments.get(scope, (number, 0))
         if ordinal and chance.random() < 0.2:  # noqa: PLR2004 - a pause
             segment, ordinal = number, 0
+        source = turns.get(scope) if chance.random() < 0.2 else None  # noqa: PLR2004 - a fact from the last turn
+        if source is not None:
+            segment, ordinal = source.segment, source.ordinal
         open_segments[scope] = (segment, ordinal + 1)
         text = " ".join(chance.choice(PHRASES, size=chance.integers(1, 5)))
         category = [None, "task", "preference"][chance.integers(3)]
@@ -107,6 +120,8 @@ def random_corpus(seed: int, size: int = 240) -> Corpus:
             segment=segment,
             ordinal=ordinal,
             category=category,
+            kind=RecordKind.TURN if source is None else RecordKind.FACT,
+            turn=0 if source is None else source.turn,
             at=START + timedelta(hours=int(chance.integers(48)), microseconds=int(chance.integers(3))),
             importance=float(chance.random()),
             uses=int(chance.integers(4)),
@@ -114,6 +129,8 @@ def random_corpus(seed: int, size: int = 240) -> Corpus:
             metadata={} if number % 5 == 0 else {"value": METADATA[chance.integers(len(METADATA))], "other": 1},
         )
         entries.append(entry_of(record))
+        if source is None:
+            turns[scope] = record
         if chance.random() < 0.9:  # noqa: PLR2004 - the others wait for their vector
             # A few clusters, and every tenth vector a copy of an earlier one.
             key = b"key-%d" % (number if number % 10 else chance.integers(1, number))
@@ -136,6 +153,12 @@ def every_where() -> Iterator[Where]:
     yield Where(ALICE, metadata={"no such": None})
     yield Where(ALICE, metadata={"value": True, "other": 1})
     yield Where(ALICE, metadata={"value": True, "other": "1"})
+    yield Where(ALICE, kinds=frozenset({RecordKind.FACT}))
+    yield from (Where(ALICE, hidden=stretches) for stretches in HIDDEN)
+    noon = START + timedelta(hours=12)
+    yield Where(BOB, fresh={"task": noon})
+    yield Where(ALICE, fresh={"turn": noon, "preference": START + timedelta(hours=40), "no such": noon})
+    yield Where(ALICE, fresh={"fact": noon}, hidden=((30, 90),), categories=frozenset({"task", "preference"}))
     yield Where(
         replace(ALICE, session="s1"),
         kinds=frozenset({RecordKind.TURN}),
@@ -143,6 +166,8 @@ def every_where() -> Iterator[Where]:
         since=START + timedelta(hours=6),
         until=START + timedelta(hours=40),
         metadata={"other": 1},
+        hidden=((1, 20), (200, 2**62)),
+        fresh={"turn": START + timedelta(hours=8)},
     )
 
 

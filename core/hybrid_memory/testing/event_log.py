@@ -5,41 +5,20 @@ from __future__ import annotations
 import itertools
 import random
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from hybrid_memory.errors import IdConflictError, MemoryClosedError
-from hybrid_memory.ports import Draft, EventLog
+from hybrid_memory.ports import EventLog
+from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, draft
+from hybrid_memory.testing.log_erasing import EventLogErasureContract
 from hybrid_memory.types import Event, EventKind, Scope
 
-NOON = datetime(2024, 5, 1, 12, 0, 0, 123456, tzinfo=UTC)
-ALICE = Scope(user="alice")
-OWNERS = [
-    ALICE,
-    Scope(user="bob"),
-    Scope(user="Alice"),
-    Scope(user="alice "),
-    Scope(tenant="alice"),
-    Scope(agent="alice"),
-    Scope(tenant="acme", user="alice"),
-    Scope(user="alice", agent="coach"),
-    Scope(tenant="acme", user="alice", agent="coach"),
-    Scope(user="caf\u00e9"),
-    Scope(user="cafe\u0301"),
-]
-"""Owners that a careless engine would mix up."""
 
-
-def draft(number: int, *, session: str | None = None, fixed: bool = True, **fields: Any) -> Draft:
-    """A draft with the id ``e<number>``, said that many minutes after noon."""
-    values: dict[str, Any] = {"at": NOON + timedelta(minutes=number), "payload": {"content": f"text {number}"}}
-    values["kind"] = EventKind.MESSAGE
-    return Draft(id=f"e{number}", fixed_id=fixed, session=session, **{**values, **fields})
-
-
-class EventLogContract:
+class EventLogContract(EventLogErasureContract):
     """Subclass it and give a fixture ``log``: an empty log, closed after the test."""
 
     @pytest.fixture
@@ -65,7 +44,7 @@ class EventLogContract:
     def test_read_returns_what_was_appended(self, log: EventLog) -> None:
         """Every field, bit by bit."""
         payload = {"content": "NUL \x00, 中文, 🙂, \u2028", "deep": [{"a": None, "b": [True, 1, 1.5, "1"]}], "": {}}
-        made = draft(1, session="s 1", payload=payload, at=NOON, sources=("b", "a"))
+        made = draft(1, session="s 1", payload=payload, at=NOON, sources=("b", "a"), author="user bob 你")
         (where,) = log.append(ALICE, [made])
         (event,) = log.read(ALICE)
         assert event == Event(
@@ -76,6 +55,7 @@ class EventLogContract:
             at=NOON,
             payload=payload,
             sources=("b", "a"),
+            author="user bob 你",
         )
         assert event.at.utcoffset() == timedelta(0)
         assert [type(value) for value in event.payload["deep"][0]["b"]] == [bool, int, float, str]
@@ -146,7 +126,7 @@ class EventLogContract:
         for owner in OWNERS:
             log.append(owner, [draft(1), draft(2, session="s1"), draft(3, session="s2")])
         for owner in OWNERS:
-            one = Scope(owner.tenant, owner.user, owner.agent, "s1")
+            one = replace(owner, session="s1")
             assert [(e.id, e.scope.owner) for e in log.read(owner)] == [(f"e{n}", owner) for n in (1, 2, 3)]
             assert [(e.id, e.scope) for e in log.read(one)] == [("e2", one)]
             assert [e.id for e in log.get(owner, ["e1", "e3"])] == ["e1", "e3"]
@@ -165,7 +145,7 @@ class EventLogContract:
             kind = chance.choice(list(EventKind))
             made = draft(number, session=session, kind=kind, at=NOON + timedelta(microseconds=chance.randrange(5)))
             (appended,) = log.append(owner, [made])
-            scope = Scope(owner.tenant, owner.user, owner.agent, session)
+            scope = replace(owner, session=session)
             written.append(Event(appended.position, made.id, scope, made.kind, made.at, made.payload))
         instants = [None, NOON, NOON + timedelta(microseconds=2), NOON + timedelta(days=1)]
         scopes = [OWNERS[0], OWNERS[1], OWNERS[3], Scope(user="alice", session="s1"), Scope(user="alice", session="no")]
@@ -241,6 +221,8 @@ class EventLogContract:
             lambda: log.heads(ALICE),
             lambda: log.count(ALICE),
             log.size,
+            lambda: log.erase(ALICE, [1], {}, draft(3)),
+            log.scrub,
         ):
             with pytest.raises(MemoryClosedError):
                 call()

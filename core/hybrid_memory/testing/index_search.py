@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from hybrid_memory.testing.corpus import (
     random_corpus,
     unit,
 )
-from hybrid_memory.types import Where
+from hybrid_memory.types import Record, RecordKind, Scope, Where
 
 ALL = 10_000
 """More than any corpus here holds."""
@@ -58,6 +59,69 @@ class IndexSearchContract:
         where = Where(ALICE, categories=frozenset({"task"}))
         assert index.nearest(vector, where, 1).ids.tolist() == [200]
         assert index.matching(["cat"], where, 1).ids.tolist() == [200]
+
+    def test_hidden_turns_take_along_what_came_from_them(self, index: SemanticIndex) -> None:
+        """A fact goes by its turn, not by its own place in the log; the ends of a stretch belong to it."""
+        turns = [make_record(number, "cat", segment=1, ordinal=number - 1) for number in range(1, 6)]
+        facts = [make_record(5 + turn, "cat", kind=RecordKind.FACT, turn=turn) for turn in range(1, 6)]
+        self._fill_alike(index, [*turns, *facts])
+        for hidden, left in (
+            ((), [*range(1, 11)]),
+            (((2, 3),), [1, 4, 5, 6, 9, 10]),
+            (((6, 10),), [*range(1, 11)]),
+            (((5, 10), (1, 1), (4, 4)), [2, 3, 7, 8]),
+            (((1, 3), (2, 2**62)), []),
+        ):
+            where = Where(ALICE, hidden=hidden)
+            assert self._found(index, where) == left, hidden
+            around = index.places(ids(2, 10), where, 1).ids.tolist()
+            assert around == [number for number in (1, 2, 3, 10) if number in left], hidden
+
+    def test_freshness_is_asked_of_one_kind_or_category_only(self, index: SemanticIndex) -> None:
+        """The instant itself is fresh; a record of a kind and a category must please both."""
+        records = [
+            make_record(1, "cat"),
+            make_record(2, "cat"),
+            make_record(3, "cat", kind=RecordKind.FACT, category="task"),
+            make_record(4, "cat", kind=RecordKind.FACT, category="task"),
+            make_record(5, "cat", kind=RecordKind.FACT),
+        ]
+        self._fill_alike(index, records)
+        second, fourth = records[1].at, records[3].at
+        for fresh, left in (
+            ({"turn": second}, [2, 3, 4, 5]),
+            ({"turn": second + timedelta(microseconds=1)}, [3, 4, 5]),
+            ({"task": fourth}, [1, 2, 4, 5]),
+            ({"fact": fourth, "task": fourth + timedelta(days=1)}, [1, 2, 5]),
+            ({"no such": fourth}, [1, 2, 3, 4, 5]),
+        ):
+            where = Where(ALICE, fresh=fresh)
+            assert self._found(index, where) == left, fresh
+            assert index.places(ids(*range(1, 6)), where, 0).ids.tolist() == left, fresh
+
+    def test_a_space_is_an_owner_of_its_own(self, index: SemanticIndex) -> None:
+        """Not the user of that name, nor the space of another tenant."""
+        owners = [Scope(user="x"), Scope(space="x"), Scope(tenant="x"), Scope(tenant="acme", space="x")]
+        vector = unit(np.ones(DIM))
+        for number, owner in enumerate(owners, start=1):
+            index.upsert(owner, [entry_of(make_record(number, "cat", scope=owner))], after=0, upto=number)
+            index.put_vectors(EMBEDDER, {number: b"one"}, {b"one": vector})
+        for number, owner in enumerate(owners, start=1):
+            assert index.matching(["cat"], Where(owner), ALL).ids.tolist() == [number]
+            assert index.nearest(vector, Where(owner), ALL).ids.tolist() == [number]
+            assert index.places(ids(1, 2, 3, 4), Where(owner), 1).ids.tolist() == [number]
+            assert index.get([number])[0].scope == owner
+            assert index.applied(owner) == number
+
+    def _fill_alike(self, index: SemanticIndex, records: list[Record]) -> None:
+        index.upsert(ALICE, [entry_of(record) for record in records], after=0, upto=records[-1].id)
+        index.put_vectors(EMBEDDER, {record.id: b"one" for record in records}, {b"one": unit(np.ones(DIM))})
+
+    def _found(self, index: SemanticIndex, where: Where) -> list[int]:
+        """What words and vector both find."""
+        words = sorted(index.matching(["cat"], where, ALL).ids.tolist())
+        assert sorted(index.nearest(unit(np.ones(DIM)), where, ALL).ids.tolist()) == words
+        return words
 
     def test_the_centroid_is_the_mean_of_the_vectors(self, index: SemanticIndex) -> None:
         """Of this owner's records, each counted."""

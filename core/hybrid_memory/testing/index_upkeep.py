@@ -19,12 +19,13 @@ from hybrid_memory.testing.corpus import (
     START,
     STRANGER,
     entry_of,
+    ids,
     make_record,
     numbers_of,
     random_corpus,
     unit,
 )
-from hybrid_memory.types import Where
+from hybrid_memory.types import RecordKind, Where
 
 A, B = unit(np.eye(DIM)[0]), unit(np.eye(DIM)[1])
 
@@ -49,6 +50,9 @@ class IndexUpkeepContract:
             segment=1,
             ordinal=7,
             metadata={"nested": {"a": [None, True, 1, 1.5, "NUL \x00"]}},
+            kind=RecordKind.FACT,
+            turn=1,
+            author="agent coach",
         )
         index.upsert(ALICE, [entry_of(plain), entry_of(full)], after=0, upto=2)
         assert index.get([2, 1]) == [full, plain]
@@ -156,6 +160,7 @@ class IndexUpkeepContract:
         index.put_vectors(EMBEDDER, {1: b"a", 2: b"b"}, {b"a": A, b"b": B})
         assert index.nearest(A, Where(ALICE), 5).ids.tolist() == [2]
         assert index.size().vectors == 1
+        assert set(index.known([b"a", b"b"])) == {b"b"}, "the vector of a deleted record came back"
 
     def test_vectors_of_another_embedder_are_refused(self, index: SemanticIndex) -> None:
         """By name or by width, and nothing changes."""
@@ -178,11 +183,13 @@ class IndexUpkeepContract:
 
     def test_a_deleted_id_can_be_stored_again(self, index: SemanticIndex) -> None:
         """With other words and another vector."""
-        index.upsert(ALICE, [entry_of(make_record(1, "old"))], after=0, upto=1)
+        index.upsert(ALICE, [entry_of(make_record(1, "old")), entry_of(make_record(5, "later"))], after=0, upto=5)
         index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": A})
         assert index.nearest(A, Where(ALICE), 5).ids.tolist() == [1]
         index.delete([1])
-        index.upsert(ALICE, [entry_of(make_record(1, "new"))], after=1, upto=2)
+        assert index.places(ids(1, 5), Where(ALICE), 0).ids.tolist() == [5]
+        index.upsert(ALICE, [entry_of(make_record(1, "new"))], after=5, upto=6)
+        assert index.places(ids(1, 5), Where(ALICE), 0).ids.tolist() == [1, 5]
         index.put_vectors(EMBEDDER, {1: b"b"}, {b"b": B})
         assert index.matching(["old"], Where(ALICE), 5).ids.tolist() == []
         assert index.nearest(B, Where(ALICE), 5).scores.tolist() == pytest.approx([1])

@@ -30,3 +30,17 @@ def asking_share(text: str) -> float:
     total = sum(map(len, parts))
     asked = sum(len(part) for part in parts if _ASKS.search(part) and (terms(part) or _OWN.search(part)))
     return asked / total if total else 0.0
+
+
+_PAST = re.compile(
+    r"\b(?:used to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|at first|in the past|back then|once"
+    r"|before|earlier|no longer|any ?more|old|last (?:year|month|week|spring|summer|autumn|fall|winter)|history"
+    r"|chang(?:e|ed)|\w+ ago|first)\b"
+    r"|以前|之前|从前|过去|原来|原先|曾经|当时|当初|最初|起初|一开始|那时|去年|上个月|上周|历史|变化|改变|第一次",
+    re.IGNORECASE,
+)
+
+
+def about_the_past(query: str) -> bool:
+    """Whether a question is about how things were, so that what is out of date may be its answer."""
+    return _PAST.search(query) is not None

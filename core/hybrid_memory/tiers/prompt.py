@@ -15,6 +15,7 @@ from hybrid_memory.types import Message, Role
 
 Layout: TypeAlias = Literal["stable", "classic"]
 
+PROFILE_HEADING = "What is known of the user:"
 SUMMARY_HEADING = "Earlier in this conversation ([#n] can be expanded):"
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.text.cleaning import clean
+from hybrid_memory.text.speakers import named
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Event, EventKind, Record, Role
+from hybrid_memory.types import Event, EventKind, Record, RecordKind, Role
 
 SEGMENT_PAUSE = timedelta(hours=12)
 """A longer silence in a session begins a new segment."""
@@ -25,9 +25,6 @@ CONTEXT_CHARS = 250
 FULL_CHARS = 600.0
 BARE_CHARS = 40.0
 
-# A speaker in front of a turn, in at most three words or six Chinese characters: not every clause before a colon.
-_WORD = r"[^\W\d_\u2e80-\u9fff][\w.'’-]{0,23}"
-_NAMED = re.compile(rf"({_WORD}(?: {_WORD}){{0,2}}|[\u4e00-\u9fff·]{{2,6}})[:：]\s*(?=\S)")
 _UNPRINTABLE = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), " ")
 
 
@@ -48,6 +45,8 @@ def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[
     latest = dict(tails)
     derived = []
     for event in events:
+        if event.kind is EventKind.CLAIM and "text" in event.payload:
+            derived.append(Derived(_fact(event), None))
         if event.kind is not EventKind.MESSAGE:
             continue
         message = event.message
@@ -69,10 +68,33 @@ def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[
             speaker=message.speaker,
             importance=substance(text) if message.importance is None else message.importance,
             metadata=message.metadata,
+            author=event.author,
         )
         latest[session] = record
         derived.append(Derived(record, previous))
     return derived
+
+
+def _fact(event: Event) -> Record:
+    """What a claim states, as a record of its own; its sources lead to the turn."""
+    payload = event.payload
+    return Record(
+        id=event.position,
+        scope=event.scope,
+        text=payload["text"].translate(_UNPRINTABLE),
+        at=event.at,
+        sources=event.sources,
+        segment=event.position,
+        ordinal=0,
+        kind=RecordKind.FACT,
+        speaker=payload["subject"],
+        category=payload["category"],
+        importance=payload["importance"],
+        valid_from=datetime.fromisoformat(payload["since"]) if "since" in payload else event.at,
+        valid_to=datetime.fromisoformat(payload["until"]) if "until" in payload else None,
+        turn=payload["source"],
+        author=event.author,
+    )
 
 
 def substance(text: str) -> float:
@@ -106,12 +128,11 @@ def index_terms(record: Record, previous: Record | None, cleaning: CleaningLevel
 def _line(record: Record, cleaning: CleaningLevel) -> str:
     """The turn with its speaker, once: transcripts often come as ``Name: words`` under one role."""
     text = clean(record.text, cleaning)
-    return text if _NAMED.match(text) else f"{record.speaker}: {text}"
+    return text if named(text)[0] else f"{record.speaker}: {text}"
 
 
 def _voice(record: Record) -> str:
-    named = _NAMED.match(record.text)
-    return named[1] if named else record.speaker
+    return named(record.text)[0] or record.speaker
 
 
 def _answered(record: Record, previous: Record | None, room: int) -> str:

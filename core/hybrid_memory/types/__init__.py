@@ -19,21 +19,34 @@ from hybrid_memory.types.artifacts import (
 )
 from hybrid_memory.types.context import Context, Dropped, Payload
 from hybrid_memory.types.event import Event, EventKind, Receipt, Stats, Tier
+from hybrid_memory.types.explanation import Explanation
+from hybrid_memory.types.fact import USER, Category, Claim, Fact, FactState, Stance
+from hybrid_memory.types.grant import QUARANTINE, Denial, Grant, Right
 from hybrid_memory.types.hit import Hit, Signals, Weights
 from hybrid_memory.types.message import RESERVED, Message, Role, ToolCall
+from hybrid_memory.types.profile import ProfileEntry, UserProfile
 from hybrid_memory.types.record import Record, RecordKind, Where
 from hybrid_memory.types.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.types.summary import Audit, Line, Section, Summary, handle, written
 
 __all__ = [
     "MAX_NAME_CHARS",
+    "QUARANTINE",
     "RESERVED",
+    "USER",
     "Audit",
+    "Category",
+    "Claim",
     "Context",
+    "Denial",
     "Dropped",
     "Event",
     "EventKind",
+    "Explanation",
+    "Fact",
+    "FactState",
     "FileState",
+    "Grant",
     "Hit",
     "Ledger",
     "Line",
@@ -42,15 +55,18 @@ __all__ = [
     "Operation",
     "Origin",
     "Payload",
+    "ProfileEntry",
     "Receipt",
     "Record",
     "RecordKind",
+    "Right",
     "Role",
     "Scope",
     "Script",
     "ScriptEffect",
     "Section",
     "Signals",
+    "Stance",
     "Stats",
     "Summary",
     "Sweep",
@@ -58,6 +74,7 @@ __all__ = [
     "TestRun",
     "Tier",
     "ToolCall",
+    "UserProfile",
     "Weights",
     "Where",
     "handle",

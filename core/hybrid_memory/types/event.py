@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -26,6 +27,9 @@ class EventKind(StrEnum):
 
     A message was said; a compaction folded the oldest turns of a session into its summary; a reset let its
     conversation start anew; recalled is what a turn was shown beside its question; a payload was put aside.
+    A claim was read from a turn; learned says how far the turns were read; a rollback hides what came after a place
+    in the log, or shows it again; erased says what was forgotten. In a shared space: a grant gives or takes a right,
+    a denial says who was refused, quarantined is a message of somebody who is not trusted yet.
     """
 
     MESSAGE = "message"
@@ -33,6 +37,13 @@ class EventKind(StrEnum):
     RESET = "reset"
     RECALLED = "recalled"
     PAYLOAD = "payload"
+    CLAIM = "claim"
+    LEARNED = "learned"
+    ROLLBACK = "rollback"
+    ERASED = "erased"
+    GRANT = "grant"
+    DENIED = "denied"
+    QUARANTINED = "quarantined"
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,7 @@ class Event:
         id: the caller's, or a time-ordered UUIDv7; unique within its scope.
         payload: JSON; for a message its fields other than id and time.
         sources: ids of the events that it was made from.
+        author: who wrote it, in a shared space; empty where the owner is the author.
     """
 
     position: int
@@ -53,6 +65,7 @@ class Event:
     at: datetime
     payload: dict[str, Any]
     sources: tuple[str, ...] = ()
+    author: str = ""
 
     @cached_property
     def message(self) -> Message:
@@ -67,8 +80,11 @@ class Receipt:
     Attributes:
         ids, positions: of the events, in the order given.
         duplicates: those of the ids that were in the log before.
+        quarantined: those of the ids that wait for an admin of the space to approve them.
         indexed, embedded: how many records and vectors were derived.
         folded: how many messages went into the summary.
+        learned: how many claims were read from turns.
+        erased: what was forgotten where, or with ``dry_run`` would be: turns, claims, records, summary lines, and so on.
     """
 
     ids: tuple[str, ...] = ()
@@ -77,6 +93,10 @@ class Receipt:
     indexed: int = 0
     embedded: int = 0
     folded: int = 0
+    learned: int = 0
+    erased: Mapping[str, int] = field(default_factory=dict)
+    dry_run: bool = False
+    quarantined: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

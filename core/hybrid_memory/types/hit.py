@@ -20,6 +20,7 @@ class Signals:
         neighbours: relevance of the turns next to it; segment: relevance of the conversation around it.
         recency: 1 now, 0.5 after a half-life; importance: as the message says, else how much it says.
         use: how often it was used.
+        current: 1, or 0 where a newer record among those that were found says otherwise.
     """
 
     vector: float = 0.0
@@ -29,6 +30,7 @@ class Signals:
     recency: float = 0.0
     importance: float = 0.0
     use: float = 0.0
+    current: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,8 @@ class Weights:
 
     ``score = sum(weight * signal) / sum(weights)``, so it stays in [0, 1]; with every adjustment at 0 it is
     exactly ``0.7 * vector + 0.3 * text``. An adjustment at 0 is off. Neighbours, segment and importance fade where
-    turns are long; a hit carries the weights as they were applied. Recency and use are off by default: no labelled
+    turns are long, and current counts only where something that was found is out of date; a hit carries the weights as
+    they were applied. Recency and use are off by default: no labelled
     set at hand shows what they are worth.
 
     Raises:
@@ -51,6 +54,7 @@ class Weights:
     recency: float = 0.0
     importance: float = 0.3
     use: float = 0.0
+    current: float = 1.0
 
     def __post_init__(self) -> None:
         values = [getattr(self, part.name) for part in fields(self)]
@@ -61,7 +65,7 @@ class Weights:
     @classmethod
     def plain(cls) -> Self:
         """``0.7 * vector + 0.3 * text`` and nothing else."""
-        return cls(neighbours=0.0, segment=0.0, importance=0.0)
+        return cls(neighbours=0.0, segment=0.0, importance=0.0, current=0.0)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -84,7 +88,7 @@ class Hit:
         return f"<Hit {self.score:.3f} {self.record.speaker}: {shown(self.record.text)}>"
 
     def why(self) -> str:
-        """The arithmetic of the score in one line, strongest share first, and the events behind it."""
+        """The arithmetic of the score in one line, strongest share first, and the events behind it with their author."""
         total = sum(getattr(self.weights, part.name) for part in fields(Weights))
         shares = [
             (getattr(self.weights, part.name), getattr(self.signals, part.name), part.name)
@@ -94,5 +98,7 @@ class Hit:
         shares.sort(key=lambda share: share[0] * share[1], reverse=True)
         terms = " + ".join(f"{weight:g}*{signal:.2f} {name}" for weight, signal, name in shares)
         arithmetic = terms if abs(total - 1) < 1e-9 else f"({terms}) / {total:g}"  # noqa: PLR2004 - float noise
+        origin = f" in the space {self.record.scope.space!r}" if self.record.scope.space else ""
+        author = f", written by {self.record.author}" if self.record.author else ""
         note = f"; {self.note}" if self.note else ""
-        return f"{self.score:.3f} = {arithmetic}; from {', '.join(self.record.sources)}{note}"
+        return f"{self.score:.3f} = {arithmetic}; from {', '.join(self.record.sources)}{origin}{author}{note}"

@@ -18,6 +18,7 @@ class RecordKind(StrEnum):
     """What an entry of the semantic index stands for."""
 
     TURN = "turn"
+    FACT = "fact"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,13 @@ class Record:
         text: the words; characters that no index can hold are blanked, the log keeps the original.
         speaker: who said it.
         sources: ids of the events that it came from.
+        turn: position of the turn that it came from; for a turn its own.
         segment: id of the first record of its segment, a stretch of one session without a long pause.
         ordinal: its place in the segment, from 0.
         importance: in [0, 1], the message's or made from its length; uses, last_used: how often and when it was used.
         valid_from, valid_to: when what it says was true; None is open.
         metadata: the caller's own.
+        author: who wrote it, in a shared space; empty where the owner is the author.
     """
 
     id: int
@@ -52,6 +55,12 @@ class Record:
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    turn: int = 0
+    author: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.turn:
+            object.__setattr__(self, "turn", self.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,8 @@ class Where:
         since, until: ``since <= at < until``; None is open.
         metadata: every key has exactly this value (a JSON scalar); types are kept apart (1, 1.0, true and "1" are four
             values), and text is compared whole, also beyond a NUL.
+        hidden: stretches of the log, first and last position each, whose turns and what came from them are left out.
+        fresh: of these kinds or categories only what was said at this instant or later.
     """
 
     scope: Scope
@@ -72,3 +83,5 @@ class Where:
     since: datetime | None = None
     until: datetime | None = None
     metadata: Mapping[str, Scalar] = field(default_factory=dict)
+    hidden: tuple[tuple[int, int], ...] = ()
+    fresh: Mapping[str, datetime] = field(default_factory=dict)

@@ -27,6 +27,8 @@ def check_name(label: str, value: str) -> str:
 class Scope:
     """Whose memory: tenant, user and agent name the owner, the session one conversation of theirs.
 
+    A space is an owner that several users and agents of a tenant share; it has neither user nor agent.
+
     An owner is matched exactly: a part left out is a value of its own, never a wildcard.
     A missing session means, when reading, every session of the owner, and when writing, no session.
 
@@ -38,6 +40,7 @@ class Scope:
     user: str | None = None
     agent: str | None = None
     session: str | None = None
+    space: str | None = None
 
     def __post_init__(self) -> None:
         for part in fields(self):
@@ -47,7 +50,9 @@ class Scope:
                     check_name(part.name, value)
                 except ValueError as error:
                     raise InvalidScopeError(str(error)) from None
-        if self.tenant is None and self.user is None and self.agent is None:
+        if self.space is not None and (self.user is not None or self.agent is not None):
+            raise InvalidScopeError("a space belongs to no single user or agent: give space= and, if need be, tenant=")
+        if self.tenant is None and self.user is None and self.agent is None and self.space is None:
             raise InvalidScopeError(
                 "whose memory? give at least one of user=, agent=, tenant= (a session alone names nobody)"
             )
@@ -55,7 +60,7 @@ class Scope:
     @property
     def owner(self) -> Scope:
         """The same owner without the session."""
-        return self if self.session is None else _owner(self.tenant, self.user, self.agent)
+        return self if self.session is None else _owner(self.tenant, self.user, self.agent, self.space)
 
     def __str__(self) -> str:
         return " ".join(
@@ -64,5 +69,5 @@ class Scope:
 
 
 @lru_cache(maxsize=4096)
-def _owner(tenant: str | None, user: str | None, agent: str | None) -> Scope:
-    return Scope(tenant, user, agent)
+def _owner(tenant: str | None, user: str | None, agent: str | None, space: str | None) -> Scope:
+    return Scope(tenant, user, agent, space=space)

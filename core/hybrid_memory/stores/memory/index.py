@@ -81,7 +81,8 @@ class InMemoryIndex:
         """Records that wait for their vector, each with its predecessor."""
         with self._lock:
             rows = self._open().rows
-            places = {(row.record.segment, row.record.ordinal): row.record for row in rows.values()}
+            turns = [row.record for row in rows.values() if row.record.kind is RecordKind.TURN]
+            places = {(turn.segment, turn.ordinal): turn for turn in turns}
             waiting = [row.record for _, row in sorted(rows.items()) if row.vector is None]
             mine = [record for record in waiting if record.scope.owner == owner.owner][:limit]
             return [(record, places.get((record.segment, record.ordinal - 1))) for record in mine]
@@ -106,9 +107,11 @@ class InMemoryIndex:
             if state.embedder is not None and state.embedder != embedder:
                 raise EmbedderMismatchError(state.embedder, embedder)
             state.embedder = embedder
-            state.known.update({key: np.array(vector, dtype=np.float32) for key, vector in vectors.items()})
-            for number, key in keys.items():
-                if number in state.rows and key in state.known:
+            waiting = {n: key for n, key in keys.items() if n in state.rows and state.rows[n].vector is None}
+            wanted = set(waiting.values())
+            state.known.update({key: np.array(row, dtype=np.float32) for key, row in vectors.items() if key in wanted})
+            for number, key in waiting.items():
+                if key in state.known:
                     state.rows[number].key, state.rows[number].vector = key, state.known[key]
 
     def centroid(self, owner: Scope) -> tuple[Floats, int]:
@@ -224,6 +227,9 @@ class InMemoryIndex:
         gone = [state.rows.pop(number) for number in dict.fromkeys(ids) if number in state.rows]
         for row in gone:
             state.frequency.subtract(row.terms.keys())
+            for term in row.terms:
+                if not state.frequency[term]:
+                    del state.frequency[term]
         if gone:
             used = {row.key for row in state.rows.values()}
             state.known = {key: vector for key, vector in state.known.items() if key in used}
@@ -240,6 +246,10 @@ def _allowed(where: Where, record: Record) -> bool:
         and (not where.categories or record.category in where.categories)
         and (where.since is None or record.at >= where.since)
         and (where.until is None or record.at < where.until)
+        and not any(first <= record.turn <= last for first, last in where.hidden)
+        and all(
+            record.at >= instant or name not in (record.kind, record.category) for name, instant in where.fresh.items()
+        )
         and all(
             key in record.metadata and json.dumps(record.metadata[key]) == json.dumps(value)
             for key, value in where.metadata.items()

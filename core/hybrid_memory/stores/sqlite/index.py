@@ -15,7 +15,8 @@ from hybrid_memory.ports import Entry, Floats, Ids, IndexSize, Matches, Places
 from hybrid_memory.stores.faiss import EXACT_LIMIT
 from hybrid_memory.stores.sqlite.database import Database
 from hybrid_memory.stores.sqlite.places import PlaceTable
-from hybrid_memory.stores.sqlite.rows import INSERT, SELECT, json_holds, narrowing, to_record, to_row
+from hybrid_memory.stores.sqlite.removing import delete_all, delete_records
+from hybrid_memory.stores.sqlite.rows import INSERT, SELECT, json_holds, narrowing, to_record, to_row, visibility
 from hybrid_memory.stores.sqlite.shelves import Shelves
 from hybrid_memory.types import Record, Scope, Where
 
@@ -68,7 +69,12 @@ class SqliteIndex:
             )
             if not moved.rowcount:
                 return False
-            _remove(connection, [entry.record.id for entry in entries])
+            self._remove(connection, [entry.record.id for entry in entries])
+            # What is kept in memory of the records looks for higher ids only, unless the revision changes.
+            connection.execute(
+                "UPDATE revision SET number = number + 1 WHERE ? < (SELECT max(id) FROM records WHERE owner = ?)",
+                (min((entry.record.id for entry in entries), default=0) or None, number),
+            )
             connection.executemany(INSERT, [to_row(number, entry) for entry in entries])
             connection.executemany(
                 "INSERT INTO terms(rowid, owner, words) VALUES (?, ?, ?)",
@@ -90,7 +96,7 @@ class SqliteIndex:
         """Records that wait for their vector, each with its predecessor."""
         rows = self._db.query(
             "SELECT r.id, p.id FROM pending w JOIN records r ON r.id = w.record "
-            "LEFT JOIN records p ON p.segment = r.segment AND p.ordinal = r.ordinal - 1 "
+            "LEFT JOIN records p ON p.segment = r.segment AND p.ordinal = r.ordinal - 1 AND p.kind = 'turn' "
             "WHERE w.owner = ? ORDER BY w.record LIMIT ?",
             (self._db.owner_id(owner), limit),
         )
@@ -118,9 +124,18 @@ class SqliteIndex:
             there = connection.execute("SELECT name, dim FROM embedder").fetchone()
             if there != embedder:
                 raise EmbedderMismatchError(there, embedder)
+            asked = (json.dumps(list(keys)),)
+            waiting = connection.execute(
+                "SELECT record FROM pending WHERE record IN (SELECT value FROM json_each(?))", asked
+            )
+            wanted = {keys[record] for (record,) in waiting}  # none for a record that was deleted meanwhile
             connection.executemany(
                 "INSERT OR IGNORE INTO embeddings(key, vector) VALUES (?, ?)",
-                [(key, np.ascontiguousarray(vector, dtype=np.float32).tobytes()) for key, vector in vectors.items()],
+                [
+                    (key, np.ascontiguousarray(vector, dtype=np.float32).tobytes())
+                    for key, vector in vectors.items()
+                    if key in wanted
+                ],
             )
             connection.executemany(
                 "INSERT OR IGNORE INTO vectors(owner, record, embedding) "
@@ -160,7 +175,8 @@ class SqliteIndex:
             query = f"words : ({' OR '.join(chosen)})"
             if self._db.query("SELECT 1 FROM owners WHERE id <> ? LIMIT 1", (number,)):
                 query = f"owner : {number} AND {query}"
-            narrow, values = narrowing(where)
+            (narrow, values), (seen, more) = narrowing(where), visibility(where)
+            narrow, values = narrow + seen, values + more
             # CROSS JOIN: were the records the outer loop, every row would be a search of its own.
             join = f"CROSS JOIN records r ON r.id = t.rowid AND {' AND '.join(narrow)}" if narrow else ""
             rows = self._db.query(
@@ -187,8 +203,8 @@ class SqliteIndex:
         """These records and their neighbours; see `SemanticIndex.places`."""
         number = self._db.owner_id(where.scope)
         if number is None:
-            return PlaceTable(self._db, 0).around(ids, radius, None)
-        return self._shelves.places(number).around(ids, radius, self._allowed(number, where))
+            return PlaceTable(self._db, 0).around(ids, radius, where, None)
+        return self._shelves.places(number).around(ids, radius, where, self._narrowed(number, where))
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         """The records with these ids, in the order given."""
@@ -199,23 +215,13 @@ class SqliteIndex:
     def delete(self, ids: Sequence[int]) -> int:
         """Remove records with their terms and vectors."""
         with self._db.write() as connection:
-            return _remove(connection, ids)
+            return self._remove(connection, ids)
 
     def reset(self) -> None:
         """Drop everything derived."""
         with self._db.write() as connection:
-            for table in (
-                "vectors",
-                "pending",
-                "embeddings",
-                "records",
-                "terms",
-                "term_counts",
-                "index_state",
-                "embedder",
-            ):
-                connection.execute(f"DELETE FROM {table}")
-            connection.execute("UPDATE revision SET number = number + 1")
+            delete_all(connection)
+            self._shelves.remove_files()
 
     def size(self) -> IndexSize:
         """Counts over all owners."""
@@ -229,8 +235,22 @@ class SqliteIndex:
         self._shelves.close()
         self._db.close()
 
+    def _remove(self, connection: sqlite3.Connection, ids: Sequence[int]) -> int:
+        gone = delete_records(connection, ids)
+        if gone:
+            self._shelves.remove_files()
+        return gone
+
     def _allowed(self, number: int, where: Where) -> Ids | None:
         """The ids that the search may return, or None for all of the owner's."""
+        narrowed = self._narrowed(number, where)
+        if not where.hidden and not where.fresh:
+            return narrowed
+        visible = self._shelves.places(number).visible(where)
+        return visible if narrowed is None else np.intersect1d(visible, narrowed, assume_unique=True)
+
+    def _narrowed(self, number: int, where: Where) -> Ids | None:
+        """The same for all that a record's own columns decide in SQL."""
         parts, values = narrowing(where)
         if not parts:
             return None
@@ -243,7 +263,7 @@ class SqliteIndex:
         """The owner's terms among these, quoted, from the rarest on, while their records are few enough to rank."""
         counts = self._db.query(
             "SELECT term, records FROM term_counts WHERE owner = ? AND term IN (SELECT value FROM json_each(?)) "
-            "AND records > 0 ORDER BY records, term",
+            "ORDER BY records, term",
             (number, json.dumps(list(dict.fromkeys(terms)))),
         )
         chosen: list[str] = []
@@ -254,26 +274,3 @@ class SqliteIndex:
                 return chosen[:RANKED_TERMS]
             chosen.append(f'"{term}"')
         return chosen
-
-
-def _remove(connection: sqlite3.Connection, ids: Sequence[int]) -> int:
-    """Delete records with their terms and vectors; returns how many there were."""
-    listed = (json.dumps(list(ids)),)
-    chosen = "IN (SELECT value FROM json_each(?))"
-    if not connection.execute(f"SELECT 1 FROM records WHERE id {chosen} LIMIT 1", listed).fetchall():
-        return 0
-    embeddings = connection.execute(f"SELECT DISTINCT embedding FROM vectors WHERE record {chosen}", listed).fetchall()
-    indexed = connection.execute(f"SELECT owner, words FROM terms WHERE rowid {chosen}", listed).fetchall()
-    for owner, words in indexed:
-        connection.executemany(
-            "UPDATE term_counts SET records = records - 1 WHERE owner = ? AND term = ?",
-            [(int(owner), term) for term in set(words.split())],
-        )
-    for table, column in (("vectors", "record"), ("pending", "record"), ("terms", "rowid")):
-        connection.execute(f"DELETE FROM {table} WHERE {column} {chosen}", listed)
-    connection.executemany(
-        "DELETE FROM embeddings WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM vectors WHERE embedding = ?1)", embeddings
-    )
-    gone = connection.execute(f"DELETE FROM records WHERE id {chosen}", listed).rowcount
-    connection.execute("UPDATE revision SET number = number + 1")
-    return gone

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.ports import Appended, Draft, LogSize
-from hybrid_memory.stores.sqlite.database import Database, from_micros, owner_scope, to_micros
+from hybrid_memory.stores.sqlite.database import Database
+from hybrid_memory.stores.sqlite.scrubbing import mark_unscrubbed
+from hybrid_memory.stores.sqlite.values import from_micros, owner_scope, to_micros
 from hybrid_memory.types import Event, EventKind, Scope
 
-_COLUMNS = "e.position, e.id, e.session, e.kind, e.at, e.payload, e.sources, o.tenant, o.user, o.agent"
+_COLUMNS = (
+    "e.position, e.id, e.session, e.kind, e.at, e.payload, e.sources, e.author, o.tenant, o.user, o.agent, o.space"
+)
 
 
 class SqliteLog:
@@ -86,13 +90,35 @@ class SqliteLog:
         )
         return [_event(row) for row in rows]
 
+    def erase(
+        self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
+    ) -> Appended:
+        """Destroy events, rewrite others, append the note; see `EventLog.erase`."""
+        with self._db.write() as connection:
+            number = self._db.owner_id_for_writing(connection, owner)
+            connection.executemany(
+                "UPDATE events SET payload = ? WHERE position = ? AND owner = ?",
+                [(_json(payload), position, number) for position, payload in rewritten.items()],
+            )
+            connection.execute(
+                "DELETE FROM events WHERE owner = ? AND position IN (SELECT value FROM json_each(?))",
+                (number, json.dumps(list(positions))),
+            )
+            mark_unscrubbed(connection)
+            return _append_one(connection, number, note)
+
+    def scrub(self) -> None:
+        """Leave nothing of what was destroyed in the store's files; see `EventLog.scrub`."""
+        self._db.scrub()
+
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
         """The last position of each owner; see `EventLog.heads`."""
         if scope is None:
             rows = self._db.query(
-                "SELECT o.tenant, o.user, o.agent, (SELECT max(position) FROM events WHERE owner = o.id) FROM owners o"
+                "SELECT o.tenant, o.user, o.agent, o.space, (SELECT max(position) FROM events WHERE owner = o.id) "
+                "FROM owners o"
             )
-            return {owner_scope(*row[:3]): int(row[3]) for row in rows if row[3] is not None}
+            return {owner_scope(*row[:4]): int(row[4]) for row in rows if row[4] is not None}
         number = self._db.owner_id(scope)
         if number is None:
             return {}
@@ -119,12 +145,12 @@ class SqliteLog:
 
 
 def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> Appended:
-    payload = json.dumps(draft.payload, ensure_ascii=False, separators=(",", ":"))
+    payload = _json(draft.payload)
     session = draft.session or ""
     row = connection.execute(
-        "INSERT INTO events(id, owner, session, kind, at, payload, sources) VALUES (?, ?, ?, ?, ?, ?, ?) "
+        "INSERT INTO events(id, owner, session, kind, at, payload, sources, author) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT(owner, session, id) DO NOTHING RETURNING position",
-        (draft.id, owner, session, draft.kind, to_micros(draft.at), payload, json.dumps(draft.sources)),
+        (draft.id, owner, session, draft.kind, to_micros(draft.at), payload, json.dumps(draft.sources), draft.author),
     ).fetchall()
     if row:
         return Appended(id=draft.id, position=int(row[0][0]), fresh=True)
@@ -140,14 +166,19 @@ def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> App
     return Appended(id=draft.id, position=int(position), fresh=False)
 
 
+def _json(payload: dict[str, Any]) -> str:
+    return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+
+
 def _event(row: tuple[Any, ...]) -> Event:
-    position, event_id, session, kind, at, payload, sources, tenant, user, agent = row
+    position, event_id, session, kind, at, payload, sources, author, *owner = row
     return Event(
         position=position,
         id=event_id,
-        scope=owner_scope(tenant, user, agent, session),
+        scope=owner_scope(*owner, session),
         kind=EventKind(kind),
         at=from_micros(at),
         payload=json.loads(payload),
         sources=tuple(json.loads(sources)),
+        author=author,
     )

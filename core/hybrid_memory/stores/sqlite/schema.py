@@ -79,4 +79,23 @@ MIGRATIONS: tuple[str, ...] = (
     """
     CREATE INDEX events_of_kind ON events(owner, session, kind, position) WHERE kind <> 'message';
     """,
+    # 3: shared spaces and authors, the turn behind a record, and what erasing has to finish after a crash.
+    """
+    CREATE TABLE owners_with_space(
+        id INTEGER PRIMARY KEY,
+        tenant TEXT NOT NULL, user TEXT NOT NULL, agent TEXT NOT NULL, space TEXT NOT NULL,
+        UNIQUE(tenant, user, agent, space)
+    );
+    INSERT INTO owners_with_space SELECT id, tenant, user, agent, '' FROM owners;
+    DROP TABLE owners;
+    ALTER TABLE owners_with_space RENAME TO owners;
+    ALTER TABLE events ADD COLUMN author TEXT NOT NULL DEFAULT '';
+    ALTER TABLE records ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE records ADD COLUMN author TEXT NOT NULL DEFAULT '';
+    UPDATE records SET turn = id;
+    DELETE FROM term_counts WHERE records <= 0;
+    DELETE FROM embeddings WHERE NOT EXISTS (SELECT 1 FROM vectors WHERE embedding = embeddings.id);
+    CREATE TABLE erasures(one INTEGER PRIMARY KEY CHECK (one = 1), begun INTEGER NOT NULL, scrubbed INTEGER NOT NULL);
+    INSERT INTO erasures VALUES (1, 0, 0);
+    """,
 )

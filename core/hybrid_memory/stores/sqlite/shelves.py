@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hybrid_memory.errors import MemoryClosedError, StoreError, StoreUnavailableError
 from hybrid_memory.stores.faiss import VectorShelf
 from hybrid_memory.stores.sqlite.database import Database
 from hybrid_memory.stores.sqlite.places import PlaceTable
@@ -41,9 +42,12 @@ class Shelves:
         with self._lock:
             table = self._places.setdefault(owner, PlaceTable(self._db, owner))
             self._places.move_to_end(owner)
+            unused = []
             while len(self._places) > 1 and sum(map(len, self._places.values())) > SHELVED_RECORDS:
                 last, _ = self._places.popitem(last=False)
-                self._put_away(last, self._vectors.pop(last, None))
+                unused.append((last, self._vectors.pop(last, None)))
+        for last, shelf in unused:
+            self._put_away(last, shelf)
         table.catch_up(revision)
         return table
 
@@ -71,13 +75,26 @@ class Shelves:
             shelf.train()
             self._put_away(owner, shelf)
 
+    def remove_files(self) -> None:
+        """Remove what is saved, inside a transaction that deletes records: their vectors stand there too.
+
+        Raises:
+            StoreUnavailableError: a file cannot be removed.
+        """
+        try:
+            for file in self._folder.glob("owner-*"):
+                file.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreUnavailableError(f"cannot remove the vectors of deleted records: {error}") from error
+
     def close(self) -> None:
         """Save the approximate indexes that have grown, and forget everything."""
         with self._lock:
-            for owner, shelf in self._vectors.items():
-                self._put_away(owner, shelf)
+            shelves = list(self._vectors.items())
             self._vectors.clear()
             self._places.clear()
+        for owner, shelf in shelves:
+            self._put_away(owner, shelf)
 
     def _state(self, owner: int) -> tuple[int, int, int]:
         """Revision of the records, width of the vectors (0: none yet), and the owner's last vector."""
@@ -90,7 +107,9 @@ class Shelves:
 
     def _opened(self, owner: int, dim: int) -> VectorShelf:
         """The shelf from its file if that was made from this store, else an empty one."""
-        shelf = VectorShelf.load(self._file(owner), dim, exact_limit=self._exact_limit)
+        shelf = None
+        if not self._db.encrypted:
+            shelf = VectorShelf.load(self._file(owner), dim, exact_limit=self._exact_limit)
         if shelf is not None:
             # The store may have been restored from a backup: the last vector on the shelf must be the store's.
             rows = self._db.query(
@@ -114,11 +133,17 @@ class Shelves:
             shelf.upto = rows[-1][0]
 
     def _put_away(self, owner: int, shelf: VectorShelf | None) -> None:
-        if shelf is not None and shelf.approximate and shelf.grown:
-            try:
-                shelf.save(self._file(owner))
-            except OSError as error:
-                _log.warning("cannot save the vector index: %s; it will be made again from %s", error, self._db.path)
+        """Save a shelf that is worth it; never beside an encrypted file, which it would give away."""
+        if shelf is None or not shelf.approximate or not shelf.grown or self._db.encrypted:
+            return
+        try:
+            with self._db.write() as connection:  # nobody deletes meanwhile, so no deleted vector is saved again
+                if connection.execute("SELECT number FROM revision").fetchone() == (shelf.revision,):
+                    shelf.save(self._file(owner))
+        except (OSError, StoreError) as error:
+            _log.warning("cannot save the vector index: %s; it will be made again from %s", error, self._db.path)
+        except MemoryClosedError:
+            return
 
     def _file(self, owner: int) -> Path:
         return self._folder / f"owner-{owner}.npz"

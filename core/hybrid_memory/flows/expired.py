@@ -1,0 +1,39 @@
+"""What the retention policy hides: turns beyond their time, and turns that are forgotten."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_memory.compute.runners import Runner
+from hybrid_memory.flows.world import World
+from hybrid_memory.ports import Places
+from hybrid_memory.scoring.retention import retention
+from hybrid_memory.types import Event, EventKind, RecordKind, Scope, Where
+
+WHOLE_BATCH = 10_000
+
+
+def retained(world: World, places: Places) -> npt.NDArray[np.bool_]:
+    """Which of the records are remembered well enough to be found; all where nothing is to be forgotten."""
+    policy = world.config.retention
+    if policy.half_life is None:
+        return np.ones(len(places.ids), dtype=bool)
+    now = world.clock().timestamp()
+    age = np.maximum(now - np.maximum(places.at, places.last_used), 0.0)
+    left = retention(age, places.importance.astype(np.float64), places.uses, policy.half_life.total_seconds())
+    kept: npt.NDArray[np.bool_] = left >= policy.least
+    return kept
+
+
+async def expired_turns(run: Runner, world: World, scope: Scope) -> list[Event]:
+    """The turns of the scope that the policy hides, by position."""
+    now = world.clock()
+    events = await run.call(world.truth.read, scope, kinds=(EventKind.MESSAGE,))
+    age = world.config.retention.ttl.get(RecordKind.TURN.value)
+    old = {event.position for event in events if age is not None and event.at < now - age}
+    for start in range(0, len(events), WHOLE_BATCH):
+        ids = np.array([event.position for event in events[start : start + WHOLE_BATCH]], dtype=np.int64)
+        places = await run.call(world.index.places, ids, Where(scope), 0)
+        old |= set(places.ids[~retained(world, places)].tolist())
+    return [event for event in events if event.position in old]

@@ -1,0 +1,263 @@
+"""``forget``: destroy turns and everything that was derived from them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from hybrid_memory.compression.ledger import merge, read_on
+from hybrid_memory.compression.summaries.lines import candidates
+from hybrid_memory.compute.runners import Runner
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.flows.expired import expired_turns
+from hybrid_memory.flows.flush import index_texts
+from hybrid_memory.flows.history import check_span
+from hybrid_memory.flows.session import runs
+from hybrid_memory.flows.visible import present
+from hybrid_memory.flows.world import World
+from hybrid_memory.ports import Draft
+from hybrid_memory.tiers.state import Attempt, QueueState
+from hybrid_memory.types import Event, EventKind, Fact, Hit, Ledger, Line, Receipt, Record, Scope
+from hybrid_memory.types.validation import shown
+
+SAID = (EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.QUARANTINED)
+"""Kinds that hold words of somebody, and are not derived."""
+
+DERIVED = (EventKind.CLAIM, EventKind.RECALLED, EventKind.COMPACTION)
+
+NAMES = {
+    EventKind.MESSAGE: "turns",
+    EventKind.QUARANTINED: "turns",
+    EventKind.PAYLOAD: "payloads",
+    EventKind.CLAIM: "claims",
+    EventKind.RECALLED: "notes of what was recalled",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A checked call of forget; exactly one of the first five is given."""
+
+    ids: tuple[str, ...] = ()
+    query: str = ""
+    user: str = ""
+    before: datetime | None = None
+    expired: bool = False
+    dry_run: bool = False
+
+    @classmethod
+    def of(cls, scope: Scope, *, ids: Any, query: Any, user: Any, before: Any, expired: bool, dry_run: bool) -> Request:
+        """The request, if its parts are in order; raises `InvalidInputError`."""
+        given = [value for value in (ids, query, user, before, expired or None) if value is not None]
+        if len(given) != 1:
+            raise InvalidInputError("forget what? give exactly one of ids=, query=, user=, before=, expired=True")
+        if query is not None and (not isinstance(query, str) or not query.strip()):
+            raise InvalidInputError(f"query must be words that the turns contain, got {shown(query)}")
+        if user is not None and (not isinstance(user, str) or user != scope.user):
+            raise InvalidInputError(f"this is the memory of {scope}: it cannot forget user {shown(user)}")
+        if before is not None:
+            check_span(before, None)
+        return cls(tuple(_names(ids)), _plain(query or ""), user or "", before, expired, dry_run)
+
+
+def _names(ids: Any) -> list[str]:
+    """Event ids behind ids, hits, records, lines and facts."""
+    if ids is None:
+        return []
+    if isinstance(ids, str) or not isinstance(ids, Collection):
+        ids = [ids]
+    names: list[str] = []
+    for item in ids:
+        named = item.record if isinstance(item, Hit) else item
+        if isinstance(named, Record | Fact | Line):
+            names += named.sources
+        elif isinstance(named, str) and named:
+            names.append(named)
+        else:
+            raise InvalidInputError(f"ids must be event ids, handles, hits, facts or lines, got {shown(item)}")
+    if not names:
+        raise InvalidInputError("ids is empty: there is nothing to forget")
+    return names
+
+
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What goes, and what is written anew without it."""
+
+    turns: list[Event]
+    derived: list[Event] = field(default_factory=list)
+    rewritten: dict[int, dict[str, Any]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def positions(self) -> list[int]:
+        return sorted(event.position for event in [*self.turns, *self.derived])
+
+
+async def forget(run: Runner, world: World, scope: Scope, request: Request) -> Receipt:
+    """Destroy what is asked for with everything derived from it, or say what would be destroyed.
+
+    Raises:
+        InvalidInputError: an id is not there.
+        StoreUnavailableError: it was destroyed, but another process keeps the engine from cleaning up; try again.
+    """
+    present(world)
+    plan = await _planned(run, world, scope, await _chosen(run, world, scope, request), request.query)
+    receipt = Receipt(
+        ids=tuple(event.id for event in plan.turns),
+        positions=tuple(event.position for event in plan.turns),
+        erased=dict(plan.counts),
+        dry_run=request.dry_run,
+    )
+    if request.dry_run:
+        return receipt
+    if plan.positions:
+        note = Draft(
+            id=world.new_id(),
+            fixed_id=False,
+            session=None,
+            kind=EventKind.ERASED,
+            at=world.clock(),
+            payload={"positions": [list(stretch) for stretch in runs(plan.positions)]},
+        )
+        before = (await run.call(world.index.size)).records
+        await run.call(world.truth.erase, scope.owner, plan.positions, plan.rewritten, note)
+        await index_texts(run, world, scope.owner)
+        gone = before - (await run.call(world.index.size)).records
+        receipt = replace(receipt, erased={**receipt.erased, "records": max(gone, 0)})
+    for cache in (world.shown, world.queries, world.facts, world.portraits):
+        cache.clear()
+    await run.call(world.truth.scrub)
+    return receipt
+
+
+async def _chosen(run: Runner, world: World, scope: Scope, request: Request) -> list[Event]:
+    """The turns and payloads that are asked for, by position; what was approved in a space, in both its forms."""
+    chosen = await _asked(run, world, scope, request)
+    if scope.space is None or not chosen:
+        return chosen
+    found = {event.position: event for event in chosen}
+    ids = {event.id for event in chosen}
+    waited = {source for event in chosen for source in event.sources}
+    for event in await run.call(world.truth.read, scope.owner, kinds=SAID):
+        if event.id in waited or ids.intersection(event.sources):
+            found[event.position] = event
+    return [found[position] for position in sorted(found)]
+
+
+async def _asked(run: Runner, world: World, scope: Scope, request: Request) -> list[Event]:
+    if request.ids:
+        return await _named(run, world, scope, request.ids)
+    if request.expired:
+        return await expired_turns(run, world, scope)
+    events = await run.call(world.truth.read, scope, kinds=SAID, until=request.before)
+    return [event for event in events if request.query in _plain(_words(event))] if request.query else events
+
+
+def _words(event: Event) -> str:
+    if event.kind is EventKind.PAYLOAD:
+        return str(event.payload["text"])
+    message = event.message
+    calls = " ".join(f"{call.name} {call.written_arguments}" for call in message.tool_calls)
+    return f"{message.text} {calls}"
+
+
+async def _named(run: Runner, world: World, scope: Scope, names: Sequence[str]) -> list[Event]:
+    found: dict[int, Event] = {}
+    for name in names:
+        if name.startswith("#") and name[1:].isdigit():
+            events = await run.call(world.truth.read, scope.owner, after=int(name[1:]) - 1, upto=int(name[1:]))
+        else:
+            events = await run.call(world.truth.get, scope, [name])
+            events = events or await run.call(world.truth.get, scope.owner, [name])
+        events = [event for event in events if event.kind in SAID]
+        if not events:
+            raise InvalidInputError(f"nothing of {scope} has the id {name!r}: nothing was forgotten")
+        found |= {event.position: event for event in events}
+    return [found[position] for position in sorted(found)]
+
+
+async def _planned(run: Runner, world: World, scope: Scope, turns: list[Event], words: str) -> _Plan:
+    """Everything that follows from these turns, and the notes of what was asked in these words."""
+    plan = _Plan(turns, counts=Counter(NAMES[event.kind] for event in turns))
+    places = {event.position for event in turns}
+    for event in await run.call(world.truth.read, scope.owner, kinds=DERIVED):
+        if event.kind is EventKind.COMPACTION:
+            await _plan_summary(run, world, event, places, plan)
+        elif event.payload["source"] in places if event.kind is EventKind.CLAIM else _noted(event, plan.turns, words):
+            plan.derived.append(event)
+            plan.counts[NAMES[event.kind]] += 1
+    return plan
+
+
+def _noted(note: Event, turns: Sequence[Event], words: str) -> bool:
+    """Whether a note of what was recalled goes; it goes as a whole, and its turn shows none then.
+
+    Beside what was recalled it may name files of any turn before it in its session, and holds the question.
+    """
+    told = {note.payload.get("turn"), *note.sources}
+    if any(turn.id in told or (turn.scope == note.scope and turn.position < note.position) for turn in turns):
+        return True
+    return bool(words) and words in _plain(f"{note.payload['query']} {note.payload['text']}")
+
+
+async def _plan_summary(run: Runner, world: World, event: Event, places: set[int], plan: _Plan) -> None:
+    """Write a revision of a session's summary anew, as if the turns had never been."""
+    state = QueueState.of(event)
+    covered = [place for place in places if any(first <= place <= last for first, last in state.stretches)]
+    if not covered and not places.intersection(state.kept):
+        return
+    session = event.scope
+    gone = {turn.id for turn in plan.turns if turn.scope == session}
+    lines = [await _rewritten(run, world, session, line, gone) for line in state.lines]
+    kept = [line for line in lines if line is not None]
+    plan.counts["summary lines"] += len(lines) - len(kept)
+    anew = [new for new, old in zip(lines, state.lines, strict=True) if new is not None and new != old]
+    plan.counts["summary lines rewritten"] += len(anew)
+    plan.counts["summaries rewritten"] += 1
+    state = replace(
+        state,
+        lines=tuple(dict.fromkeys(kept)),
+        ledger=await _ledger(run, world, session, state, lambda position: position not in places),
+        kept=tuple(place for place in state.kept if place not in places),
+        anchor=0 if state.anchor in places else state.anchor,
+        retry=tuple(_remaining(state.retry, places)),
+    )
+    plan.rewritten[event.position] = state.as_payload()
+
+
+async def _rewritten(run: Runner, world: World, session: Scope, line: Line, gone: set[str]) -> Line | None:
+    """The line, or what the turns that remain of its sources say in their own words, or None if none remains."""
+    if not gone.intersection(line.sources):
+        return line
+    left = [source for source in line.sources if source not in gone]
+    events = await run.call(world.truth.get, session, left) if left else []
+    said = [event for event in events if event.kind is EventKind.MESSAGE]
+    offered = candidates(said, world.config.cleaning)
+    best = max(offered, key=lambda other: (other.section is line.section, other.importance), default=None)
+    return None if best is None else replace(best, section=line.section)
+
+
+async def _ledger(
+    run: Runner, world: World, session: Scope, state: QueueState, stays: Callable[[int], bool]
+) -> Ledger:
+    """The ledger over the turns that stay."""
+    ledger = Ledger()
+    for first, last in state.stretches:
+        events = await run.call(world.truth.read, session, after=first - 1, upto=last, kinds=(EventKind.MESSAGE,))
+        messages = [event.message for event in events if stays(event.position)]
+        ledger = merge(ledger, read_on(ledger, messages))
+    return ledger
+
+
+def _remaining(attempts: Sequence[Attempt], places: set[int]) -> list[Attempt]:
+    left = [replace(a, positions=tuple(p for p in a.positions if p not in places)) for a in attempts]
+    return [attempt for attempt in left if attempt.positions]

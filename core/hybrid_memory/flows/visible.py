@@ -1,0 +1,30 @@
+"""What of an owner's memory a verb sees: without what a rollback hides, and no further than a view of the past."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hybrid_memory.compute.runners import Runner
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.flows.world import World
+from hybrid_memory.tiers.episodic import VisibleLog, hidden
+from hybrid_memory.types import EventKind, Scope
+
+
+async def in_view(run: Runner, world: World, scope: Scope) -> World:
+    """The world as this owner's handle sees it."""
+    if world.viewed:
+        return world
+    rollbacks = await run.call(world.log.read, scope.owner, kinds=(EventKind.ROLLBACK,))
+    if not rollbacks and world.horizon is None:
+        return world
+    stretches = hidden(rollbacks, world.horizon)
+    log = VisibleLog(world.log, stretches, world.horizon)
+    return replace(world, log=log, whole=world.log, hidden=stretches, viewed=True)
+
+
+def present(world: World) -> World:
+    """The world, if it can be written to; raises `InvalidInputError` for a view of the past."""
+    if world.horizon is not None:
+        raise InvalidInputError("this is a view of the past, to be read only: write to the memory itself")
+    return world

@@ -1,0 +1,178 @@
+"""What a turn has the words for: of what a language model says of it, only that counts."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from hybrid_memory.learning.attributes import RULE
+from hybrid_memory.learning.rules.chinese.lexicon import KIN as CHINESE_KIN
+from hybrid_memory.learning.rules.english.lexicon import KIN as ENGLISH_KIN
+from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, terms
+
+MAX_VALUE_CHARS = 120
+MAX_NAME_CHARS = 40
+"""Of a subject or an attribute."""
+
+SUPPORTED = 0.7
+"""Share of a value's terms that its turn must have."""
+
+KIN = {**ENGLISH_KIN, **CHINESE_KIN}
+"""A noun for a person as it is said: the attribute of its owner, and the noun that names the person in a subject."""
+
+MARKS = " \t\r\n\"'“”‘’「」『』《》()（）.,;:!?，。；：！？、*_`"
+NOTHING = (
+    ENGLISH_STOP_WORDS
+    | CHINESE_STOP_WORDS
+    | frozenset(
+        """something anything nothing everything someone somebody anyone everyone thing things stuff one ones user speaker
+        assistant unknown none null 东西 事情 这样 那样 这里 那里 这事 那事 某人 有人 大家 自己 用户 助手 未知""".split()
+    )
+)
+"""What names nobody and no value."""
+
+_FIRST = re.compile(
+    r"^(?:(?:an?|the|some|any|my|our)\s+(?=\S)|我的|我们的|一[个名位只家](?=.)|这[个位](?=.))", re.IGNORECASE
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b"
+)
+_NUMBER = re.compile(rf"(?P<digits>\d{{1,15}})|{_MONTH}", re.IGNORECASE)
+_NUMERAL = r"\d|[一二两三四五六七八九十百]|\b(?:\w+teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty)\b"
+_SHAPES = {
+    name: re.compile(shape, re.IGNORECASE)
+    for name, shape in {
+        "age": _NUMERAL,
+        "height": _NUMERAL,
+        "weight": _NUMERAL,
+        "birthday": f"{_NUMERAL}|{_MONTH}",
+        "phone": r"\d{3}",
+        "email": "@",
+    }.items()
+}
+"""What a value of the attribute must have: small models put anything anywhere."""
+
+_TIMED = re.compile(
+    r"\d|[一二两三四五六七八九十][点号日月年周天]|[今明昨后前去][天年晚早]|[上下本这]个?[周月]|周[一二三四五六日末]|星期|年初|年底"
+    r"|\b(?:to(?:day|night|morrow)|yesterday|ago|since|noon|midnight|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    rf"|weeks?|months?|years?|decades?|spring|summer|autumn|fall|winter|next|last)\b|{_MONTH}",
+    re.IGNORECASE,
+)
+_SELF = frozenset("i me my myself mine we us user speaker self 我 我们 本人 自己 用户 说话人".split()) | {
+    "the user",
+    "the speaker",
+}
+_OF = re.compile(r"(?:(?P<owner>.+?)(?:'s|’s|的)\s*|(?:my|our)\s+|我们?(?=.))(?P<noun>.+)", re.IGNORECASE)
+_CALLED = {
+    name: frozenset([name, *more, *(word for word, (attribute, _) in KIN.items() if attribute == name)])
+    for name, more in {
+        "partner": ("married", "dating", "engaged", "结婚", "订婚", "嫁", "娶"),
+        "mother": (),
+        "father": (),
+        "parent": ("mother", "mom", "mum", "father", "dad", "妈", "爸"),
+        "child": (),
+        "sibling": (),
+        "relative": (),
+        "friend": (),
+        "colleague": (),
+        "boss": (),
+        "neighbour": (),
+        "roommate": (),
+        "pet": ("bird", "fish", "宠物", "狗", "猫", "鸟", "鱼", "兔", "龟", "鼠", "鹦鹉"),
+    }.items()
+}
+"""By attribute: words of which one must have been said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A turn that claims are checked against.
+
+    Attributes:
+        position, at: of the turn.
+        speaker: the subject of what is said in the first person.
+        words: of the turn, in one line.
+        told: all that was said up to its end, with the names of the speakers, in lower case.
+    """
+
+    position: int
+    at: datetime
+    speaker: str
+    words: str
+    told: str
+
+    def subject(self, given: Any) -> str:
+        """Whom a fact is about, if the turns name them; empty for pronouns and strangers."""
+        text = " ".join(given.split()).strip(MARKS) if isinstance(given, str) else ""
+        plain = text.casefold()
+        if len(text) > MAX_NAME_CHARS:
+            return ""
+        if not text or plain in _SELF or plain == self.speaker.casefold():
+            return self.speaker
+        found = _OF.fullmatch(text)
+        if found is not None or plain in KIN:
+            return self._person(found["owner"], found["noun"]) if found else self._person(None, plain)
+        return text if plain not in NOTHING and terms(text) and occurs(plain, self.told) else ""
+
+    def _person(self, owner: str | None, said: str) -> str:
+        """Somebody by what they are to somebody, or by the name behind that."""
+        first, _, name = said.partition(" ")
+        if first.casefold() in KIN and name:
+            return self.subject(name)
+        whose, given = self.subject(owner), KIN.get(said.casefold(), ("", said))[1]
+        words = {word: noun for word, (_, noun) in KIN.items() if noun == given or noun.endswith(f" {given}")}
+        called = max((word for word in words if occurs(word, self.told)), key=len, default="")
+        noun = words.get(called) or (given if occurs(given.casefold(), self.told) else "")
+        return f"{whose}'s {noun}" if whose and noun else ""
+
+    def speaks_of(self, attribute: str) -> bool:
+        """Whether something was said of such persons, or of what a rule is about; of any other attribute always."""
+        if attribute.startswith(RULE):
+            return not set(terms(self.words)).isdisjoint(terms(attribute.removeprefix(RULE)))
+        return attribute not in _CALLED or any(occurs(word, self.told) for word in _CALLED[attribute])
+
+    def value(self, given: str, attribute: str) -> str:
+        """The value without marks and articles, if the turn has the words and numbers for it; else empty."""
+        value = _FIRST.sub("", " ".join(given.split()).strip(MARKS)).strip(MARKS)
+        shape = _SHAPES.get(attribute)
+        if not value or len(value) > MAX_VALUE_CHARS or (shape is not None and not shape.search(value)):
+            return ""
+        if value.isupper() and len(value) > 1 and value.isascii():  # "US" and "IT" are stop words in lower case
+            return value if re.search(rf"\b{re.escape(value)}\b", self.words) else ""
+        wanted = _numbers(value)
+        if value.casefold() in NOTHING or not wanted <= _numbers(self.words):
+            return ""
+        words = [term for term in terms(value) if not term.isdecimal()]
+        said = set(terms(self.words))
+        return value if sum(term in said for term in words) >= SUPPORTED * len(words) and (words or wanted) else ""
+
+    def instant(self, given: Any) -> datetime | None:
+        """A date or time in ISO format, in the time zone of the turn where it names none.
+
+        None if it is none, or if the turn says nothing of a time.
+        """
+        if not isinstance(given, str) or not _TIMED.search(self.words):
+            return None
+        try:
+            instant = datetime.fromisoformat(given.strip())
+            return (instant if instant.tzinfo else instant.replace(tzinfo=self.at.tzinfo)).astimezone(UTC)
+        except (ValueError, OverflowError):
+            return None
+
+
+def occurs(word: str, text: str) -> bool:
+    """Whether a text has the word or its plural, as a whole where words are parted; both in lower case."""
+    letter = r"[^\W\u2e80-\u9fff]"
+    whole = rf"(?<!{letter}){re.escape(word)}(?:e?s|ren)?(?!{letter})" if word.isascii() else re.escape(word)
+    return re.search(whole, text) is not None
+
+
+def _numbers(text: str) -> frozenset[int]:
+    """The numbers of a text, months as well."""
+    found = _NUMBER.finditer(unicodedata.normalize("NFKC", text))
+    return frozenset(int(one["digits"] or _MONTHS.index(one[0][:3].lower()) + 1) for one in found)

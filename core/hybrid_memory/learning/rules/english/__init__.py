@@ -1,0 +1,40 @@
+"""The rules of English."""
+
+from __future__ import annotations
+
+import re
+
+from hybrid_memory.learning.rules.english import answers, code, identity, instructions, relations, tasks, tastes, work
+from hybrid_memory.learning.rules.english.clauses import clauses
+from hybrid_memory.learning.rules.english.persons import person
+from hybrid_memory.learning.rules.rule import Language
+
+ENGLISH = Language(
+    name="en",
+    script=re.compile(r"[A-Za-z]{2}|\b[Ii]\b"),
+    rules=(
+        *answers.RULES,
+        *code.RULES,
+        *instructions.RULES,
+        *tasks.RULES,
+        *relations.RULES,
+        *identity.RULES,
+        *work.RULES,
+        *tastes.RULES,
+        *instructions.DYNAMIC,
+    ),
+    clauses=clauses,
+    person=person,
+    correction=re.compile(
+        r"^(?:(?:no|not|sorry|oops|wait|i mean|i meant|correction|actually|it's|it is|that's|that should be|make that|it should be|"
+        r"should be|i meant to say|rather),? )+(?P<value>[\w' -]{1,60}?),? (?:and )?not (?P<wrong>[\w' -]{1,60})$",
+        re.IGNORECASE,
+    ),
+    contrast=re.compile(r"^(?P<value>.{1,80}?)(?:,| and|, and) not (?P<wrong>[\w' -]{1,60})$", re.IGNORECASE),
+    handover=re.compile(
+        r"^(?:please |can you |could you |hey,? )*(?:translate|proofread|rewrite|paraphrase|rephrase|summari[sz]e|edit|correct|revise|"
+        r"polish|shorten|improve|fix|analy[sz]e|continue|complete)\b.{0,80}(?::|\b(?:following|below|this (?:text|email|letter|essay|"
+        r"paragraph|passage|story|article|sentence))\b)",
+        re.IGNORECASE,
+    ),
+)

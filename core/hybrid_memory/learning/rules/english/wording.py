@@ -1,0 +1,38 @@
+"""Pieces of English patterns, and how a rule is written with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from hybrid_memory.learning.rules.rule import Rule, Values
+
+ADVERB = (
+    r"(?:(?:really|also|just|still|currently|actually|absolutely|truly|definitely|particularly|especially|mostly|mainly|"
+    r"personally|genuinely|generally|usually|totally|strongly|greatly|much|simply|kinda|kind of|sort of|now|originally|"
+    r"basically|always|both|all|so|very|quite|pretty|proudly|happily|firmly|adamantly|strictly|actively|typically|"
+    r"often|normally|honestly|recently|finally|already|only|do|did|rather|highly|deeply|completely|extremely|"
+    r"especially|certainly|sincerely|at heart|by the way|presently|officially|soon|long) )*"
+)
+SELF = r"(?:i|we)"
+AM = r"(?:i am|i'm|im|we are|we're)"
+HAVE = r"(?:i have|i've|we have|we've|i've got|i have got|i got|we've got)"
+NOT = r"(?:do not|don't|dont|did not|didn't|does not|doesn't)"
+AM_NOT = r"(?:i am not|i'm not|im not|we're not|we are not)"
+ENDING = r"(?:any ?more|any longer|these days any ?more)"
+WEEKDAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days"
+OFTEN = r"(?:(?:every|each) (?!time\b)|once|twice|(?:three|four|five|six|\d) times) (?:a |an |per )?(?:day|night|week|month|year|morning|evening|weekend|summer|winter|spring|autumn|fall|\w+day|other)"
+STOP = r"(?=[,.;]|\s(?:and|but|at|for|in|with|who|that|because|since|so|when|until|now|these|from|on|as)\b|$)"
+
+
+def rule(
+    name: str,
+    attribute: str | Callable[[re.Match[str]], str],
+    pattern: str,
+    values: Values,
+    *cues: str,
+    **more: Any,
+) -> Rule:
+    """A rule of English, whose pattern takes capitals and small letters alike."""
+    return Rule(f"en: {name}", attribute, re.compile(pattern, re.IGNORECASE), values, cues, **more)

@@ -1,0 +1,208 @@
+"""The handle of a shared space, for one user or agent."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from copy import copy
+from datetime import datetime
+from functools import wraps
+from typing import Any, Literal, Self
+
+from hybrid_memory.compute.runners import Runner, drive
+from hybrid_memory.errors import AccessDeniedError
+from hybrid_memory.flows import quarantine, rollback, sharing
+from hybrid_memory.flows.visible import present
+from hybrid_memory.flows.world import World
+from hybrid_memory.memory.house import INLINE, House
+from hybrid_memory.memory.scoped import ScopedMemory
+from hybrid_memory.tiers.episodic import Horizon
+from hybrid_memory.tiers.grants import Standing
+from hybrid_memory.types import Denial, Event, Grant, Receipt, Right, Scope
+
+READING = "conversation expand facts fetch flush grants grep history profile recall summary why".split()
+WRITING = "assemble compact learn offload remember reset settle".split()
+DECIDING = "approve audit forget grant quarantined reject revoke rollback".split()
+
+RIGHTS: dict[str, Right] = (
+    dict.fromkeys(READING, Right.READ) | dict.fromkeys(WRITING, Right.WRITE) | dict.fromkeys(DECIDING, Right.ADMIN)
+)
+"""What each verb takes."""
+
+HELD_BACK = "remember"
+"""The one verb of writing that takes no trust: what it writes then waits for an admin."""
+
+
+class SpaceMemory(ScopedMemory):
+    """A memory that users and agents of a tenant share; made by `ScopedMemory.space`.
+
+    Every verb first asks whether the grants in the space let the acting user and agent do so, as they stand at that
+    moment, also for a view of the past. A refusal is an error and goes into the audit. Who acts is taken from
+    `HybridMemory.scoped`: to make sure that it is them is up to the application.
+
+    To read takes the right to read; to write, and `assemble`, which keeps notes, the right to write; to forget, to roll
+    back and to decide about others the right of an admin. What somebody writes with a trust below 0.5 waits in
+    quarantine: it is not found, shown or learned from until an admin approves it, and to do more than remember takes
+    trust.
+
+    Attributes:
+        scope: the space.
+    """
+
+    def __init__(self, house: House, scope: Scope, horizon: Horizon | None = None, *, principal: Scope) -> None:
+        super().__init__(house, scope, horizon)
+        self._member = sharing.Member(principal, scope.owner)
+        self._standing: Standing | None = None
+
+    @property
+    def _principal(self) -> Scope:
+        return self._member.principal
+
+    @property
+    def _world(self) -> World:
+        if self._standing is None:  # a verb that is not guarded
+            raise AccessDeniedError(self._member.author, "do this", str(self.scope.space), "nobody may")
+        return sharing.entered(super()._world, self._member, self._standing)
+
+    async def _admitted(self, run: Runner, verb: str, needed: Right) -> Self:
+        """This handle for one call."""
+        asked = sharing.Asked(verb, needed, trusted=needed is not Right.READ and verb != HELD_BACK)
+        handle = copy(self)
+        handle._standing = await sharing.admitted(  # noqa: SLF001 - a copy of this one
+            run, self._house.world, self._member, asked
+        )
+        return handle
+
+    def at(self, moment: datetime | int) -> Self:
+        """This space as it was, to be read only; see `ScopedMemory.at`. Who may read it is asked at every verb."""
+        return type(self)(self._house, self.scope, rollback.horizon(moment), principal=self._principal)
+
+    def grant(
+        self,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        right: Right | Literal["read", "write", "admin"],
+        trust: float = 1.0,
+    ) -> Receipt:
+        """Give a user, an agent, or one only together with the other a right; it takes the place of an earlier one.
+
+        Where several grants cover somebody, the highest right counts, and the trust of the one that names them most
+        closely.
+
+        Args:
+            user: whom; None is any.
+            agent: by which agent; None is any, or none.
+            right: ``read``, ``write`` includes it, ``admin`` includes both.
+            trust: in [0, 1]; below 0.5 what they write waits for an admin. With ``conflicts="trusted"`` the word of
+                who is trusted more stands.
+
+        Raises:
+            AccessDeniedError: this user and agent are no admin.
+            InvalidInputError: neither is named, there is no such right, an admin of little trust, or no admin left.
+        """
+        world = present(self._world)
+        return drive(sharing.grant(INLINE, world, self._member, user=user, agent=agent, right=right, trust=trust))
+
+    async def agrant(
+        self,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        right: Right | Literal["read", "write", "admin"],
+        trust: float = 1.0,
+    ) -> Receipt:
+        """Async twin of `grant`."""
+        world, run = present(self._world), self._house.loop
+        return await sharing.grant(run, world, self._member, user=user, agent=agent, right=right, trust=trust)
+
+    def revoke(self, *, user: str | None = None, agent: str | None = None) -> Receipt:
+        """Take the grant of this user, agent, or both together; it counts from the next call of any handle.
+
+        Raises:
+            AccessDeniedError: this user and agent are no admin.
+            InvalidInputError: there is no such grant, or no admin would be left.
+        """
+        world = present(self._world)
+        return drive(sharing.revoke(INLINE, world, self._member, user=user, agent=agent))
+
+    async def arevoke(self, *, user: str | None = None, agent: str | None = None) -> Receipt:
+        """Async twin of `revoke`."""
+        world, run = present(self._world), self._house.loop
+        return await sharing.revoke(run, world, self._member, user=user, agent=agent)
+
+    def grants(self) -> list[Grant]:
+        """The grants that stand now, in the order in which they were given."""
+        return drive(sharing.grants(INLINE, present(self._world), self.scope.owner))
+
+    async def agrants(self) -> list[Grant]:
+        """Async twin of `grants`."""
+        return await sharing.grants(self._house.loop, present(self._world), self.scope.owner)
+
+    def audit(self) -> list[Denial]:
+        """Who was refused what, oldest first."""
+        return drive(sharing.denials(INLINE, present(self._world), self.scope.owner))
+
+    async def aaudit(self) -> list[Denial]:
+        """Async twin of `audit`."""
+        return await sharing.denials(self._house.loop, present(self._world), self.scope.owner)
+
+    def quarantined(self) -> list[Event]:
+        """The messages that wait for an admin, oldest first, each an event with ``id``, ``author`` and ``message``."""
+        return drive(quarantine.waiting(INLINE, self._world, self.scope))
+
+    async def aquarantined(self) -> list[Event]:
+        """Async twin of `quarantined`."""
+        return await quarantine.waiting(self._house.loop, self._world, self.scope)
+
+    def approve(self, which: str | Event | Collection[str | Event]) -> Receipt:
+        """Let messages out of quarantine: they become turns of their authors, said when they were said.
+
+        Args:
+            which: what `quarantined` returned, or ids of these.
+
+        Raises:
+            InvalidInputError: one of them does not wait there. Nothing was approved.
+            IdConflictError: meanwhile another message has its id. Nothing was approved.
+        """
+        return drive(quarantine.approve(INLINE, present(self._world), self.scope, self._member, which))
+
+    async def aapprove(self, which: str | Event | Collection[str | Event]) -> Receipt:
+        """Async twin of `approve`."""
+        world, run = present(self._world), self._house.loop
+        return await quarantine.approve(run, world, self.scope, self._member, which)
+
+    def reject(self, which: str | Event | Collection[str | Event]) -> Receipt:
+        """Destroy messages in quarantine.
+
+        Raises:
+            InvalidInputError: one of them does not wait there. Nothing was destroyed.
+        """
+        return drive(quarantine.reject(INLINE, present(self._world), self.scope, which))
+
+    async def areject(self, which: str | Event | Collection[str | Event]) -> Receipt:
+        """Async twin of `reject`."""
+        return await quarantine.reject(self._house.loop, present(self._world), self.scope, which)
+
+    def __repr__(self) -> str:
+        past = "" if self._horizon is None else f" as of {self._horizon}"
+        return f"<SpaceMemory {self.scope} for {self._member.author} in {self._house}{past}>"
+
+
+def _guard(name: str, needed: Right) -> None:
+    """Let both faces of a verb ask first."""
+    verb, twin = getattr(SpaceMemory, name), getattr(SpaceMemory, f"a{name}")
+
+    @wraps(verb)
+    def guarded(self: SpaceMemory, *args: Any, **kwargs: Any) -> Any:
+        return verb(drive(self._admitted(INLINE, name, needed)), *args, **kwargs)
+
+    @wraps(twin)
+    async def guarded_twin(self: SpaceMemory, *args: Any, **kwargs: Any) -> Any:
+        return await twin(await self._admitted(self._house.loop, name, needed), *args, **kwargs)
+
+    setattr(SpaceMemory, name, guarded)
+    setattr(SpaceMemory, f"a{name}", guarded_twin)
+
+
+for _name, _needed in RIGHTS.items():
+    _guard(_name, _needed)

@@ -1,0 +1,32 @@
+"""Instants and owners as the file stores them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+from hybrid_memory.types import Scope
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_micros(at: datetime) -> int:
+    """Whole microseconds since 1970."""
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    """The instant, in UTC."""
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def owner_key(scope: Scope) -> tuple[str, str, str, str]:
+    """Tenant, user, agent and space; empty where there is none."""
+    return (scope.tenant or "", scope.user or "", scope.agent or "", scope.space or "")
+
+
+@lru_cache(maxsize=4096)
+def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "") -> Scope:
+    """The scope behind the stored strings."""
+    return Scope(tenant or None, user or None, agent or None, session or None, space or None)

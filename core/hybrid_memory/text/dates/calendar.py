@@ -1,0 +1,182 @@
+"""Ranges of the calendar around a moment: half-open, in wall time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum, auto
+from typing import TypeAlias
+
+Range: TypeAlias = tuple[datetime, datetime]
+
+DAY = timedelta(days=1)
+_STEPS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": DAY, "week": 7 * DAY, "weekend": 7 * DAY}
+_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+_HALVES = {"hour": (30, "minute"), "day": (12, "hour"), "month": (15, "day"), "year": (6, "month"), "week": (3, "day")}
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_FEW = (2, 5)
+"""What "a few" and 几 stand for."""
+
+PARTS = {
+    "small hours": (0, 6),
+    "morning": (6, 12),
+    "noon": (11, 14),
+    "afternoon": (12, 18),
+    "evening": (18, 24),
+    "night": (18, 30),
+}
+"""Hours after midnight."""
+
+
+class Which(StrEnum):
+    """Which one is meant of those that come again and again.
+
+    Next begins after now, last is over, coming is not over yet, latest has begun; this is the current year's.
+    """
+
+    NEXT = auto()
+    LAST = auto()
+    COMING = auto()
+    LATEST = auto()
+    THIS = auto()
+
+
+def floor(at: datetime, unit: str) -> datetime:
+    """The begin of the calendar unit that holds the instant; weeks begin on Monday, weekends on Saturday."""
+    at = at.replace(second=0, microsecond=0)
+    if unit == "minute":
+        return at
+    if unit == "hour":
+        return at.replace(minute=0)
+    at = at.replace(hour=0, minute=0)
+    if unit == "day":
+        return at
+    if unit in _STEPS:
+        return at - at.weekday() * DAY + (5 * DAY if unit == "weekend" else 0 * DAY)
+    first = at.replace(day=1)
+    if unit == "decade":
+        return first.replace(year=at.year - at.year % 10, month=1)
+    return first.replace(month=at.month - (at.month - 1) % _MONTHS[unit])
+
+
+def shift(at: datetime, unit: str, count: int) -> datetime:
+    """So many units later; the last day of a month where it has no such day."""
+    if unit in _STEPS:
+        return at + count * _STEPS[unit]
+    months = at.year * 12 + at.month - 1 + count * _MONTHS[unit]
+    first = at.replace(year=months // 12, month=months % 12 + 1, day=1)
+    return first + min(at.day - 1, (_next_month(first) - first).days - 1) * DAY
+
+
+def _next_month(first: datetime) -> datetime:
+    return (first + 31 * DAY).replace(day=1)
+
+
+def day_of(year: int, month: int, day: int) -> Range:
+    """That day; a ValueError where there is none."""
+    begin = datetime(year, month, day)  # noqa: DTZ001 - wall time
+    return begin, begin + DAY
+
+
+def month_of(year: int, month: int) -> Range:
+    """That month."""
+    begin = datetime(year, month, 1)  # noqa: DTZ001 - wall time
+    return begin, shift(begin, "month", 1)
+
+
+def year_of(year: int) -> Range:
+    """That year."""
+    return month_of(year, 1)[0], month_of(year + 1, 1)[0]
+
+
+def season_of(year: int, season: str) -> Range:
+    """Three months of the northern year; its winter ends in the next year."""
+    begin = month_of(year, _SEASONS[season])[0]
+    return begin, shift(begin, "month", 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a text was said, in wall time, and whether the words around an expression tell of the past."""
+
+    now: datetime
+    past: bool = False
+
+    def unit(self, unit: str, steps: int = 0) -> Range:
+        """The calendar unit that lies so many units after the current one."""
+        begin = shift(floor(self.now, unit), unit, steps)
+        return begin, begin + 2 * DAY if unit == "weekend" else shift(begin, unit, 1)
+
+    def day(self, steps: int) -> Range:
+        """The day so many days after today."""
+        return self.unit("day", steps)
+
+    def weekday(self, day: int, week: int) -> Range:
+        """A day of the ISO week so many weeks after this one; Monday is 0."""
+        begin = self.unit("week", week)[0] + day * DAY
+        return begin, begin + DAY
+
+    def away(self, count: float | None, unit: str) -> Range:
+        """What lies so many units ahead, or back if negative; None is a few.
+
+        Back is the whole calendar unit, ahead is the day; hours and minutes count from now.
+        """
+        if count is None:
+            return shift(floor(self.now, unit), unit, _FEW[0]), shift(floor(self.now, unit), unit, _FEW[1] + 1)
+        steps, unit = _whole(count, unit)
+        if unit in {"minute", "hour"}:
+            begin = shift(floor(self.now, "minute"), unit, steps)
+            return begin, shift(begin, unit, 1)
+        if steps < 0:
+            return self.unit(unit, steps)
+        begin = shift(floor(self.now, "day"), unit, steps)
+        return begin, begin + DAY
+
+    def few_back(self, unit: str) -> Range:
+        """A few units ago."""
+        begin = floor(self.now, unit)
+        return shift(begin, unit, -_FEW[1]), shift(begin, unit, 1 - _FEW[0])
+
+    def stretch(self, count: float | None, unit: str) -> Range:
+        """From now on for so many units, or back if negative; None is a few."""
+        steps, unit = _whole(_FEW[1] if count is None else count, unit)
+        end = shift(self.now, unit, steps)
+        return (self.now, end) if steps > 0 else (end, self.now)
+
+    def pick(self, which: Which, of: Callable[[int], Range]) -> Range | None:
+        """That one of ``of(steps)``, where 0 is the one of the current year, month or week."""
+        ranges = []
+        for steps in range(-9, 10):  # leap days can be eight years apart
+            try:
+                ranges.append(of(steps))
+            except ValueError:
+                continue
+        if which is Which.THIS:
+            return of(-1) if of(-1)[1] > self.now else of(0)
+        if which in {Which.NEXT, Which.COMING}:
+            begun = which is Which.COMING
+            return next((each for each in ranges if (each[1] if begun else each[0]) > self.now), None)
+        over = which is Which.LAST
+        return next((each for each in reversed(ranges) if (each[1] if over else each[0]) <= self.now), None)
+
+    @property
+    def near(self) -> Which:
+        """The one that is meant where nothing but the words around tells: the latest, or else the coming one."""
+        return Which.LATEST if self.past else Which.COMING
+
+
+def _whole(count: float, unit: str) -> tuple[int, str]:
+    """A half is counted in a smaller unit."""
+    if count == int(count):
+        return int(count), unit
+    size, smaller = _HALVES[unit]
+    return int(count * 2) * size, smaller
+
+
+def third(whole: Range, number: int) -> Range:
+    """The first, second or third part, in whole days where it has three."""
+    begin, end = whole
+    days = (end - begin) // DAY
+    cuts = [begin + days * each // 3 * DAY for each in range(4)]
+    return cuts[number], cuts[number + 1]

@@ -1,0 +1,303 @@
+"""Time expressions of English, and dates in figures."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from hybrid_memory.text.dates.calendar import PARTS, Moment, Range, Which, day_of, month_of, season_of, year_of
+from hybrid_memory.text.dates.english_words import (
+    DAYS,
+    HOUR,
+    LAST_NEXT,
+    MONTH,
+    MONTHS,
+    NUMBER,
+    NUMBERS,
+    ORDINAL,
+    RELATIVE_YEAR,
+    SEASON,
+    SPELT,
+    STEPS,
+    THIRDS,
+    UNIT,
+    WEEKDAY,
+    WEEKDAYS,
+    WHICH,
+    YEAR,
+)
+from hybrid_memory.text.dates.rules import Found, Kind, Language, Reading, Rule, clock
+
+
+def _number(match: re.Match[str]) -> float | None:
+    """The number; None for a few."""
+    if match["few"]:
+        return None
+    words = match["number"].lower()
+    if words.startswith("half"):
+        return 0.5
+    number = float(words) if words[0].isdigit() else 2.0 if words.startswith("a c") else float(NUMBERS[words])
+    return number + (0.5 if match["more"] else 0)
+
+
+def _day(match: re.Match[str], moment: Moment) -> Found:
+    word = " ".join(match[0].lower().split()).removeprefix("the ")
+    return Found(Kind.DAY, moment.day(DAYS[word]), PARTS["night"] if word == "tonight" else None)
+
+
+def _day_part(match: re.Match[str], moment: Moment) -> Found:
+    back = match["which"].lower() == "last"
+    return Found(Kind.DAY, moment.day(-1 if back else 0), PARTS[match["part"].lower()])
+
+
+def _weekday(match: re.Match[str], moment: Moment) -> Found | None:
+    day = WEEKDAYS[match["weekday"].lower().rstrip(".")]
+    week = (match["week"] or "").lower()
+    which = (match["which"] or "").lower()
+    if week:
+        return Found(Kind.WEEKDAY, moment.weekday(day, STEPS[week]))
+    if which == "next":
+        return Found(Kind.WEEKDAY, moment.weekday(day, 1))
+    if which == "this":
+        meant = moment.near
+    elif which:
+        meant = WHICH[which]
+    else:
+        meant = Which.LAST if moment.past else Which.NEXT
+    return Found(Kind.WEEKDAY, moment.pick(meant, partial(moment.weekday, day)))
+
+
+def _unit(match: re.Match[str], moment: Moment) -> Found | None:
+    which, unit = match["which"].lower(), match["unit"].lower()
+    if which == "past" and unit != "weekend":
+        return Found(Kind.RANGE, moment.stretch(-1, unit))
+    if which == "the":
+        near = moment.pick(moment.near, partial(moment.unit, unit))
+        return Found(Kind.RANGE, near if unit == "weekend" else moment.unit(unit), weak=unit != "weekend")
+    return Found(Kind.RANGE, moment.unit(unit, STEPS[which]))
+
+
+def _next_but_one(match: re.Match[str], moment: Moment) -> Found:
+    return Found(Kind.RANGE, moment.unit(match["unit"].lower(), -2 if match["last"] else 2))
+
+
+def _back(match: re.Match[str], moment: Moment) -> Found:
+    number, unit = _number(match), match["unit"].lower()
+    if number is None:
+        return Found(Kind.RANGE, moment.few_back(unit))
+    return Found(Kind.DAY if unit == "day" else Kind.RANGE, moment.away(-number, unit))
+
+
+def _ahead(match: re.Match[str], moment: Moment) -> Found:
+    number, unit = _number(match), match["unit"].lower()
+    below_day = unit in {"minute", "hour"}
+    return Found(Kind.RANGE if number is None or below_day else Kind.DAY, moment.away(number, unit))
+
+
+def _stretch(match: re.Match[str], moment: Moment) -> Found:
+    number = _number(match)
+    back = match["which"].lower() in {"last", "past"}
+    return Found(Kind.RANGE, moment.stretch(-(number or 5) if back else number, match["unit"].lower()))
+
+
+def _date(match: re.Match[str], moment: Moment) -> Found | None:
+    month, day = MONTHS[match["month"].lower()], int(match["day"])
+    if match["year"]:
+        return Found(Kind.DAY, day_of(int(match["year"]), month, day))
+    return Found(Kind.DAY, moment.pick(moment.near, lambda steps: day_of(moment.now.year + steps, month, day)))
+
+
+def _year_first(match: re.Match[str], _: Moment) -> Found:
+    return Found(Kind.DAY, day_of(int(match["year"]), int(match["one"]), int(match["two"])))
+
+
+def _year_last(match: re.Match[str], _: Moment) -> Found:
+    """The month comes first unless that cannot be."""
+    month, day = int(match["one"]), int(match["two"])
+    if month > 12:  # noqa: PLR2004 - months
+        month, day = day, month
+    return Found(Kind.DAY, day_of(int(match["year"]), month, day))
+
+
+def _day_of_month(match: re.Match[str], moment: Moment) -> Found | None:
+    day, which = int(match["day"]), match["which"]
+
+    def of(steps: int) -> Range:
+        first = moment.unit("month", steps)[0]
+        return day_of(first.year, first.month, day)
+
+    return Found(Kind.DAY, of(STEPS[which.lower()]) if which else moment.pick(moment.near, of))
+
+
+def _month(match: re.Match[str], moment: Moment) -> Found | None:
+    groups = match.groupdict()
+    month = MONTHS[match["month"].lower()]
+    which = WHICH[match["which"].lower()] if groups.get("which") else moment.near
+    found = moment.pick(which, lambda steps: month_of(moment.now.year + steps, month))
+    return Found(Kind.RANGE, found, weak="which" not in groups)
+
+
+def _month_of_year(match: re.Match[str], moment: Moment) -> Found:
+    return Found(Kind.RANGE, month_of(_year_number(match, moment), MONTHS[match["month"].lower()]))
+
+
+def _year_number(match: re.Match[str], moment: Moment) -> int:
+    year = match["year"].lower()
+    return int(year) if year.isdigit() else moment.now.year + STEPS[year.split()[0]]
+
+
+def _season(match: re.Match[str], moment: Moment) -> Found:
+    groups = match.groupdict()
+    which = WHICH[match["which"].lower()] if groups.get("which") else moment.near
+    season = match["season"].lower()
+    return Found(Kind.RANGE, moment.pick(which, lambda steps: season_of(moment.now.year + steps, season)))
+
+
+def _season_of_year(match: re.Match[str], moment: Moment) -> Found:
+    return Found(Kind.RANGE, season_of(_year_number(match, moment), match["season"].lower()))
+
+
+def _year(match: re.Match[str], _: Moment) -> Found:
+    return Found(Kind.RANGE, year_of(int(match["year"])), weak=match["led"] is None)
+
+
+def _decade(match: re.Match[str], _: Moment) -> Found:
+    first = int(match["year"])
+    return Found(Kind.RANGE, (year_of(first)[0], year_of(first + 10)[0]))
+
+
+def _hour_clock(match: re.Match[str], _: Moment) -> Found | None:
+    groups = match.groupdict()
+    half, hour = (groups.get("half") or "").lower(), match["hour"].lower()
+    number = int(hour) if hour.isdigit() else int(NUMBERS[hour])
+    minute = int(groups.get("minute") or 0)
+    return clock(number, minute, afternoon=half == "p" if half else None, weak="weak" in groups)
+
+
+def _figures_clock(match: re.Match[str], _: Moment) -> Found | None:
+    """A single figure may as well be a score or a verse; a nought in front tells that hours count to 24."""
+    hour = int(match["hour"])
+    early = match["hour"][0] == "0" and hour > 0
+    return clock(hour, int(match["minute"]), afternoon=False if early else None, weak=not match["led"] and hour < 10)  # noqa: PLR2004
+
+
+def _past_or_to(match: re.Match[str], _: Moment) -> Found | None:
+    hour = match["hour"].lower()
+    number = int(hour) if hour.isdigit() else int(NUMBERS[hour])
+    return clock(number - 1, 45) if match["to"] else clock(number, 30 if match["half"] else 15)
+
+
+def _named_clock(match: re.Match[str], _: Moment) -> Found | None:
+    return clock(24 if match[1].lower() == "midnight" else 12, None)
+
+
+def _part(match: re.Match[str], _: Moment) -> Found:
+    return Found(Kind.PART, part=PARTS[match["part"].lower()], weak=True)
+
+
+def _third(match: re.Match[str], _: Moment) -> Found:
+    return Found(Kind.THIRD, third=THIRDS[match["third"].lower()], weak=True)
+
+
+def _rule(cues: str, pattern: str, read: Reading) -> Rule:
+    written = rf"(?<![a-z0-9_])(?:{pattern.replace(' ', _BLANK)})(?![a-z0-9_])"
+    return Rule(tuple(cues.split()), re.compile(written, re.IGNORECASE), read)
+
+
+_BLANK = r"\s{1,3}"
+_AGAIN = r"(?<!every\s)(?<!each\s)(?<!other\s)(?<!most\s)"
+_UNITS = "minute hour day week month quarter year decade"
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
+_SEASONS = "spring summer autumn fall winter"
+_NO_YEAR = r"(?!,?\s{1,3}(?:of\s{1,3})?(?:\d|(?:last|this|next)\s{1,3}year))"
+_PARTS = "morning afternoon evening night"
+
+ENGLISH = Language(
+    rules=(
+        _rule(
+            "yesterday today tonight tomorrow",
+            r"(?:the )?day after tomorrow|(?:the )?day before yesterday|yesterday|today|tonight|tomorrow",
+            _day,
+        ),
+        _rule(_PARTS, r"(?P<which>this|last) (?P<part>morning|afternoon|evening|night)", _day_part),
+        _rule(
+            "day mon tue wed thu fri sat, sun,",
+            rf"{_AGAIN}(?:{LAST_NEXT} )?{WEEKDAY}(?: (?:of )?(?P<week>last|next|this) week)?",
+            _weekday,
+        ),
+        _rule("past", r"(?:the )?(?P<which>past) (?P<unit>week|month|quarter|year|weekend)", _unit),
+        _rule(
+            _UNITS,
+            r"(?P<which>last|previous|this|current|next|coming|upcoming|the) "
+            r"(?P<unit>week|month|quarter|year|decade|weekend)",
+            _unit,
+        ),
+        _rule(
+            "last next", r"the (?P<unit>week|month|year|weekend) (?:(?P<last>before last)|after next)", _next_but_one
+        ),
+        _rule("ago", rf"{NUMBER} {UNIT} ago", _back),
+        _rule(_UNITS, rf"(?<!once\s)(?<!twice\s)(?<!times\s)in {NUMBER} {UNIT}(?! (?:a|per) )", _ahead),
+        _rule("from", rf"{NUMBER} {UNIT} from (?:now|today)", _ahead),
+        _rule("last past next coming", rf"(?P<which>last|past|next|coming) {NUMBER} {UNIT}", _stretch),
+        _rule(_MONTHS, rf"{MONTH} {ORDINAL}(?:,? {YEAR}(?!:))?", _date),
+        _rule(_MONTHS, rf"(?:the )?{ORDINAL} (?:of )?{MONTH}(?:,? {YEAR}(?!:))?", _date),
+        Rule(
+            ("0-0", "0/0", "0.0"),
+            re.compile(r"(?<![A-Za-z0-9_.])(?P<year>(?:19|20)\d\d)([-/.])(?P<one>\d\d?)\2(?P<two>\d\d?)(?!\d)"),
+            _year_first,
+        ),
+        _rule("0-0 0/0 0.0", r"(?P<one>\d\d?)([/.-])(?P<two>\d\d?)\2(?P<year>(?:19|20)\d\d)(?!\.\d)", _year_last),
+        _rule(
+            "0st 0nd 0rd 0th",
+            r"(?:on |by |until |before |since )?the (?P<day>3[01]|[12]\d|[1-9])(?:st|nd|rd|th)"
+            r"(?: of (?P<which>this|next|last) month|(?=\s?(?:[.,;!?)]|$|at\b|and\b)))",
+            _day_of_month,
+        ),
+        _rule(_MONTHS, rf"{MONTH},? (?:of )?{RELATIVE_YEAR}", _month_of_year),
+        _rule(_MONTHS, rf"(?:(?:{LAST_NEXT}|in|until|till|during|by) |(?<=since\s)){MONTH}{_NO_YEAR}", _month),
+        _rule(_MONTHS, SPELT, _month),
+        _rule(_SEASONS, rf"{SEASON},? (?:of )?{RELATIVE_YEAR}", _season_of_year),
+        _rule(
+            _SEASONS,
+            rf"(?:(?:the )?{LAST_NEXT}|(?:(?:in|over|during|by|until)|(?<=since))(?: the)?) {SEASON}{_NO_YEAR}",
+            _season,
+        ),
+        _rule(
+            "0000",
+            rf"(?P<led>(?:in|of|during|by|until|till|around|year) |(?<=since\s))?(?<![\d.,$€£:/-]){YEAR}(?![:/-]?\d)",
+            _year,
+        ),
+        _rule("0s 0's", r"(?:in )?the (?P<year>(?:19|20)\d0)'?s", _decade),
+        _rule("am pm .m", r"(?:at )?(?P<hour>\d\d?)(?::(?P<minute>\d\d))?\s?(?P<half>[ap])\.?m\b\.?", _hour_clock),
+        _rule("clock", rf"(?:at )?{HOUR} o'?clock", _hour_clock),
+        _rule("at", rf"at {HOUR}(?P<weak>)(?![:.,]?\d|\s?%)", _hour_clock),
+        _rule("half quarter", rf"(?:at )?(?:(?P<half>half)|quarter)(?: past|(?P<to> to)) {HOUR}", _past_or_to),
+        _rule(
+            "0:0 0：0",
+            r"(?:(?P<led>at|by|until|till|before|after|around|from) )?"
+            r"(?<![\d:：.])(?P<hour>\d\d?)[:：](?P<minute>\d\d)(?::\d\d)?(?![:：\d])",
+            _figures_clock,
+        ),
+        _rule("noon midday midnight", r"(?:at )?(noon|midday|midnight)", _named_clock),
+        _rule(_PARTS, r"(?:in the |at )?(?P<part>morning|afternoon|evening|night)", _part),
+        _rule(
+            "early beginning start mid late end",
+            r"(?:the )?(?P<third>early|mid|late|beginning|start|middle|end)(?: of)?",
+            _third,
+        ),
+    ),
+    link=re.compile(r"[\s,-]{0,3}(?:(?:at|on|by|around|about|from|in the|of|in)\s{1,3})?", re.IGNORECASE),
+    to=re.compile(r"\s{0,3}(?:to|until|till|through|-|–|—)\s{0,3}", re.IGNORECASE),
+    since=re.compile(r"(?<!\w)(?:ever )?since\s{1,3}$", re.IGNORECASE),
+    onward=re.compile(r"(?!)"),
+    past=re.compile(
+        r"\b(?:was|were|did|didn't|had|went|got|took|came|saw|met|made|said|told|bought|ate|left|began|gave|felt|heard"
+        r"|quit|lost|found|won|sold|ran|flew|drove|spent|wrote|became|grew|broke|fell|kept|paid|sent|slept|spoke|taught"
+        r"|woke|born|ago|just|already)\b|\b(?:I|we|he|she|they|you|[A-Z][a-z]+)\s(?:\w{2,9}ly\s)?\w{3,}ed\b"
+    ),
+    future=re.compile(
+        r"\b(?:will|won't|going to|gonna|shall|must|needs? to|have to|has to|want|wants|plans?|hope|remind|let's|should"
+        r"|can|could|would|might|due|deadline|am|is|are|see you)\b|'(?:ll|m|d|s)\b",
+        re.IGNORECASE,
+    ),
+)

@@ -1,0 +1,102 @@
+"""Secrets and personal data taken out of a text, in English and Chinese.
+
+========= ==================================================== ======================================================
+kind      what is found                                        what stays
+========= ==================================================== ======================================================
+api key   documented prefixes (sk-, ghp_, AKIA, xoxb-, AIza,   words that only begin so, hashes of commits
+          hf_, ...), JWT, PEM private keys; what is called an
+          API key, an access token, a bearer, 密钥
+password  what follows "password is", "pwd=", "PIN:", 密码是;  "the password is required": a plain word counts in
+          the password in a URL                                quotes, or at the end of what "my password is" begins
+email     addresses                                            @names, git@host
+id number Chinese resident ids with the checksum of GB 11643,  other digits
+          of 15 digits behind 身份证; US social security
+          numbers
+card      13 to 19 digits of a card scheme, with the checksum  what is called an order, ticket, tracking, ... number
+          of Luhn
+iban      with the checksum of ISO 13616                       other codes
+phone     with a country code; Chinese mobile and area codes;  dates, versions, amounts, time stamps, UUIDs, what is
+          groups as in 555-123-4567 or 020 7946 0958; others   called an order, ticket, tracking, ... number
+          behind "phone", "call me at", 电话
+ip        IPv4 and IPv6 addresses                              versions, times, loopback, netmasks
+========= ==================================================== ======================================================
+
+Names and street addresses need a model, and stay. The rules are our own because presidio wants spaCy with a model for
+each language (51 packages), scrubadub brings scikit-learn and NLTK for British and American numbers alone, and
+detect-secrets finds keys alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.text.sensitive import RULES
+
+KINDS = tuple(dict.fromkeys(rule.kind for rule in RULES))
+"""What can be redacted; where two findings overlap, the kind that stands first here counts."""
+
+# Full-width signs, typographic dashes and blanks, each for the one that the rules know: all places stay.
+_PLAIN = (
+    {
+        code: code - 0xFEE0
+        for code in range(0xFF01, 0xFF5F)
+        if chr(code - 0xFEE0).isalnum() or chr(code) in "＠．－＋（）：＝＿"
+    }
+    | dict.fromkeys(range(0x2010, 0x2016), "-")
+    | dict.fromkeys((0xA0, 0x2007, 0x202F, 0x3000), " ")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found where in the original text: ``text[start:end]``."""
+
+    kind: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A text with ``[email]``, ``[phone]`` and so on in the places of the findings, which are in its order."""
+
+    text: str
+    found: tuple[Finding, ...]
+
+
+def redact(text: str, kinds: Collection[str] = KINDS) -> Redacted:
+    """The text without secrets and personal data of these kinds, in time proportional to its length.
+
+    Raises:
+        InvalidInputError: there is no such kind.
+    """
+    unknown = sorted(set(kinds) - set(KINDS))
+    if unknown:
+        raise InvalidInputError(f"no rule finds {', '.join(map(repr, unknown))}: take of {', '.join(KINDS)}")
+    plain = text.translate(_PLAIN)
+    taken = bytearray(len(text))
+    found = []
+    for kind in KINDS:
+        for start, end in _spans(kind, plain) if kind in kinds else ():
+            if not any(taken[start:end]):
+                taken[start:end] = b"\1" * (end - start)
+                found.append(Finding(kind, start, end))
+    found.sort(key=lambda finding: finding.start)
+    parts, done = [], 0
+    for finding in found:
+        parts += [text[done : finding.start], f"[{finding.kind}]"]
+        done = finding.end
+    return Redacted("".join([*parts, text[done:]]), tuple(found))
+
+
+def _spans(kind: str, text: str) -> list[tuple[int, int]]:
+    """Where something of this kind stands; what several rules find at one place is one finding."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(span for rule in RULES if rule.kind == kind for span in rule.spans(text)):
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged

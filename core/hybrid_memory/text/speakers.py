@@ -1,0 +1,47 @@
+"""Who speaks in a turn: transcripts often come as ``Name: words`` under one role."""
+
+from __future__ import annotations
+
+import re
+
+# A speaker in front of a turn, in at most three words or six Chinese characters: not every clause before a colon.
+_WORD = r"[^\W\d_\u2e80-\u9fff][\w.'’-]{0,23}"
+_NAMED = re.compile(rf"({_WORD}(?: {_WORD}){{0,2}}|[\u4e00-\u9fff·]{{2,6}})[:：]\s*(?=\S)")
+
+# "Speaker 2" and "Anna K." are names, "to do" is none, and what holds 我 or 的 is a phrase.
+_PART = r"[^\W\d_a-z\u2e80-\u9fff][\w.'’-]{0,23}"
+_VOICE = re.compile(
+    rf"({_PART}(?: (?:{_PART}|\d{{1,3}})){{0,2}}|(?:(?![我你请的是了吗这那一问帮])[\u4e00-\u9fff·]){{2,6}})[:：]\s*(?=\S)"
+)
+_LABELS = frozenset(
+    """a address age agenda allergies also answer answers ask assistant background bad basically birthday bonus bot
+    budget calculate caption caveat cc city clarification comment compare conclusion context convert correct
+    correction corrections date deadline decision decisions define definition describe diet disclaimer draft
+    edit edited email error eta example examples explain fact facts first fix format from fyi goal goals good
+    hint hobbies idea imho imo important improve info input instruction instructions interests issue job
+    language languages later likes link list location log me message name names next nickname no note notes now
+    occupation ok okay option options output p.s. phone plan plans preference preferences problem profession
+    prompt proofread ps question questions q quick quote re reason recap recipe remember reminder rephrase reply
+    request requirement requirements result results rewrite rule rules second short so solve sorry source
+    spoiler status step steps story subject summarise summarize summary system task tasks thanks thing things
+    third time tip title tl;dr tldr to today todo todos tomorrow tool topic translate translation true update
+    updates url user version warning well why write yes yesterday 一句话 一点 上午 下午 中午 主题 事项 今天 任务
+    例如 例子 偏好 公司 其实 其次 内容 决定 助手 原因 喜欢 备注 姓名 定义 年龄 建议 待办 性别 总之 总结 户籍
+    所以 技术栈 提示 提醒 摘要 放松 方案 日期 日程 时间 明天 昨天 更新 最后 标题 比如 注意 用户 电话 疑问 目标
+    目的 答案 系统 结果 结论 翻译 职业 背景 补充 要求 譬如 计划 订正 记住 译文 说明 请问 输入 输出 还有 选项
+    通知 邮箱 重点 链接 错误 问题 附言 首先 默认""".split()
+)
+
+
+def named(text: str) -> tuple[str, str]:
+    """The name that stands before a colon at the beginning of a text, or nothing, and the words behind it."""
+    found = _NAMED.match(text)
+    return (found[1], text[found.end() :]) if found else ("", text)
+
+
+def voice(text: str) -> tuple[str, str]:
+    """Like `named`, where what stands before the colon looks like somebody's name, and not like a heading."""
+    found = _VOICE.match(text)
+    if found is None or not _LABELS.isdisjoint(found[1].lower().split()):
+        return "", text
+    return found[1], text[found.end() :]

@@ -1,0 +1,256 @@
+"""What is known of a person, field by field, with the turns that each value rests on."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import Enum
+from html import escape
+from typing import Any, Self
+
+from pydantic import ConfigDict, Field, PrivateAttr
+
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.types.fact import FactState
+from hybrid_memory.types.validation import CheckedModel
+
+MAX_REPR_CHARS = 120
+UNTOLD_IMPORTANCE = 0.5
+"""Of a value that no fact stands behind."""
+
+_HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileEntry:
+    """A value that a profile has or had, and what it rests on.
+
+    Attributes:
+        value: as in the field.
+        facts: ids of the facts that say so; sources: ids of the turns behind them, oldest first.
+        state, valid_from, valid_to: of the fact; where several say so, of the best supported and from the first on.
+        confidence, importance: in [0, 1], the highest of the facts.
+    """
+
+    value: Any
+    facts: tuple[int, ...]
+    sources: tuple[str, ...]
+    state: FactState
+    valid_from: datetime
+    valid_to: datetime | None
+    confidence: float
+    importance: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Origins:
+    """By field: the entries that stand, all that there were, and the name in Chinese."""
+
+    standing: Mapping[str, tuple[ProfileEntry, ...]] = field(default_factory=dict)
+    history: Mapping[str, tuple[ProfileEntry, ...]] = field(default_factory=dict)
+    chinese: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    label: str
+    text: str
+    importance: float
+
+
+class UserProfile(CheckedModel):
+    """What is known of a person; subclass it for fields of your own.
+
+    A field takes the facts whose attribute has its name, or lists it among its aliases; others are named with
+    ``Field(json_schema_extra={"attributes": ["home"]})``. Its type is text, a number, a bool, a date, an Enum or a
+    Literal, or a list, tuple or set of one of these, and it has a default, for a profile begins empty. The description
+    tells a language model what to look for, ``{"chinese": "职业"}`` is the field's name in a Chinese profile.
+
+    Equality compares the fields; `sources` and `history` tell where their values come from.
+    """
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    profession: str | None = Field(
+        default=None, description="What they do for a living.", json_schema_extra={"chinese": "职业"}
+    )
+    technical_stack: list[str] = Field(
+        default_factory=list,
+        description="Programming languages, frameworks and tools that they work with.",
+        json_schema_extra={"chinese": "技术栈"},
+    )
+    preferences: list[str] = Field(
+        default_factory=list,
+        description='What they like and prefer; what they do not like says so: "dislikes: coriander".',
+        json_schema_extra={"chinese": "偏好"},
+    )
+    interests: list[str] = Field(
+        default_factory=list,
+        description="Hobbies and topics that they follow.",
+        json_schema_extra={"chinese": "兴趣"},
+    )
+    communication_style: str | None = Field(
+        default=None, description="How they want to be spoken to.", json_schema_extra={"chinese": "沟通方式"}
+    )
+    goals: list[str] = Field(
+        default_factory=list, description="What they want to achieve.", json_schema_extra={"chinese": "目标"}
+    )
+
+    _origins: _Origins = PrivateAttr(default_factory=_Origins)
+
+    def resting_on(
+        self,
+        standing: Mapping[str, tuple[ProfileEntry, ...]],
+        history: Mapping[str, tuple[ProfileEntry, ...]],
+        chinese: Mapping[str, str],
+    ) -> Self:
+        """The same profile, knowing by field where its values come from and what the field is called in Chinese."""
+        profile = self.model_copy()
+        profile._origins = _Origins(standing, history, chinese)  # noqa: SLF001 - of the same class
+        return profile
+
+    @property
+    def sources(self) -> dict[str, tuple[ProfileEntry, ...]]:
+        """By field its values in order, each with its facts and turns; a value set by hand has none."""
+        found = {}
+        for name, entries in self._origins.standing.items():
+            values = self._values(name)
+            if kept := tuple(entry for entry in entries if entry.value in values):
+                found[name] = kept
+        return found
+
+    def history(self, field: str) -> tuple[ProfileEntry, ...]:
+        """All that the field ever held, oldest first, an entry for each fact; what stands is among it.
+
+        Raises:
+            InvalidInputError: there is no such field.
+        """
+        fields = type(self).model_fields
+        if field not in fields:
+            raise InvalidInputError(f"a {type(self).__name__} has no field {field!r}: take one of {', '.join(fields)}")
+        return self._origins.history.get(field, ())
+
+    @property
+    def text(self) -> str:
+        """A line for each field that has a value, in the order of the schema, its name in the language of the values.
+
+        The same values give the same text, so that a provider's prompt cache keeps it.
+        """
+        return _written(self._items())
+
+    def render(self, max_tokens: int, count: Callable[[str], int]) -> str:
+        """The `text` within so many tokens; the least important values are left out first."""
+        items = self._items()
+        ranked = sorted(range(len(items)), key=lambda row: -items[row].importance)
+
+        def best(number: int) -> str:
+            kept = frozenset(ranked[:number])
+            return _written(item for row, item in enumerate(items) if row in kept)
+
+        fitting = bisect_right(range(len(items) + 1), max_tokens, key=lambda number: count(best(number))) - 1
+        return best(max(fitting, 0))
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        line = self.text.replace("\n", " · ") or "nothing is known"
+        return f"<{type(self).__name__} {line if len(line) <= MAX_REPR_CHARS else f'{line[: MAX_REPR_CHARS - 1]}…'}>"
+
+    def __bool__(self) -> bool:
+        return any(self._values(name) for name in type(self).model_fields)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in type(self).model_fields)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _repr_html_(self) -> str:
+        head = "<tr><th>field</th><th>value</th><th>since</th><th>turns</th><th>before</th></tr>"
+        chinese = self._is_chinese
+        rows = [row for name in type(self).model_fields for row in self._html_rows(name, chinese)]
+        return f"<table>{head}{''.join(rows)}</table>"
+
+    def _html_rows(self, name: str, chinese: bool) -> Iterable[str]:
+        """A row for each value; beside the first stands what the field held before."""
+        entries = self.sources.get(name, ())
+        former = [entry for entry in self.history(name) if not entry.state.standing]
+        before = "<br>".join(escape(_told(entry, chinese)) for entry in former)
+        label = self._label(name, chinese)
+        for value in self._values(name) or ([""] if before else []):
+            entry = next((entry for entry in entries if entry.value == value), None)
+            since, turns = (f"{entry.valid_from:%Y-%m-%d}", ", ".join(entry.sources)) if entry else ("", "")
+            cells = [escape(label), escape(_shown(value, chinese)), since, escape(turns), before]
+            yield f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+            label = before = ""
+
+    def _values(self, name: str) -> tuple[Any, ...]:
+        """What stands in a field; a set in the order in which its facts came."""
+        value = getattr(self, name)
+        if value is None or value == "":
+            return ()
+        if isinstance(value, set | frozenset):
+            order = [entry.value for entry in self._origins.standing.get(name, ())]
+            return tuple(
+                sorted(value, key=lambda each: (order.index(each) if each in order else len(order), str(each)))
+            )
+        return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+    def _items(self) -> list[_Item]:
+        """All values in the order of the schema, as a prompt shows them."""
+        chinese = self._is_chinese
+        items = []
+        for name in type(self).model_fields:
+            entries = self._origins.standing.get(name, ())
+            label = self._label(name, chinese) + ("：" if chinese else ": ")
+            for value in self._values(name):
+                known = (entry.importance for entry in entries if entry.value == value)
+                items.append(_Item(label, _shown(value, chinese), next(known, UNTOLD_IMPORTANCE)))
+        return items
+
+    def _label(self, name: str, chinese: bool) -> str:
+        info = type(self).model_fields[name]
+        own = info.json_schema_extra.get("chinese") if isinstance(info.json_schema_extra, dict) else None
+        label = (own or self._origins.chinese.get(name)) if chinese else None
+        return str(label or info.title or name.replace("_", " "))
+
+    @property
+    def _is_chinese(self) -> bool:
+        """Whether as many values are Chinese as are several words of another language.
+
+        A single word says nothing: names of tools and places are Latin in a Chinese profile too.
+        """
+        words = [value for name in type(self).model_fields for value in self._values(name) if isinstance(value, str)]
+        chinese = sum(_HAN.search(value) is not None for value in words)
+        others = sum(" " in value.strip() and _HAN.search(value) is None for value in words)
+        return 0 < chinese >= others
+
+
+def _written(items: Iterable[_Item]) -> str:
+    lines: dict[str, list[str]] = {}
+    for item in items:
+        lines.setdefault(item.label, []).append(item.text)
+    return "\n".join(label + ("；" if label.endswith("：") else "; ").join(texts) for label, texts in lines.items())
+
+
+def _shown(value: Any, chinese: bool) -> str:
+    """A value in one line."""
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, bool):
+        return ("是" if value else "否") if chinese else ("yes" if value else "no")
+    if isinstance(value, date):
+        return value.isoformat()
+    return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
+
+
+def _told(entry: ProfileEntry, chinese: bool) -> str:
+    """A former value in one line."""
+    until = "" if entry.valid_to is None else f" to {entry.valid_to:%Y-%m-%d}"
+    when = f"{entry.valid_from:%Y-%m-%d}{until}"
+    return f"{_shown(entry.value, chinese)} ({entry.state}, {when}; {', '.join(entry.sources)})"

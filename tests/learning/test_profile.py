@@ -1,0 +1,414 @@
+"""The profile: what stands of the facts, in any order and both languages, with its sources; schemas of one's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from enum import Enum
+from typing import Annotated, Any, Literal, Self
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field, field_validator, model_validator
+
+from hybrid_memory import UserProfile
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from hybrid_memory.learning.attributes import ATTRIBUTES, attribute
+from hybrid_memory.learning.near_duplicates import near_key
+from hybrid_memory.learning.profile import own_facts, profile_of
+from hybrid_memory.learning.profile_schema import check_profile_type, field_guide, profile_fields
+from hybrid_memory.types import USER, Fact, FactState
+
+BEGIN = datetime(2024, 3, 1, tzinfo=UTC)
+GONE = [FactState.ENDED, FactState.SUPERSEDED, FactState.DONE, FactState.DROPPED]
+STANDS = [FactState.CURRENT, FactState.DISPUTED, FactState.OPEN]
+
+
+def fact(name: str, value: str, number: int = 1, **changes: Any) -> Fact:
+    """A fact that two turns state, from the day with its number on."""
+    fields: dict[str, Any] = {
+        "id": number,
+        "subject": USER,
+        "attribute": name,
+        "value": value,
+        "category": attribute(name).category,
+        "state": FactState.CURRENT,
+        "confidence": 0.7,
+        "importance": 0.5,
+        "valid_from": BEGIN + timedelta(days=number),
+        "valid_to": None,
+        "positions": (10 * number, 10 * number + 1),
+        "sources": (f"turn-{10 * number}", f"turn-{10 * number + 1}"),
+    }
+    return Fact(**{**fields, **changes})
+
+
+def same_words(one: str, other: str) -> float:
+    """A likeness that only containment decides."""
+    return 1.0
+
+
+ENGLISH = ["jazz", "Jazz", "live jazz", "no jazz", "blues", "cats", "cat", "Python", "python 3", "C++", "C#", "a trip"]
+CHINESE = ["爬山", "去爬山", "不爬山", "辣的", "微辣", "护士", "Ｊａｚｚ"]
+VALUES = st.sampled_from([*ENGLISH, *CHINESE, "", " ", "unknown", "无"])
+NAMES = st.sampled_from(["profession", "technology", "likes", "prefers", "dislikes", "interest", "communication_style"])
+
+
+@st.composite
+def facts(draw: st.DrawFn) -> list[Fact]:
+    """Facts of one person, in every state."""
+    rows = draw(st.lists(st.tuples(NAMES, VALUES, st.sampled_from([*STANDS, *GONE]), *[st.integers(1, 3)] * 3)))
+    return [
+        fact(
+            name, value, number, state=state, confidence=sure / 4, importance=matters / 4,
+            valid_from=BEGIN + timedelta(days=day),
+        )
+        for number, (name, value, state, sure, matters, day) in enumerate(rows, 1)
+    ]  # fmt: skip
+
+
+LIKENESSES = st.sampled_from([None, same_words])
+
+
+@given(st.data(), facts(), LIKENESSES)
+def test_the_order_of_facts_does_not_matter(data: st.DataObject, known: list[Fact], alike: Any) -> None:
+    profile = profile_of(known, UserProfile, alike=alike)
+    again = profile_of(data.draw(st.permutations(known)), UserProfile, alike=alike)
+    assert again == profile
+    assert again.sources == profile.sources
+    assert again.text == profile.text
+    assert all(again.history(name) == profile.history(name) for name in UserProfile.model_fields)
+
+
+@given(facts(), LIKENESSES)
+def test_a_union_with_itself_changes_nothing(known: list[Fact], alike: Any) -> None:
+    profile = profile_of(known, UserProfile, alike=alike)
+    twice = [*known, *(replace(each, id=each.id + 1000) for each in known)]
+    assert profile_of(twice, UserProfile, alike=alike) == profile
+    assert profile_of(known + known, UserProfile, alike=alike).sources == profile.sources
+
+
+@given(facts(), NAMES, st.sampled_from(["", "  ", "None", "N/A", "未知"]), LIKENESSES)
+def test_an_empty_value_never_erases(known: list[Fact], name: str, empty: str, alike: Any) -> None:
+    more = [*known, fact(name, empty, 999, confidence=1.0, importance=1.0)]
+    assert profile_of(more, UserProfile, alike=alike) == profile_of(known, UserProfile, alike=alike)
+
+
+@given(facts(), LIKENESSES)
+def test_nothing_but_what_stands_is_in_the_profile(known: list[Fact], alike: Any) -> None:
+    profile = profile_of(known, UserProfile, alike=alike)
+    standing = [each for each in known if each.current]
+    assert profile == profile_of(standing, UserProfile, alike=alike)
+    shown = {number for entries in profile.sources.values() for entry in entries for number in entry.facts}
+    assert shown <= {each.id for each in standing}
+
+
+@given(facts(), st.sampled_from(GONE), LIKENESSES)
+def test_a_retraction_removes_a_value_and_leaves_it_in_the_history(
+    known: list[Fact], state: FactState, alike: Any
+) -> None:
+    until = BEGIN + timedelta(days=99)
+    profile = profile_of([*known, fact("likes", "opera", 500)], UserProfile, alike=alike)
+    assert "opera" in profile.preferences
+    taken_back = fact("likes", "opera", 500, state=state, valid_to=until)
+    profile = profile_of([*known, taken_back], UserProfile, alike=alike)
+    assert profile == profile_of(known, UserProfile, alike=alike)
+    assert "opera" not in profile.text
+    (entry,) = (entry for entry in profile.history("preferences") if entry.value == "opera")
+    assert (entry.state, entry.valid_to, entry.facts) == (state, until, (500,))
+
+
+@given(facts(), LIKENESSES)
+def test_sources_are_never_lost(known: list[Fact], alike: Any) -> None:
+    profile = profile_of(known, UserProfile, alike=alike)
+    for name in ("technical_stack", "preferences", "interests"):
+        (field,) = (field for field in profile_fields(UserProfile) if field.name == name)
+        for each in known:
+            told = each.value.strip() and each.value not in {"unknown", "无"}
+            if each.attribute not in field.attributes or not told:
+                continue
+            history = [entry for entry in profile.history(name) if each.id in entry.facts]
+            assert [entry.sources for entry in history] == [each.sources]
+            entries = [entry for entry in profile.sources.get(name, ()) if each.id in entry.facts]
+            assert len(entries) == each.current
+            assert all(set(each.sources) <= set(entry.sources) for entry in entries)
+
+
+@given(facts(), LIKENESSES)
+def test_each_value_of_a_list_stands_once_and_has_an_entry(known: list[Fact], alike: Any) -> None:
+    profile = profile_of(known, UserProfile, alike=alike)
+    for name in ("technical_stack", "preferences", "interests"):
+        values = getattr(profile, name)
+        assert len({near_key(value) for value in values}) == len(values)
+        assert [entry.value for entry in profile.sources.get(name, ())] == values
+
+
+@given(facts())
+def test_lists_go_from_the_important_to_the_less_and_then_from_new_to_old(known: list[Fact]) -> None:
+    for entries in profile_of(known, UserProfile).sources.values():
+        ranks = [(entry.importance, entry.valid_from) for entry in entries]
+        assert ranks == sorted(ranks, reverse=True)
+
+
+def test_a_scalar_takes_the_surest_then_the_most_told_then_the_newest_value() -> None:
+    told = {"positions": (1, 2, 3), "sources": ("a", "b", "c")}
+    sure = fact("profession", "nurse", 1, confidence=0.9)
+    often = fact("profession", "cook", 2, confidence=0.8, **told)
+    new = fact("profession", "pilot", 3, confidence=0.8)
+    old = fact("profession", "clerk", 1, confidence=0.8)
+    assert profile_of([new, sure, often, old], UserProfile).profession == "nurse"
+    assert profile_of([new, often, old], UserProfile).profession == "cook"
+    assert profile_of([new, old], UserProfile).profession == "pilot"
+
+
+def test_the_best_supported_wording_stands_and_all_turns_with_it() -> None:
+    profile = profile_of([fact("likes", "cats", 1, confidence=0.9), fact("prefers", "Cat", 2)], UserProfile)
+    assert profile.preferences == ["cats"]
+    (entry,) = profile.sources["preferences"]
+    assert entry.facts == (1, 2)
+    assert entry.sources == ("turn-10", "turn-11", "turn-20", "turn-21")
+    assert entry.valid_from == BEGIN + timedelta(days=1)
+
+
+def test_meaning_unites_more_than_wording_does() -> None:
+    known = [fact("interest", "hiking", 1, confidence=0.9), fact("interest", "going hiking", 2)]
+    assert profile_of(known, UserProfile).interests == ["going hiking", "hiking"]
+    assert profile_of(known, UserProfile, alike=same_words).interests == ["hiking"]
+
+
+def test_dislikes_cannot_be_misread_in_either_language() -> None:
+    known = [
+        fact("likes", "jazz", 6),
+        fact("prefers", "window seats", 5),
+        fact("dislikes", "coriander", 4),
+        fact("avoids", "early flights", 3),
+        fact("dislikes", "香菜", 2),
+    ]
+    assert profile_of(known, UserProfile).preferences == [
+        "jazz", "window seats", "dislikes: coriander", "avoids: early flights", "不喜欢: 香菜",
+    ]  # fmt: skip
+
+
+def test_the_same_thing_liked_and_disliked_is_never_one_value() -> None:
+    known = [fact("likes", "jazz", 1), fact("dislikes", "Jazz", 2)]
+    assert profile_of(known, UserProfile, alike=same_words).preferences == ["dislikes: Jazz", "jazz"]
+
+
+def test_the_history_tells_all_values_from_old_to_new() -> None:
+    may = BEGIN + timedelta(days=60)
+    known = [
+        fact("profession", "pilot", 2, valid_from=may),
+        fact("profession", "nurse", 1, state=FactState.SUPERSEDED, valid_to=may),
+    ]
+    profile = profile_of(known, UserProfile)
+    assert [(entry.value, entry.state, entry.valid_to) for entry in profile.history("profession")] == [
+        ("nurse", FactState.SUPERSEDED, may),
+        ("pilot", FactState.CURRENT, None),
+    ]
+    assert profile.history("goals") == ()
+    with pytest.raises(InvalidInputError, match=r"no field 'job': take one of profession, technical_stack"):
+        profile.history("job")
+
+
+def test_goals_stand_until_they_are_reached() -> None:
+    known = [fact("goal", "learn Dutch", 1, state=FactState.OPEN), fact("goal", "run 10 km", 2, state=FactState.DONE)]
+    assert profile_of(known, UserProfile).goals == ["learn Dutch"]
+
+
+def test_facts_about_others_are_not_the_users() -> None:
+    known = [
+        fact("home", "Oslo", 1),
+        fact("home", "Rome", 2, subject="Jennifer"),
+        fact("home", "Bonn", 3, subject="user's wife"),
+        fact("home", "Kiel", 4, subject="Tom"),
+    ]
+    assert [each.value for each in own_facts(known)] == ["Oslo"]
+    assert [each.value for each in own_facts(known, ["JENNIFER "])] == ["Oslo", "Rome"]
+
+
+class Diet(Enum):
+    """What somebody eats."""
+
+    ALL = "everything"
+    NO_MEAT = "vegetarian"
+    PLANTS = "纯素"
+
+
+class Traveller(UserProfile):
+    """A profile with fields of its own."""
+
+    city: str | None = Field(default=None, description="Where they live.")
+    allergies: list[str] = Field(default_factory=list, description="What they are allergic to.")
+    diet: Diet | None = None
+    seat: Literal["aisle", "window"] | None = None
+    age: Annotated[int, Field(ge=0, le=130)] | None = None
+    height: float | None = None
+    birthday: date | None = None
+    has_passport: bool = False
+    speaks: set[str] = Field(default_factory=set, json_schema_extra={"attributes": ["language"]})
+    lucky_numbers: tuple[int, ...] = ()
+    places: list[str] = Field(default_factory=list, json_schema_extra={"attributes": ["home", "hometown"]})
+    pets: list[Annotated[str, Field(max_length=5)]] = Field(default_factory=list, max_length=2)
+    verdict: Literal["jazz"] | None = Field(default=None, json_schema_extra={"attributes": ["likes", "dislikes"]})
+
+
+def test_fields_of_ones_own_fill_without_code() -> None:
+    known = [
+        fact("home", "Utrecht", 1),
+        fact("hometown", "昆明", 2),
+        fact("allergy", "peanuts", 3),
+        fact("diet", "Vegetarian", 4),
+        fact("seat", "AISLE", 5),
+        fact("age", "34", 6),
+        fact("height", "1.8", 7),
+        fact("birthday", "1990-05-12", 8),
+        fact("has_passport", "有", 9),
+        fact("language", "Dutch", 10),
+        fact("language", "荷兰语", 11),
+        fact("lucky_numbers", "7", 12),
+        fact("lucky_numbers", "07", 13),
+    ]
+    profile = profile_of(known, Traveller)
+    assert profile.model_dump(exclude_defaults=True) == {
+        "city": "Utrecht",
+        "allergies": ["peanuts"],
+        "diet": Diet.NO_MEAT,
+        "seat": "aisle",
+        "age": 34,
+        "height": 1.8,
+        "birthday": date(1990, 5, 12),
+        "has_passport": True,
+        "speaks": {"Dutch", "荷兰语"},
+        "lucky_numbers": (7,),
+        "places": ["来自: 昆明", "lives in: Utrecht"],
+    }
+    assert profile.sources["lucky_numbers"][0].facts == (12, 13)
+    assert "\n生日：1990-05-12\nhas passport：是\n" in profile.text
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("diet", "carnivore"), ("seat", "middle"), ("age", "three"), ("age", "200"), ("birthday", "in May"),
+        ("has_passport", "perhaps"), ("lucky_numbers", "seven"), ("pet", "crocodile"), ("dislikes", "jazz"),
+    ],
+)  # fmt: skip
+def test_a_value_that_the_field_refuses_is_left_out(name: str, value: str) -> None:
+    own = set(Traveller.model_fields) - set(UserProfile.model_fields)
+    assert not profile_of([fact(name, value)], Traveller).model_dump(include=own, exclude_defaults=True)
+
+
+def test_the_next_value_stands_where_the_field_refuses_the_best() -> None:
+    known = [fact("age", "unsure", 1, confidence=0.9), fact("age", "34", 2), fact("age", "33", 3, state=GONE[0])]
+    profile = profile_of(known, Traveller)
+    assert profile.age == 34
+    assert [entry.value for entry in profile.history("age")] == [34, 33]
+
+
+def test_a_list_keeps_the_important_values_where_it_takes_only_so_many() -> None:
+    known = [fact("pet", name, number, importance=number / 10) for number, name in enumerate(["Ada", "Bo", "Cleo"], 1)]
+    profile = profile_of(known, Traveller)
+    assert profile.pets == ["Cleo", "Bo"]
+    assert len(profile.history("pets")) == 3
+
+
+def test_validators_of_a_subclass_have_the_last_word() -> None:
+    class Strict(UserProfile):
+        city: str | None = None
+        country: str | None = None
+
+        @field_validator("city")
+        @classmethod
+        def _no_villages(cls, value: str | None) -> str | None:
+            if value is not None and value.islower():
+                raise ValueError("a name begins with a capital")
+            return value
+
+        @model_validator(mode="after")
+        def _not_the_same(self) -> Self:
+            if self.city is not None and self.city == self.country:
+                raise ValueError("a city is no country")
+            return self
+
+    check_profile_type(Strict)
+    known = [fact("home", "rome", 1, confidence=0.9), fact("home", "Monaco", 2), fact("nationality", "Monaco", 3)]
+    profile = profile_of(known, Strict)
+    assert (profile.city, profile.country) == ("Monaco", None)
+    assert "country" not in profile.sources
+
+
+def test_defaults_stand_where_no_fact_speaks() -> None:
+    class Friendly(UserProfile):
+        communication_style: str | None = "warm and short"
+
+    assert profile_of([], Friendly).text == "communication style: warm and short"
+    assert profile_of([fact("communication_style", "formal")], Friendly).communication_style == "formal"
+
+
+class Sound(UserProfile):
+    """Nothing is wrong with it."""
+
+    nickname: str | None = None
+
+
+def _broken(**fields: Any) -> type[UserProfile]:
+    annotations = {name: kind for name, (kind, _) in fields.items()}
+    values = {name: value for name, (_, value) in fields.items()}
+    return type("Broken", (UserProfile,), {"__annotations__": annotations, "__module__": __name__, **values})
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"city": (str, Field())}, r"Broken\.city has no default.*give it one"),
+        ({"home": (dict[str, str], {})}, r"Broken\.home is of type dict\[str, str\]: a field holds str"),
+        ({"pair": (tuple[str, int], ("", 0))}, r"Broken\.pair is of type tuple"),
+        ({"things": (list, [])}, r"Broken\.things is of type"),
+        ({"things": (list[list[str]], [])}, r"Broken\.things is of type"),
+        ({"either": (list[str] | str | None, None)}, r"Broken\.either is of type"),
+        ({"x": (str, Field("", json_schema_extra={"attributes": "home"}))}, r"Broken\.x: attributes must be a list"),
+        ({"x": (str, Field("", json_schema_extra={"attributes": [1]}))}, r"Broken\.x: attributes must be a list"),
+        ({"x": (int, Field("?", validate_default=True))}, "Broken refuses an empty profile: x: "),
+    ],
+)
+def test_a_type_that_facts_cannot_fill_is_refused_when_it_is_registered(fields: Any, message: str) -> None:
+    with pytest.raises(InvalidConfigError, match=message):
+        check_profile_type(_broken(**fields))
+
+
+@pytest.mark.filterwarnings("ignore:Field name .* shadows")
+@pytest.mark.parametrize("name", ["text", "sources", "history", "render"])
+def test_a_field_cannot_take_the_place_of_what_every_profile_has(name: str) -> None:
+    with pytest.raises(InvalidConfigError, match=f"every profile has a '{name}'"):
+        check_profile_type(_broken(**{name: (str, "")}))
+
+
+@pytest.mark.parametrize("given", [str, None, UserProfile()])
+def test_what_is_no_profile_type_is_refused(given: Any) -> None:
+    with pytest.raises(InvalidConfigError, match="subclass of"):
+        check_profile_type(given)
+
+
+@pytest.mark.parametrize("schema", [UserProfile, Traveller, Sound])
+def test_a_sound_type_is_taken(schema: type[UserProfile]) -> None:
+    check_profile_type(schema)
+    assert not profile_of([], Sound)
+
+
+def test_every_alias_in_the_table_names_a_field_that_it_fills() -> None:
+    for known in ATTRIBUTES.values():
+        for alias in known.aliases:
+            schema = _broken(**{alias: (list[str], [])}) if alias not in UserProfile.model_fields else UserProfile
+            assert getattr(profile_of([fact(known.name, "this")], schema), alias)
+
+
+def test_a_model_is_told_names_types_and_meanings() -> None:
+    guide = {name: (kind, about) for name, kind, about in field_guide(Traveller)}
+    assert list(guide) == list(Traveller.model_fields)
+    assert guide["profession"] == ("text", "What they do for a living.")
+    assert guide["technical_stack"][0] == "list of text"
+    assert guide["diet"] == ("one of: everything, vegetarian, 纯素", "diet")
+    assert guide["birthday"][0] == "date (YYYY-MM-DD)"
+    assert guide["lucky_numbers"][0] == "list of whole number"
+    assert guide["has_passport"][0] == "yes or no"

@@ -1,0 +1,185 @@
+"""How a profile is shown, cut, copied and compared."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field
+
+from hybrid_memory import UserProfile
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.learning.attributes import attribute
+from hybrid_memory.learning.profile import profile_of
+from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.types import USER, Fact, FactState
+
+BEGIN = datetime(2024, 3, 1, tzinfo=UTC)
+
+
+class Eater(UserProfile):
+    """A profile with fields of its own."""
+
+    allergies: list[str] = Field(default_factory=list)
+    spoken: set[str] = Field(default_factory=set)
+    smoker: bool | None = None
+    height: float | None = None
+
+
+def profile(*told: tuple[str, str], schema: type[UserProfile] = UserProfile, **changes: Any) -> UserProfile:
+    """Of facts in their order: the first matters most."""
+    return profile_of([_fact(row, *each, **changes) for row, each in enumerate(told)], schema)
+
+
+def _fact(row: int, name: str, value: str, state: FactState = FactState.CURRENT, **changes: Any) -> Fact:
+    fields: dict[str, Any] = {
+        "id": row, "subject": USER, "attribute": name, "value": value, "category": attribute(name).category,
+        "state": state, "confidence": 0.7, "importance": 1 - row / 100, "valid_from": BEGIN,
+        "valid_to": None, "positions": (row,), "sources": (f"turn-{row}",),
+    }  # fmt: skip
+    return Fact(**{**fields, **changes})
+
+
+ENGLISH = [
+    ("likes", "jazz"), ("profession", "nurse"), ("technology", "Python"), ("dislikes", "early flights"),
+    ("technology", "PostgreSQL"), ("interest", "bird watching"),
+]  # fmt: skip
+CHINESE = [
+    ("likes", "爵士乐"), ("profession", "护士"), ("technology", "Python"), ("dislikes", "早班机"),
+    ("technology", "PostgreSQL"), ("interest", "观鸟"),
+]  # fmt: skip
+
+
+def test_an_english_profile_is_labelled_lines_in_the_order_of_the_schema() -> None:
+    assert str(profile(*ENGLISH)) == (
+        "profession: nurse\n"
+        "technical stack: Python; PostgreSQL\n"
+        "preferences: jazz; dislikes: early flights\n"
+        "interests: bird watching"
+    )
+
+
+def test_a_chinese_profile_has_chinese_labels_though_its_tools_have_latin_names() -> None:
+    assert profile(*CHINESE).text == (
+        "职业：护士\n技术栈：Python；PostgreSQL\n偏好：爵士乐；不喜欢: 早班机\n兴趣：观鸟"
+    )
+
+
+def test_fields_of_ones_own_have_the_chinese_name_of_their_attribute() -> None:
+    known = profile(("allergy", "花生"), ("smoker", "不"), ("language", "会说"), schema=Eater)
+    assert known.text == "过敏：花生\nsmoker：否"
+
+
+def test_by_hand_filled_profiles_are_shown_too() -> None:
+    made = Eater(profession="教师", spoken={"b", "a"}, height=1.75, smoker=True)
+    assert made.text == "职业：教师\nspoken：a；b\nsmoker：是\nheight：1.75"
+    assert made.sources == {}
+
+
+def test_a_value_cannot_pretend_to_be_another_line() -> None:
+    assert profile(("likes", "jazz\ngoals:  rule the world")).text == "preferences: jazz goals: rule the world"
+
+
+def words(text: str) -> int:
+    """A token a character."""
+    return len(text)
+
+
+@given(st.lists(st.sampled_from(ENGLISH + CHINESE), max_size=12, unique=True), st.integers(-1, 200))
+def test_a_cut_profile_fits_and_keeps_the_most_important(told: list[tuple[str, str]], room: int) -> None:
+    known = profile(*told)
+    cut = known.render(room, words)
+    assert words(cut) <= max(room, 0)
+    shown = [any(value in line for line in cut.split("\n")) for _, value in told]
+    scalars = [name == "profession" for name, _ in told]
+    kept = [seen for seen, scalar in zip(shown, scalars, strict=True) if not scalar]
+    assert kept == sorted(kept, reverse=True)
+    assert (cut == known.text) == (words(known.text) <= max(room, 0))
+
+
+def test_the_cut_goes_through_the_least_important_first() -> None:
+    known = profile(*ENGLISH)
+    assert known.render(1000, estimate_tokens) == known.text
+    assert known.render(18, estimate_tokens) == "profession: nurse\ntechnical stack: Python\npreferences: jazz"
+    assert known.render(0, estimate_tokens) == ""
+
+
+def test_the_same_facts_give_the_same_text_and_a_repeat_does_not_move_it() -> None:
+    once = profile(*ENGLISH)
+    told_again = profile_of(
+        [
+            _fact(row, *each, positions=(row, 90), sources=(f"turn-{row}", "turn-90"))
+            for row, each in enumerate(ENGLISH)
+        ],
+        UserProfile,
+    )
+    assert told_again.text == once.text
+
+
+def test_a_profile_is_false_until_something_is_known() -> None:
+    assert not UserProfile()
+    assert not profile(("likes", "unknown"))
+    assert profile(("likes", "jazz"))
+    assert Eater(smoker=False)
+    assert UserProfile().text == ""
+
+
+def test_its_repr_is_one_short_line() -> None:
+    assert repr(UserProfile()) == "<UserProfile nothing is known>"
+    assert (
+        repr(profile(*ENGLISH[:3])) == "<UserProfile profession: nurse · technical stack: Python · preferences: jazz>"
+    )
+    assert len(repr(profile(*[("likes", f"thing {row} " * 5) for row in range(30)]))) < 150
+
+
+@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, lambda known: pickle.loads(pickle.dumps(known))])  # noqa: S301 - our own
+def test_copies_keep_sources_and_history(twin: Any) -> None:
+    known = profile(*ENGLISH, ("likes", "opera", FactState.ENDED))  # type: ignore[arg-type]
+    other = twin(known)
+    assert other == known
+    assert other.sources == known.sources
+    assert other.history("preferences") == known.history("preferences")
+    assert len(other.history("preferences")) == 3
+
+
+def test_only_fields_count_for_equality_and_for_the_dump() -> None:
+    known = profile(("profession", "nurse"))
+    assert known == UserProfile(profession="nurse")
+    assert known != UserProfile(profession="cook")
+    assert known != Eater(profession="nurse")
+    assert known != "nurse"
+    assert set(known.model_dump()) == set(UserProfile.model_fields)
+    assert UserProfile.model_validate_json(known.model_dump_json()) == known
+
+
+def test_a_value_that_was_set_by_hand_has_no_source_of_another() -> None:
+    changed = profile(("profession", "nurse"), ("likes", "jazz")).model_copy(update={"profession": "cook"})
+    assert list(changed.sources) == ["preferences"]
+
+
+def test_a_misspelt_field_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="profesion"):
+        UserProfile(profesion="nurse")  # type: ignore[call-arg]
+
+
+def test_as_html_it_shows_sources_and_what_was_before_and_runs_no_script() -> None:
+    known = profile_of(
+        [
+            _fact(1, "likes", "<script>alert(1)</script>"),
+            _fact(2, "likes", "opera", FactState.ENDED, valid_to=BEGIN + timedelta(days=9)),
+            _fact(3, "profession", "nurse", FactState.SUPERSEDED, sources=("<b>",)),
+        ],
+        UserProfile,
+    )
+    page = known._repr_html_()
+    assert "<script>" not in page
+    assert "<b>" not in page
+    assert "<td>&lt;script&gt;alert(1)&lt;/script&gt;</td><td>2024-03-01</td><td>turn-1</td>" in page
+    assert "opera (ended, 2024-03-01 to 2024-03-10; turn-2)" in page
+    assert "<td>profession</td><td></td>" in page
+    assert page.count("<tr>") == 3

@@ -1,0 +1,95 @@
+"""Forgetting: the formula against a scalar one, and what makes a memory last."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory.scoring.retention import retention
+
+DAY = 86_400.0
+
+ages = st.floats(0, 1e10, allow_subnormal=False)
+importances = st.floats(0, 1, allow_subnormal=False)
+uses = st.integers(0, 10_000)
+half_lives = st.floats(1.0, 1e9)
+
+
+def one(age: float, importance: float = 0.0, used: int = 0, half_life: float = DAY) -> float:
+    return float(retention(np.array([age]), np.array([importance]), np.array([used]), half_life)[0])
+
+
+def scalar(age: float, importance: float, used: int, half_life: float) -> float:
+    """The same by the natural exponential and without arrays."""
+    strength = math.exp(importance * math.log(8)) * (1 + used)
+    return math.exp(-math.log(2) * max(age, 0.0) / (half_life * strength))
+
+
+@given(st.lists(st.tuples(st.floats(-1e6, 1e9), importances, uses), max_size=20), half_lives)
+def test_every_record_is_retained_as_the_scalar_formula_says(
+    rows: list[tuple[float, float, int]], half_life: float
+) -> None:
+    age, importance = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    used = np.array([row[2] for row in rows], dtype=np.int64)
+    left = retention(age, importance, used, half_life)
+    assert left.shape == (len(rows),)
+    assert left == pytest.approx([scalar(*row, half_life) for row in rows], rel=1e-9, abs=1e-300)
+
+
+@given(ages, importances, uses, half_lives)
+def test_something_is_always_left_and_never_more_than_all(
+    age: float, importance: float, used: int, half_life: float
+) -> None:
+    assert 0 < one(age, importance, used, half_life) <= 1
+
+
+@given(ages, ages, importances, uses, half_lives)
+def test_the_older_is_never_remembered_better(
+    age: float, more: float, importance: float, used: int, half_life: float
+) -> None:
+    assert one(age + more, importance, used, half_life) <= one(age, importance, used, half_life)
+
+
+@given(ages, importances, importances, uses, half_lives)
+def test_the_more_important_is_never_remembered_worse(
+    age: float, this: float, that: float, used: int, half_life: float
+) -> None:
+    low, high = sorted((this, that))
+    assert one(age, low, used, half_life) <= one(age, high, used, half_life)
+
+
+@given(ages, importances, uses, st.integers(1, 100), half_lives)
+def test_the_more_used_is_never_remembered_worse(
+    age: float, importance: float, used: int, more: int, half_life: float
+) -> None:
+    assert one(age, importance, used, half_life) <= one(age, importance, used + more, half_life)
+
+
+@given(st.floats(DAY, 30 * DAY), importances, uses)
+def test_age_importance_and_use_each_count(age: float, importance: float, used: int) -> None:
+    left = one(age, importance / 2, used)
+    assert one(2 * age, importance / 2, used) < left
+    assert one(age, importance / 2 + 0.5, used) > left
+    assert one(age, importance / 2, used + 1) > left
+
+
+def test_half_is_left_after_a_half_life_of_what_matters_least_and_was_never_used() -> None:
+    assert one(DAY) == pytest.approx(0.5)
+    assert one(3 * DAY) == pytest.approx(0.125)
+
+
+def test_what_matters_most_lasts_eight_times_as_long_and_a_use_as_long_again() -> None:
+    assert one(8 * DAY, importance=1.0) == pytest.approx(0.5)
+    assert one(4 * DAY, used=3) == pytest.approx(0.5)
+
+
+def test_what_lies_ahead_is_remembered_fully() -> None:
+    assert one(-DAY) == one(0.0) == 1.0
+
+
+def test_no_records_give_no_figures() -> None:
+    assert retention(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64), DAY).shape == (0,)

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import json
+import pickle
+import random
+import string
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hybrid_memory.ports import Draft, Entry, Floats
+from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.types import EventKind, Record, Scope
+
+ALICE = Scope(user="alice", session="s1")
+DIM = 32
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+CANARIES = ["The passphrase is {0}xylophone quartz", "密码是{0}麒麟貔貅饕餮", "J'ai dit {0}œuvre à Zoë 🦜"]
+"""The number makes each one's words its own."""
+
+
+class Store:
+    """A log with its index, filled turn by turn; ``text`` and ``vector`` belong to a number."""
+
+    def __init__(self, database: Database, *, exact_limit: int = 50) -> None:
+        self.database = database
+        self.log = SqliteLog(database)
+        self.index = SqliteIndex(database, exact_limit=exact_limit)
+
+    def write(self, numbers: list[int]) -> list[int]:
+        """Append and index turns; returns their positions."""
+        drafts = [
+            Draft(f"e{n}", True, "s1", EventKind.MESSAGE, NOON + timedelta(minutes=n), {"content": canary(n)})
+            for n in numbers
+        ]
+        positions = [appended.position for appended in self.log.append(ALICE.owner, drafts)]
+        after = self.index.applied(ALICE)
+        entries = [
+            Entry(
+                Record(p, ALICE, canary(n), NOON, (f"e{n}",), segment=p, ordinal=0, metadata={"said": canary(n)}),
+                " ".join(terms(canary(n))),
+            )
+            for p, n in zip(positions, numbers, strict=True)
+        ]
+        assert self.index.upsert(ALICE, entries, after=after, upto=positions[-1])
+        keys = {p: b"key %d" % n for p, n in zip(positions, numbers, strict=True)}
+        self.index.put_vectors(("canaries", DIM), keys, {b"key %d" % n: vector(n) for n in numbers})
+        return positions
+
+    def erase(self, positions: list[int], rewritten: dict[int, dict[str, str]] | None = None) -> None:
+        """Destroy the events."""
+        note = Draft(f"note {positions}", False, None, EventKind.ERASED, NOON, {"positions": positions})
+        self.log.erase(ALICE.owner, positions, rewritten or {}, note)
+
+    def reindex(self, positions: list[int], text: str) -> None:
+        """Replace the words of records; they wait for a new vector."""
+        records = [replace(record, text=text, metadata={}) for record in self.index.get(positions)]
+        at = self.index.applied(ALICE)
+        assert self.index.upsert(ALICE, [Entry(record, text) for record in records], after=at, upto=at)
+
+    def close(self) -> None:
+        self.index.close()
+        self.log.close()
+
+
+def own(number: int) -> str:
+    """A word that only this turn has."""
+    return "".join(random.Random(number).choices(string.ascii_lowercase, k=16))  # noqa: S311 - for tests
+
+
+def canary(number: int) -> str:
+    """A sentence in one of the languages, of one line or of many."""
+    return CANARIES[number % len(CANARIES)].format(own(number)) + f" {own(number)[::-1]}" * (number % 40)
+
+
+def vector(number: int) -> Floats:
+    row = np.random.default_rng(number).normal(size=DIM)
+    unit: Floats = (row / np.linalg.norm(row)).astype(np.float32)
+    return unit
+
+
+@cache
+def traces(number: int) -> list[bytes]:
+    """The bytes that give a turn away: its own words as they may be written, and a part of its vector."""
+    # The text index writes of a word only what differs from the word before it.
+    words = [own(number)[4:], own(number)[::-1][4:], *canary(number).split()[2:4]]
+    words = [word for word in words if own(number)[4:] in word or own(number)[::-1][4:] in word]
+    forms = [form.encode(code) for form in words for code in ("utf-8", "utf-16-le", "utf-16-be")]
+    return [*forms, *(json.dumps(word).strip('"').encode() for word in words), vector(number).tobytes()[:24]]
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> Callable[[list[int]], list[tuple[str, int]]]:
+    """Which of these turns left a trace, and in which file; all files of the folder are read byte by byte."""
+    reading = (
+        "import pathlib, pickle, sys\n"
+        "files = [file for file in pathlib.Path(sys.argv[1]).rglob('*') if file.is_file()]\n"
+        "sys.stdout.buffer.write(pickle.dumps({file.name: file.read_bytes() for file in files}))"
+    )
+
+    def scan(numbers: list[int]) -> list[tuple[str, int]]:
+        # In a process of its own: to close a file drops the locks that SQLite has on it.
+        command = [sys.executable, "-S", "-c", reading, tmp_path]
+        done = subprocess.run(command, capture_output=True, check=True)  # noqa: S603
+        contents: dict[str, bytes] = pickle.loads(done.stdout)  # noqa: S301 - our own
+        return [
+            (name, number)
+            for name, content in contents.items()
+            for number in numbers
+            if any(trace in content for trace in traces(number))
+        ]
+
+    return scan
+
+
+Open = Callable[..., Store]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Open]:
+    """Opens stores on one file, and closes them after the test."""
+    stores: list[Store] = []
+
+    def open_one(**settings: Any) -> Store:
+        stores.append(Store(Database(tmp_path / "memory.db", **{"power_safe": False, **settings})))
+        return stores[-1]
+
+    yield open_one
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def filled(opened: Open) -> Store:
+    """A hundred and twenty turns; number n is said at position n + 1; with an approximate index beside the file."""
+    store = opened()
+    fill(store)
+    return store
+
+
+def fill(store: Store) -> None:
+    for start in range(0, 120, 10):
+        store.write(list(range(start, start + 10)))
+    store.index.settle(ALICE)

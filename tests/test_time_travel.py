@@ -1,0 +1,215 @@
+"""Views of the past and rollback: what was, as if the log had ended there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.errors import IdConflictError, InvalidInputError
+from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.types import Fact
+
+START = datetime(2024, 5, 1, 9, tzinfo=UTC)
+
+SENTENCES = (
+    "I live in Paris.",
+    "I moved to Berlin.",
+    "I love jazz.",
+    "I don't like jazz any more.",
+    "I work as a nurse.",
+    "I need to call the dentist.",
+    "Nice weather today.",
+    "我住在杭州。",
+    "我喜欢喝茶。",
+    "我不再喜欢喝茶了。",
+)
+
+
+def opened(url: str = "memory://", **config: Any) -> HybridMemory:
+    return open_memory(MemoryConfig(url=url, embedder="none", **config), token_counter=estimate_tokens)
+
+
+def known(memory: ScopedMemory) -> list[tuple[Any, ...]]:
+    """The facts without the numbers that depend on when they were read."""
+    return [
+        (f.subject, f.attribute, f.value, f.state, f.valid_from, f.valid_to, f.positions, round(f.confidence, 9))
+        for f in memory.facts(history=True)
+    ]
+
+
+def state(memory: ScopedMemory) -> tuple[Any, ...]:
+    found = {
+        hit.record.text
+        for hit in memory.recall("Paris Berlin jazz nurse dentist weather 杭州 喝茶", k=50, kinds=["turn"])
+    }
+    return (
+        [message.text for message in memory.history()],
+        known(memory),
+        memory.profile(),
+        memory.summary().lines,
+        found,
+    )
+
+
+def positions(memory: ScopedMemory) -> list[int]:
+    return [event.position for event in memory._house.world.truth.read(memory.scope.owner)]
+
+
+WRITES = st.lists(
+    st.tuples(
+        st.sampled_from(SENTENCES), st.sampled_from(["s1", "s2"]), st.sampled_from(["", "learn", "compact", "flush"])
+    ),
+    min_size=1,
+    max_size=10,
+)
+
+
+def play(memory: HybridMemory, writes: list[tuple[str, str, str]]) -> ScopedMemory:
+    for number, (text, session, then) in enumerate(writes):
+        handle = memory.scoped(user="u", session=session)
+        handle.remember(text, at=START + timedelta(days=number), id=f"m{number}")
+        if then == "compact":
+            handle.compact(keep=1)
+        elif then:
+            getattr(handle, then)()
+    return memory.scoped(user="u", session="s1")
+
+
+@given(WRITES, st.data())
+@settings(max_examples=40, deadline=None)
+def test_a_view_of_the_past_equals_a_memory_that_ends_there(
+    writes: list[tuple[str, str, str]], data: st.DataObject
+) -> None:
+    count = data.draw(st.integers(0, len(writes)))
+    with opened() as memory, opened() as other:
+        play(memory, writes[:count])
+        last = max(positions(memory.scoped(user="u")), default=0)
+        play(memory, writes)
+        alice = memory.scoped(user="u", session="s1")
+        replayed = play(other, writes[:count])
+        assert state(alice.at(last)) == state(replayed)
+
+
+@given(WRITES, st.data())
+@settings(max_examples=40, deadline=None)
+def test_an_instant_shows_what_was_said_by_then_whatever_was_read_when(
+    writes: list[tuple[str, str, str]], data: st.DataObject
+) -> None:
+    count = data.draw(st.integers(0, len(writes)))
+    bare = [(text, session, "") for text, session, _ in writes]
+    with opened() as memory, opened() as other:
+        alice = play(memory, bare)
+        before = play(other, bare[:count])
+        moment = START + timedelta(days=count - 1, hours=1)
+        assert state(alice.at(moment)) == state(before)
+
+
+@given(WRITES, st.data())
+@settings(max_examples=40, deadline=None)
+def test_rolling_back_and_forward_restores_everything(writes: list[tuple[str, str, str]], data: st.DataObject) -> None:
+    with opened() as memory:
+        alice = play(memory, writes)
+        places = positions(alice)
+        to = data.draw(st.sampled_from([0, *places]))
+        now, then = state(alice), state(alice.at(to))
+        (rolled,) = alice.rollback(to).positions
+        assert state(alice) == then
+        alice.rollback(rolled - 1)
+        assert state(alice) == now
+
+
+def test_what_is_written_after_a_rollback_goes_on_from_there() -> None:
+    with opened() as memory:
+        alice = memory.scoped(user="u", session="s1")
+        alice.remember("I live in Paris.", at=START)
+        (second,) = alice.remember("I moved to Berlin.", at=START + timedelta(days=1)).positions
+        alice.rollback(second - 1)
+        assert [fact.value for fact in alice.facts(attribute="home")] == ["Paris"]
+        alice.remember("I moved to Rome.", at=START + timedelta(days=2))
+        assert [message.text for message in alice.history()] == ["I live in Paris.", "I moved to Rome."]
+        assert [(f.value, f.state) for f in alice.facts(attribute="home", history=True)] == [
+            ("Paris", "superseded"),
+            ("Rome", "current"),
+        ]
+        assert not [hit for hit in alice.recall("Berlin", k=10) if "Berlin" in hit.record.text]
+
+
+def test_a_conversation_is_compacted_after_a_rollback() -> None:
+    with opened(compaction={"rounds": 4, "keep_rounds": 2, "keep_least": 2}) as memory:
+        alice = memory.scoped(user="u", session="s1")
+        for number in range(6):
+            alice.remember(f"Room {number} has {number} chairs.")
+        place = max(positions(alice))
+        alice.compact(keep=1)
+        folded = alice.summary().stretches
+        alice.rollback(place)
+        assert not alice.summary()
+        assert alice.compact(keep=2).folded == 4
+        assert alice.summary().stretches != folded
+
+
+def test_a_view_of_the_past_is_read_only() -> None:
+    with opened() as memory:
+        alice = memory.scoped(user="u", session="s1")
+        alice.remember("I live in Paris.")
+        past = alice.at(1)
+        writes: list[Callable[[], Any]] = [
+            lambda: past.remember("x"),
+            past.compact,
+            past.reset,
+            past.learn,
+            lambda: past.assemble("where?"),
+            lambda: past.rollback(0),
+            lambda: past.forget(query="Paris"),
+            lambda: past.offload("text"),
+        ]
+        for write in writes:
+            with pytest.raises(InvalidInputError, match="view of the past"):
+                write()
+        assert len(positions(alice)) == 1
+
+
+@pytest.mark.parametrize("moment", ["yesterday", datetime(2024, 5, 1), -1, True, None, 1.5])  # noqa: DTZ001 - naive
+def test_a_moment_is_a_position_or_an_aware_instant(moment: Any) -> None:
+    with opened() as memory, pytest.raises(InvalidInputError):
+        memory.scoped(user="u").at(moment)
+
+
+def test_a_rollback_beyond_the_log_is_refused() -> None:
+    with opened() as memory:
+        alice = memory.scoped(user="u")
+        alice.remember("I live in Paris.")
+        with pytest.raises(InvalidInputError, match="ends at position 1"):
+            alice.rollback(5)
+
+
+def test_an_id_that_a_rollback_hides_is_not_taken_for_written() -> None:
+    with opened() as memory:
+        alice = memory.scoped(user="u", session="s1")
+        alice.remember("I live in Paris.", id="a")
+        alice.rollback(0)
+        with pytest.raises(IdConflictError, match="rollback hides"):
+            alice.remember("I live in Paris.", id="a")
+
+
+async def test_the_async_face_sees_the_same_past(tmp_path: Path) -> None:
+    with opened(f"sqlite:///{tmp_path / 'memory.db'}") as memory:
+        alice = memory.scoped(user="u", session="s1")
+        for number, text in enumerate(SENTENCES):
+            alice.remember(text, at=START + timedelta(days=number))
+        past = alice.at(START + timedelta(days=4))
+        facts: list[Fact] = await past.afacts(history=True)
+        assert facts == past.facts(history=True)
+        assert await past.aprofile() == past.profile()
+        assert [m.text for m in await past.ahistory()] == list(SENTENCES[:5])
+        receipt = await alice.arollback(2)
+        assert [m.text for m in await alice.ahistory()] == list(SENTENCES[:2])
+        await alice.arollback(receipt.positions[0] - 1)
+        assert len(await alice.ahistory()) == len(SENTENCES)

@@ -1,0 +1,384 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from time import perf_counter
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybrid_memory.text.dates import find_times
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NOW = datetime(2026, 5, 20, 10, 30, tzinfo=BERLIN)
+"""A Wednesday."""
+
+
+def instant(written: str, zone: ZoneInfo) -> datetime:
+    day, _, clock = written.partition("T")
+    year, month, number = ([int(part) for part in day.split("-")] + [1, 1])[:3]
+    hour, _, minute = (clock or "0").partition(":")
+    return datetime(year, month, number, int(hour), int(minute or 0), tzinfo=zone)
+
+
+def expected(written: str, zone: ZoneInfo = BERLIN) -> tuple[datetime, datetime]:
+    """``a..b``, or a year, a month, a day, an hour (T15) or a minute (T15:30) by itself."""
+    begin, _, end = written.partition("..")
+    since = instant(begin, zone)
+    if end:
+        return since, instant(end, zone)
+    if ":" in begin:
+        return since, since + timedelta(minutes=1)
+    if "T" in begin:
+        return since, since + timedelta(hours=1)
+    if begin.count("-") == 2:
+        return since, instant(f"{since + timedelta(days=1):%Y-%m-%d}", zone)
+    if begin.count("-") == 1:
+        return since, (since + timedelta(days=31)).replace(day=1)
+    return since, since.replace(year=since.year + 1)
+
+
+ENGLISH = [
+    ("See you tomorrow!", "tomorrow", "2026-05-21"),
+    ("Today was long.", "Today", "2026-05-20"),
+    ("the day after tomorrow", "the day after tomorrow", "2026-05-22"),
+    ("It came the day before yesterday", "the day before yesterday", "2026-05-18"),
+    ("Yesterday evening we met Ada.", "Yesterday evening", "2026-05-19T18..2026-05-20"),
+    ("I slept badly last night", "last night", "2026-05-19T18..2026-05-20T6"),
+    ("dinner tonight at 8", "tonight at 8", "2026-05-20T20"),
+    ("call me this afternoon", "this afternoon", "2026-05-20T12..2026-05-20T18"),
+    ("next Tuesday works", "next Tuesday", "2026-05-26"),
+    ("next Wednesday", "next Wednesday", "2026-05-27"),
+    ("next Sunday", "next Sunday", "2026-05-31"),
+    ("this Friday at 3pm", "this Friday at 3pm", "2026-05-22T15"),
+    ("this Wednesday", "this Wednesday", "2026-05-20"),
+    ("last Friday", "last Friday", "2026-05-15"),
+    ("last Wednesday", "last Wednesday", "2026-05-13"),
+    ("I will call on Friday", "Friday", "2026-05-22"),
+    ("On Friday we went out", "Friday", "2026-05-15"),
+    ("I moved in on Wednesday", "Wednesday", "2026-05-13"),
+    ("Wednesday works for me", "Wednesday", "2026-05-27"),
+    ("the Friday of last week", "Friday of last week", "2026-05-15"),
+    ("Monday morning", "Monday morning", "2026-05-25T6..2026-05-25T12"),
+    ("Tuesday, May 26 at noon", "Tuesday, May 26 at noon", "2026-05-26T12"),
+    ("Thu, 21 May", "Thu, 21 May", "2026-05-21"),
+    ("in two weeks", "in two weeks", "2026-06-03"),
+    ("in 3 days at 9 am", "in 3 days at 9 am", "2026-05-23T9"),
+    ("a week from today", "a week from today", "2026-05-27"),
+    ("in a month", "in a month", "2026-06-20"),
+    ("in half an hour", "in half an hour", "2026-05-20T11:00"),
+    ("in an hour", "in an hour", "2026-05-20T11:30..2026-05-20T12:30"),
+    ("two weeks ago I fell ill", "two weeks ago", "2026-05-04..2026-05-11"),
+    ("3 days ago", "3 days ago", "2026-05-17"),
+    ("a month ago", "a month ago", "2026-04"),
+    ("about five years ago", "about five years ago", "2021"),
+    ("two and a half years ago", "two and a half years ago", "2023-11"),
+    ("half a year ago", "half a year ago", "2025-11"),
+    ("a few days ago", "a few days ago", "2026-05-15..2026-05-19"),
+    ("a couple of months ago", "a couple of months ago", "2026-03"),
+    ("the last three months", "last three months", "2026-02-20T10:30..2026-05-20T10:30"),
+    ("over the next 2 weeks", "next 2 weeks", "2026-05-20T10:30..2026-06-03T10:30"),
+    ("the past year", "the past year", "2025-05-20T10:30..2026-05-20T10:30"),
+    ("last week", "last week", "2026-05-11..2026-05-18"),
+    ("next month", "next month", "2026-06"),
+    ("this year", "this year", "2026"),
+    ("last quarter", "last quarter", "2026-01-01..2026-04-01"),
+    ("the week before last", "the week before last", "2026-05-04..2026-05-11"),
+    ("the week after next", "the week after next", "2026-06-01..2026-06-08"),
+    ("last weekend", "last weekend", "2026-05-16..2026-05-18"),
+    ("any plans for the weekend?", "the weekend", "2026-05-23..2026-05-25"),
+    ("on May 5th I left", "May 5th", "2026-05-05"),
+    ("It is due on May 5th", "May 5th", "2027-05-05"),
+    ("June 1", "June 1", "2026-06-01"),
+    ("the 5th of June, 2019", "the 5th of June, 2019", "2019-06-05"),
+    ("5 Dec 2020", "5 Dec 2020", "2020-12-05"),
+    ("on the 1st of next month", "on the 1st of next month", "2026-06-01"),
+    ("the rent is due on the 1st.", "on the 1st", "2026-06-01"),
+    ("in 2019", "in 2019", "2019"),
+    ("in May 2019", "May 2019", "2019-05"),
+    ("May of last year", "May of last year", "2025-05"),
+    ("I was in Rome in March", "in March", "2026-03"),
+    ("We fly in March", "in March", "2027-03"),
+    ("last May", "last May", "2025-05"),
+    ("next May", "next May", "2027-05"),
+    ("this April", "this April", "2026-04"),
+    ("I moved last spring", "last spring", "2025-03-01..2025-06-01"),
+    ("last winter", "last winter", "2025-12-01..2026-03-01"),
+    ("next winter", "next winter", "2026-12-01..2027-03-01"),
+    ("in the summer of 2018", "summer of 2018", "2018-06-01..2018-09-01"),
+    ("since last May", "since last May", "2025-05-01..2026-05-20T10:30"),
+    ("I have lived here since 2019", "since 2019", "2019-01-01..2026-05-20T10:30"),
+    ("in the 1990s", "in the 1990s", "1990-01-01..2000-01-01"),
+    ("late 2019", "late 2019", "2019-09-01..2020-01-01"),
+    ("the end of next month", "the end of next month", "2026-06-21..2026-07-01"),
+    ("mid-June", "mid-June", "2026-06-11..2026-06-21"),
+    ("from March to May I lived there", "March to May", "2026-03-01..2026-06-01"),
+    ("from 2015 to 2018", "2015 to 2018", "2015-01-01..2019-01-01"),
+    ("at 15:30", "at 15:30", "2026-05-20T15:30"),
+    ("at 9:15 tomorrow", "at 9:15 tomorrow", "2026-05-21T9:15"),
+    ("tomorrow at three", "tomorrow at three", "2026-05-21T15"),
+    ("tomorrow at 8", "tomorrow at 8", "2026-05-21T8"),
+    ("12 am tomorrow", "12 am tomorrow", "2026-05-21T0"),
+    ("half past three", "half past three", "2026-05-20T15:30"),
+    ("at quarter to five", "at quarter to five", "2026-05-20T16:45"),
+    ("7 o'clock in the evening", "7 o'clock in the evening", "2026-05-20T19"),
+    ("wake me at 8 am", "at 8 am", "2026-05-21T8"),
+    ("at 11 pm I was asleep", "at 11 pm", "2026-05-19T23"),
+    ("last night at 2am", "last night at 2am", "2026-05-20T2"),
+    ("2024-02-29 08:05", "2024-02-29 08:05", "2024-02-29T8:05"),
+    ("12/25/2024", "12/25/2024", "2024-12-25"),
+    ("25.12.2024", "25.12.2024", "2024-12-25"),
+]
+
+CHINESE = [
+    ("明天见", "明天", "2026-05-21"),
+    ("今天很累", "今天", "2026-05-20"),
+    ("昨天下雨了", "昨天", "2026-05-19"),
+    ("后天出发", "后天", "2026-05-22"),
+    ("大后天", "大后天", "2026-05-23"),
+    ("前天我去了医院", "前天", "2026-05-18"),
+    ("大前天", "大前天", "2026-05-17"),
+    ("今晚吃火锅", "今晚", "2026-05-20T18..2026-05-21"),
+    ("昨晚八点", "昨晚八点", "2026-05-19T20"),
+    ("昨天晚上十二点", "昨天晚上十二点", "2026-05-20T0"),
+    ("昨天夜里两点", "昨天夜里两点", "2026-05-20T2"),
+    ("明早七点半", "明早七点半", "2026-05-21T7:30"),
+    ("明天中午一点", "明天中午一点", "2026-05-21T13"),
+    ("今天下午", "今天下午", "2026-05-20T12..2026-05-20T18"),
+    ("凌晨三点", "凌晨三点", "2026-05-21T3"),
+    ("下周二看牙医", "下周二", "2026-05-26"),
+    ("下下周一", "下下周一", "2026-06-01"),
+    ("这周五下午三点", "这周五下午三点", "2026-05-22T15"),
+    ("本周一", "本周一", "2026-05-18"),
+    ("上周三", "上周三", "2026-05-13"),
+    ("上上个星期天", "上上个星期天", "2026-05-10"),
+    ("星期日", "星期日", "2026-05-24"),
+    ("礼拜三", "礼拜三", "2026-05-27"),
+    ("周五我去了银行", "周五", "2026-05-15"),
+    ("下周一到周五出差", "下周一到周五", "2026-05-25..2026-05-30"),
+    ("周末去爬山吧", "周末", "2026-05-23..2026-05-25"),
+    ("周末去了爬山", "周末", "2026-05-16..2026-05-18"),
+    ("上个周末", "上个周末", "2026-05-16..2026-05-18"),
+    ("下周", "下周", "2026-05-25..2026-06-01"),
+    ("上个月", "上个月", "2026-04"),
+    ("上上个月", "上上个月", "2026-03"),
+    ("本月", "本月", "2026-05"),
+    ("下个季度", "下个季度", "2026-07-01..2026-10-01"),
+    ("去年", "去年", "2025"),
+    ("后年", "后年", "2028"),
+    ("去年五月", "去年五月", "2025-05"),
+    ("明年三月初", "明年三月初", "2027-03-01..2027-03-11"),
+    ("今年春天", "今年春天", "2026-03-01..2026-06-01"),
+    ("前年冬天", "前年冬天", "2024-12-01..2025-03-01"),
+    ("2018年夏天", "2018年夏天", "2018-06-01..2018-09-01"),
+    ("两周前", "两周前", "2026-05-04..2026-05-11"),
+    ("三天前", "三天前", "2026-05-17"),
+    ("半年前我搬到上海", "半年前", "2025-11"),
+    ("十年以前", "十年以前", "2016"),
+    ("一年半以前", "一年半以前", "2024-11"),
+    ("几天前", "几天前", "2026-05-15..2026-05-19"),
+    ("三天后", "三天后", "2026-05-23"),
+    ("两个星期之后", "两个星期之后", "2026-06-03"),
+    ("再过两个月", "再过两个月", "2026-07-20"),
+    ("五分钟后", "五分钟后", "2026-05-20T10:35"),
+    ("一个半小时后", "一个半小时后", "2026-05-20T12:00"),
+    ("过去三个月", "过去三个月", "2026-02-20T10:30..2026-05-20T10:30"),
+    ("最近两周很忙", "最近两周", "2026-05-06T10:30..2026-05-20T10:30"),
+    ("未来三天有雨", "未来三天", "2026-05-20T10:30..2026-05-23T10:30"),
+    ("2019年毕业", "2019年", "2019"),
+    ("二零一八年", "二零一八年", "2018"),
+    ("2019年5月5日", "2019年5月5日", "2019-05-05"),
+    ("98年3月", "98年3月", "1998-03"),
+    ("2024 年 3 月 5 日", "2024 年 3 月 5 日", "2024-03-05"),
+    ("5月5日", "5月5日", "2027-05-05"),
+    ("5月5日我去了杭州", "5月5日", "2026-05-05"),
+    ("八月十五号晚上七点半", "八月十五号晚上七点半", "2026-08-15T19:30"),
+    ("六月份", "六月份", "2026-06"),
+    ("下个月15号上午十点", "下个月15号上午十点", "2026-06-15T10"),
+    ("15号下午两点一刻", "15号下午两点一刻", "2026-06-15T14:15"),
+    ("月底", "月底", "2026-05-21..2026-06-01"),
+    ("2019年底", "2019年底", "2019-09-01..2020-01-01"),
+    ("下个月中旬", "下个月中旬", "2026-06-11..2026-06-21"),
+    ("九十年代", "九十年代", "1990-01-01..2000-01-01"),
+    ("从去年五月起我住在这里", "从去年五月起", "2025-05-01..2026-05-20T10:30"),
+    ("2019年以来", "2019年以来", "2019-01-01..2026-05-20T10:30"),
+    ("我2015年到2018年在上海", "2015年到2018年", "2015-01-01..2019-01-01"),
+    ("下午3点到5点", "下午3点到5点", "2026-05-20T15..2026-05-20T18"),
+    ("下午3:30开会", "下午3:30", "2026-05-20T15:30"),
+    ("15：30开会", "15：30", "2026-05-20T15:30"),
+    ("周五六点", "周五六点", "2026-05-22T18"),
+    ("我早上六点零五分起床", "早上六点零五分", "2026-05-21T6:05"),
+]
+
+
+@pytest.mark.parametrize(("text", "words", "times"), ENGLISH + CHINESE)
+def test_a_time_expression_names_a_range(text: str, words: str, times: str) -> None:
+    (span,) = find_times(text, NOW)
+    assert (span.text, span.since, span.until) == (words, *expected(times))
+    assert text[span.start : span.end] == words
+
+
+@pytest.mark.parametrize(
+    ("now", "text", "times"),
+    [
+        ("2026-01-01T0:10", "yesterday", "2025-12-31"),
+        ("2026-01-01T0:10", "last week", "2025-12-22..2025-12-29"),
+        ("2025-12-31T23:50", "tomorrow", "2026-01-01"),
+        ("2025-12-31T23:50", "next month", "2026-01"),
+        ("2025-12-31T23:50", "下周四", "2026-01-08"),
+        ("2025-12-29T9", "this week", "2025-12-29..2026-01-05"),
+        ("2024-02-28T9", "tomorrow", "2024-02-29"),
+        ("2023-02-28T9", "明天", "2023-03-01"),
+        ("2024-01-31T9", "in a month", "2024-02-29"),
+        ("2023-01-31T9", "一个月后", "2023-02-28"),
+        ("2024-02-29T9", "in a year", "2025-02-28"),
+        ("2026-05-31T9", "the last month", "2026-04-01..2026-05-01"),
+        ("2025-03-01T9", "The next check is on February 29", "2028-02-29"),
+        ("2025-03-01T9", "I was born on February 29", "2024-02-29"),
+        ("2026-01-15T9", "this winter", "2025-12-01..2026-03-01"),
+        ("2026-01-15T9", "last winter", "2024-12-01..2025-03-01"),
+        ("2026-10-15T9", "this winter", "2026-12-01..2027-03-01"),
+        ("2026-12-20T9", "in January", "2027-01"),
+        ("2026-01-20T9", "I quit in December", "2025-12"),
+        ("2026-01-20T9", "我12月辞职了", "2025-12"),
+        ("2026-01-31T9", "on the 30th of next month", "2026-02"),
+        ("2026-05-24T9", "next Monday", "2026-05-25"),
+        ("2026-05-25T9", "next Monday", "2026-06-01"),
+        ("2026-05-25T9", "last Sunday", "2026-05-24"),
+        ("2026-05-24T9", "下周日", "2026-05-31"),
+        ("2026-05-24T9", "上周日", "2026-05-17"),
+        ("2026-05-20T22", "remind me at 8", None),
+        ("2026-05-20T22", "remind me at 8:00", "2026-05-21T8"),
+        ("2026-05-20T22", "提醒我八点半", "2026-05-21T8:30"),
+        ("2026-05-20T9", "I had tea at 8:00", "2026-05-20T8"),
+    ],
+)
+def test_ends_of_weeks_months_and_years(now: str, text: str, times: str | None) -> None:
+    found = [(span.since, span.until) for span in find_times(text, instant(now, BERLIN))]
+    assert found == ([] if times is None else [expected(times)])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "May I ask you something?",
+        "I may go",
+        "I like pizza",
+        "Every Friday I swim",
+        "each Monday",
+        "good morning",
+        "I read in the evening",
+        "on the 5th floor",
+        "John 3:16",
+        "16:90",
+        "version 2.10.2021.4",
+        "she sat in the sun",
+        "2000 people came",
+        "I am 30 years old",
+        "2023-02-30",
+        "at 3 places",
+        "I march on",
+        "twice in a week",
+        "three weeks of rain",
+        "",
+        "我有三点建议",
+        "每周三开会",
+        "一周三次",
+        "我住在15号楼",
+        "坐2号线",
+        "今后天天锻炼",
+        "以前天天跑步",
+        "大年初一",
+        "晚上一点也不困",
+        "早上好",
+        "下周围巾会到",
+        "身上月光很亮",
+        "三个月大",
+        "早上周围很安静",
+        "吃月饼",
+        "营业时间是周一至周日",
+        "25点",
+        "我三十岁",
+        "两年",
+        "十几年",
+    ],
+)
+def test_what_is_no_time_names_none(text: str) -> None:
+    assert find_times(text, NOW) == []
+
+
+def test_several_expressions_are_found_in_order() -> None:
+    text = "Tomorrow I fly to Rome, 下周三 I am back, and in two weeks I start."
+    assert [span.text for span in find_times(text, NOW)] == ["Tomorrow", "下周三", "in two weeks"]
+
+
+def test_the_day_is_that_of_the_time_zone() -> None:
+    midnight = datetime(2026, 5, 20, 23, 30, tzinfo=UTC)
+    (utc,) = find_times("today", midnight)
+    (tokyo,) = find_times("today", midnight.astimezone(ZoneInfo("Asia/Tokyo")))
+    assert (utc.since.day, tokyo.since.day) == (20, 21)
+    assert tokyo.since == datetime(2026, 5, 20, 15, tzinfo=UTC)
+    assert tokyo.since.tzinfo == ZoneInfo("Asia/Tokyo")
+
+
+def test_a_day_on_which_the_clocks_change_has_23_or_25_hours() -> None:
+    for now, hours in (("2026-03-29T12", 23), ("2026-10-25T12", 25)):
+        (span,) = find_times("today", instant(now, BERLIN))
+        assert span.until.astimezone(UTC) - span.since.astimezone(UTC) == timedelta(hours=hours)
+
+
+def test_an_hour_that_the_clocks_leave_out_is_the_one_after() -> None:
+    (span,) = find_times("today at 2am", instant("2026-03-29T12", BERLIN))
+    assert span.since == datetime(2026, 3, 29, 1, tzinfo=UTC)
+    assert span.until == datetime(2026, 3, 29, 2, tzinfo=UTC)
+
+
+def test_dates_beyond_the_calendar_name_nothing() -> None:
+    assert find_times("300 years ago and in 999 decades", instant("100-01-01", BERLIN)) == []
+
+
+WORDS = st.sampled_from(
+    """next last this the past every Tuesday Friday week month year May 5th 2019 31 , in two 3 days weeks ago since at
+    pm 15:30 noon tomorrow evening spring from to of end a few half an hour 2024-02-29 and 明 天 后天 下 周 二 个 月
+    去年 五月 前 两周 三 点 半 上午 晚上 15号 从 起 到 底 初 春天 过去 最近 。 ? \n I moved will 了 要""".split()
+)
+TEXTS = st.one_of(
+    st.lists(WORDS, max_size=14).map(" ".join), st.lists(WORDS, max_size=14).map("".join), st.text(max_size=40)
+)
+MOMENTS = st.datetimes(
+    min_value=datetime(1, 1, 1),  # noqa: DTZ001 - the zone is added
+    timezones=st.sampled_from([UTC, BERLIN, ZoneInfo("America/Sao_Paulo"), ZoneInfo("Asia/Shanghai")]),
+)
+
+
+@given(TEXTS, MOMENTS)
+@settings(max_examples=600)
+def test_spans_lie_in_the_text_ascend_and_hold_time(text: str, now: datetime) -> None:
+    end = 0
+    for span in find_times(text, now):
+        assert end <= span.start < span.end <= len(text)
+        assert span.text == text[span.start : span.end]
+        assert span.since.astimezone(UTC) < span.until.astimezone(UTC)
+        assert span.since.tzinfo == span.until.tzinfo == now.tzinfo
+        end = span.end
+
+
+@given(st.sampled_from(["next Tuesday", "下周二"]), st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1)))  # noqa: DTZ001
+def test_the_tuesday_of_the_next_iso_week(words: str, wall: datetime) -> None:
+    now = wall.replace(tzinfo=UTC)
+    (span,) = find_times(words, now)
+    assert span.since.isocalendar()[:2] == (now + timedelta(days=7)).isocalendar()[:2]
+    assert span.since.isoweekday() == 2
+
+
+@pytest.mark.parametrize("unit", ["at 3 ", "in two ", "一", "周一", "明天下午三点", "9", "2019-", " ", "last "])
+def test_time_grows_with_the_text_only(unit: str) -> None:
+    def seconds(text: str) -> float:
+        begin = perf_counter()
+        find_times(text, NOW)
+        return perf_counter() - begin
+
+    find_times(unit, NOW)
+    short = min(seconds(unit * 500) for _ in range(3))
+    assert min(seconds(unit * 4000) for _ in range(2)) < 8 * 4 * short + 0.02
