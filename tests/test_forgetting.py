@@ -163,7 +163,7 @@ def test_what_is_not_clear_destroys_nothing(tmp_path: Path, wanted: dict[str, An
 
 def test_what_the_policy_hides_is_destroyed_only_when_told(tmp_path: Path) -> None:
     now = START
-    config = {"retention": {"ttl": {"turn": timedelta(days=30)}}, "embedder": "none"}
+    config: dict[str, Any] = {"retention": {"ttl": {"turn": timedelta(days=30)}}, "embedder": "none"}
     path = f"sqlite:///{tmp_path / 'memory.db'}"
     with open_memory(MemoryConfig(url=path, **config), clock=lambda: now, token_counter=estimate_tokens) as memory:
         alice = memory.scoped(user="alice", session="s1")
@@ -176,7 +176,7 @@ def test_what_the_policy_hides_is_destroyed_only_when_told(tmp_path: Path) -> No
 
 
 def test_what_matters_is_forgotten_later(tmp_path: Path) -> None:
-    config = {"retention": {"half_life": timedelta(days=10), "least": 0.1}, "embedder": "none"}
+    config: dict[str, Any] = {"retention": {"half_life": timedelta(days=10), "least": 0.1}, "embedder": "none"}
     path = f"sqlite:///{tmp_path / 'memory.db'}"
     with open_memory(MemoryConfig(url=path, **config), clock=lambda: START, token_counter=estimate_tokens) as memory:
         alice = memory.scoped(user="alice", session="s1")

@@ -319,5 +319,5 @@ def test_nobody_is_shown_what_is_not_theirs(opened: Open, processes: int) -> Non
     town = Town([opened(**settings) for _ in range(processes or 1)], seed=7)
     town.run(OPERATIONS)
     assert town.crossed == []
-    assert town.done["hits"] > OPERATIONS
+    assert town.done["hits"] > OPERATIONS / 5
     assert town.done["refused"] > OPERATIONS / 20

@@ -7,6 +7,7 @@ import secrets
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,7 @@ from hybrid_memory.errors import (
 )
 from hybrid_memory.flows.world import World
 from hybrid_memory.learning.profile_schema import check_profile_type, field_guide
-from hybrid_memory.learning.rules.english import ENGLISH
-from hybrid_memory.learning.rules.reading import RuleExtractor
+from hybrid_memory.learning.rules.bilingual import BilingualRules
 from hybrid_memory.memory import HybridMemory
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, as_embedder
@@ -32,6 +32,7 @@ from hybrid_memory.ports import (
     Embedder,
     EventLog,
     FactExtractor,
+    Key,
     LanguageModel,
     SemanticIndex,
     TextCompressor,
@@ -49,6 +50,7 @@ def open_memory(
     token_counter: TokenCounter | None = None,
     clock: Clock | None = None,
     profile: type[UserProfile] = UserProfile,
+    key: Key | None = None,
 ) -> HybridMemory:
     """Open a memory, creating its store if there is none.
 
@@ -64,6 +66,8 @@ def open_memory(
             installed, else an estimate.
         clock: tells the time, aware; by default the system's.
         profile: what is to be known of a user; `UserProfile`, or a subclass with fields of your own.
+        key: encrypts the store: a passphrase, 32 bytes, or a callable that gives one of them when the store is opened.
+            A store is encrypted from its first opening on, or never.
 
     Warns:
         TextOnlyWarning: the local embedder is not installed; recall works on words alone.
@@ -73,12 +77,13 @@ def open_memory(
         StoreUnavailableError: the store cannot be opened or written.
         StoreVersionError: a newer version of this library wrote the store.
         EmbedderMismatchError: the store's vectors come from another embedder.
+        WrongKeyError: the store has another key, or none; or it has one and none was given.
         MissingDependencyError: the configuration asks for a package that is not installed.
     """
     check_profile_type(profile)
     config = _config(source)
     model = as_embedder(embedder) if embedder is not None else _embedder(config)
-    log, index = _stores(config)
+    log, index, rekey = _stores(config, key)
     try:
         _check_embedder(index, model)
     except BaseException:
@@ -86,7 +91,7 @@ def open_memory(
         log.close()
         raise
     language_model = _language_model(language_model, config)
-    rules = RuleExtractor((ENGLISH,))
+    rules = BilingualRules()
     world = World(
         log=log,
         index=index,
@@ -102,7 +107,7 @@ def open_memory(
         reader=_reader(language_model, rules, profile),
         profile=profile,
     )
-    return HybridMemory(world, as_embedder)
+    return HybridMemory(world, as_embedder, rekey)
 
 
 MAX_COUNTER = 0xFFF
@@ -142,6 +147,7 @@ async def aopen_memory(
     token_counter: TokenCounter | None = None,
     clock: Clock | None = None,
     profile: type[UserProfile] = UserProfile,
+    key: Key | None = None,
 ) -> HybridMemory:
     """Async twin of `open_memory`: reads the model and migrates the store off the event loop."""
     return await asyncio.to_thread(
@@ -153,6 +159,7 @@ async def aopen_memory(
         token_counter=token_counter,
         clock=clock,
         profile=profile,
+        key=key,
     )
 
 
@@ -164,17 +171,22 @@ def _config(source: str | Path | MemoryConfig) -> MemoryConfig:
     return MemoryConfig(url=source)
 
 
-def _stores(config: MemoryConfig) -> tuple[EventLog, SemanticIndex]:
+def _stores(config: MemoryConfig, key: Key | None) -> tuple[EventLog, SemanticIndex, Callable[[Key], None] | None]:
+    """The engines, and how to change the key of those that have one."""
     if config.url == "memory://":
+        if key is not None:
+            raise InvalidConfigError(
+                "memory:// is written to no disk: there is nothing to encrypt, leave key= out"
+            )
         from hybrid_memory.stores.memory import InMemoryIndex, InMemoryLog  # noqa: PLC0415 - only what is asked for
 
-        return InMemoryLog(), InMemoryIndex()
+        return InMemoryLog(), InMemoryIndex(), None
     if config.url.startswith("sqlite:///") and config.url.removeprefix("sqlite:///") not in {"", ":memory:"}:
         from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog  # noqa: PLC0415 - brings FAISS
 
         path = Path(config.url.removeprefix("sqlite:///")).expanduser()
-        database = Database(path, power_safe=config.power_safe)
-        return SqliteLog(database), SqliteIndex(database, exact_limit=config.exact_limit)
+        database = Database(path, power_safe=config.power_safe, key=key)
+        return SqliteLog(database), SqliteIndex(database, exact_limit=config.exact_limit), database.rekey
     raise InvalidConfigError(
         f"cannot open {config.url!r}: use sqlite:///memory.db (relative), sqlite:////full/path/memory.db, memory://, "
         "or the path of a .yaml file"
@@ -208,9 +220,7 @@ def _language_model(model: Any, config: MemoryConfig) -> LanguageModel | None:
     return as_language_model(model, timeout=config.compaction.model_timeout)
 
 
-def _reader(
-    model: LanguageModel | None, rules: FactExtractor, profile: type[UserProfile]
-) -> FactExtractor | None:
+def _reader(model: LanguageModel | None, rules: FactExtractor, profile: type[UserProfile]) -> FactExtractor | None:
     if model is None:
         return None
     from hybrid_memory.models.extractor import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it

@@ -20,6 +20,9 @@ from hybrid_memory.types import Claim, Event, EventKind, Message, Record, Scope,
 Ids: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float32]
 
+Key: TypeAlias = str | bytes | Callable[[], str | bytes]
+"""A passphrase, or the 32 bytes of a key, or what gives one of them when the store is opened."""
+
 Progress = Callable[[int, int], None]
 """Called with (done, total) while long work runs."""
 

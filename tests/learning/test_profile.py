@@ -163,12 +163,13 @@ def test_a_scalar_takes_the_surest_then_the_most_told_then_the_newest_value() ->
 
 
 def test_the_best_supported_wording_stands_and_all_turns_with_it() -> None:
-    profile = profile_of([fact("likes", "cats", 1, confidence=0.9), fact("prefers", "Cat", 2)], UserProfile)
+    profile = profile_of([fact("likes", "Cat", 1), fact("prefers", "cats", 2, confidence=0.9)], UserProfile)
     assert profile.preferences == ["cats"]
     (entry,) = profile.sources["preferences"]
     assert entry.facts == (1, 2)
     assert entry.sources == ("turn-10", "turn-11", "turn-20", "turn-21")
     assert entry.valid_from == BEGIN + timedelta(days=1)
+    assert entry.confidence == 0.9
 
 
 def test_meaning_unites_more_than_wording_does() -> None:

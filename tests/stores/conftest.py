@@ -109,7 +109,7 @@ def found(tmp_path: Path) -> Callable[[list[int]], list[tuple[str, int]]]:
 
     def scan(numbers: list[int]) -> list[tuple[str, int]]:
         # In a process of its own: to close a file drops the locks that SQLite has on it.
-        command = [sys.executable, "-S", "-c", reading, tmp_path]
+        command = [sys.executable, "-S", "-c", reading, str(tmp_path)]
         done = subprocess.run(command, capture_output=True, check=True)  # noqa: S603
         contents: dict[str, bytes] = pickle.loads(done.stdout)  # noqa: S301 - our own
         return [
@@ -122,11 +122,11 @@ def found(tmp_path: Path) -> Callable[[list[int]], list[tuple[str, int]]]:
     return scan
 
 
-Open = Callable[..., Store]
+OpenStore = Callable[..., Store]
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Open]:
+def open_store(tmp_path: Path) -> Iterator[OpenStore]:
     """Opens stores on one file, and closes them after the test."""
     stores: list[Store] = []
 
@@ -140,9 +140,9 @@ def opened(tmp_path: Path) -> Iterator[Open]:
 
 
 @pytest.fixture
-def filled(opened: Open) -> Store:
+def filled(open_store: OpenStore) -> Store:
     """A hundred and twenty turns; number n is said at position n + 1; with an approximate index beside the file."""
-    store = opened()
+    store = open_store()
     fill(store)
     return store
 

@@ -20,7 +20,7 @@ from hybrid_memory.stores.sqlite import driver
 from hybrid_memory.types import Scope, Where
 
 if TYPE_CHECKING:
-    from tests.stores.conftest import Open, Store
+    from tests.stores.conftest import OpenStore, Store
 
 Scan = Callable[[list[int]], list[tuple[str, int]]]
 CHILDREN = Path(__file__).with_name("children")
@@ -106,38 +106,42 @@ def kill_while_forgetting(path: Path, last: str, wait: float = 0) -> None:
 
 @pytest.mark.parametrize("last", ["erased", "deleted"])
 def test_opening_finishes_what_a_killed_process_had_begun(
-    filled: Store, opened: Open, found: Scan, tmp_path: Path, last: str
+    filled: Store, open_store: OpenStore, found: Scan, tmp_path: Path, last: str
 ) -> None:
     filled.close()
     kill_while_forgetting(tmp_path / "memory.db", last)
     assert numbers(found(GONE)) == set(GONE)
-    store = opened()
+    store = open_store()
     assert store.log.count(Scope(user="alice")) == len(KEPT) + 1
     if last == "erased":
         assert store.index.delete([number + 1 for number in GONE]) == len(GONE)
         store.close()
-        opened()
+        open_store()
     assert found(GONE) == []
     assert numbers(found(KEPT)) == set(KEPT)
 
 
 @pytest.mark.parametrize("wait", [0, 0.01, 0.02, 0.04, 0.08, 0.3])
 def test_a_process_killed_while_it_scrubs_leaves_a_whole_store(
-    filled: Store, opened: Open, found: Scan, tmp_path: Path, wait: float
+    filled: Store, open_store: OpenStore, found: Scan, tmp_path: Path, wait: float
 ) -> None:
     filled.close()
     kill_while_forgetting(tmp_path / "memory.db", "scrubbed", wait)
-    store = opened()
+    store = open_store()
     assert store.database.query("PRAGMA integrity_check") == [("ok",)]
     assert found(GONE) == []
     assert numbers(found(KEPT)) == set(KEPT)
 
 
 def test_a_reader_of_the_past_is_waited_for_and_then_reported(
-    opened: Open, found: Scan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    open_store: OpenStore,
+    found: Scan,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(driver, "BUSY_SECONDS", 0.2)
-    store = opened()
+    store = open_store()
     store.write(list(range(20)))
     with running("holder.py", tmp_path / "memory.db") as (process, orders, output):
         lines_until(output, "holding")
@@ -148,7 +152,7 @@ def test_a_reader_of_the_past_is_waited_for_and_then_reported(
             store.log.scrub()
         assert 0.1 < time.monotonic() - start < 5
         with caplog.at_level(logging.WARNING, logger="hybrid_memory.stores.sqlite.database"):
-            late = opened()
+            late = open_store()
         assert "another process" in caplog.text
         assert late.log.count(Scope(user="alice")) == 19
         late.close()
@@ -160,8 +164,8 @@ def test_a_reader_of_the_past_is_waited_for_and_then_reported(
     assert numbers(found([2, 3])) == {2, 3}
 
 
-def test_a_reader_that_ends_in_time_is_waited_for(opened: Open, found: Scan, tmp_path: Path) -> None:
-    store = opened()
+def test_a_reader_that_ends_in_time_is_waited_for(open_store: OpenStore, found: Scan, tmp_path: Path) -> None:
+    store = open_store()
     store.write(list(range(20)))
     with running("holder.py", tmp_path / "memory.db") as (process, orders, output):
         lines_until(output, "holding")
@@ -225,8 +229,10 @@ def test_another_process_goes_on_writing_and_finding(filled: Store, found: Scan,
     assert numbers(found(KEPT)) == set(KEPT)
 
 
-def test_an_index_that_knew_a_deleted_vector_does_not_save_it_again(filled: Store, opened: Open, found: Scan) -> None:
-    other = opened()
+def test_an_index_that_knew_a_deleted_vector_does_not_save_it_again(
+    filled: Store, open_store: OpenStore, found: Scan
+) -> None:
+    other = open_store()
     other.index.settle(Scope(user="alice"))
     filled.write(list(range(120, 150)))
     vectors = other.index._shelves.vectors(1)

@@ -20,6 +20,7 @@ from hybrid_memory.flows.session import runs
 from hybrid_memory.flows.visible import present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
+from hybrid_memory.tiers.grants import principal_of
 from hybrid_memory.tiers.state import Attempt, QueueState
 from hybrid_memory.types import Event, EventKind, Fact, Hit, Ledger, Line, Receipt, Record, Scope
 from hybrid_memory.types.validation import shown
@@ -109,8 +110,47 @@ async def forget(run: Runner, world: World, scope: Scope, request: Request) -> R
         InvalidInputError: an id is not there.
         StoreUnavailableError: it was destroyed, but another process keeps the engine from cleaning up; try again.
     """
-    present(world)
-    plan = await _planned(run, world, scope, await _chosen(run, world, scope, request), request.query)
+    chosen = await _chosen(run, present(world), scope, request)
+    receipt = await _destroy(run, world, scope, chosen, request)
+    if not request.dry_run:
+        await _clean(run, world)
+    return receipt
+
+
+async def forget_user(run: Runner, world: World, user: str, tenant: str | None, *, dry_run: bool) -> Receipt:
+    """Destroy everything of a user: whatever agent it was told to, and what they wrote into the spaces of the tenant.
+
+    Raises:
+        StoreUnavailableError: it was destroyed, but another process keeps the engine from cleaning up; try again.
+    """
+    request = Request(user=user, dry_run=dry_run)
+    receipts = []
+    for owner in await run.call(world.truth.heads):
+        if owner.tenant != tenant or (owner.user != user and owner.space is None):
+            continue
+        said = await run.call(world.truth.read, owner, kinds=SAID)
+        if owner.space is not None:
+            said = [event for event in said if event.author and principal_of(event.author).user == user]
+        receipts.append(await _destroy(run, world, owner, said, request))
+    if not dry_run:
+        await _clean(run, world)
+    counts = sum((Counter(receipt.erased) for receipt in receipts), Counter())
+    return Receipt(
+        ids=tuple(name for receipt in receipts for name in receipt.ids),
+        positions=tuple(place for receipt in receipts for place in receipt.positions),
+        erased=dict(counts),
+        dry_run=dry_run,
+    )
+
+
+async def _clean(run: Runner, world: World) -> None:
+    for cache in (world.shown, world.queries, world.facts, world.portraits):
+        cache.clear()
+    await run.call(world.truth.scrub)
+
+
+async def _destroy(run: Runner, world: World, scope: Scope, chosen: list[Event], request: Request) -> Receipt:
+    plan = await _planned(run, world, scope, chosen, request.query)
     receipt = Receipt(
         ids=tuple(event.id for event in plan.turns),
         positions=tuple(event.position for event in plan.turns),
@@ -133,9 +173,6 @@ async def forget(run: Runner, world: World, scope: Scope, request: Request) -> R
         await index_texts(run, world, scope.owner)
         gone = before - (await run.call(world.index.size)).records
         receipt = replace(receipt, erased={**receipt.erased, "records": max(gone, 0)})
-    for cache in (world.shown, world.queries, world.facts, world.portraits):
-        cache.clear()
-    await run.call(world.truth.scrub)
     return receipt
 
 
@@ -145,10 +182,10 @@ async def _chosen(run: Runner, world: World, scope: Scope, request: Request) -> 
     if scope.space is None or not chosen:
         return chosen
     found = {event.position: event for event in chosen}
-    ids = {event.id for event in chosen}
-    waited = {source for event in chosen for source in event.sources}
+    ids = {(event.scope, event.id) for event in chosen}
+    waited = {(event.scope, source) for event in chosen for source in event.sources}
     for event in await run.call(world.truth.read, scope.owner, kinds=SAID):
-        if event.id in waited or ids.intersection(event.sources):
+        if (event.scope, event.id) in waited or ids.intersection((event.scope, source) for source in event.sources):
             found[event.position] = event
     return [found[position] for position in sorted(found)]
 

@@ -18,7 +18,7 @@ from hybrid_memory.flows.visible import in_view
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Ids
 from hybrid_memory.scoring import ranking, signals
-from hybrid_memory.text.asking import about_the_past
+from hybrid_memory.text.asking import about_now, about_the_past
 from hybrid_memory.types import Hit, Record, RecordKind, Scope, Signals, Weights, Where
 from hybrid_memory.types.record import Scalar
 from hybrid_memory.types.validation import shown, storable
@@ -46,7 +46,7 @@ class Request:
         *,
         k: int,
         within: str,
-        kinds: Collection[RecordKind],
+        kinds: Collection[RecordKind | str],
         categories: Collection[str],
         since: datetime | None,
         until: datetime | None,
@@ -82,7 +82,7 @@ class Request:
         return cls(query=query[:MAX_QUERY_CHARS], k=number, where=where, weights=weights, spaces=spaces)
 
 
-def _kinds(kinds: Collection[RecordKind]) -> frozenset[RecordKind]:
+def _kinds(kinds: Collection[RecordKind | str]) -> frozenset[RecordKind]:
     try:
         return frozenset(RecordKind(kind) for kind in kinds)
     except (TypeError, ValueError):
@@ -107,7 +107,10 @@ def _scalars(metadata: Mapping[Any, Any]) -> dict[str, Scalar]:
 
 
 async def recall(run: Runner, world: World, request: Request, spaces: Sequence[Scope] = ()) -> list[Hit]:
-    """At most k hits, best first, from these spaces too; the index is brought up to the log first."""
+    """At most k hits, best first, from these spaces too; the index is brought up to the log first.
+
+    Where the question is about how things are now, the newer of two that say much the same stands first.
+    """
     scopes = [request.where.scope, *spaces]
     notes = dict.fromkeys([await catch_up(run, world, scope.owner) for scope in scopes])
     vector, failure = await query_vector(run, world, request.query)
@@ -125,6 +128,9 @@ async def recall(run: Runner, world: World, request: Request, spaces: Sequence[S
     scores = ranking.weighted_mean(columns, weights)
     records = await _best(run, world, scopes, found.places.ids, scores, k=request.k)
     row_of = {number: row for row, number in enumerate(found.places.ids.tolist())}
+    if (request.weights or world.config.recall.weights).current and about_now(request.query):
+        ranked = scores[[row_of[record.id] for record in records]]
+        records = await _newest_first(run, world, request.where.scope.owner, records, ranked)
     # The same failure may have kept both the query and the new turns from their vectors.
     note = "; ".join(part for part in (failure, *(part for part in notes if part not in failure)) if part)
     return [
@@ -184,6 +190,29 @@ async def _best(
         if len(chosen) >= k:
             break
     return list(chosen.values())
+
+
+async def _newest_first(
+    run: Runner, world: World, owner: Scope, records: list[Record], scores: signals.Array
+) -> list[Record]:
+    """The records, where of two that say much the same on two occasions the newer stands first."""
+    centroid, number = await run.call(world.index.centroid, owner)
+    if number < 2 or len(records) < 2 or world.config.recall.diversity:  # noqa: PLR2004 - nothing to compare
+        return records
+    ids = np.array([record.id for record in records], dtype=np.int64)
+    # The mean over all pairs of different records, from that over all pairs.
+    average = (number * float(centroid @ centroid) - 1) / (number - 1)
+    segments = np.array([record.segment for record in records])
+    turns = np.array([record.turn for record in records])
+    by_age = sorted(range(len(records)), key=lambda row: (records[row].at, records[row].turn), reverse=True)
+    order = ranking.newest_first(
+        await run.call(world.index.likeness, owner, ids),
+        scores,
+        np.argsort(by_age).astype(np.float64),
+        (segments[:, None] != segments[None, :]) & (turns[:, None] != turns[None, :]),
+        average,
+    )
+    return [records[row] for row in order.tolist()]
 
 
 def _applied(weights: Weights, found: Found, query: str, *, meaning: bool) -> Weights:

@@ -11,11 +11,14 @@ from typing import Any
 
 from hybrid_memory.learning.asking import STANCES, Question, Shown
 from hybrid_memory.learning.attributes import ATTRIBUTES, RULE, attribute
-from hybrid_memory.learning.grounding import KIN, MARKS, MAX_NAME_CHARS, NOTHING, Ground
+from hybrid_memory.learning.grounding import KIN, MARKS, MAX_NAME_CHARS, NOTHING, Ground, asserted
 from hybrid_memory.learning.values import normalised, overlap
 from hybrid_memory.types import Category, Claim, Stance
 
 CONFIDENCE = 0.6
+MISCOUNTED = 2
+"""By how many turns a model may be wrong about where something was said."""
+
 MAX_PER_TURN = 8
 MAX_ITEMS = 200
 MAX_DEPTH = 8
@@ -140,7 +143,7 @@ def _grounds(asked: Question) -> dict[int, Ground]:
         told = f"{told}\n{_said(turn)}"
         if turn.subject is not None:
             event = turn.event
-            grounds[len(grounds) + 1] = Ground(event.position, event.at, turn.subject, turn.words, told)
+            grounds[len(grounds) + 1] = Ground(event.position, event.at, turn.subject, asserted(turn.words), told)
     return grounds
 
 
@@ -150,35 +153,42 @@ def _said(turn: Shown) -> str:
 
 def _claims(fact: Mapping[str, Any], grounds: Mapping[int, Ground], lists: Mapping[str, bool], by: str) -> list[Claim]:
     """What one fact of the answer claims: nothing, if any part of it is no use."""
-    only = len(grounds) == 1 and fact.get("turn") is None
-    ground = grounds.get(1 if only else _whole(fact.get("turn")) or 0)
+    number = 1 if len(grounds) == 1 and fact.get("turn") is None else _whole(fact.get("turn"))
     about = _attribute(fact["attribute"], lists)
     stance = next((stance for stance in STANCES if stance.value == fact.get("stance", Stance.HOLDS.value)), None)
-    if ground is None or stance is None or not about or not ground.speaks_of(about):
+    if number is None or number not in grounds or not about or stance is None:
         return []
-    subject = ground.subject(fact.get("subject"))
-    values = [value for text in _texts(fact["value"]) if (value := ground.value(text, about))]
     known = attribute(about, single=not lists.get(about, True))
     task = known.category is Category.TASK
     if stance is not Stance.HOLDS and not task:
         stance = Stance.ENDED
     elif stance is Stance.ENDED:
         stance = Stance.DROPPED
-    claim = Claim(
-        subject,
-        about,
-        "",
-        known.category,
-        ground.position,
-        stance,
-        known.single,
-        CONFIDENCE,
-        known.importance,
-        since=ground.instant(fact.get("since")) if stance is Stance.HOLDS else None,
-        due=ground.instant(fact.get("due")) if task else None,
-        by=by,
-    )
-    return [replace(claim, value=value) for value in values if subject]
+    claims = []
+    for text in _texts(fact["value"]):
+        for ground in _near(number, grounds, fact.get("subject")):
+            subject, value = ground.subject(fact.get("subject")), ground.value(text, about)
+            if subject and value and ground.speaks_of(about):
+                since = ground.instant(fact.get("since")) if stance is Stance.HOLDS else None
+                due = ground.instant(fact.get("due")) if task else None
+                claims.append(
+                    Claim(
+                        subject, about, value, known.category, ground.position, stance, known.single, CONFIDENCE,
+                        known.importance, since=since, due=due, by=by,
+                    )
+                )  # fmt: skip
+                break
+    return claims
+
+
+def _near(number: int, grounds: Mapping[int, Ground], subject: Any) -> list[Ground]:
+    """The turn with this number, then those around it in which the same person speaks: small models miscount turns."""
+    cited = grounds[number]
+    named = [ground for ground in grounds.values() if isinstance(subject, str) and subject == ground.speaker]
+    speaker = named[0].speaker if named else cited.speaker
+    around = [number + off for step in range(1, MISCOUNTED + 1) for off in (step, -step)]
+    others = [grounds[near] for near in around if near in grounds and grounds[near].speaker == speaker]
+    return [cited, *others]
 
 
 def _attribute(given: str, lists: Mapping[str, bool]) -> str:

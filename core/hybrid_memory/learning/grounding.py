@@ -11,6 +11,8 @@ from typing import Any
 from hybrid_memory.learning.attributes import RULE
 from hybrid_memory.learning.rules.chinese.lexicon import KIN as CHINESE_KIN
 from hybrid_memory.learning.rules.english.lexicon import KIN as ENGLISH_KIN
+from hybrid_memory.text.asking import asking_share
+from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, terms
 
 MAX_VALUE_CHARS = 120
@@ -28,8 +30,9 @@ NOTHING = (
     ENGLISH_STOP_WORDS
     | CHINESE_STOP_WORDS
     | frozenset(
-        """something anything nothing everything someone somebody anyone everyone thing things stuff one ones user speaker
-        assistant unknown none null 东西 事情 这样 那样 这里 那里 这事 那事 某人 有人 大家 自己 用户 助手 未知""".split()
+        """something anything nothing everything someone somebody anyone everyone thing things stuff one ones user
+        speaker assistant unknown none null 东西 事情 这样 那样 这里 那里 这事 那事 某人 有人 大家 自己 用户 助手
+        未知""".split()
     )
 )
 """What names nobody and no value."""
@@ -63,6 +66,13 @@ _TIMED = re.compile(
     rf"|weeks?|months?|years?|decades?|spring|summer|autumn|fall|winter|next|last)\b|{_MONTH}",
     re.IGNORECASE,
 )
+_ASKS = re.compile(r"[?？][\"'”’」）)]*\s*$|吗[。！!]*\s*$")
+_REQUESTS = re.compile(
+    r"\b(?:can|could|would|will) you\b|\bplease\b|\bremind\b|[能可]不[能可]|[能可][以否]?(?:帮|请|提醒|记)"
+    r"|请|帮我|提醒|以后",
+    re.IGNORECASE,
+)
+_OWN = re.compile(r"\b(?:i|my|we|our)\b|我|咱", re.IGNORECASE)
 _SELF = frozenset("i me my myself mine we us user speaker self 我 我们 本人 自己 用户 说话人".split()) | {
     "the user",
     "the speaker",
@@ -96,7 +106,7 @@ class Ground:
     Attributes:
         position, at: of the turn.
         speaker: the subject of what is said in the first person.
-        words: of the turn, in one line.
+        words: of the turn, those that assert or request something.
         told: all that was said up to its end, with the names of the speakers, in lower case.
     """
 
@@ -163,6 +173,18 @@ class Ground:
             return (instant if instant.tzinfo else instant.replace(tzinfo=self.at.tzinfo)).astimezone(UTC)
         except (ValueError, OverflowError):
             return None
+
+
+def asserted(words: str) -> str:
+    """The words without what only asks: who asks whether somebody likes jazz does not say so."""
+    kept = []
+    for sentence in sentences(words):
+        if not _ASKS.search(sentence) or _REQUESTS.search(sentence):
+            kept.append(sentence)
+            continue
+        parts = re.split(r"[,;，；—–]", sentence)
+        kept += [part for part in parts[:-1] if _OWN.search(part) and not asking_share(part)]
+    return " ".join(kept)
 
 
 def occurs(word: str, text: str) -> bool:

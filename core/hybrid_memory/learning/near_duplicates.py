@@ -83,6 +83,7 @@ def says_the_same(one: str, other: str, alike: Likeness) -> bool:
     return alike(one, other) >= ALIKE
 
 
+@lru_cache(maxsize=8192)
 def _words(value: str) -> frozenset[str]:
     """Stems, and single characters of Chinese."""
     return frozenset(word for word in terms(value) if word < _CJK or len(word) == 1)

@@ -20,7 +20,8 @@ from typing import Any, TypeVar
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.learning.attributes import ATTRIBUTES
 from hybrid_memory.learning.near_duplicates import Likeness, united
-from hybrid_memory.learning.profile_schema import NOT_SAID, ProfileField, profile_fields
+from hybrid_memory.learning.profile_schema import ProfileField, profile_fields
+from hybrid_memory.learning.values import NOT_SAID
 from hybrid_memory.types import USER, Fact, ProfileEntry, UserProfile
 
 P = TypeVar("P", bound=UserProfile)

@@ -16,8 +16,6 @@ from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.learning.attributes import ATTRIBUTES
 from hybrid_memory.types import UserProfile
 
-NOT_SAID = frozenset(("", "none", "null", "n/a", "na", "nil", "unknown", "not specified", "无", "未知", "不详", "暂无"))
-"""What is no value; models write so where they have none."""
 
 _TRUE = ("true", "yes", "是", "是的", "对", "有", "会")
 _FALSE = ("false", "no", "否", "不", "不是", "没有", "不会")

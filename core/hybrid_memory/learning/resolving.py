@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from hybrid_memory.config import ConflictRule
-from hybrid_memory.learning.values import normalised, overlap, value_key, within
+from hybrid_memory.learning.values import NOT_SAID, normalised, overlap, value_key, within
 from hybrid_memory.types import Category, Claim, Event, Fact, FactState, Stance
 
 SETTLED = "settled"
@@ -205,7 +205,8 @@ class _Fold:
     def take(self, claim: Claim, event: Event) -> None:
         """What one more claim changes."""
         if claim.stance is Stance.HOLDS:
-            self._hold(claim, event)
+            if normalised(claim.value) not in NOT_SAID:
+                self._hold(claim, event)
         elif claim.stance is Stance.ENDED:
             self._finish(claim, event, FactState.ENDED, keep=bool(claim.value))
         elif claim.stance in {Stance.DONE, Stance.DROPPED}:

@@ -11,6 +11,9 @@ from hybrid_memory.types import Claim
 _EDGES = re.compile(r"^[\s\"'“”‘’「」『』《》.,;:!?，。；：！？、]+|[\s\"'“”‘’「」『』《》.,;:!?，。；：！？、]+$")
 _ARTICLE = re.compile(r"^(?:an?|the|my|some)\s+")
 
+NOT_SAID = frozenset(("", "none", "null", "n/a", "na", "nil", "unknown", "not specified", "无", "未知", "不详", "暂无"))
+"""What is no value; models write so where they have none."""
+
 
 def value_key(claim: Claim) -> str:
     """What makes two values of an attribute the same: wording without case, width and edges; stems where many stand."""

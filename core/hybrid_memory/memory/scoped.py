@@ -77,7 +77,7 @@ class ScopedMemory(Conversation, Knowledge, Upkeep, Membership):
         *,
         k: int = 10,
         within: Literal["user", "session"] = "user",
-        kinds: Collection[RecordKind] = (),
+        kinds: Collection[RecordKind | str] = (),
         categories: Collection[str] = (),
         since: datetime | None = None,
         until: datetime | None = None,
@@ -86,6 +86,9 @@ class ScopedMemory(Conversation, Knowledge, Upkeep, Membership):
         spaces: Collection[str] | Literal["all"] = (),
     ) -> list[Hit]:
         """The records that answer the query best, at most k, best first; what was just written is found.
+
+        What was learned to be out of date falls back, unless the question is about the past; and where it is about how
+        things are now, the newer of two hits that say much the same stands first, whatever their scores.
 
         Args:
             query: a question or any text.
@@ -118,7 +121,7 @@ class ScopedMemory(Conversation, Knowledge, Upkeep, Membership):
         *,
         k: int = 10,
         within: Literal["user", "session"] = "user",
-        kinds: Collection[RecordKind] = (),
+        kinds: Collection[RecordKind | str] = (),
         categories: Collection[str] = (),
         since: datetime | None = None,
         until: datetime | None = None,

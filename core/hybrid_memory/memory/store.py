@@ -10,11 +10,12 @@ from typing import Any, Self
 from hybrid_memory.compute.progress import progress_bar
 from hybrid_memory.compute.runners import drive
 from hybrid_memory.config import CompactionConfig
-from hybrid_memory.flows import rebuild, stats
+from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.flows import forget, rebuild, stats
 from hybrid_memory.flows.world import World
 from hybrid_memory.memory.house import INLINE, House, flush_owners
 from hybrid_memory.memory.scoped import ScopedMemory
-from hybrid_memory.ports import Embedder
+from hybrid_memory.ports import Embedder, Key
 from hybrid_memory.types import Receipt, Scope, Stats
 
 
@@ -24,11 +25,15 @@ class HybridMemory:
     Args:
         world: its ports, from `hybrid_memory.build`.
         as_embedder: turns what the caller gives to `rebuild` into an embedder.
+        rekey: gives an encrypted store another key.
     """
 
-    def __init__(self, world: World, as_embedder: Callable[[Any], Embedder]) -> None:
+    def __init__(
+        self, world: World, as_embedder: Callable[[Any], Embedder], rekey: Callable[[Key], None] | None = None
+    ) -> None:
         self._house = House(world)
         self._as_embedder = as_embedder
+        self._rekey = rekey
 
     @property
     def url(self) -> str:
@@ -95,6 +100,46 @@ class HybridMemory:
         with progress_bar("rebuilding", shown=progress) as advance:
             world = self._house.world
             return await rebuild.rebuild(self._house.loop, world, self._replacement(embedder), advance)
+
+    def forget(self, *, user: str, tenant: str | None = None, dry_run: bool = False) -> Receipt:
+        """Destroy everything of a user: with every agent, and what they wrote into shared spaces.
+
+        Args:
+            user: as in `scoped`.
+            tenant: theirs; None is a tenant of its own.
+            dry_run: only say what would be destroyed.
+
+        Raises:
+            InvalidScopeError: the user has no name.
+            StoreUnavailableError: another process keeps the engine from cleaning its files; call it again.
+        """
+        scope = Scope(tenant=tenant, user=user)
+        return drive(forget.forget_user(INLINE, self._house.world, scope.user or "", scope.tenant, dry_run=dry_run))
+
+    async def aforget(self, *, user: str, tenant: str | None = None, dry_run: bool = False) -> Receipt:
+        """Async twin of `forget`."""
+        scope = Scope(tenant=tenant, user=user)
+        world = self._house.world
+        return await forget.forget_user(self._house.loop, world, scope.user or "", scope.tenant, dry_run=dry_run)
+
+    def rekey(self, key: Key) -> None:
+        """Encrypt the store with another key; other processes must open it anew.
+
+        Args:
+            key: a passphrase, 32 bytes, or a callable that gives one of them.
+
+        Raises:
+            InvalidConfigError: the store is not encrypted, or the key is none.
+            StoreUnavailableError: another process is writing.
+        """
+        if self._rekey is None:
+            raise InvalidConfigError(f"{self.url} is not encrypted: there is no key to change")
+        _ = self._house.world  # raises where it is closed
+        self._rekey(key)
+
+    async def arekey(self, key: Key) -> None:
+        """Async twin of `rekey`."""
+        await asyncio.to_thread(self.rekey, key)
 
     def close(self) -> None:
         """Release the store; harmless when repeated. What is not indexed yet is indexed after the next opening."""

@@ -34,13 +34,22 @@ def asking_share(text: str) -> float:
 
 _PAST = re.compile(
     r"\b(?:used to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|at first|in the past|back then|once"
-    r"|before|earlier|no longer|any ?more|old|last (?:year|month|week|spring|summer|autumn|fall|winter)|history"
-    r"|chang(?:e|ed)|\w+ ago|first)\b"
-    r"|以前|之前|从前|过去|原来|原先|曾经|当时|当初|最初|起初|一开始|那时|去年|上个月|上周|历史|变化|改变|第一次",
+    r"|before|earlier|no longer|any ?more|old|last|history|chang(?:e|ed)|\w+ ago|first|when)\b"
+    r"|以前|之前|从前|过去|原来|原先|曾经|当时|当初|最初|起初|一开始|那时|去年|上个月|上周|历史|变化|改变|第一次|什么时候|何时",
+    re.IGNORECASE,
+)
+_NOW = re.compile(
+    r"\b(?:current(?:ly)?|now(?:adays)?|these days|latest|most recent(?:ly)?|at the moment|so far|still|today)\b"
+    r"|现在|目前|如今|眼下|最新|最近|当前|至今",
     re.IGNORECASE,
 )
 
 
 def about_the_past(query: str) -> bool:
     """Whether a question is about how things were, so that what is out of date may be its answer."""
-    return _PAST.search(query) is not None
+    return _NOW.search(query) is None and _PAST.search(query) is not None
+
+
+def about_now(query: str) -> bool:
+    """Whether a question is about how things are with whoever asks, so that of two answers the newer one counts."""
+    return _NOW.search(query) is not None or (_PAST.search(query) is None and _OWN.search(query) is not None)

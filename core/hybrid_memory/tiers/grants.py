@@ -36,34 +36,31 @@ class Standing:
 
     def after(self, decisions: Iterable[Event]) -> Standing:
         """What holds after these, which follow by position."""
-        standing = self
+        number, position, grants, approved = self.number, self.position, dict(self.grants), set(self.approved)
         for event in decisions:
-            grants = standing.given(event) if "right" in event.payload else standing.grants
-            standing = Standing(
-                number=int(event.id.rpartition(":")[2]),
-                position=event.position,
-                grants=grants,
-                approved=standing.approved.union(event.payload.get("approved", ())),
-            )
-        return standing
-
-    def given(self, event: Event) -> dict[Grantee, Grant]:
-        """The grants after one that is given or taken."""
-        said = event.payload
-        grantee = said["user"], said["agent"]
-        grants = {named: grant for named, grant in self.grants.items() if named != grantee}
-        if said["right"] is not None:
-            grants[grantee] = Grant(*grantee, Right(said["right"]), said["trust"], by=event.author, at=event.at)
-        return grants
+            number, position = int(event.id.rpartition(":")[2]), event.position
+            approved.update(event.payload.get("approved", ()))
+            if "right" in event.payload:
+                grantee, grant = _given(event)
+                grants.pop(grantee, None)
+                if grant is not None:
+                    grants[grantee] = grant
+        return Standing(number, position, grants, frozenset(approved))
 
     @property
     def admins(self) -> int:
         """How many grants make an admin."""
         return sum(grant.right is Right.ADMIN for grant in self.grants.values())
 
+    def covering(self, principal: Scope) -> list[Grant]:
+        """The grants that name this user, this agent, or both."""
+        user, agent = principal.user, principal.agent
+        names = dict.fromkeys([(user, None), (None, agent), (user, agent)])
+        return [self.grants[name] for name in names if name in self.grants]
+
     def right(self, principal: Scope) -> Right | None:
         """The highest right that a grant gives to this user and agent; None without one."""
-        rights = [grant.right for grant in self.grants.values() if grant.covers(principal)]
+        rights = [grant.right for grant in self.covering(principal)]
         return max(rights, key=list(Right).index, default=None)
 
     def trust(self, principal: Scope) -> float:
@@ -71,10 +68,17 @@ class Standing:
 
         The grant that names them most closely decides, of two equally close ones the lower.
         """
-        writing = [
-            grant for grant in self.grants.values() if grant.covers(principal) and grant.right.includes(Right.WRITE)
-        ]
+        writing = [grant for grant in self.covering(principal) if grant.right.includes(Right.WRITE)]
         return min(((-_closeness(grant), grant.trust) for grant in writing), default=(0, 0.0))[1]
+
+
+def _given(event: Event) -> tuple[Grantee, Grant | None]:
+    """The last word for a grantee; None takes what they had."""
+    said = event.payload
+    user, agent = said["user"], said["agent"]
+    if said["right"] is None:
+        return (user, agent), None
+    return (user, agent), Grant(user, agent, Right(said["right"]), said["trust"], by=event.author, at=event.at)
 
 
 def _closeness(grant: Grant) -> int:

@@ -29,7 +29,8 @@ class EventKind(StrEnum):
     conversation start anew; recalled is what a turn was shown beside its question; a payload was put aside.
     A claim was read from a turn; learned says how far the turns were read; a rollback hides what came after a place
     in the log, or shows it again; erased says what was forgotten. In a shared space: a grant gives or takes a right,
-    a denial says who was refused, quarantined is a message of somebody who is not trusted yet.
+    or lets messages out of quarantine; a denial says who was refused; quarantined is a message of somebody who is not
+    trusted yet.
     """
 
     MESSAGE = "message"

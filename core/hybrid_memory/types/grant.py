@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from hybrid_memory.types.scope import Scope
-
 QUARANTINE = "quarantined:"
 """Begins the ids of messages that wait for an admin; the rest is the id that the message then gets."""
 
@@ -42,10 +40,6 @@ class Grant:
     trust: float
     by: str
     at: datetime
-
-    def covers(self, principal: Scope) -> bool:
-        """Whether it is given to this user and agent."""
-        return self.user in (None, principal.user) and self.agent in (None, principal.agent)
 
 
 @dataclass(frozen=True, slots=True)

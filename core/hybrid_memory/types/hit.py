@@ -88,7 +88,7 @@ class Hit:
         return f"<Hit {self.score:.3f} {self.record.speaker}: {shown(self.record.text)}>"
 
     def why(self) -> str:
-        """The arithmetic of the score in one line, strongest share first, and the events behind it with their author."""
+        """The arithmetic of the score in one line, strongest share first, and the events behind it, with author."""
         total = sum(getattr(self.weights, part.name) for part in fields(Weights))
         shares = [
             (getattr(self.weights, part.name), getattr(self.signals, part.name), part.name)

@@ -117,7 +117,7 @@ class UserProfile(CheckedModel):
         """By field its values in order, each with its facts and turns; a value set by hand has none."""
         found = {}
         for name, entries in self._origins.standing.items():
-            values = self._values(name)
+            values = frozenset(self._values(name))
             if kept := tuple(entry for entry in entries if entry.value in values):
                 found[name] = kept
         return found
@@ -206,11 +206,12 @@ class UserProfile(CheckedModel):
         chinese = self._is_chinese
         items = []
         for name in type(self).model_fields:
-            entries = self._origins.standing.get(name, ())
+            known = {entry.value: entry.importance for entry in self._origins.standing.get(name, ())}
             label = self._label(name, chinese) + ("：" if chinese else ": ")
-            for value in self._values(name):
-                known = (entry.importance for entry in entries if entry.value == value)
-                items.append(_Item(label, _shown(value, chinese), next(known, UNTOLD_IMPORTANCE)))
+            items += [
+                _Item(label, _shown(value, chinese), known.get(value, UNTOLD_IMPORTANCE))
+                for value in self._values(name)
+            ]
         return items
 
     def _label(self, name: str, chinese: bool) -> str:

@@ -19,7 +19,8 @@ from hybrid_memory.errors import (
     StoreVersionError,
     WrongKeyError,
 )
-from hybrid_memory.stores.sqlite.driver import Driver, Key
+from hybrid_memory.ports import Key
+from hybrid_memory.stores.sqlite.driver import Driver
 from hybrid_memory.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from hybrid_memory.stores.sqlite.scrubbing import scrub, truncate_journal
 from hybrid_memory.stores.sqlite.values import owner_key
@@ -30,6 +31,9 @@ OPENING_SECONDS = 1
 
 OPENINGS = 3
 """Of a new file that others are making at the same time."""
+
+SMALLEST_BYTES = 512
+"""Of a database; SQLite takes a file of fewer for an empty one, and would overwrite it."""
 
 _OWNER = "SELECT id FROM owners WHERE tenant = ? AND user = ? AND agent = ? AND space = ?"
 
@@ -105,6 +109,8 @@ class Database:
         try:
             if not self.path.parent.is_dir():
                 raise StoreUnavailableError(f"cannot open {self.path}: the folder {self.path.parent} does not exist")
+            if self.path.is_file() and 0 < self.path.stat().st_size < SMALLEST_BYTES:
+                raise StoreUnavailableError(f"cannot open {self.path}: it is not a store, choose another path")
             connection = self._driver.connect()
         except (OSError, self._driver.error) as error:
             raise StoreUnavailableError(f"cannot open {self.path}: {error}") from error
@@ -255,10 +261,9 @@ class Database:
             held = list(self._readers)
             for reader in held:
                 readers.enter_context(reader.lock)
-            try:
-                self._driver.rekey(self._writer, key)
-            except self._driver.error as error:
-                raise self._driver.failure("give a new key to", error) from error
+            self._driver.rekey(key)
+            self._writer.close()
+            self._writer = self._opened()
             for reader in held:
                 reader.connection.close()
                 reader.connection = self._reading()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import time
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from hybrid_memory.errors import (
     InvalidConfigError,
@@ -17,9 +16,7 @@ from hybrid_memory.errors import (
     StoreUnavailableError,
     WrongKeyError,
 )
-
-Key: TypeAlias = str | bytes | Callable[[], str | bytes]
-"""A passphrase, or the 32 bytes of a key, or what gives one of them when the store is opened."""
+from hybrid_memory.ports import Key
 
 RAW_BYTES = 32
 KDF_ROUNDS = 256_000
@@ -64,10 +61,12 @@ class Driver:
 
     def renew(self) -> bool:
         """Make the key for the salt in the file, or for a new one if it is empty; False if the salt is as before."""
-        salt = self._salt_of_file()
-        if salt == self._salt or self._secret is None:
+        if self._secret is None:
             return False
-        self._salt, self._key = salt, _stretched(self._secret, salt)
+        before, self._salt = self._salt, self._salt_of_file()
+        if self._salt == before:
+            return False
+        self._key = _stretched(self._secret, self._salt)
         return True
 
     def connect(self) -> sqlite3.Connection:
@@ -115,11 +114,19 @@ class Driver:
             else:
                 return
 
-    def rekey(self, connection: sqlite3.Connection, key: Key) -> None:
-        """Encrypt the file anew, in one transaction, and open later connections with this key."""
+    def rekey(self, key: Key) -> None:
+        """Encrypt the file anew, in one transaction; connections from before are of no use then."""
         secret = _secret(key)
         stretched = _stretched(secret, self._salt)
-        connection.execute(f"PRAGMA rekey = \"x'{stretched.hex()}'\"")
+        connection = self.connect()  # of its own: one whose rekeying fails would write with both keys from then on
+        try:
+            connection.execute(f"PRAGMA rekey = \"x'{stretched.hex()}'\"")
+        except self.error as error:
+            raise StoreUnavailableError(
+                f"cannot give {self.path} another key, it keeps the one it has: is another process writing? ({error})"
+            ) from error
+        finally:
+            connection.close()
         self._secret, self._key = secret, stretched
 
     def failure(self, doing: str, error: Exception) -> StoreError:

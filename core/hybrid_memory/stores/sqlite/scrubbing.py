@@ -7,6 +7,7 @@ between pages, and the text index of FTS5 keeps the words of a deleted row until
 from __future__ import annotations
 
 import sqlite3
+import time
 
 
 def mark_unscrubbed(connection: sqlite3.Connection) -> None:
@@ -33,5 +34,10 @@ def scrub(connection: sqlite3.Connection) -> bool:
 
 def truncate_journal(connection: sqlite3.Connection) -> bool:
     """Move the write-ahead log into the file and empty it; False if a reader of an older state is in the way."""
-    (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    return not busy
+    (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    deadline = time.monotonic() + milliseconds / 1000
+    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)  # SQLite waits for readers, but not for another process that is doing the same
+    return True

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from hybrid_memory.learning.rules.chinese.wording import ADVERB, OF_KIN
+from hybrid_memory.learning.rules.chinese.lexicon import FEMALE, KIN, MALE, either
+from hybrid_memory.learning.rules.chinese.wording import ADVERB, OF_KIN, WHEN
 
 _SPACE = re.compile(r"(?<=[\u4e00-\u9fff，。])\s+(?=\S)|(?<=\S)\s+(?=[\u4e00-\u9fff，。])")
 _QUOTED = re.compile(r"\"[^\"]*[我你您咱][^\"]*\"|[「『][^」』]*[我你您咱][^」』]*[」』]")
@@ -12,18 +13,20 @@ _WHOLE = re.compile(r"^\s*[\"「『]([^\"」』]*)[\"」』]\s*[。！!.]?\s*$")
 _SWAP = re.compile(r"(?P<lead>并?不是)(?P<wrong>[^，,。；;是]{1,20})[，,]\s*(?:而是|是)(?P<right>[^，,。；;！!]{1,20})")
 
 _CUT = re.compile(
-    r"[，,；;！!。：…~～（）()]+|\s?--+\s?|——|\.{2,}|(?<=[\u4e00-\u9fff])\s(?=[\u4e00-\u9fff])"
+    r"[，,；;！!。：:…~～（）()]+|\s?--+\s?|——|\.{2,}|(?<=[\u4e00-\u9fff])\s(?=[\u4e00-\u9fff])"
     r"|(?<=.)(?=(?:但是|可是|不过|因为|所以|而且|并且|虽然)[^，,]{2,})"
 )
 _JOINED = re.compile(
     r"[，,](?=\s*(?:(?:而|并|可)?不是[^我你他她它这]|它?(?:的?名字)?(?:叫做?|名叫|取名)|[她他]?的?名字(?:是|叫)|[她他](?:名)?叫|以(?:及|后用)|改成|换成|现在改|到时候))"
 )
+_HEAD_CHARS = 8
+_LISTS = re.compile(r"[^，,。]{2,26}的(?:主要)?内容[是为：:]")
 _LEAD = re.compile(
     r"^(?:[\s\"'“,，.。、·*•\-]+|\d{1,2}[.)、]\s*|嗯+|恩+|哦+|噢+|啊+|呃+|额+|唉+|哎呀?|哎|嗨|嘿|哈+|哇+|喂|好的?吧?(?=[，,\s]|$)|行(?=[，,])|"
     r"对了|对啊?(?=[，,]|$)|是的?(?=[，,]|$)|没错|当然了?(?=[，,])|你好[啊呀]?|您好|大家好|朋友们?(?=[，,！!])|那么|那(?=我|就)|然后|接着|另外|此外|还有(?=[，,我])|"
     r"而且|并且|不过|但是?(?!愿)|可是|可惜|只是(?=我)|虽然|尽管|因为|由于|所以|因此|毕竟|其实|实际上|事实上|说实话|老实说|坦白说|坦白讲|说真的|讲真|不瞒你说|"
     r"总之|总的来说|总体来说|一般来说|基本上|顺便说一下|顺便说一句|顺便|话说|补充一下|更正一下|纠正一下|更新一下|我跟你说|我告诉你|告诉你|跟你说|你知道吗?|"
-    r"你知道的|如你所知|我觉得|我想说|我说|我认为|我感觉|不好意思|抱歉|对不起|谢谢你?|感谢你?|没关系|请问|请注意|注意|备注|记住|请记住|记一下|帮我记一下|"
+    r"你知道的|如你所知|医生(?:说|告诉我|诊断)(?=我)|我觉得|我知道(?!你)|我想说|我说|我认为|我感觉|不好意思|抱歉|对不起|谢谢你?|感谢你?|没关系|请问|请注意|注意|备注|记住|请记住|记一下|帮我记一下|"
     r"自我介绍一下|介绍一下|首先|其次|最后|第[一二三]|一方面|再说|反正|当然|确实|的确|真的|特别是|尤其是|比如说?|例如|也就是说|平时|平常|最近|近来|目前|"
     r"现在|如今|如果可以的话|从(?=我)|同时|同样|本来|原本|原来(?=我))[，,：:！!\s]*"
 )
@@ -32,20 +35,24 @@ _SUPPOSED = re.compile(
     r"好像|仿佛|似乎|估计|恐怕|但愿|希望|梦见|等我|等到|当我)|的话$|^(?:你|您|他们?|她们?)?.{0,4}(?:以为|假装)"
 )
 _ASKING = re.compile(
-    r"[?？]|[吗么]$|(?:吗|么|呢)[，,\s]*$|什么|怎么|怎样|咋|哪|谁|为何|为什么|多少|几[个岁点号时位]|多大|多久|多远|是否|是不是|能不能|可不可以|会不会|要不要|"
+    r"[?？]|(?<![什这那怎多要])[吗么]$|什么|怎么|怎样|咋|哪|谁|为何|为什么|多少|几[个岁点号时位]|多大|多久|多远|是否|是不是|能不能|可不可以|会不会|要不要|"
     r"有没有|好不好|对不对|行不行|知不知道|喜不喜欢|难道|何时|如何"
 )
+_LATE_KIN = re.compile(either(KIN))
+_SUBJECT = re.compile(rf"^(?P<when>{WHEN}(?:[，,])?)(?P<who>{OF_KIN}(?:[他她]们?)?|我们?|咱们?|[他她])(?![的们])")
 _FREE = re.compile(r"没什么|什么都|什么也|怎么都|谁都|哪都|哪里都|不怎么|没怎么|无论|多少有|不管")
 _HEARSAY = re.compile(
-    r"^(?:.{0,10}(?:你|您|他们?|她们?|它|有人|别人|大家|医生|老师|妈妈?|爸爸?|朋友|同事|老板|[\u4e00-\u9fff]{2,3})(?:跟我|对我|和我|曾经?|刚才?|又|也|总|还|老)*(?:说过?|问|告诉我|认为|觉得|以为)"
+    r"^(?:.{0,10}(?:你|您|他们?|她们?|它|有人|别人|大家|老师|妈妈?|爸爸?|朋友|同事|老板|[\u4e00-\u9fff]{2,3})(?:跟我|对我|和我|曾经?|刚才?|又|也|总|还|老)*(?:说过?|问|告诉我|认为|觉得|以为)"
     r"(?:[:：]|$|我|你)|听说|据说|传说|梦到|梦见|书里|歌词|小说里|电影里|剧里)"
 )
+_KIN = re.compile(either(KIN))
 _SUBJECT = re.compile(rf"^(?P<who>{OF_KIN}(?:[他她]们?)?|我们?|咱们?|本人|[他她])(?!的)")
 _ELLIPTIC = re.compile(
     rf"^{ADVERB}(?:住在?|定居|来自|出生|毕业|就读|在|家在|老家|是|叫|今年|\d+岁|喜欢|爱|热爱|最爱|最喜欢|更喜欢|讨厌|不|没有?|从不|从来|搬|换|改|学|读|做|当|从事|任职|就职|养|有|想|"
     r"打算|计划|准备|要|得|用|会|每天|每周|对|患|得了|吃|喝|戒|平时|业余|已婚|未婚|单身|离|结|目标|职业|专业|爱好|兴趣|身高|体重|生日|电话|邮箱|工作|主修|擅长|习惯|偏爱|倾向|宁愿|宁可|"
     r"反感|受不了|避免|放弃|取消|决定|把)"
 )
+_PRESENTS = re.compile(r"(?:有|认识|交了)(?:了)?[一几两]?[个位名](?!月|小时|星期)")
 _OWN = re.compile(
     r"^(?:家在|老家|年龄|目标|职业|专业|爱好|兴趣|身高|体重|生日|电话|手机号?|邮箱|名字|性别|工作是|星座|学历|母语|血型|籍贯|家乡|国籍)"
 )
@@ -62,6 +69,7 @@ def clauses(sentence: str) -> list[str]:
     text = _SWAP.sub(lambda found: f"是{found['right']}，不是{found['wrong']}", _SPACE.sub("", text))
     parts = _cut(text)
     kept: list[str] = []
+    mentioned = ""
     subject = ""
     skip = False
     for number, part in enumerate(parts):
@@ -77,9 +85,14 @@ def clauses(sentence: str) -> list[str]:
             if asks or supposed:
                 subject = ""
             continue
+        bare = _LATE_SUBJECT.sub(lambda found: found["who"] + found["when"], bare)
         found = _SUBJECT.match(bare)
-        if found is not None:
-            subject = found["who"]
+        if found is not None and found["who"] in {"他", "她"} and mentioned and _means(found["who"], mentioned):
+            bare = mentioned + bare[1:]
+            subject = mentioned
+        elif found is not None:
+            mentioned = found["who"] if _KIN.search(found["who"]) else mentioned
+            subject = "" if _PRESENTS.search(bare) else found["who"]
         elif subject and _OWN.match(bare):
             bare = f"{subject}的{bare}"
         elif subject and _ELLIPTIC.match(bare):
@@ -90,12 +103,22 @@ def clauses(sentence: str) -> list[str]:
     return kept
 
 
+def _means(pronoun: str, mentioned: str) -> bool:
+    """Whether he or she may be that relative."""
+    found = _KIN.search(mentioned)
+    noun = KIN[found[0]][1] if found else ""
+    return noun not in (MALE if pronoun == "她" else FEMALE)
+
+
 def _cut(text: str) -> list[str]:
     """The parts between marks; a mark is no cut where what follows belongs to what stands before."""
+    if _LISTS.match(text):
+        return [text]
     parts: list[str] = []
     start = 0
     for cut in _CUT.finditer(text):
-        if _JOINED.match(text, cut.start()):
+        headed = cut[0][0] in "：:" and cut.start() - start <= _HEAD_CHARS
+        if headed or _JOINED.match(text, cut.start()):
             continue
         parts.append(text[start : cut.start()])
         start = cut.end()

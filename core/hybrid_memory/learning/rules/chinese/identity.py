@@ -9,14 +9,14 @@ from hybrid_memory.learning.rules.chinese.values import (
     DATE,
     QUANTITY,
     languages,
-    name,
     place,
+    plausible_name,
     quantity,
     stated_name,
     where,
     whole,
 )
-from hybrid_memory.learning.rules.chinese.wording import ADVERB, END, KINSMAN, ME, SUBJECT, rule
+from hybrid_memory.learning.rules.chinese.wording import ADVERB, END, KINSMAN, ME, OF_KIN, SUBJECT, rule
 from hybrid_memory.learning.rules.rule import When, always
 from hybrid_memory.types import Stance
 
@@ -30,8 +30,8 @@ NAME = (
     rule("大家叫我", "nickname", rf"^(?:大家|朋友们?|家人|同学们?|同事们?|他们|别人)?(?:都|一般|平时|喜欢|总是|习惯|你?可以|就|请|直接)*(?:叫|喊|称呼)(?:我|俺)(?:做|为)?(?P<value>.+)", stated_name,
          "叫我", "喊我", "称呼我", confidence=0.8, guard=lambda found: not re.match(r"(?:去|来|起|帮|一起|吃|回|把|别|不|做|要)", found["value"])),
     rule("我叫", "name", rf"^{ME}{ADVERB}名?叫做?(?P<value>.+)", stated_name, "叫", confidence=0.95),
-    rule("我是李娜", "name", rf"^{ME}是(?P<value>[\u4e00-\u9fff·]{{2,11}})$", name, "是", confidence=0.6,
-         guard=lambda found: re.search(r"[人的座队员师生家者手长迷控党族类型性岁你我他她它不好这那第]$|[的了不很]|主义", found["value"]) is None),
+    rule("我是李娜", "name", r"^我是(?P<value>[\u4e00-\u9fff·]{2,16})$", plausible_name, "是", confidence=0.6,
+         guard=lambda found: re.search(r"[人的座队员师生家者手长迷控痴货党族类型性岁你我他她它不好这那第]$|[的了不很]|主义", found["value"]) is None),
     rule("他叫", "name", r"^(?P<who>[他她])的?(?:名字)?(?:名叫|就?叫做?|名字是)(?P<value>.+)", stated_name, "叫", "名字", confidence=0.8),
 )  # fmt: skip
 
@@ -39,6 +39,7 @@ AGE = (
     rule("岁", "age", rf"^{SUBJECT}的?{ADVERB}(?:年龄|岁数)?(?:才|快|都|已经|刚满|刚过|正好|刚好|是|满|有|刚|快要|马上|将近|差不多|大概|：|:)*(?P<value>{QUANTITY}\s?(?:周)?岁)"
          r"(?!的?时候?|那年|那会|之前|以前|以后|生日|起|开始|就|[以之]|左右的|的)", quantity, "岁", confidence=0.9),
     rule("年龄是", "age", rf"^{SUBJECT}的?(?:年龄|年纪|岁数)(?:今年|现在)?(?:是|：|:)?(?P<value>{QUANTITY})岁?{END}", quantity, "年龄", "年纪", "岁数", confidence=0.9),
+    rule("今年28", "age", rf"^{SUBJECT}{ADVERB}今年(?:刚好|正好|已经|都|才)*(?P<value>\d\d)了?{END}", quantity, "今年", confidence=0.8),
     rule("生日是", "birthday", rf"^{SUBJECT}的?(?:一个\w{{2}})?(?:的|过)?(?:出生日期|生日)(?:那天)?(?:就?是|在|为|：|:|都?过)*在?(?P<value>{DATE})", whole, "生日", "出生日期", confidence=0.95),
     rule("生于", "birthday", rf"^{SUBJECT}{ADVERB}(?:是|出?生于|生在)?在?(?P<value>{DATE})(?:出生|生的|生人|的?生日)?", whole, "生", confidence=0.85,
          guard=lambda found: re.search(r"出?生于|生在|出生|生的|生人|生日", found[0]) is not None),
@@ -84,10 +85,10 @@ ORIGIN = (
     rule("流利", "language", rf"^{SUBJECT}的?(?P<value>{either(LANGUAGES)})(?:说得?|讲得?)?{ADVERB}(?:流利|不错|很好|好|地道)", languages, "流利", "不错", "好", "地道", confidence=0.75),
     rule("信仰", "religion", rf"^{SUBJECT}{ADVERB}(?:信仰?|信奉|皈依了?|是一?[个名位]?(?:虔诚的)?)(?P<value>佛教徒?|基督教徒?|基督徒|天主教徒?|伊斯兰教|穆斯林|道教徒?|犹太教徒?|印度教徒?|无神论者?)", whole, "教", "徒", "穆斯林", "无神论"),
     rule("和谁结婚", "partner", rf"^{ME}{ADVERB}(?:和|跟|与)(?P<value>{{NAME}}){ADVERB}(?:结婚|订婚|在一起|交往|谈恋爱)".replace("{NAME}", r"[\u4e00-\u9fff·]{2,8}?"), stated_name, "婚", "在一起", "交往", "恋爱",
-         guard=lambda found: not re.search(r"[他她你我它家人女男]|朋友|离|一起长", found["value"])),
+         guard=lambda found: not re.search(r"[他她你我它家人女男住]|朋友|离|一起长", found["value"]) and plausible_name(found["value"]) != ()),
     rule("离婚", "marital_status", rf"^{SUBJECT}{ADVERB}(?:和.{{1,6}}|跟.{{1,6}})?(?:已经?|刚|去年|今年|上个月)*(?:离了?婚|离异)了?{END}", always("离异"), "离", confidence=0.85, when=When.SINCE),
-    rule("婚姻", "marital_status", rf"^{SUBJECT}(?:\S{{0,6}}?){ADVERB}(?:是|还是|仍然|已经|恢复)?(?P<value>{_MARITAL})(?:状态|人士|的)?了?(?:\S{{0,3}}年了?)?{END}", whole, "婚", "单身", "丧偶", "离异", confidence=0.8, when=When.SINCE,
-         guard=lambda found: re.search(r"不|没|想|要|朋友|打算|准备|纪念|那天|就要", found[0]) is None and (found["value"] not in {"结婚", "订婚"} or found[0].rstrip().endswith(("了", "年")))),
+    rule("婚姻", "marital_status", rf"^(?:(?P<who>{OF_KIN}|[他她])|{ME})(?:去年|今年|上个?[周月]|前年|最近|前几天)?{ADVERB}(?:是|还是|仍然|已经|恢复)?(?P<value>{_MARITAL})(?:状态|人士|的)?了?(?:\S{{0,3}}年了?)?{END}", whole, "婚", "单身", "丧偶", "离异", confidence=0.8, when=When.SINCE,
+         guard=lambda found: re.search(r"不|没|想|要|快|能|保持|朋友|打算|准备|纪念|那天|就要", found[0]) is None and (found["value"] not in {"结婚", "订婚"} or found[0].rstrip().endswith(("了", "年")))),
     rule("星座", "星座", rf"^{SUBJECT}{ADVERB}是(?P<value>(?:白羊|牡羊|金牛|双子|巨蟹|狮子|处女|天秤|天平|天蝎|射手|摩羯|魔羯|水瓶|双鱼)座)", whole, "座", single=True),
     rule("属相", "属相", rf"^{SUBJECT}(?:是)?属(?P<value>[鼠牛虎兔龙蛇马羊猴鸡狗猪])的?{END}", lambda words: (words,), "属", single=True),
 )  # fmt: skip

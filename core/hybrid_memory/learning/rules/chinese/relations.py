@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from hybrid_memory.learning.rules.chinese.lexicon import ANIMALS, KIN, either
-from hybrid_memory.learning.rules.chinese.values import animals, name, names, pet, phrase, stated_name
+from hybrid_memory.learning.rules.chinese.values import animals, name, names, pet, phrase, plausible_name, stated_name
 from hybrid_memory.learning.rules.chinese.wording import ADVERB, HAN, ME, NAME, rule
 from hybrid_memory.types import Stance
 
@@ -36,14 +36,13 @@ PETS = (
 )  # fmt: skip
 
 RELATIVES = (
-    rule("前任", _any, rf"^{ME}的?(?:前妻|前夫|前男友|前女友|前(?P<kin>妻|夫))(?:叫|是)(?P<value>.+)", stated_name, "前", stance=Stance.ENDED, guard=lambda found: False),
     rule("我妻子叫", relation, rf"^(?:我们?|咱)(?:家|的)?(?:有)?(?:一[个位名])?(?:那个)?{_NOUN}[他她]?的?(?:名字|姓名)?(?:就?叫做?|名叫|名字(?:就?[是叫]))(?P<value>.+)", stated_name, "叫", "名字", confidence=0.95),
     rule("名字是", relation, rf"^(?:我们?|咱)(?:家|的)?{_NOUN}的?(?:名字|姓名|大名)(?:就?是|：|:)(?P<value>.+)", stated_name, "名", confidence=0.95),
     rule("有个哥哥叫", relation, rf"^{ME}家?{ADVERB}(?:有|认识|交了|生了|结识了)(?:{_COUNT}|个)?(?:\S{{0,4}}的)?{_NOUN}[，,]?[他她]?(?:的名字)?(?:就?叫做?|名叫)(?P<value>.+)", stated_name, "叫", confidence=0.9),
     rule("两个孩子叫", relation, rf"^{ME}家?{ADVERB}有{_COUNT}{_NOUN}[，,]?(?:分别)?(?:叫|是)(?P<value>.+)", names, "叫", "分别", confidence=0.85, guard=lambda found: "叫" in found[0]),
     rule("我妻子小丽", relation, rf"(?:^|[，,和跟与])我们?(?:家|的)?(?:一个|那个)?{_NOUN}(?P<value>{NAME}){_BEHIND}", name, "我", confidence=0.75,
          guard=lambda found: len(found["value"]) >= 2 and not re.search(r"[是在也都很喜爱有说的去来做住会从最刚养叫给今这那什了着吃想要]$", found["value"])),
-    rule("小丽是我妻子", relation, rf"^(?P<value>{HAN}[\u4e00-\u9fff·]{{1,9}}?|[A-Z][a-z]+)(?:就|也|一直|还)?是我(?:们)?(?:的)?(?:最好的|亲)?{_NOUN}(?:之一)?(?=$|[，,。了啊呢吧])", stated_name, "是我", confidence=0.85,
+    rule("小丽是我妻子", relation, rf"^(?P<value>{HAN}[\u4e00-\u9fff·]{{1,15}}?|[A-Z][a-z]+)(?:就|也|一直|还)?是我(?:们)?(?:的)?(?:最好的|亲)?{_NOUN}(?:之一)?(?=$|[，,。了啊呢吧])", plausible_name, "是我", confidence=0.85,
          guard=lambda found: re.match(r"(?:你|您|他|她|它|我|这|那|谁|大家|不|也|就|都|可|真|而|昨|今|明|对|因|所|只|曾|其|那个|人|上帝|是|老人|孩子|第|作|如)", found["value"]) is None and not re.search(r"[的们人个位么]$|[你我他她的不也都在]", found["value"])),
     rule("这是我朋友", relation, rf"^(?:这|那|这位|那位)(?:就)?是我(?:们)?(?:的)?{_NOUN}[，,]?(?P<value>{NAME}|[\u4e00-\u9fff]{{1,4}}·[\u4e00-\u9fff]{{1,5}})(?=$|[，,。])", stated_name, "是我", confidence=0.85),
     rule("有两个孩子", _any, rf"^{ME}家?{ADVERB}(?:有|生了|育有)(?P<value>(?:(?:[一两二三四五六七八九]|\d+)(?:个|位|名|对)?)(?:可爱的|亲|双胞胎|上小学的|上中学的|\d+岁的|大|小)*{_NOUN})(?=$|[，,。和了])", phrase, "有", "生了", "育有", confidence=0.75,

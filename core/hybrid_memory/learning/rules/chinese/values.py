@@ -13,7 +13,7 @@ from hybrid_memory.learning.rules.chinese.lexicon import (
     PLACES,
     either,
 )
-from hybrid_memory.learning.rules.chinese.wording import NAME
+from hybrid_memory.learning.rules.chinese.wording import FOREIGN, NAME
 from hybrid_memory.learning.rules.english.lexicon import TECHNOLOGY
 
 MAX_CHARS = 60
@@ -29,7 +29,7 @@ _LAST = re.compile(
     r"(?:[\s，,、。.!！?？:：;；\"'~～…（(]|了呢|呢|啊|呀|吧|哦|啦|嘛|哈|呗|噢|喔|哟|哎|吖|(?<=.)了|而已|来着|一样|等|之类的?)+$"
 )
 _FIRST = re.compile(
-    r"^(?:[\s，,、:：\"'（(）)]|(?:是|去|的|到|在)(?=\S{2})|(?:一|这|那|某|几)(?:个|名|位|只|款|条|辆|台|部|套|种|些|家|所|件|本|首|双|瓶|道|座|间|幢|栋|门|项|份|点儿?)"
+    r"^(?:[\s，,、:：\"'（(）)]|(?:是|到)(?=\S{2})|个(?![人性体别])|(?:一|某|几)(?:个|名|位|只|款|条|辆|台|部|套|种|些|家|所|件|本|首|双|瓶|道|座|间|幢|栋|门|项|份|点儿?)"
     r"(?!人|月|星期|小时)|各种(?:各样的?)?|所有的?|许多|很多|一切)+"
 )
 _NOTHING = re.compile(
@@ -41,6 +41,7 @@ _ONLY_NOTHING = re.compile(rf"(?:{_NOTHING.pattern}|的|了|吧|呢)+")
 _BETWEEN = re.compile(
     r"[、，,/]|以及|还有|(?<=[\u4e00-\u9fffA-Za-z])(?:和|跟|与|及)(?![平谐睦服尚解气声室弦牌田其])|(?<![柔温平饱祥暖缓])和(?=[\u4e00-\u9fff]{2})"
 )
+_CONTEXT = re.compile(r"(?:吃|喝|看|听|玩|去)?(?:这|那|上次|下次|刚才|此|该|上面|前面)")
 _VERBAL = re.compile(r"[是有在被把让给]|因为|觉得|朋友一起|家人一起")
 _NAME_END = re.compile(
     r"[，,。.！!？?；;:：\s\"'(（）)、]|是|今年|来自|今天|也|在|住|刚|的|就|吧|啊|呢|哦|呀|啦|叫|很|喜欢|和|跟|，"
@@ -60,7 +61,7 @@ _PLACE_TAIL = re.compile(
     r"校区|宿舍|街道|苑|府|庄|湖|山|江南|半岛|郡|里|号|楼|栋)$"
 )
 _NO_PLACE = re.compile(
-    r"(?:我|你|您|他|她|它|这|那|哪|家|一起|隔壁|对面|楼|旁边|附近|外面|里面|酒店|医院|宿舍|学校|公司|一|两|三|四|五|六|七|八|九|十|同|别|某|不|没|一个|很|太|"
+    r"(?:我|走道|走廊|你|您|他|她|它|这|那|哪|家|一起|隔壁|[一两三四五六七八九十\d]+(?:个|楼|层|室|号|位|起|间|家|年|栋|线)|对面|楼|旁边|附近|外面|里面|酒店|医院|宿舍|学校|公司|同|别|某|不|没|一个|很|太|"
     r"校|朋友|爸|妈|爷|奶|父母|酒|宾|新家|老家|自己|什么|公园里|地下室|城里|哪里|地球|心里)"
 )
 _QUANTITY = r"(?:\d{1,3}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九]|[一二两三四五六七八九]百[一二三四五六七八九十零]*)"
@@ -97,7 +98,11 @@ def whole(words: str) -> tuple[str, ...]:
 
 
 def things(words: str) -> tuple[str, ...]:
-    """Phrases; a list of short ones is taken apart."""
+    """Phrases; a list of short ones is taken apart. What only this conversation knows (那个故事) is none."""
+    if _CONTEXT.match(words):
+        return ()
+    if words.startswith("《"):
+        return tuple(re.findall(r"《[^》]{1,40}》", words))
     cut = _END.sub("", words)
     parts = [part.strip() for part in _BETWEEN.split(tidy(cut)) if part and part.strip()]
     if len(parts) > 1 and all(len(part) <= _LIST_CHARS and not _VERBAL.search(part) for part in parts):
@@ -130,8 +135,14 @@ def stated_name(words: str) -> tuple[str, ...]:
 
 def name(words: str) -> tuple[str, ...]:
     """A name that looks like one."""
-    found = re.match(rf"{NAME}", words.strip())
+    found = re.match(NAME, words.strip())
     return (found[0],) if found else ()
+
+
+def plausible_name(words: str) -> tuple[str, ...]:
+    """The words, if they are a name and nothing else."""
+    words = words.strip(" \"'")
+    return (words,) if re.fullmatch(f"{NAME}|{FOREIGN}", words) and not re.search(r"[在到了着过的]$", words) else ()
 
 
 def names(words: str) -> tuple[str, ...]:
@@ -142,10 +153,11 @@ def names(words: str) -> tuple[str, ...]:
 def place(words: str) -> tuple[str, ...]:
     """A place with a name."""
     words = re.split(
-        r"[，,。；;！!]|(?:已经|有|都|和|跟|工作|上班|读书|上学|生活|长大|这边|那边|那个|这个|的时候|附近住|住|之后|以后|呢|了|啊|吧|呀|的(?!地))",
+        r"[，,。；;！!]|(?:已经|有|(?<!成)都|和|跟|工作|上班|读书|上学|生活|长大|这边|那边|那个|这个|的时候|附近住|住|之后|以后|呢|了|啊|吧|呀|的(?!地))",
         words.strip(" ，,\"'"),
     )[0]
     words = re.sub(r"^(?:在|到|去|来|于|了|是)+", "", words).strip(" \"'")
+    words = re.sub(r"(?<=..)(?:去|来)$", "", words)
     if not 2 <= len(words) <= 20 or _NO_PLACE.match(words) and words not in PLACES:  # noqa: RUF021
         return ()
     known = any(words.startswith(known) for known in PLACES) or _PLACE_TAIL.search(words) is not None
@@ -190,7 +202,7 @@ def organisation(words: str) -> tuple[str, ...]:
     if not 2 <= len(words) <= 30 or is_place(words) or _NOTHING.match(words):
         return ()
     if re.match(
-        r"(?:家里?|一起|这里|那里|外地|外面|国外|国内|线上|工作|平时|公司$|单位$|学校$|同一)", words
+        r"(?:家里?|一起|思考|考虑|当前|目前|行业|这里|那里|外地|外面|国外|国内|线上|工作|平时|公司$|单位$|学校$|同一)", words
     ) or re.search(r"[的了着过]$|一起", words):
         return ()
     named = _ORG_TAIL.search(words) or re.fullmatch(
@@ -204,9 +216,9 @@ def profession(words: str) -> tuple[str, ...]:
     words = _FIRST.sub("", re.split(r"[，,。；;！!、]|(?<=[员师生家手])(?:和|兼|，)", words.strip())[0])
     words = re.sub(r"(?:这一?行业?的?|行业的?|的?工作的?|的)$", "", tidy(words))
     words = re.sub(r"^(?:一名|一个|一位|名|个|位|当|做|干)+", "", words)
-    words = re.sub(r"^(?:很|非常|特别)?[\u4e00-\u9fff]{1,4}的(?=.{2,})", "", words)
+    words = re.sub(r"^(?:很|非常|特别)?[\u4e00-\u9fff]{1,6}的(?=.{2,})", "", words)
     found = re.search(rf"{OCCUPATION}$", words)
-    if found is None or len(words) > 16 or re.search(r"[我你他她它这那]|不|没|喜欢|最|很", words):
+    if found is None or len(words) > 16 or re.search(r"[我你他她它这那的]|不|没|喜欢|最|很|^[一两二三几]", words):
         return ()
     return (words,)
 
@@ -220,7 +232,7 @@ def line_of_work(words: str) -> tuple[str, ...]:
     if (
         _NOTHING.match(words)
         or not re.fullmatch(r"[\u4e00-\u9fffA-Za-z]{2,10}", words)
-        or re.search(r"[的了过着]|什么|一[下些点]|饭|菜|家务|梦|爱|作业|运动|朋友|事", words)
+        or re.search(r"[的了过着]|什么|一[下些点]|做饭|做菜|饭$|家务|梦|爱|作业|运动|朋友|事", words)
     ):
         return ()
     return (words,)

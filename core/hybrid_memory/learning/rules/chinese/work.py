@@ -22,7 +22,7 @@ from hybrid_memory.types import Stance
 
 _WORKS = r"(?:工作|上班|任职|就职|供职|实习|打工|干活|当差|服役|教书|任教|执教)"
 _LATIN = r"(?=[^，,。]{0,30}[A-Za-z])"
-_SCHOOL = r"[\u4e00-\u9fffA-Za-z ]{0,14}?(?:大学|学院|中学|小学|高中|初中|职高|技校|附中|一中|二中|实验学校|外国语学校|商学院|医学院|音乐学院|电影学院|清华|北大|复旦|交大|浙大|哈佛|牛津|剑桥|斯坦福|MIT)"
+_SCHOOL = r"[\u4e00-\u9fffA-Za-z ]{0,14}?(?:大学|学院|中学|小学|高中|初中|职高|技校|附中|一中|二中|实验学校|外国语学校|商学院|医学院|音乐学院|电影学院|(?:清华|北大|复旦|交大|浙大|哈佛|牛津|剑桥|斯坦福|MIT)(?!大学))"
 
 
 def _at(found: re.Match[str]) -> str:
@@ -64,8 +64,8 @@ EMPLOYER = (
     rule("以前在", "employer", rf"^{SUBJECT}(?:以前|之前|曾经?|过去|原来|原先)(?:还|也|一直)?(?:是)?在(?P<value>.+?){_WORKS}", organisation, "以前", "之前", "曾", "过去", "原", stance=Stance.ENDED, confidence=0.8),
     rule("从甲跳到乙", "employer", rf"^{SUBJECT}(?:\S{{0,6}}?){ADVERB}从(?P<old>[^，,。]+?)(?:跳槽|跳|转|换)(?:到|去|来)了?(?P<value>[^，,。]+)", organisation, "跳", "转", "换", confidence=0.85, when=When.SINCE,
          guard=lambda found: not is_place(found["value"]) and not re.search(r"想|打算|准备|专业|频道|话题", found[0])),
-    rule("单位是", "employer", rf"^.{{0,4}}?{SUBJECT}(?:们)?的?(?:那个|现在的?|工作的?)?(?:单位|公司|工作单位|东家|雇主|医院|学校|律所|工作室|店)(?:的?名字|名称)?(?:就?叫做?|就?是|名为|为|：|:)(?P<value>.+)", organisation,
-         "单位", "公司", "东家", "雇主", "医院", "学校", "律所", "工作室", "店", confidence=0.85, guard=lambda found: re.search(r"不错|很|最|非常|好的|上市|全国", found["value"]) is None),
+    rule("单位是", "employer", rf"^.{{0,4}}?{SUBJECT}(?:们)?的?(?:那个|现在的?|工作的?)?(?:单位|公司|工作单位|上班的地方|工作的地方|东家|雇主|医院|学校|律所|工作室|店)(?:的?名字|名称)?(?:就?叫做?|就?是|名为|为|：|:)(?P<value>.+)", organisation,
+         "单位", "公司", "地方", "东家", "雇主", "医院", "学校", "律所", "工作室", "店", confidence=0.85, guard=lambda found: re.search(r"不错|很|最|非常|好的|上市|全国", found["value"]) is None),
     rule("跳槽到", "employer", rf"^{SUBJECT}(?:\S{{0,6}}?){ADVERB}(?:跳槽|入职|加入|应聘|就职|任职|供职|受雇|换工作)(?:到|去|来|了|于|在)+(?P<value>[^，,。]+)", organisation, "跳槽", "入职", "加入", "应聘", "任职", "就职", "供职", "受雇", confidence=0.8, when=When.SINCE,
          guard=lambda found: re.search(r"想|要|打算|准备|不|没|希望|过|群|队伍|会员|俱乐部|社团", found[0]) is None),
     rule("在哪里工作", _at, rf"^{SUBJECT}(?:\S{{0,4}}?){ADVERB}(?:是)?在(?P<value>[^，,。；;]{{2,24}}?){_WORKS}(?!室|人|狂|狗|坊|量)", _workplace, "工作", "上班", "职", "实习", "打工", "服役", "教", confidence=0.85, when=When.SINCE,
@@ -81,7 +81,7 @@ STUDY = (
          or re.match(r"(?:\S{0,6}?)(?:毕业|读书|上学|念书|学习|读研|读博|读本科|留学|攻读|念|读|深造)", found["rest"]) is not None),
     rule("大学的学生", "school", rf"^{SUBJECT}{ADVERB}是(?P<value>{_SCHOOL})(?:的|大[一二三四])?\S{{0,8}}?(?:学生|研究生|博士生|本科生|毕业的?)", whole, "学生", "生", "毕业", confidence=0.85),
     rule("学历", "学历", rf"^{SUBJECT}的?(?:最高)?学历{ADVERB}(?:就?是|为|：|:)?(?P<value>高中|中专|大专|专科|本科|学士|硕士|博士|博士后|初中|小学|研究生)", whole, "学历", single=True, confidence=0.9),
-    rule("学历是", "学历", rf"^{SUBJECT}{ADVERB}(?:就)?(?:念到|读到|上到|是)(?:了|个)?(?P<value>高中|中专|大专|专科|本科|硕士|博士|博士后|初中|小学)(?:毕业|学历)?(?:的)?{END}", whole, "念到", "读到", "上到", "学历", "毕业", "博士", "硕士", "本科", single=True, confidence=0.8),
+    rule("学历是", "学历", rf"^{SUBJECT}{ADVERB}(?:就|只|才|大学)*(?:念到|读到|上到|上的是|读的是|念的是|是|有|大学)?(?:了|个)?(?P<value>高中|中专|大专|专科|本科|硕士|博士|博士后|初中|小学)(?:毕业|学历|生)?(?:的)?{END}", whole, "上的", "读的", "念", "学历", "念到", "读到", "上到", "学历", "毕业", "博士", "硕士", "本科", single=True, confidence=0.8),
     rule("专业", "field_of_study", rf"^{SUBJECT}的?(?:大学|本科|研究生|硕士|博士)?的?(?:专业|主修|所学专业)(?:的是|是|为|：|:)(?P<value>.+)", phrase, "专业", "主修", confidence=0.9),
     rule("学某专业", "field_of_study", rf"^{SUBJECT}(?:\S{{0,10}}?){ADVERB}(?:主修|攻读|辅修|学的?是?|读的?是?|念的?是?)(?:了|的是)?(?P<value>[^，,。不]{{2,12}}?)(?:的)?(?:专业|系)", phrase, "专业", "系", confidence=0.8,
          guard=lambda found: re.search(r"什么|想|要|打算|换|转|联系|关系|体系|系[统列]", found.string) is None),

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import re
 
-from hybrid_memory.learning.rules.english import answers, code, identity, instructions, relations, tasks, tastes, work
+from hybrid_memory.learning.rules.english import (
+    answers,
+    code,
+    dynamic,
+    goals,
+    health,
+    identity,
+    instructions,
+    pursuits,
+    relations,
+    style,
+    tasks,
+    tastes,
+    work,
+)
 from hybrid_memory.learning.rules.english.clauses import clauses
 from hybrid_memory.learning.rules.english.persons import person
 from hybrid_memory.learning.rules.rule import Language
@@ -15,26 +29,31 @@ ENGLISH = Language(
     rules=(
         *answers.RULES,
         *code.RULES,
+        *style.RULES,
         *instructions.RULES,
         *tasks.RULES,
+        *goals.RULES,
         *relations.RULES,
         *identity.RULES,
         *work.RULES,
+        *health.RULES,
         *tastes.RULES,
-        *instructions.DYNAMIC,
+        *pursuits.RULES,
+        *dynamic.RULES,
     ),
     clauses=clauses,
     person=person,
     correction=re.compile(
-        r"^(?:(?:no|not|sorry|oops|wait|i mean|i meant|correction|actually|it's|it is|that's|that should be|make that|it should be|"
-        r"should be|i meant to say|rather),? )+(?P<value>[\w' -]{1,60}?),? (?:and )?not (?P<wrong>[\w' -]{1,60})$",
+        r"^(?:(?:no|not|sorry|oops|wait|i mean|i meant|correction|actually|it's|it is|that's|that should be|make that|"
+        r"it should be|should be|i meant to say|rather),? )+"
+        r"(?P<value>[\w' -]{1,60}?),? (?:and )?not (?P<wrong>[\w' -]{1,60})$",
         re.IGNORECASE,
     ),
     contrast=re.compile(r"^(?P<value>.{1,80}?)(?:,| and|, and) not (?P<wrong>[\w' -]{1,60})$", re.IGNORECASE),
     handover=re.compile(
-        r"^(?:please |can you |could you |hey,? )*(?:translate|proofread|rewrite|paraphrase|rephrase|summari[sz]e|edit|correct|revise|"
-        r"polish|shorten|improve|fix|analy[sz]e|continue|complete)\b.{0,80}(?::|\b(?:following|below|this (?:text|email|letter|essay|"
-        r"paragraph|passage|story|article|sentence))\b)",
+        r"^(?:please |can you |could you |hey,? )*(?:translate|proofread|rewrite|paraphrase|rephrase|summari[sz]e|edit|"
+        r"correct|revise|polish|shorten|improve|fix|analy[sz]e|continue|complete)\b.{0,80}"
+        r"(?::|\b(?:following|below|this (?:text|email|letter|essay|paragraph|passage|story|article|sentence))\b)",
         re.IGNORECASE,
     ),
 )

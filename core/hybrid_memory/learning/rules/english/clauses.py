@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_PRONOUN = r"(?:i|i'm|i've|i'd|i'll|im|ive|my|we|we're|we've|we'll|our|he|he's|she|she's|they|they're|it|it's|you|your)\b"
+_PRONOUN = (
+    r"(?:i|i'm|i've|i'd|i'll|im|ive|my|we|we're|we've|we'll|our|he|he's|she|she's|they|they're|it|it's|you|your)\b"
+)
 
 _OWN = re.compile(r"(?:i|we)\b", re.IGNORECASE)
 _OWN_VERB = re.compile(
-    r"(?:(?:strongly|much|really|also|usually|generally|always|currently|now|recently|try to|actively) )*(?:prefer|avoid|dislike|hate|love|like|enjoy|refuse|"
-    r"do not|don't|only|exclusively|will not|won't|cannot|can't|never|live|work|have|am|need to|want to|play|study|own|speak|"
-    r"drive|use|moved|started|decided|follow)\b",
+    r"(?:(?:strongly|much|really|also|usually|generally|always|currently|now|recently|try to|actively) )*(?:prefer|"
+    r"avoid|dislike|hate|love|like|enjoy|refuse|do not|don't|only|exclusively|will not|won't|cannot|can't|never|live|"
+    r"work|have|am|need to|want to|play|study|own|speak|drive|use|moved|started|decided|follow)\b",
     re.IGNORECASE,
 )
 
@@ -33,9 +35,10 @@ _SUPPOSED = re.compile(
     re.IGNORECASE,
 )
 _ASKING = re.compile(
-    r"(?:(?:so|and|but|well|hey|hi|oh|okay|ok|now|then|no|yes|yeah|also|please|sorry|wait|actually|anyway),? )*(?:\w+, )?"
-    r"(?:what|when|where|who|whom|whose|which|why|how|did|does|do|have|has|had|is|are|was|were|am|can|could|would|will|"
-    r"shall|should|may|might|don't|doesn't|didn't|isn't|aren't|wasn't|won't|wouldn't|can't|couldn't|haven't|hasn't)\b",
+    r"(?:(?:so|and|but|well|hey|hi|oh|okay|ok|now|then|no|yes|yeah|also|please|sorry|wait|actually|anyway),? "
+    r")*(?:\w+, )?(?:what|when|where|who|whom|whose|which|why|how|did|does|do|have|has|had|is|are|was|were|am|can|"
+    r"could|would|will|shall|should|may|might|don't|doesn't|didn't|isn't|aren't|wasn't|won't|wouldn't|can't|couldn't|"
+    r"haven't|hasn't)\b",
     re.IGNORECASE,
 )
 _HEARSAY = re.compile(
@@ -47,21 +50,20 @@ _HEARSAY = re.compile(
 _HEARSAY_CHARS = 30
 
 _LEAD = re.compile(
-    r"(?:[\s,.\-*•'\"“]+|\d{1,2}[.)]\s+|(?:well|oh|ah|ooh|wow|yeah|yep|yes|yup|no|nope|nah|hey|hi|hello|hiya|so|and|but|"
-    r"or|also|plus|actually|honestly|frankly|personally|basically|anyway|btw|fyi|by the way|to be honest|tbh|ok|okay|look|"
-    r"listen|see|sure|right|well then|anyhow|i mean|you know|you see|as you know|i guess|i think|i believe|i'd say|"
-    r"i would say|i must say|i have to say|i have to admit|i admit|i must admit|i'm afraid|i suppose|you know what|"
-    r"oh my god|god|man|dude|um|umm|uh|uhm|hmm|er|haha|lol|thanks|thank you|sorry|please note(?: that)?|note that|"
-    r"just so you know|for the record|for context|as i said|like i said|as i mentioned|remember(?: that)?|"
-    r"these days|nowadays|currently|right now|at the moment|at present|now|lately|recently|today|in general|generally|"
-    r"usually|as usual|in fact|overall|of course|apparently|naturally|obviously|unfortunately|luckily|fortunately|sadly|"
-    r"finally|in (?:my|our) (?:free|spare) time|when i have time|outside of work|for fun|(?:on|at|during) (?:the )?"
-    r"weekends?|after work|then|again|too|first|firstly|second|secondly|third|lastly|moreover|additionally|besides|"
-    r"furthermore|correction|nice to meet you|good morning|good evening|good afternoon|update|great|perfect|cool|good|"
-    r"excellent|from now on|going forward|moving forward|in (?:the )?future|"
-    r"as of (?:now|today|this \w+|last \w+)|this time|"
-    r"for (?:the (?:last|past) )?(?:\d+|a|an|one|two|three|four|five|six|seven|ten|several|many|a few|a couple of) "
-    r"(?:years?|months?|weeks?|decades?))(?=[\s,.!]|$)[,!]?)+",
+    r"(?:[\s,.\-*•'\"“]+|\d{1,2}[.)]\s+|(?:well|oh|ah|ooh|wow|yeah|yep|yes|yup|no|nope|nah|hey|hi|hello|hiya|so|and|"
+    r"but|or|also|plus|actually|honestly|frankly|personally|basically|anyway|btw|fyi|by the way|to be honest|tbh|ok|"
+    r"okay|look|listen|see|sure|right|well then|anyhow|i mean|you know|you see|as you know|i guess|i think|i believe|"
+    r"i'd say|i would say|i must say|i have to say|i have to admit|i admit|i must admit|i'm afraid|i suppose|you know "
+    r"what|oh my god|god|man|dude|um|umm|uh|uhm|hmm|er|haha|lol|thanks|thank you|sorry|please note(?: that)?|note "
+    r"that|just so you know|for the record|for context|as i said|like i said|as i mentioned|remember(?: that)?|these "
+    r"days|nowadays|currently|right now|at the moment|at present|now|lately|recently|today|in general|generally|"
+    r"usually|as usual|in fact|overall|of course|apparently|naturally|obviously|unfortunately|luckily|fortunately|"
+    r"sadly|finally|in (?:my|our) (?:free|spare) time|when i have time|outside of work|for fun|(?:on|at|during) "
+    r"(?:the )?weekends?|after work|then|again|too|first|firstly|second|secondly|third|lastly|moreover|additionally|"
+    r"besides|furthermore|correction|nice to meet you|good morning|good evening|good afternoon|update|great|perfect|"
+    r"cool|good|excellent|from now on|going forward|moving forward|in (?:the )?future|as of (?:now|today|this \w+|"
+    r"last \w+)|this time|for (?:the (?:last|past) )?(?:\d+|a|an|one|two|three|four|five|six|seven|ten|several|many|a "
+    r"few|a couple of) (?:years?|months?|weeks?|decades?))(?=[\s,.!]|$)[,!]?)+",
     re.IGNORECASE,
 )
 _VOCATIVE = re.compile(r"(?:hey |hi |hello |oh |well |okay |thanks |sorry )?[A-Z][a-z]+,\s+(?=[IiMmWw])")

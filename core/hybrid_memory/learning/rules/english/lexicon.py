@@ -1,4 +1,4 @@
-"""English words by what they stand for: persons around somebody, work, subjects, languages, techniques, places, pets."""
+"""English words by what they stand for: persons around somebody, work, subjects, languages, techniques, belongings."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ OCCUPATIONS = frozenset(
     broadcaster broker builder butcher butler buyer cardiologist caregiver caretaker carer carpenter cartographer
     cartoonist cashier caterer cellist ceo cfo chancellor chaplain chauffeur chef chemist chiropractor choreographer
     cinematographer clerk clinician clown coach cobbler coder columnist comedian commander composer concierge conductor
-    conservationist consultant contractor controller cook coordinator copywriter coroner counselor counsellor courier
+    conservationist consultant contractor controller cook coordinator copywriter coroner counselor counsellor courier creator
     criminologist critic cto curator custodian dancer dealer dean dentist dermatologist designer detective developer
     diplomat director dispatcher diver dj doctor doorman drummer ecologist economist editor educator electrician
     engineer entertainer entomologist entrepreneur epidemiologist estimator executive farmer filmmaker financier
@@ -91,7 +91,7 @@ _BARE = frozenset("owner worker model lead guard judge agent anchor critic guide
 
 def occupation(words: str) -> bool:
     """Whether the words name an occupation."""
-    last = words.split()[-1].lower() if words else ""
+    last = words.rpartition(" ")[2].lower()
     plain = last.removesuffix("s") if last.endswith("s") and last not in OCCUPATIONS else last
     if plain not in OCCUPATIONS or (plain in _BARE and " " not in words):
         return False
@@ -130,8 +130,7 @@ LANGUAGES = frozenset(
     mandarin marathi mongolian nepali norwegian pashto persian polish portuguese punjabi quechua romanian russian
     serbian sinhala slovak slovenian somali spanish swahili swedish tagalog tamil telugu thai tibetan turkish
     ukrainian urdu uzbek vietnamese welsh xhosa yiddish yoruba zulu""".split()
-)
-SIGN_LANGUAGE = "sign language"
+) | {"sign language"}
 
 RELIGIONS = re.compile(
     r"(?:a |an )?(?:\w+ )?(?P<value>muslim|christian|buddhist|atheist|agnostic|jewish|hindu|catholic|protestant|sikh|"
@@ -167,9 +166,9 @@ BELONGINGS = frozenset(
     phone console printer turntable kindle e-reader smartwatch treadmill bookstore bookshop business""".split()
 )
 BRANDS = frozenset(
-    """tesla toyota honda bmw volkswagen volvo ford audi mercedes subaru prius vespa mazda hyundai kia nissan fiat skoda
-    renault peugeot porsche chevrolet jeep lexus yamaha kawasaki ducati harley-davidson playstation xbox nintendo macbook
-    iphone ipad thinkpad canon nikon fender gibson steinway""".split()
+    """tesla toyota honda bmw volkswagen volvo ford audi mercedes subaru prius vespa mazda hyundai kia nissan fiat
+    skoda renault peugeot porsche chevrolet jeep lexus yamaha kawasaki ducati harley-davidson playstation xbox nintendo
+    macbook iphone ipad thinkpad canon nikon fender gibson steinway""".split()
 )
 
 AILMENTS = re.compile(
@@ -177,8 +176,9 @@ AILMENTS = re.compile(
     r"eczema|psoriasis|hypertension|high blood pressure|low blood pressure|high cholesterol|hay fever|celiac disease|"
     r"coeliac disease|crohn'?s(?: disease)?|ibs|reflux|gerd|scoliosis|sciatica|tinnitus|vertigo|glaucoma|cataracts|"
     r"dyslexia|ptsd|ocd|bipolar disorder|lupus|fibromyalgia|endometriosis|pcos|hypothyroidism|osteoporosis|gout|"
-    r"sleep apnea|(?:sensitive|dry|oily) skin|(?:bad|weak) (?:knees?|back)|(?:chronic|back|knee|joint|respiratory|heart|"
-    r"kidney|thyroid|hearing|skin) (?:\w+ )?(?:pain|issues?|problems?|condition|disease|loss|murmur)|cancer|"
+    r"sleep apnea|(?:sensitive|dry|oily) skin|(?:bad|weak) (?:knees?|back)|"
+    r"(?:chronic|back|knee|joint|respiratory|heart|kidney|thyroid|hearing|skin) (?:\w+ )?"
+    r"(?:pain|issues?|problems?|condition|disease|loss|murmur)|cancer|"
     r"color ?blindness|motion sickness|seasickness|(?:a |an )?(?:\w+ )?(?:phobia|fear) of [\w ]+|claustrophobia|"
     r"arachnophobia|acrophobia|lactose intolerance|(?:a )?gluten (?:intolerance|sensitivity)|a pacemaker)\b",
     re.IGNORECASE,
@@ -187,4 +187,4 @@ AILMENTS = re.compile(
 
 def either(words: Iterable[str]) -> str:
     """A pattern for any of the words, the longest first."""
-    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+    return "|".join(sorted(map(re.escape, words), key=lambda word: (-len(word), word)))

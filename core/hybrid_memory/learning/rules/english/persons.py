@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from hybrid_memory.learning.rules.english.kinds import name
 from hybrid_memory.learning.rules.english.lexicon import FEMALE, KIN, MALE, either
-from hybrid_memory.learning.rules.english.values import name
 from hybrid_memory.learning.rules.rule import OWNER
 
 NOUN = f"(?:{either(KIN)})"
@@ -22,7 +22,8 @@ _KEPT = frozenset("older younger oldest youngest twin best".split())
 _NOBODY = frozenset(
     """this that it there here what who someone somebody everyone everybody nobody one life work love time god which
     today tomorrow yesterday tonight everything nothing something mine yours dinner breakfast lunch music also plus
-    maybe perhaps yes no oh well so and but then now sure okay thanks sorry great wow hopefully sounds glad guess""".split()
+    maybe perhaps yes no oh well so and but then now sure okay thanks sorry great wow hopefully sounds glad
+    guess""".split()
 )
 
 

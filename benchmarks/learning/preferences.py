@@ -1,0 +1,51 @@
+"""PrefEval: whether the preference that the first turn states was learned as one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from benchmarks.learning.sets import Tally, covered
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.types import Category, Fact
+
+ENOUGH = 0.5
+"""Share of the content words that the value of a fact must hold."""
+
+_FRAME = frozenset(
+    terms(
+        "prefer preference prefers like likes love enjoy enjoys dislike avoid hate fan strong strongly really very exclusively"
+        " only always never absolutely interest interested want wants need refuse due because strictly particularly"
+        " find aversion tolerate believe typically generally usually make ensure possible rather instead"
+    )
+)
+_AGAINST = re.compile(
+    r"\b(?:dislikes?|avoid\w*|hate\w*|not|never|n't|refuse|no interest|aversion|cannot|can't|don't|detest|despise|loathe"
+    r"|opposed|averse|uncomfortable|allergic|afraid|fear|intoleran\w+|without)\b",
+    re.IGNORECASE,
+)
+_FOR = re.compile(r"\b(?:prefer\w*|enjoy\w*|loves?|likes?|favou?r\w*|only|exclusively|fan|passion\w*|interested)\b", re.IGNORECASE)
+_LIKING = frozenset(("likes", "prefers", "interest"))
+_DISLIKING = frozenset(("dislikes", "avoids"))
+
+
+def compare(facts: Iterable[Fact], statement: str) -> Tally:
+    """One statement, and the preferences that were read from it."""
+    tally = Tally()
+    content = [word for word in terms(statement) if word not in _FRAME]
+    stated = [fact for fact in facts if fact.category is Category.PREFERENCE]
+    for fact in stated:
+        tally.claim(_supported(fact, statement), (str(fact), statement))
+    best = max((covered(content, fact.value) for fact in stated), default=0.0)
+    tally.know(best >= ENOUGH, statement)
+    return tally
+
+
+def _supported(fact: Fact, statement: str) -> bool:
+    """Whether the statement has the words of the value, and is not the other way round."""
+    if covered(terms(fact.value), statement) < 1:
+        return False
+    against, in_favour = _AGAINST.search(statement), _FOR.search(statement)
+    if fact.attribute in _LIKING:
+        return in_favour is not None or against is None
+    return fact.attribute not in _DISLIKING or against is not None
