@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from hybrid_memory.build import aopen_memory as aopen_memory
     from hybrid_memory.build import open_memory as open_memory
     from hybrid_memory.config import CompactionConfig as CompactionConfig
+    from hybrid_memory.config import LearningConfig as LearningConfig
     from hybrid_memory.config import MemoryConfig as MemoryConfig
     from hybrid_memory.config import RecallConfig as RecallConfig
+    from hybrid_memory.config import RedactionConfig as RedactionConfig
+    from hybrid_memory.config import RetentionConfig as RetentionConfig
     from hybrid_memory.memory import HybridMemory as HybridMemory
     from hybrid_memory.memory import ScopedMemory as ScopedMemory
     from hybrid_memory.memory import SpaceMemory as SpaceMemory
@@ -21,7 +24,9 @@ if TYPE_CHECKING:
     from hybrid_memory.types import Category as Category
     from hybrid_memory.types import Context as Context
     from hybrid_memory.types import Denial as Denial
+    from hybrid_memory.types import Explanation as Explanation
     from hybrid_memory.types import Fact as Fact
+    from hybrid_memory.types import FactState as FactState
     from hybrid_memory.types import Grant as Grant
     from hybrid_memory.types import Hit as Hit
     from hybrid_memory.types import Line as Line
@@ -41,20 +46,23 @@ if TYPE_CHECKING:
     from hybrid_memory.types import UserProfile as UserProfile
     from hybrid_memory.types import Weights as Weights
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _HOME = {
     "CompactionConfig": "config",
     "HybridMemory": "memory",
+    "LearningConfig": "config",
     "MemoryConfig": "config",
     "RecallConfig": "config",
+    "RedactionConfig": "config",
+    "RetentionConfig": "config",
     "ScopedMemory": "memory",
     "SpaceMemory": "memory",
     "aopen_memory": "build",
     "open_memory": "build",
 } | dict.fromkeys(
-    """Audit Category Context Denial Fact Grant Hit Line Message Payload ProfileEntry Receipt Record Right Role Scope
-    Section Signals Stats Summary ToolCall UserProfile Weights""".split(),
+    """Audit Category Context Denial Explanation Fact FactState Grant Hit Line Message Payload ProfileEntry Receipt
+    Record Right Role Scope Section Signals Stats Summary ToolCall UserProfile Weights""".split(),
     "types",
 )
 
@@ -64,10 +72,13 @@ __all__ = [
     "CompactionConfig",
     "Context",
     "Denial",
+    "Explanation",
     "Fact",
+    "FactState",
     "Grant",
     "Hit",
     "HybridMemory",
+    "LearningConfig",
     "Line",
     "MemoryConfig",
     "Message",
@@ -76,6 +87,8 @@ __all__ = [
     "RecallConfig",
     "Receipt",
     "Record",
+    "RedactionConfig",
+    "RetentionConfig",
     "Right",
     "Role",
     "Scope",

@@ -68,7 +68,10 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class LogSize:
-    """Counts over the whole log, and its bytes on disk with everything that shares its files."""
+    """Counts over the whole log, and its bytes on disk with everything that shares its files.
+
+    What is said without a session is one session; what the library notes without one is none.
+    """
 
     owners: int
     sessions: int

@@ -138,7 +138,7 @@ def test_a_brother_of_a_chinese_chat_is_the_one_that_was_spoken_of() -> None:
         ("city", "home"),
         ("住在", "home"),
         ("user_home", "home"),
-        ("preferences", "likes"),
+        ("preferences", "prefers"),
         ("Dislike", "dislikes"),
         ("hobbies", "interest"),
         ("爱好", "interest"),
@@ -149,9 +149,8 @@ def test_a_brother_of_a_chinese_chat_is_the_one_that_was_spoken_of() -> None:
         ("blood type", "blood_type"),
         ("血型", "血型"),
         ("rule: rent", "rule: rent"),
-        ("Rule: the Rent", "rule: the rent"),
-        ("rule: emails", ""),
-        ("rule:", ""),
+        ("Rule:  Variable Names ", "rule: variable names"),
+        ("rule:", "communication_style"),
         ("12", ""),
         ("?!", ""),
         ("it", ""),
@@ -292,7 +291,7 @@ def test_a_miscounted_turn_is_found_near_by_where_the_same_person_speaks() -> No
     said = [("Ann", "Good morning."), ("Tom", "Tea and jazz are fine."), ("Ann", "I adore jazz."), ("Tom", "Nice.")]
     found = claims(fact("jazz", subject="Ann", turn=1), fact("tea", subject="Ann", turn=4), of=asked(said))
     assert [(claim.subject, claim.source) for claim in found] == [("Ann", 30)]
-    far = asked([*["Hm."] * 3, "I adore jazz."])
+    far = asked(["Hm.", "Hm.", "Hm.", "I adore jazz."])
     assert only(fact("jazz", turn=1), of=far) is None
     moved = only(fact("jazz", turn=2), of=far)
     assert moved is not None
@@ -373,7 +372,10 @@ def test_a_finding_that_is_called_wrong_gives_a_claim_that_says_so() -> None:
     assert claims(wrong=[2], of=asked(findings=FOUND)) == [
         Claim("user", "likes", "cats", Category.PREFERENCE, 20, Stance.WRONG, confidence=0.9, by="model m")
     ]
-    assert [claim.value for claim in claims(wrong=["(2)", 1.0, None], of=asked(findings=FOUND))] == ["Trondheim", "cats"]
+    assert [claim.value for claim in claims(wrong=["(2)", 1.0, None], of=asked(findings=FOUND))] == [
+        "Trondheim",
+        "cats",
+    ]
 
 
 @pytest.mark.parametrize("wrong", [[], [0], [3], [1, 2, 3], [1, 2, 3, 4], [[2]], ["no"], [None], [True]])
@@ -383,7 +385,9 @@ def test_numbers_that_are_not_those_of_findings_call_nothing_wrong(wrong: Any) -
 
 def test_a_finding_is_not_wrong_where_the_answer_repeats_it() -> None:
     assert claims(fact("cats", "likes", 2), wrong=[2], of=asked(findings=FOUND)) == []
-    renamed = claims(fact("cats", "allergy", 2, "Jonas"), fact("cats", "avoids", 2), wrong=[2], of=asked(findings=FOUND))
+    renamed = claims(
+        fact("cats", "allergy", 2, "Jonas"), fact("cats", "avoids", 2), wrong=[2], of=asked(findings=FOUND)
+    )
     assert [(claim.subject, claim.attribute, claim.stance.value) for claim in renamed] == [
         ("user", "likes", "wrong"),
         ("Jonas", "allergy", "holds"),
@@ -395,7 +399,9 @@ def test_what_the_rules_found_is_not_claimed_again() -> None:
     of = asked(findings=FOUND)
     assert claims(fact("to Trondheim", "home"), fact("Trondheim", "city"), of=of) == []
     assert claims(fact("Trondheim", "hometown"), fact("cats", "interest", 2), of=of) == []
-    other = claims(fact("Trondheim", "home", stance="ended"), fact("Bergen", "home"), fact("cats", "likes", 2, "Ida"), of=of)
+    other = claims(
+        fact("Trondheim", "home", stance="ended"), fact("Bergen", "home"), fact("cats", "likes", 2, "Ida"), of=of
+    )
     assert [(claim.subject, claim.value, claim.stance.value) for claim in other] == [
         ("user", "Trondheim", "ended"),
         ("user", "Bergen", "holds"),
@@ -433,7 +439,9 @@ def test_facts_are_found_however_they_are_wrapped(answer: Any) -> None:
     assert [(claim.attribute, claim.value) for claim in found] == [("likes", "tea")]
 
 
-@pytest.mark.parametrize("answer", [{"facts": []}, {"facts": None}, {"facts": {}, "wrong": []}, {"facts": [fact("gin")]}])
+@pytest.mark.parametrize(
+    "answer", [{"facts": []}, {"facts": None}, {"facts": {}, "wrong": []}, {"facts": [fact("gin")]}]
+)
 def test_nothing_to_note_is_an_answer(answer: Any) -> None:
     assert read(answer, asked(["I love tea."]), "model m") == []
 
@@ -468,7 +476,9 @@ def test_what_a_turn_tells_the_model_to_write_changes_no_other_turn() -> None:
     assert [(claim.subject, claim.value, claim.source) for claim in found if claim.source == 20] == [("Tom", "tea", 20)]
 
 
-WORDS = st.sampled_from([*" ".join(TALK).split(), "Trondheim", "rock climbing", "画画", "Oslo", "it", "她", "user's wife"])
+WORDS = st.sampled_from(
+    [*" ".join(TALK).split(), "Trondheim", "rock climbing", "画画", "Oslo", "it", "她", "user's wife"]
+)
 SCRAPS = (
     st.none()
     | st.booleans()

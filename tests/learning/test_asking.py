@@ -158,7 +158,10 @@ def test_the_example_is_what_the_reading_of_answers_wants(words: str) -> None:
     english = words.isascii()
     said = [line.partition(": ")[2] for line in example.text.splitlines() if line.startswith("[")]
     turns = [event(number, text, datetime(2023, 1, 9, tzinfo=UTC)) for number, text in enumerate(said, 1)]
-    findings = [finding(1, "likes", "traffic" if english else "堵车"), finding(2, "sibling", "Femi" if english else "小军")]
+    findings = [
+        finding(1, "likes", "traffic" if english else "堵车"),
+        finding(2, "sibling", "Femi" if english else "小军"),
+    ]
     asked = question(turns, [], findings)
     assert prompt(asked)[-1].text == "\n".join(line for line in example.text.splitlines() if "assistant" not in line)
     claims = read(json.loads(answer.text), asked, "model m")

@@ -29,7 +29,8 @@ _SPOKEN = {
     for spoken in (*known.aliases, known.english, known.english.replace(" ", "_"), known.chinese)
 } | {
     "like": "likes", "love": "likes", "loves": "likes", "enjoys": "likes", "favorite": "likes", "favourite": "likes",
-    "preference": "prefers", "dislike": "dislikes", "hates": "dislikes", "avoid": "avoids", "speaks": "language",
+    "preference": "prefers", "preferences": "prefers", "rule": "communication_style",
+    "dislike": "dislikes", "hates": "dislikes", "avoid": "avoids", "speaks": "language",
     "task": "todo", "to_do": "todo", "reminder": "todo", "meeting": "appointment", "event": "appointment",
     "works_as": "profession", "skill": "technology", "爱好": "interest", "工作": "profession", "公司": "employer",
     "居住地": "home", "过敏原": "allergy", "任务": "todo", "提醒": "todo", "预约": "appointment",
@@ -121,7 +122,8 @@ def _whole(value: Any) -> int | None:
     """A number, also where it is written as one: 2, 2.0, "2", "[2]", "turn 2"."""
     if isinstance(value, str) and (found := re.fullmatch(r"\D{0,8}(\d{1,9})\D{0,3}", value)):
         return int(found[1])
-    return int(value) if type(value) in {int, float} and value in range(1, 10**9) else None
+    number = type(value) in {int, float} and 0 < value < 10**9 and value == int(value)
+    return int(value) if number else None
 
 
 def _texts(value: Any) -> list[str]:
@@ -197,8 +199,8 @@ def _attribute(given: str, lists: Mapping[str, bool]) -> str:
     if text in lists:
         return text
     text = text.lower().strip(MARKS)
-    if text.startswith(RULE.strip()):
-        about = text.removeprefix(RULE.strip()).strip(MARKS)[:MAX_NAME_CHARS]
+    if text.startswith(RULE):
+        about = text.removeprefix(RULE)[:MAX_NAME_CHARS].strip(MARKS)
         return f"{RULE}{about}" if about else ""
     name = re.sub(r"^(?:user|is|has|the|my)_(?=.)", "", re.sub(r"\W+", "_", text).strip("_"))
     found = next((_SPOKEN[spoken] for spoken in (text, name, name.removesuffix("s")) if spoken in _SPOKEN), name)

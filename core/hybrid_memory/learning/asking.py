@@ -172,7 +172,7 @@ _ENGLISH = _Wording(
         "stance: holds; ended if it is no longer so; done or dropped for a task that was done or given up.\n"
         "since (YYYY-MM-DD), due (YYYY-MM-DD HH:MM): only if the turn says when.\n"
         "wrong: the numbers of the notes that the turns contradict; mostly none.\n\n"
-        f'Attributes: {_english()}, "{RULE}..." (how to answer about ...){{own}}'
+        f'Attributes: {_english()}, "{RULE}<of what>" (standing rule for code or texts){{own}}'
     ),
     own="\nAlso wanted:",
     before="Said before, for reference:",
@@ -210,7 +210,7 @@ _CHINESE = _Wording(
         "since（YYYY-MM-DD）、due（YYYY-MM-DD HH:MM）：只有发言说了时间才写。\n"
         "wrong：与发言矛盾的已有记录的编号，多数情况下没有。\n\n"
         f"attribute 列表：{'，'.join(f'{name} {known.chinese}' for name, known in ATTRIBUTES.items())}，"
-        f'"{RULE}…" 某方面如何回答{{own}}'
+        f'"{RULE}<关于什么>" 写代码或文字的长期要求{{own}}'
     ),
     own="\n还需要：",
     before="之前说过的，仅供参考：",

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from hybrid_memory.learning.attributes import RULE
 from hybrid_memory.learning.rules.chinese.lexicon import KIN as CHINESE_KIN
 from hybrid_memory.learning.rules.english.lexicon import KIN as ENGLISH_KIN
 from hybrid_memory.text.asking import asking_share
@@ -124,9 +123,10 @@ class Ground:
             return ""
         if not text or plain in _SELF or plain == self.speaker.casefold():
             return self.speaker
-        found = _OF.fullmatch(text)
-        if found is not None or plain in KIN:
-            return self._person(found["owner"], found["noun"]) if found else self._person(None, plain)
+        if found := _OF.fullmatch(text):
+            return self._person(found["owner"], found["noun"])
+        if plain.split()[0] in KIN:
+            return self._person(None, text)
         return text if plain not in NOTHING and terms(text) and occurs(plain, self.told) else ""
 
     def _person(self, owner: str | None, said: str) -> str:
@@ -141,9 +141,7 @@ class Ground:
         return f"{whose}'s {noun}" if whose and noun else ""
 
     def speaks_of(self, attribute: str) -> bool:
-        """Whether something was said of such persons, or of what a rule is about; of any other attribute always."""
-        if attribute.startswith(RULE):
-            return not set(terms(self.words)).isdisjoint(terms(attribute.removeprefix(RULE)))
+        """Whether persons of the attribute were spoken of; of any other attribute always."""
         return attribute not in _CALLED or any(occurs(word, self.told) for word in _CALLED[attribute])
 
     def value(self, given: str, attribute: str) -> str:

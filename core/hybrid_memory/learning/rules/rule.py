@@ -34,8 +34,8 @@ class Rule:
     """A pattern over one clause, and what is claimed where it is found.
 
     Named groups of the pattern: ``value``, what is claimed; ``who``, whom it is about (without it the speaker);
-    ``old``, a value that held until now; ``wrong``, one that never held; ``time``, where its time stands. Of the rules of a table an earlier one goes
-    first: the words of its value are not read by a later one.
+    ``old``, a value that held until now; ``wrong``, one that never held; ``time``, where its time stands.
+    Of the rules of a table an earlier one goes first: the words of its value are not read by a later one.
 
     Attributes:
         name: kept with the claim.

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import threading
 from bisect import bisect_right
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from heapq import merge
+from itertools import islice
 from typing import Any
 
 from hybrid_memory.errors import IdConflictError, MemoryClosedError
@@ -19,7 +21,7 @@ class InMemoryLog:
     """An event log that lives as long as the process."""
 
     def __init__(self) -> None:
-        self._events: list[Event] = []
+        self._owners: dict[Scope, dict[EventKind, list[Event]]] = {}
         self._last = 0
         self._by_id: dict[tuple[Scope, str], Event] = {}
         self._lock = threading.RLock()
@@ -46,7 +48,8 @@ class InMemoryLog:
                 else:
                     raise IdConflictError(f"id {draft.id!r} is taken in this session by another message")
             self._by_id.update(fresh)
-            self._events.extend(fresh.values())
+            for event in fresh.values():
+                self._owners.setdefault(owner.owner, {}).setdefault(event.kind, []).append(event)
             self._last += len(fresh)
             return appended
 
@@ -65,17 +68,15 @@ class InMemoryLog:
         """Events of the scope, by position; see `EventLog.read`."""
         with self._lock:
             self._check_open()
-            found = [
+            found = (
                 event
-                for event in self._between(after, upto)
-                if within(scope, event.scope)
-                and (not kinds or event.kind in kinds)
+                for event in self._between(scope, kinds, after, upto, newest=newest)
+                if scope.session in (None, event.scope.session)
                 and (since is None or event.at >= since)
                 and (until is None or event.at < until)
-            ]
-        if limit is None:
-            return found
-        return found[max(0, len(found) - limit) :] if newest else found[:limit]
+            )
+            taken = list(islice(found, None if limit is None else max(0, limit)))
+        return taken[::-1] if newest else taken
 
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
         """The events with these ids; see `EventLog.get`."""
@@ -88,20 +89,23 @@ class InMemoryLog:
         """Destroy events, rewrite others, append the note; see `EventLog.erase`."""
         with self._lock:
             self._check_open()
-            before = self._events, self._by_id
             gone = set(positions)
-            self._events = [
-                replace(event, payload=_copied(rewritten[event.position]))
-                if event.position in rewritten and event.scope.owner == owner.owner
-                else event
-                for event in self._events
-                if event.position not in gone or event.scope.owner != owner.owner
-            ]
-            self._by_id = {(event.scope, event.id): event for event in self._events}
+            before = self._owners.get(owner.owner, {}), self._by_id
+            mine = {
+                kind: [
+                    replace(event, payload=_copied(rewritten[event.position])) if event.position in rewritten else event
+                    for event in events
+                    if event.position not in gone
+                ]
+                for kind, events in before[0].items()
+            }
+            left = {(event.scope, event.id): event for events in mine.values() for event in events}
+            others = {key: event for key, event in self._by_id.items() if key[0].owner != owner.owner}
+            self._owners[owner.owner], self._by_id = mine, others | left
             try:
                 return self.append(owner, [note])[0]
             except BaseException:
-                self._events, self._by_id = before
+                self._owners[owner.owner], self._by_id = before
                 raise
 
     def scrub(self) -> None:
@@ -113,8 +117,12 @@ class InMemoryLog:
         """The last position of each owner; see `EventLog.heads`."""
         with self._lock:
             self._check_open()
-            heads = {event.scope.owner: event.position for event in self._events}
-        return heads if scope is None else {owner: head for owner, head in heads.items() if owner == scope.owner}
+            wanted = self._owners if scope is None else {scope.owner} & self._owners.keys()
+            return {
+                owner: max(events[-1].position for events in self._owners[owner].values() if events)
+                for owner in wanted
+                if any(self._owners[owner].values())
+            }
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         """How many events the owner has beyond this position."""
@@ -124,20 +132,30 @@ class InMemoryLog:
         """Counts over all owners."""
         with self._lock:
             self._check_open()
-            scopes = {event.scope for event in self._events}
-            return LogSize(
-                owners=len({s.owner for s in scopes}), sessions=len(scopes), events=len(self._events), bytes=0
-            )
+            said = [event for kinds in self._owners.values() for events in kinds.values() for event in events]
+            scopes = {e.scope for e in said if e.scope.session is not None or e.kind is EventKind.MESSAGE}
+            owners = len({event.scope.owner for event in said})
+            return LogSize(owners=owners, sessions=len(scopes), events=len(said), bytes=0)
 
     def close(self) -> None:
         """Forget everything."""
         with self._lock:
             self._closed = True
-            self._events, self._by_id = [], {}
+            self._owners, self._by_id = {}, {}
 
-    def _between(self, after: int, upto: int | None) -> list[Event]:
-        first = bisect_right(self._events, after, key=_position)
-        return self._events[first : None if upto is None else bisect_right(self._events, upto, key=_position)]
+    def _between(
+        self, scope: Scope, kinds: Collection[EventKind], after: int, upto: int | None, *, newest: bool
+    ) -> Iterable[Event]:
+        """The owner's events of these kinds in this stretch, in the order in which they are wanted."""
+        by_kind = self._owners.get(scope.owner, {})
+        parts = []
+        for kind in set(kinds or by_kind):
+            events = by_kind.get(kind, [])
+            first = bisect_right(events, after, key=_position)
+            last = len(events) if upto is None else bisect_right(events, upto, key=_position)
+            rows = range(last - 1, first - 1, -1) if newest else range(first, last)
+            parts.append(map(events.__getitem__, rows))
+        return merge(*parts, key=_position, reverse=newest)
 
     def _check_open(self) -> None:
         if self._closed:

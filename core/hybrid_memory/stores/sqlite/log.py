@@ -135,7 +135,8 @@ class SqliteLog:
         """Counts over all owners."""
         ((owners, events, sessions),) = self._db.query(
             "SELECT (SELECT count(*) FROM owners), (SELECT count(*) FROM events), "
-            "(SELECT count(*) FROM (SELECT DISTINCT owner, session FROM events))"
+            "(SELECT count(*) FROM (SELECT DISTINCT owner, session FROM events) s WHERE session <> '' OR EXISTS "
+            "(SELECT 1 FROM events WHERE owner = s.owner AND session = '' AND kind = 'message'))"
         )
         return LogSize(owners=owners, sessions=sessions, events=events, bytes=self._db.size_bytes())
 

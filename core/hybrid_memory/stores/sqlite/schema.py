@@ -90,6 +90,7 @@ MIGRATIONS: tuple[str, ...] = (
     DROP TABLE owners;
     ALTER TABLE owners_with_space RENAME TO owners;
     ALTER TABLE events ADD COLUMN author TEXT NOT NULL DEFAULT '';
+    CREATE INDEX events_of_owner_kind ON events(owner, kind, position) WHERE kind <> 'message';
     ALTER TABLE records ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE records ADD COLUMN author TEXT NOT NULL DEFAULT '';
     UPDATE records SET turn = id;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from hybrid_memory.learning.rules.chinese.lexicon import FEMALE, KIN, MALE, either
-from hybrid_memory.learning.rules.chinese.wording import ADVERB, OF_KIN, WHEN
+from hybrid_memory.learning.rules.chinese.wording import ADVERB, NAME, OF_KIN, WHEN
 
 _SPACE = re.compile(r"(?<=[\u4e00-\u9fff，。])\s+(?=\S)|(?<=\S)\s+(?=[\u4e00-\u9fff，。])")
 _QUOTED = re.compile(r"\"[^\"]*[我你您咱][^\"]*\"|[「『][^」』]*[我你您咱][^」』]*[」』]")
@@ -27,7 +27,7 @@ _LEAD = re.compile(
     r"而且|并且|不过|但是?(?!愿)|可是|可惜|只是(?=我)|虽然|尽管|因为|由于|所以|因此|毕竟|其实|实际上|事实上|说实话|老实说|坦白说|坦白讲|说真的|讲真|不瞒你说|"
     r"总之|总的来说|总体来说|一般来说|基本上|顺便说一下|顺便说一句|顺便|话说|补充一下|更正一下|纠正一下|更新一下|我跟你说|我告诉你|告诉你|跟你说|你知道吗?|"
     r"你知道的|如你所知|医生(?:说|告诉我|诊断)(?=我)|我觉得|我知道(?!你)|我想说|我说|我认为|我感觉|不好意思|抱歉|对不起|谢谢你?|感谢你?|没关系|请问|请注意|注意|备注|记住|请记住|记一下|帮我记一下|"
-    r"自我介绍一下|介绍一下|首先|其次|最后|第[一二三]|一方面|再说|反正|当然|确实|的确|真的|特别是|尤其是|比如说?|例如|也就是说|平时|平常|最近|近来|目前|"
+    r"自我介绍一下|介绍一下|首先|其次|第[一二三]|一方面|再说|反正|当然|确实|的确|真的|特别是|尤其是|比如说?|例如|也就是说|平时|平常|最近|近来|目前|"
     r"现在|如今|如果可以的话|从(?=我)|同时|同样|本来|原本|原来(?=我))[，,：:！!\s]*"
 )
 _SUPPOSED = re.compile(
@@ -38,19 +38,22 @@ _ASKING = re.compile(
     r"[?？]|(?<![什这那怎多要])[吗么]$|什么|怎么|怎样|咋|哪|谁|为何|为什么|多少|几[个岁点号时位]|多大|多久|多远|是否|是不是|能不能|可不可以|会不会|要不要|"
     r"有没有|好不好|对不对|行不行|知不知道|喜不喜欢|难道|何时|如何"
 )
-_LATE_KIN = re.compile(either(KIN))
-_SUBJECT = re.compile(rf"^(?P<when>{WHEN}(?:[，,])?)(?P<who>{OF_KIN}(?:[他她]们?)?|我们?|咱们?|[他她])(?![的们])")
+_LATE_SUBJECT = re.compile(rf"^(?P<when>{WHEN}(?:[，,])?)(?P<who>{OF_KIN}(?:[他她]们?)?|我们?|咱们?|[他她])(?![的们])")
+_TOGETHER = re.compile(rf"^我们?(?:和|跟|与)(?:我们?的?)?(?:{either(KIN)})(?:{NAME})?(?:一起|都|俩|两个人?)*(?=住|搬|养|决定|打算|计划|在|有|要|想|刚|一直|现在|都)")
 _FREE = re.compile(r"没什么|什么都|什么也|怎么都|谁都|哪都|哪里都|不怎么|没怎么|无论|多少有|不管")
 _HEARSAY = re.compile(
     r"^(?:.{0,10}(?:你|您|他们?|她们?|它|有人|别人|大家|老师|妈妈?|爸爸?|朋友|同事|老板|[\u4e00-\u9fff]{2,3})(?:跟我|对我|和我|曾经?|刚才?|又|也|总|还|老)*(?:说过?|问|告诉我|认为|觉得|以为)"
-    r"(?:[:：]|$|我|你)|听说|据说|传说|梦到|梦见|书里|歌词|小说里|电影里|剧里)"
+    r"(?:[:：]|$|我|你)|听说|据说|传说|我?(?:昨晚|昨天|刚才)?(?:做梦|梦)[到见]|书里|歌词|小说里|电影里|剧里)"
 )
 _KIN = re.compile(either(KIN))
 _SUBJECT = re.compile(rf"^(?P<who>{OF_KIN}(?:[他她]们?)?|我们?|咱们?|本人|[他她])(?!的)")
 _ELLIPTIC = re.compile(
     rf"^{ADVERB}(?:住在?|定居|来自|出生|毕业|就读|在|家在|老家|是|叫|今年|\d+岁|喜欢|爱|热爱|最爱|最喜欢|更喜欢|讨厌|不|没有?|从不|从来|搬|换|改|学|读|做|当|从事|任职|就职|养|有|想|"
     r"打算|计划|准备|要|得|用|会|每天|每周|对|患|得了|吃|喝|戒|平时|业余|已婚|未婚|单身|离|结|目标|职业|专业|爱好|兴趣|身高|体重|生日|电话|邮箱|工作|主修|擅长|习惯|偏爱|倾向|宁愿|宁可|"
-    r"反感|受不了|避免|放弃|取消|决定|把)"
+    r"反感|受不了|避免|放弃|取消|决定|把|跳槽|入职|加入|辞|退休|转行|订|买|收养|领养)"
+)
+_DROPPED = re.compile(
+    r"(?:正?在学习?(?!校)|住在|来自|从事|毕业于|就职于|任职于|就读于|主修|今年?\d+岁|\d+岁(?:了|$)|单身$|已婚|未婚|刚搬[到来]|对[^，,。]{1,8}过敏$|从小(?:就)?喜欢|不吃|特别喜欢|非常喜欢|很喜欢|最喜欢|平时喜欢)"
 )
 _PRESENTS = re.compile(r"(?:有|认识|交了)(?:了)?[一几两]?[个位名](?!月|小时|星期)")
 _OWN = re.compile(
@@ -85,6 +88,7 @@ def clauses(sentence: str) -> list[str]:
             if asks or supposed:
                 subject = ""
             continue
+        bare = _TOGETHER.sub("我们", bare)
         bare = _LATE_SUBJECT.sub(lambda found: found["who"] + found["when"], bare)
         found = _SUBJECT.match(bare)
         if found is not None and found["who"] in {"他", "她"} and mentioned and _means(found["who"], mentioned):
@@ -96,6 +100,9 @@ def clauses(sentence: str) -> list[str]:
         elif subject and _OWN.match(bare):
             bare = f"{subject}的{bare}"
         elif subject and _ELLIPTIC.match(bare):
+            bare = subject + bare
+        elif number == 0 and _DROPPED.match(bare):
+            subject = "我"
             bare = subject + bare
         elif not _ELLIPTIC.match(bare):
             subject = ""
@@ -117,7 +124,7 @@ def _cut(text: str) -> list[str]:
     parts: list[str] = []
     start = 0
     for cut in _CUT.finditer(text):
-        headed = cut[0][0] in "：:" and cut.start() - start <= _HEAD_CHARS
+        headed = cut[0][:1] in {"：", ":"} and cut.start() - start <= _HEAD_CHARS
         if headed or _JOINED.match(text, cut.start()):
             continue
         parts.append(text[start : cut.start()])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hybrid_memory.learning.rules.chinese.lexicon import EVENTS
+from hybrid_memory.learning.rules.chinese.lexicon import EVENTS, PLACES, either
 from hybrid_memory.learning.rules.chinese.values import phrase, tidy, whole
 from hybrid_memory.learning.rules.chinese.wording import ADVERB, END, ME, SUBJECT, TIME, rule
 from hybrid_memory.learning.rules.rule import When
@@ -58,8 +58,8 @@ def _event(words: str) -> tuple[str, ...]:
 _TODO = (
     rule("不用做了", "todo", rf"^(?:{ME})?{ADVERB}(?:不用|不需要|不必|没必要|用不着|不打算|决定不|不准备|不想)(?:再)?(?:去)?(?P<value>{_VERBS}[^，,。]{{1,20}}?)了$", _task, "不", "没必要", stance=Stance.DROPPED, confidence=0.75),
     rule("不提醒", "todo", r"^(?:不用|别|不要|不必)(?:再)?提醒我(?P<value>.+?)了?$", _task, "提醒", stance=Stance.DROPPED),
-    rule("提醒我", "todo", r"(?P<time>.{0,14}?)(?:提醒(?:一下)?我|叫我记得|帮我记(?:得|着|一下)?|让我记得|别让我忘了)(?:一下|到时候|，|：|:)*(?P<value>.+)", _task, "提醒", "记", "忘", confidence=0.9, when=When.DUE, guard=lambda found: re.search(r"不用|别提醒|不要提醒|谢谢|感谢|[你他她]总|经常提醒", found.string[: found.start("value")].replace("别让我忘", "")) is None),
-    rule("待办", "todo", r"^(?:我的)?(?:待办事项?|今日待办|TODO|todo|To-do|to-do|代办)(?:是|有|：|:|，|里加上|加一条|添加|增加)*(?P<value>.+)", _task, "办", "todo", "to-do", confidence=0.85, when=When.DUE),
+    rule("提醒我", "todo", r"^.{0,14}?(?:提醒(?:一下)?我|叫我记得|帮我记(?:得|着|一下)?|让我记得|别让我忘了)(?:一下|到时候|，|：|:)*(?P<value>.+)", _task, "提醒", "记", "忘", confidence=0.9, when=When.DUE, guard=lambda found: re.search(r"不用|别提醒|不要提醒|谢谢|感谢|[你他她]总|经常提醒", found.string[: found.start("value")].replace("别让我忘", "")) is None),
+    rule("待办", "todo", r"^(?:我的)?(?:待办(?:事项)?|今日待办|TODO|todo|To-do|to-do|代办)(?:是|有|：|:|，|里加上|加一条|添加|增加)*(?P<value>.+)", _task, "办", "todo", "to-do", confidence=0.85, when=When.DUE),
     rule("加到清单", "todo", r"^(?:请|帮我)?把(?P<value>[^，,。]+?)(?:加到|加入|加进|放进|写进|列入|添加到)(?:我的)?(?:待办|清单|购物清单|日程|任务列表|列表|备忘录)", phrase, "待办", "清单", "日程", "列表", "备忘", confidence=0.85, when=When.DUE),
     rule("别忘了", "todo", r"^(?:我(?=要|得|可|不能|千万|别))?(?:要|得|千万|一定要?|请)*(?:记得|别忘了?|不要忘记?了?|不能忘记?了?|可别忘了?)(?:要|得|在|去|把|给|帮我)*(?P<value>.+)", _task, "记得", "忘", confidence=0.75, when=When.DUE,
          guard=lambda found: re.match(rf"(?:\S{{0,14}}?){_VERBS}", found["value"]) is not None and re.search(r"你说|上次|那次|曾|小时候|当时|以前|之前我|[了过吗的]$", found["value"]) is None),
@@ -68,7 +68,7 @@ _TODO = (
          and re.search(r"你|您|[他她它]|想|感谢|推荐|不要|没|怎么|去年|昨天|了$|的时候|如果|就要|重要|只要|需要的|要的|要求|快要|希望|过|找|征兆|景点|餐馆|酒店", found[0]) is None),
     rule("截止", "todo", r"^(?:我的|我们的|这个|那个)?(?P<value>[\u4e00-\u9fffA-Za-z]{2,14}?)(?:的)?(?:截止(?:日期|时间)?|最晚|最迟|deadline|ddl|DDL|Deadline)(?:改)?(?:就?是|在|到|为|改到|：|:)*(?P<rest>.+)", phrase, "截止", "最晚", "最迟", "ddl", "deadline", confidence=0.8, when=When.APPOINTED),
     rule("某时前得做", "todo", rf"^(?:{ME})?(?P<time>{TIME})(?<=前)(?:{ME})?(?:就|都|还|也)*(?:必须|得(?![到了意知])|需要|要(?![求是不么])|应该)(?P<value>[^，,。]+)", _task, "前", confidence=0.75, when=When.APPOINTED, guard=lambda found: re.search(r"你|您|[他她它]|不|没", found[0]) is None),
-    rule("之前要交", "todo", rf"^(?P<value>(?:我的|我们的)?[\u4e00-\u9fffA-Za-z]{{2,12}}?)(?P<time>[^，,。]{{2,12}}?)(?:之前|以前|前)(?:必须|得|要|需要|就要)(?:{_DONE})", phrase, "前", confidence=0.7, when=When.APPOINTED),
+    rule("之前要交", "todo", rf"^(?P<value>(?:我的|我们的)?[\u4e00-\u9fffA-Za-z]{{2,12}}?)(?:最晚|最迟)?(?P<time>{TIME})(?<=前)(?:必须|得|要|需要|就要)(?:{_DONE})", phrase, "前", confidence=0.7, when=When.APPOINTED),
 )  # fmt: skip
 
 _STATE = (
@@ -76,9 +76,12 @@ _STATE = (
     rule("被取消了", "appointment", rf"^(?:我们?的?|那个|这个|原定的?)?(?P<value>[^，,。我]*?{EVENTS})(?:已经|被|又|都|临时|全部|突然)*(?:取消|推掉|黄|泡汤|作废|不开|不办|不去|没)了", _event, "取消", "推掉", "黄", "泡汤", "作废", "不", stance=Stance.DROPPED, confidence=0.8),
     rule("放弃了", "todo", rf"^{ME}(?:\S{{0,4}}?){ADVERB}(?:取消了|放弃了|不做了?|砍掉了|搁置了)(?P<value>[^，,。]{{2,20}}?)(?:的?(?:计划|打算|任务|安排|想法|项目))?$", phrase, "取消", "放弃", "砍掉", "搁置", stance=Stance.DROPPED, confidence=0.7),
     rule("改期", "appointment", rf"^(?:我们?的?|那个|这个|原定的?)?(?P<value>[^，,。我]*?{EVENTS})(?:已经|被|又|临时|时间)*(?:(?:改|推迟|延期|延|提前|挪|调整|顺延|推)(?:到|至|为|成|在)|定[在于]|安排在|约在)了?(?P<time>.+)", _event, "改", "推", "延", "提前", "挪", "调整", "定", "安排在", "约在", confidence=0.85, when=When.APPOINTED),
-    rule("把某事做了", "todo", rf"^{ME}(?:\S{{0,6}}?){ADVERB}把(?P<object>{_OBJECT})(?:给|都|全|全部|已经)*(?P<verb>{_DONE}){_ENDING}?了", lambda words: _of_parts(words), "把", stance=Stance.DONE, confidence=0.8),
+    rule("把某事做了", "todo", rf"^{ME}(?:\S{{0,6}}?){ADVERB}把(?P<object>(?![^，,。]*从){_OBJECT})(?:给|都|全|全部|已经)*(?P<verb>{_DONE}){_ENDING}?了", lambda words: _of_parts(words), "把", stance=Stance.DONE, confidence=0.8),
     rule("某事做好了", "todo", rf"^(?:我们?(?:的|把|终于|已经)?)?(?P<value>(?!已经|终于|我|你|他|她|都|就|才|刚|每|什么|一切|这|那)[\u4e00-\u9fffA-Za-z]{{2,12}}?(?:已经|终于|都|全部|刚刚?|也|昨天|今天|今早)*{_DONE}{_ENDING})了{END}", lambda words: _of_object(words), "了", stance=Stance.DONE, confidence=0.75,
          guard=lambda found: re.search(r"[吃喝想听说爱不没会能要]|准备好|做好了准备|看好|看到|买到|见到|换成|改成|打扮|身体|心情|天气|关系|变|病|一切|人|生活|快|听完|看完$", found["value"]) is None),
+    rule("某事已经办了", "todo", rf"^(?:我们?(?:的|把)?)?(?P<value>(?!已经|终于|我|你|他|她|都|就|才|刚|每|什么|一切|这|那)[\u4e00-\u9fffA-Za-z]{{2,8}}?)(?:已经|终于|都|全部|刚刚?|昨天|今天|今早|上午|早就)+(?P<verb>交|付|还|寄|发|买|订|办|缴|取|退|续|签|洗|修|约|预约|提交|报名|完成|搞定|处理|上线|发布|部署)(?:好|完|掉|出去|过)?了{END}", phrase, "了", stance=Stance.DONE, confidence=0.7,
+         guard=lambda found: re.search(r"[吃喝想听说爱不没会能要]|人|朋友|同学|同事", found["value"]) is None),
+    rule("任务取消了", "todo", r"^(?:我们?的?|那个|这个|原定的?)?(?P<value>[\u4e00-\u9fffA-Za-z]{2,12}?(?:任务|计划|订单|安排|项目|行程|预约|预订|活动))(?:已经|被|又|都|临时|全部|突然)*(?:取消|作废|泡汤|搁置|砍掉|黄)了", phrase, "取消", "作废", "泡汤", "搁置", "砍掉", "黄", stance=Stance.DROPPED, confidence=0.75),
     rule("已经做了", "todo", rf"^(?:{ME})?(?:\S{{0,6}}?)(?:已经|终于|刚刚?|都|也|今天|昨天|早就|总算|顺利|成功)+(?P<value>{_DONE}(?:{_ENDING})?了?(?!班|家)[^，,。了]{{2,16}}?)了?$", lambda words: _of_verb(words), "已经", "终于", "刚", "早就", "总算", "今天", "昨天", "顺利", "成功", stance=Stance.DONE, confidence=0.75,
          guard=lambda found: re.search(rf"{_ENDING}了?|了", found["value"]) is not None and re.search(r"[你他她]|一部|一本|电影|朋友|过|到了|看了|读了|画了|拍了|想|要|着|发现|发生|做了一|换了|搬|改变|接触|拿到|感|买了一", found["value"]) is None),
     rule("完成了", "todo", rf"^(?:{ME})?(?:\S{{0,4}}?){ADVERB}(?:终于|顺利|按时|成功)*(?:完成|搞定|做完|办完|处理完|交完|写完)了(?P<value>[^，,。]{{2,20}})", lambda words: phrase(re.sub(r"^(?:我的|我们的|所有的?|全部的?)", "", words)), "完成", "搞定", "完", stance=Stance.DONE, confidence=0.75),
@@ -106,10 +109,11 @@ def _of_verb(words: str) -> tuple[str, ...]:
 
 
 _DATES = (
-    rule("将要参加", "appointment", rf"^{ME}(?P<time>[^，,。]{{0,12}}?)(?:将要?|即将|要|会|准备|打算|计划|报名了?|将会|约好了?|答应了?)(?:去)?(?:参加|出席|观看|赴)(?P<value>[^，,。]+)", _event, "参加", "出席", "观看", "赴", confidence=0.85, when=When.DUE,
+    rule("将要参加", "appointment", rf"^{ME}[^，,。]{{0,12}}?(?:将要?|即将|要|会|准备|打算|计划|报名了?|将会|约好了?|答应了?)(?:去)?(?:参加|出席|观看|赴)(?P<value>[^，,。]+)", _event, "参加", "出席", "观看", "赴", confidence=0.85, when=When.DUE,
          guard=lambda found: re.search(r"不|没|如果|你|一些|各种|更多|过", found[0]) is None),
-    rule("有个安排", "appointment", rf"^(?:{ME})?(?P<time>{TIME})(?:{ME})?(?:还|也|就|要|会|又|都|得|将)*(?:有|开|约了?|预约了?|安排了?|定了?|订了?|去?参加)(?:了)?(?:一?[个场次节顿])?(?P<value>[^，,。]{{0,14}}?{EVENTS}){END}", _event, "有", "开", "约", "安排", "定", "订", "参加", confidence=0.8, when=When.APPOINTED,
+    rule("有个安排", "appointment", rf"^(?:{ME})?(?P<time>{TIME})(?:{ME})?(?:还|也|就|要|会|又|都|得|将)*(?:(?:和|跟|与)[^，,。]{{1,8}}?)?(?:有|开|约了?|预约了?|安排了?|定了?|订了?|去?参加)(?:了)?(?:一?[个场次节顿])?(?P<value>[^，,。]{{0,14}}?{EVENTS}){END}", _event, "有", "开", "约", "安排", "定", "订", "参加", confidence=0.8, when=When.APPOINTED,
          guard=lambda found: re.search(r"没|不|了$|过$|如果|机会|昨|上周|上个|去年|前天|每|刚", found[0]) is None),
+    rule("约好", "appointment", rf"^{ME}(?:{ADVERB}(?:和|跟|与)[^，,。]{{1,8}}?)?{ADVERB}(?:约好?|说好|约定|定好)了?(?:在|于)?(?P<time>{TIME})(?:一起)?(?P<value>[^，,。]{{2,20}})", _event, "约", "说好", "定好", confidence=0.75, when=When.APPOINTED),
     rule("约会对象", "appointment", rf"^(?:{ME})?(?P<time>{TIME})(?:{ME})?(?:还|也|就|要|会|得|将|准备|打算|计划|约好|约了|一起)*(?P<value>(?:(?:和|跟|与|陪|约|带)[^，,。]{{1,8}})?(?:去|看|见|做|打|飞|坐|赶|拔|洗|体检|面试|考|开|接|送|拜访|出差|搬家|出发|回|办|交|报到|领|取|吃|参加|聚|喝|爬|逛|学|上(?=课|班|学))[^，,。]{{0,24}})", _event, "去", "看", "见", "做", "打", "飞", "坐", "赶", "拔", "洗", "体检", "面试", "考", "开", "接", "送",
          "拜访", "出差", "搬", "出发", "回", "办", "交", "报到", "领", "取", "吃", "参加", "聚", "喝", "爬", "逛", "学", "上", confidence=0.6, when=When.APPOINTED, guard=lambda found: _ahead(found)),
     rule("活动时间", "时间", r"^(?P<who>[^，,。的我你他她这那]{3,24}?)的(?:举办|开始|举行|活动|具体)?时间(?:定在|就?是|为|在|改到了?|：|:)+(?P<value>.+)", whole, "时间", single=True, confidence=0.85, guard=lambda found: re.search(r"大部分|大量|很多|更多|所有|一段|营业|空闲", found[0]) is None),
@@ -155,6 +159,7 @@ _GOALS = (
          guard=lambda found: re.search(r"不|没|如果|你|您|他|她", found[0]) is None),
     rule("打算", "goal", rf"^{ME}(?:\S{{0,10}}?){ADVERB}(?:打算|计划|正?准备(?=去|考|参加|搬|买|学|报|换|写|开|申请|跳槽|辞|创业|结婚|移民|出国)|在计划|正在计划|筹划|在筹划|立志|备战|在备考|备考)(?:要|着|将来|以后|一下)*(?P<value>[^，,。]{{2,30}})", whole, "打算", "计划", "准备", "筹划", "立志", "备", confidence=0.65,
          guard=lambda found: re.search(r"不|没|如果|你|您|[他她]|找|计程车|评分|门票|景点|住处|[住玩]$|游玩|路线|请人|去(?:一个|个)|查|订|呼叫|打车|出租|地铁|[坐乘搭打]车|住下|住宿|用餐|餐馆|酒店|这|它|周边|附近|只|吃晚?饭|午饭|早饭|睡|休息|下班|出门|的计划|准备好|准备了|准备的|好了|计划[的是书]|今晚|今天|现在", found[0]) is None and re.match(r"(?:工作|的|了|是|好|中|一个$)", found["value"]) is None),
+    rule("想去", "goal", rf"^{ME}(?:一直|很|特别|非常|好|超级?|真的)*想(?P<value>去(?:{either(PLACES)})[^，,。]{{0,14}})", whole, "想去", confidence=0.55, guard=lambda found: re.search(r"不|没|酒店|餐|宾馆|景点|那|这|店", found[0]) is None),
     rule("一直想", "goal", rf"^{ME}(?:一直|从小就?|很早就|做梦都|将来|以后|未来|明年|今年|总有一天|毕业后|退休后)(?:都|很|非常|特别|就|还)*(?:想要?|希望(?:能够?)?|梦想)(?:着|能)*(?P<value>[^，,。]{{2,24}})", whole, "想", "希望", "梦想", confidence=0.7, guard=lambda found: re.search(r"不|没|如果|你|您|他|她|知道|告诉|说|问|象", found[0]) is None),
 )  # fmt: skip
 

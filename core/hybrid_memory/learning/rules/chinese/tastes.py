@@ -20,7 +20,7 @@ _TODAY = re.compile(
     r"今天|今晚|今早|昨天|昨晚|明天|刚才|刚刚|这次|这顿|现在不|早饭|早餐|午饭|晚饭|晚餐|饭$|药|了$|完$|下$|饱"
 )
 _NOW = re.compile(r"今天|今晚|今早|昨天|昨晚|明天|刚才|这次|这顿")
-_ABOUT_YOU = re.compile(r"你|您|[他她它](?!们家)|这样|那样|那种感觉|这种感觉")
+_ABOUT_YOU = re.compile(r"你|您|(?<![吉其])[他她它](?!们家)|这样|那样|那种感觉|这种感觉")
 
 
 def favourite(kind: str) -> str:
@@ -44,7 +44,7 @@ _GONE = (
     rule("以前喜欢", "likes", rf"^{SUBJECT}(?:以前|之前|曾经?|过去|原来|原先|小时候)(?:特别|非常|很|挺|还|也|一直|最|超)*{_LIKE}(?P<value>.+)", things, "以前", "之前", "曾", "过去", "原", "小时候", stance=Stance.ENDED, confidence=0.75),
     rule("没兴趣了", "interest", rf"^{SUBJECT}{ADVERB}(?:已经)?对(?P<value>[^，,。]+?)(?:已经|再也|完全|彻底|都)*(?:不再感兴趣|没有?(?:什么)?兴趣|不感兴趣|失去了?兴趣|失去了?热情)了", things, "兴趣", "热情", stance=Stance.ENDED, confidence=0.85),
     rule("不再讨厌", "dislikes", rf"^{SUBJECT}{ADVERB}(?:不再|已经不|不(?=[^，,。]*了$))(?:那么|怎么)?(?:讨厌|反感|排斥|怕|害怕)(?P<value>.+?)了?$", things, "不", stance=Stance.ENDED),
-    rule("不再打", "interest", rf"^{SUBJECT}{ADVERB}(?:(?:不再|再也不|已经不|不|没再|早就?不)(?:去|经常|怎么)?(?:打|玩|踢|练|跳|学|弹|拉|下|做|吹|画|唱|游|跑|爬|滑)?|放弃了?|停止了?)(?P<value>{_GAMES})了?$", phrase, "不", "没再", "放弃", "停止", stance=Stance.ENDED,
+    rule("不再打", "interest", rf"^{SUBJECT}{ADVERB}(?:(?:不再|再也不|已经不|不|没再|早就?不)(?:去|经常|怎么)?(?:打|玩|踢|练|跳|学|弹|拉|下|做|吹|画|唱|游|跑|爬|滑)?|放弃了?|停止了?)(?P<value>{_GAMES}|(?<=[打玩踢练学弹看])[^，,。不了]{{2,10}}?)了?$", phrase, "不", "没再", "放弃", "停止", stance=Stance.ENDED,
          confidence=0.85, guard=lambda found: found[0].endswith("了") or re.search(r"不再|放弃|停止|再也", found[0]) is not None),
     rule("戒", "habit", rf"^{SUBJECT}(?:\S{{0,6}}?){ADVERB}戒(?:掉)?了?(?P<value>[烟酒糖茶]|咖啡|奶茶|甜食|夜宵|熬夜|网购|游戏|碳酸饮料|可乐|辣)(?:瘾)?了?", lambda words: (words,), "戒", stance=Stance.ENDED, confidence=0.8,
          guard=lambda found: re.search(r"想|要|打算|准备|没|不", found[0]) is None),
@@ -59,7 +59,7 @@ _HEALTH = (
     rule("对某物过敏", "allergy", rf"^{SUBJECT}{ADVERB}(?:好像|可能)?对(?P<value>[^，,。；;]+?)(?:都|会|有些|有点|非常|特别|严重|轻微|也|是)*过敏(?!性)", things, "过敏", confidence=0.9, guard=lambda found: not re.search(r"不|没", found["value"] + found[0][-4:])),
     rule("某物过敏", "allergy", rf"^{SUBJECT}{ADVERB}(?:有|是|患有)?(?:严重的?|轻微的?|季节性)?(?P<value>[\u4e00-\u9fff]{{2,6}}?)过敏(?!性|原|反应|了)(?:症|体质)?{END}", things, "过敏", confidence=0.85, guard=lambda found: not re.search(r"不|没|对|会|皮肤|怕|容易", found["value"])),
     rule("过敏源", "allergy", rf"^{SUBJECT}的?过敏(?:原|源|的东西|的食物)(?:主要)?(?:是|有|包括)(?P<value>.+)", things, "过敏", confidence=0.9),
-    rule("有病", "condition", rf"^{SUBJECT}(?:\S{{0,6}}?){ADVERB}(?:有|患有?|得了|被?(?:确诊|诊断)(?:为|出|了|是|出了|患有)*|患上了?|查出(?:来)?(?:了|有)?|是|一直有)(?:\S{{0,5}}的?)?(?P<value>.+)", ailment, "有", "患", "得", "诊", "查出", "是", confidence=0.85,
+    rule("有病", "condition", rf"^{SUBJECT}(?:\S{{0,6}}?){ADVERB}(?:有|患有?|得了|被?(?:确诊|诊断)(?:为|出|了|是|出了|患有)*|患上了?|查出(?:来)?(?:了|有)?|是|一直有)(?:\S{{0,5}}?的)?(?P<value>.+)", ailment, "有", "患", "得", "诊", "查出", "是", confidence=0.85,
          guard=lambda found: re.search(r"没有?|不是|有一本|有个朋友|预防|怕", found[0]) is None),
     rule("恐高", "condition", rf"^{SUBJECT}{ADVERB}(?:有)?(?:轻微的?|轻度的?|严重的?|重度的?|一?点儿?|一?些)*(?P<value>恐高|晕车|晕船|晕机|晕血|晕针|失眠|近视|远视|散光|色盲|色弱|怀孕|贫血|耳背|社恐|便秘|低血糖|高血压|乳糖不耐受|左撇子)了?", whole, "恐高", "晕", "失眠", "视", "散光", "色", "怀孕", "贫血", "耳背", "社恐", "便秘",
          "血", "乳糖", "左撇子", confidence=0.8, guard=lambda found: not re.match(r"(?:药|的人|怎么)", found.string[found.end() :])),
@@ -70,10 +70,11 @@ _DIETS = (
     rule("吃素", "diet", rf"^{SUBJECT}(?:从?(?:去年|今年|上个?[周月]|\d+年|前年)(?:起|开始)?)?{ADVERB}(?:是|在|坚持|改|开始|成为|变成|只|改为|奉行)*(?:一?[个名位])?(?P<value>吃素|素食者|素食主义者|素食|纯素食?者?|蛋奶素|鱼素|生酮饮食|低碳饮食|低碳水饮食|低脂饮食|无麸质饮食|地中海饮食|清真饮食|轻断食|间歇性断食|低盐饮食|无糖饮食)(?:的)?(?:饮食)?了?",
          whole, "素", "饮食", "断食", confidence=0.85, when=When.SINCE, guard=lambda found: re.search(r"不|没|想|打算|喜欢|朋友|准备|考虑", found[0]) is None),
     rule("不吃", "avoids", rf"^{SUBJECT}{ADVERB}(?:从来?|几乎|基本|尽量|都|也|完全|一点|绝)*(?:不能|不可以|不会|不|没法|戒了)(?:再|敢|怎么|太能|大|太|爱)?(?:吃|喝|碰|沾)(?P<value>.+)", things, "不", "没法", "戒", confidence=0.8,
-         guard=lambda found: _general(found) and not re.match(r"(?:了|下|饱|完|惯|起|得|到|过|着|多|太多|亏|苦|醋|香|消|透|准|任何东西$)", found["value"])),
+         guard=lambda found: _general(found) and not re.match(r"(?:了|下|饱|完|惯|起|得|到|过|着|多|太多|亏|苦头?$|醋$|香$|消|透|准|任何东西$)", found["value"])),
     rule("忌口", "avoids", rf"^{SUBJECT}的?(?:忌口|忌)(?:的)?(?:是|：|:)?(?P<value>[^，,。]+)", things, "忌", confidence=0.85),
     rule("避免", "avoids", rf"^{SUBJECT}{ADVERB}(?:会|要|想|得|需要|尽量|必须|喜欢|都|应该)*(?:避免|避开|远离|拒绝|回避|抵制|拒绝使用)(?:去|用|在|使用)?(?P<value>.+)", things, "避", "远离", "拒绝", "抵制", confidence=0.75, guard=lambda found: _general(found) and re.search(r"了", found["value"]) is None),
     rule("从不", "avoids", rf"^{SUBJECT}{ADVERB}(?:从来?不|绝不|坚决不|一概不)(?:会|肯|愿意)?(?P<value>[\u4e00-\u9fffA-Za-z][^，,。]{{1,20}})", phrase, "从不", "从来", "绝不", "坚决不", "一概不", confidence=0.75, guard=lambda found: _general(found) and not re.match(r"(?:是|知道|觉得|认为|想|怀疑|后悔|介意|担心|怕|会|曾|过|错)|.*过$|.*过", found["value"])),
+    rule("不看", "avoids", rf"^{SUBJECT}{ADVERB}(?:从来?|几乎|基本|都|也)*不(?:太|怎么|大|爱)?(?:看|听|玩|穿|坐|逛|抽)(?![了见懂到出起来清惯上下得完过好中])(?P<value>[^，,。]{{2,12}})$", things, "不", confidence=0.7, guard=lambda found: _general(found) and re.search(r"了$|这|那", found["value"]) is None),
 )  # fmt: skip
 
 _LIKING = (
@@ -107,7 +108,7 @@ _DISLIKING = (
 
 _DOING = (
     rule("每天", "habit", rf"^{SUBJECT}(?:现在|平时|一般|基本上?|几乎|都|习惯|总是|通常|一直|差不多)*(?P<value>(?:每(?:天|周|月|年|个?星期|个月|晚|早|逢|隔)|天天|周[一二三四五六日天末]都)[^，,。]{{2,30}})", whole, "每", "天天", "周", confidence=0.7,
-         guard=lambda found: re.search(r"[他她你]|想|希望|应该|要是|能不能|今天|了$", found["value"]) is None and re.search(r"[吃喝跑走练写读看听做打游健去起睡冥学画骑遛喂背锻洗泡散早记弹唱玩刷通上]", found["value"]) is not None),
+         guard=lambda found: re.search(r"[他她你]|(?<!冥)想|希望|应该|要是|能不能|今天|了$", found["value"]) is None and re.search(r"[吃喝跑走练写读看听做打游健去起睡冥学画骑遛喂背锻洗泡散早记弹唱玩刷通上]", found["value"]) is not None),
     rule("习惯", "habit", rf"^{SUBJECT}{ADVERB}(?:习惯于?(?!了|用的|的是)(?P<value>[^，,。]{{2,24}}?)){END}", phrase, "习惯", confidence=0.75,
          guard=_general),
     rule("有习惯", "habit", rf"^{SUBJECT}{ADVERB}(?:有|养成了|保持着?)(?P<value>[^，,。]{{2,16}}?)的好?习惯", phrase, "习惯", confidence=0.75, guard=lambda found: "没有" not in found[0]),

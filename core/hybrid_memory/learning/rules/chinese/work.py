@@ -61,7 +61,7 @@ EMPLOYER = (
     rule("不在那里工作", "employer", rf"^{SUBJECT}{ADVERB}不再?在(?P<value>.+?)(?:{_WORKS}|做|干)了?$", organisation, "不", stance=Stance.ENDED, confidence=0.9),
     rule("离职", "employer", rf"^{SUBJECT}(?:\S{{0,6}}?){ADVERB}(?:从(?P<value>[^，,。]+?)(?:离职|辞职|离开|跳槽|被裁|退休)|离开了(?P<gone>[^，,。]+?(?:公司|集团|银行|医院|学校)))", organisation, "离", "辞职", "跳槽", "被裁", stance=Stance.ENDED,
          guard=lambda found: found["value"] is not None and not re.search(r"想|要|打算|准备|没", found[0])),
-    rule("以前在", "employer", rf"^{SUBJECT}(?:以前|之前|曾经?|过去|原来|原先)(?:还|也|一直)?(?:是)?在(?P<value>.+?){_WORKS}", organisation, "以前", "之前", "曾", "过去", "原", stance=Stance.ENDED, confidence=0.8),
+    rule("以前在", "employer", rf"^{SUBJECT}(?:以前|之前|曾经?|过去|原来|原先)(?:还|也|一直)?(?:是)?在(?P<value>[^，,。]+?)(?:{_WORKS}|做|当|任)", organisation, "以前", "之前", "曾", "过去", "原", stance=Stance.ENDED, confidence=0.8),
     rule("从甲跳到乙", "employer", rf"^{SUBJECT}(?:\S{{0,6}}?){ADVERB}从(?P<old>[^，,。]+?)(?:跳槽|跳|转|换)(?:到|去|来)了?(?P<value>[^，,。]+)", organisation, "跳", "转", "换", confidence=0.85, when=When.SINCE,
          guard=lambda found: not is_place(found["value"]) and not re.search(r"想|打算|准备|专业|频道|话题", found[0])),
     rule("单位是", "employer", rf"^.{{0,4}}?{SUBJECT}(?:们)?的?(?:那个|现在的?|工作的?)?(?:单位|公司|工作单位|上班的地方|工作的地方|东家|雇主|医院|学校|律所|工作室|店)(?:的?名字|名称)?(?:就?叫做?|就?是|名为|为|：|:)(?P<value>.+)", organisation,

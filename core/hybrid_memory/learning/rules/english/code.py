@@ -18,7 +18,9 @@ _NAMES = (
     r"(?:(?:all|any|every|each|the|your|our|my|new|of) )*(?:names? (?:of|for) (?:(?:all|the|your|our|any) "
     rf")*)?{_THING}(?:'s?)?(?: names?| naming)?"
 )
-_LITERAL = r"(?P<token>'[^']{1,24}'|\"[^\"]{1,24}\"|`[^`]{1,24}`|\b[a-z]{1,8}_(?!\w)|(?<!\w)_[a-z]{1,8}\b)"
+_LITERAL = (
+    r"(?P<token>'(?!@)[^']{1,24}'|\"(?!@)[^\"]{1,24}\"|`(?!@)[^`]{1,24}`|\b[a-z]{1,8}_(?!\w)|(?<!\w)_[a-z]{1,8}\b)"
+)
 _DECORATOR = r"(?P<token>['\"`]?@\w+['\"`]?) decorators?"
 _MODULE = r"(?P<token>'\w+'|\"\w+\"|`\w+`)"
 _AFFIX = r"(?:start|end|begin|finish|prefix|suffix|precede|append|prepend)"
@@ -100,6 +102,7 @@ def _content(found: re.Match[str]) -> str:
     what = {"type hint": "annotation", "assertion": "assert"}.get(singular(what), singular(what))
     what = what.removeprefix("type ").removeprefix("function ").removeprefix("method ")
     return f"{RULE}{_object(found)} {what}"
+
 
 _NAMED_CUES = (
     "method", "function", "variable", "class", "attribute", "argument", "parameter", "constant", "module", "file",

@@ -62,21 +62,21 @@ GOALS = (
     rule("wants to become", "goal", rf"^(?:{SELF} {ADVERB}(?:want|hope|plan|aim|intend|aspire|am hoping|am planning|'d "
          rf"like|would like|would love|wish|am determined)|i'd (?:really )?(?:like|love)|i wanna|{AM} "
          rf"{ADVERB}(?:hoping|planning|aiming|looking|going|trying|determined|working hard|saving|studying|training)) "
-         r"(?:to )?(?:one day |eventually |someday |finally )?(?P<value>(?:become|learn|run (?:a|the|my)|start (?:a|my|"
-         r"our)|open (?:a|my|our)|write (?:a|my)|publish|lose (?:\d|some|a few|weight|ten|five)|quit (?:smoking|"
-         r"drinking|my job)|get (?:better at|a degree|my (?:degree|license|licence|phd|master's|pilot)|in shape|into|"
-         r"certified|promoted|fit|healthier)|improve my|master|travel (?:to|around|the|through)|save (?:up|enough|for|"
-         r"money)|buy (?:a|my|our) (?:\w+ )?(?:house|home|apartment|flat|car|boat)|build (?:a|my|our)|move to|retire|"
-         r"adopt|apply (?:to|for)|complete (?:a|my)|finish my|launch|earn|climb|visit|hike the|teach|study (?!for)|"
-         r"specialize|pursue|expand|grow my|compete|qualify|win the|get married)\b.*)", task, "want", "hop", "plan",
-         "aim", "intend", "aspir", "like", "love", "wanna", "wish", "looking", "going", "trying", "determined",
+         r"(?:to )?(?:one day |eventually |someday |finally )?(?P<value>(?:become|learn(?! more$)|run (?:a|the|my)|"
+         r"start (?:a|my|our)|open (?:a|my|our)|write (?:a|my)|publish|lose (?:\d|some|a few|weight|ten|five)|quit "
+         r"(?:smoking|drinking|my job)|get (?:better at|a degree|my (?:degree|license|licence|phd|master's|pilot)|in "
+         r"shape|into|certified|promoted|fit|healthier)|improve my|master|travel (?:to|around|the|through)|save (?:up|"
+         r"enough|for|money)|buy (?:a|my|our) (?:\w+ )?(?:house|home|apartment|flat|car|boat)|build (?:a|my|our)|move "
+         r"to|retire|adopt|apply (?:to|for)|complete (?:a|my)|finish my|launch|earn|climb|visit|hike the|teach|study "
+         r"(?!for)|specialize|pursue|expand|grow my|compete|qualify|win the|get married)\b.*)", task, "want", "hop",
+         "plan", "aim", "intend", "aspir", "like", "love", "wanna", "wish", "looking", "going", "trying", "determined",
          "working", "saving", "studying", "training", confidence=0.7, when=When.DUE),
     rule("wants to be a", "goal", rf"^(?:{SELF} {ADVERB}(?:want|hope|aspire|dream)|{AM} {ADVERB}(?:hoping|training|"
          r"studying|planning)|i've always wanted) (?:to be|of being) (?P<value>an? .+)", _state, "to be", "of being",
          confidence=0.75),
     rule("training for", "goal", rf"^(?:{AM} {ADVERB}|(?:i've|i have|we've) been )(?P<value>(?:training|saving(?: up)?|"
-         r"preparing|studying|practi[cs]ing|working) (?:for|towards?) (?:an?|my|the|our) .+)", whole, "training",
-         "saving", "preparing", "studying", "practi", "working", confidence=0.8, when=When.DUE),
+         r"preparing|studying|practi[cs]ing|working) (?:for|towards?) (?!the same)(?:an?|my|the|our) .+)", whole,
+         "training", "saving", "preparing", "studying", "practi", "working", confidence=0.8, when=When.DUE),
     rule("dreams of", "goal", rf"^(?:{SELF} {ADVERB}dream of|{AM} {ADVERB}dreaming of|i've always dreamed of|my dream "
          r"of) (?P<value>\w+ing .+)", phrase, "dream", confidence=0.75),
 )  # fmt: skip
@@ -88,7 +88,8 @@ PROJECTS = (
          r"response\b)[\w' -]+.*)", phrase, "working on", "building", "developing", "writing", "designing", "creating",
          "renovating", confidence=0.7),
     rule("my project is", "project", r"^(?:my|our) (?:current |new |latest |main |side |big )*project (?:is|:) "
-         r"(?:about |to |called |building |an? )*(?P<value>.+)", phrase, "project", confidence=0.7),
+         r"(?:about |to (?:build |write |make )?|called |building |an? (?:new )?)(?P<value>.+)", phrase, "project",
+         confidence=0.7),
     rule("planning a trip", "goal", rf"^{AM} {ADVERB}planning (?P<value>(?:an?|my|our) (?:[\w'-]+ ){{0,4}}?(?:trip|"
          r"vacation|holiday|wedding|move|party|visit|retreat|tour|getaway|honeymoon|renovation|reunion)\b.*)", phrase,
          "planning", confidence=0.7, when=When.DUE),

@@ -46,13 +46,14 @@ DAY = (
 )
 _MARITAL = r"(?:married|single|divorced|widowed|engaged|separated)"
 _YOUNGEST, _OLDEST = 10, 110
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _FIRST_NAME = r"(?-i:[A-Z][a-zà-ž'-]+(?: [A-Z][a-zà-ž'.-]*){0,3})"
 
 
 def _grown(found: re.Match[str]) -> bool:
     """A bare number is an age only where it can be one: nobody who writes is five."""
     words = found["value"]
-    return not words.isdigit() or _YOUNGEST <= int(words) <= _OLDEST
+    return _YOUNGEST <= int(words) <= _OLDEST if words.isdigit() else words.lower().startswith(_TENS)
 
 
 def _sex(words: str) -> tuple[str, ...]:
@@ -86,8 +87,7 @@ AGE = (
          guard=_grown),
     rule("my age is", "age", rf"^my age is (?P<value>{NUMBER})\b", quantity, "my age", confidence=0.9),
     rule("being 39", "age", r"\b(?:at|being) (?P<value>[2-9]\d)(?= (?:and|now|years)\b|,|$)(?! years? (?!old))",
-         quantity, "at ", "being ", confidence=0.6,
-         guard=having(r"\b(?:i|i'm|i've|my|me)\b.*\b(?:being|at) \d\d\b|\b(?:being|at) \d\d\b.*\b(?:i|i'm|i've|my|me)\b")),
+         quantity, "at ", "being ", confidence=0.6, guard=having(r"\b(?:i|i'm|i've|my|me)\b")),
     rule("gender", "gender", rf"^(?:{AM} {ADVERB}|as |speaking as )(?:an? )?(?:\d+[- ]years?[- ]old |young |"
          r"trans(?:gender)? |proud |single |married )*(?P<value>woman|man|male|female|lady|guy|girl|non-?binary)(?=$|"
          r"[,.]| (?:who|and|with|from|in|living|of|myself|working|i)\b)", _sex, "woman", "man", "male", "lady", "guy",
@@ -147,8 +147,6 @@ HOME = (
     rule("moved from", "home",
          rf"^(?:{SELF}|i've|we've|i have) {ADVERB}(?:moved|relocated) (?:here )?(?:away )?from (?P<value>(?!.* to ).+)",
          place, "moved", "relocated", stance=Stance.ENDED, when=When.UNTIL),
-    rule("here in", "home", rf"\b(?:here|back home) in (?P<value>{NAMED})(?=$|[,.!]| (?:is|are|and|can|has|the|we)\b)",
-         place, "here in", "back home in", confidence=0.6),
     rule("my hometown is", "hometown", r"^(?:my|our) (?:home ?town|birthplace|home country)(?:'s| is|,) (?P<value>.+)",
          place, "hometown", "home town", "birthplace", "home country", confidence=0.9),
     rule("they come from", "hometown",

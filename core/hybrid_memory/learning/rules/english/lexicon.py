@@ -42,37 +42,37 @@ FEMALE = frozenset(
 )
 
 OCCUPATIONS = frozenset(
-    """accountant activist actor actress actuary administrator advisor adviser agent agronomist analyst anchor
+    """accountant activist actor actress actuary administrator adviser advisor agent agronomist analyst anchor
     anesthesiologist animator announcer anthropologist apprentice archaeologist architect archivist artist assistant
     astronaut astronomer astrophysicist attorney auctioneer auditor author baker banker barber barista bartender
     beautician biochemist biologist blacksmith blogger bodyguard bookkeeper bookseller botanist brewer bricklayer
-    broadcaster broker builder butcher butler buyer cardiologist caregiver caretaker carer carpenter cartographer
+    broadcaster broker builder butcher butler buyer cardiologist caregiver carer caretaker carpenter cartographer
     cartoonist cashier caterer cellist ceo cfo chancellor chaplain chauffeur chef chemist chiropractor choreographer
-    cinematographer clerk clinician clown coach cobbler coder columnist comedian commander composer concierge conductor
-    conservationist consultant contractor controller cook coordinator copywriter coroner counselor counsellor courier creator
-    criminologist critic cto curator custodian dancer dealer dean dentist dermatologist designer detective developer
-    diplomat director dispatcher diver dj doctor doorman drummer ecologist economist editor educator electrician
-    engineer entertainer entomologist entrepreneur epidemiologist estimator executive farmer filmmaker financier
-    firefighter fireman fisherman florist foreman founder co-founder cofounder freelancer gardener geneticist geographer
-    geologist goldsmith groomer guard guide guitarist gynecologist hairdresser hairstylist handyman hematologist
-    historian homemaker housewife hygienist illustrator immunologist influencer inspector instructor intern interpreter
-    inventor investigator investor janitor jeweler jeweller joiner journalist judge lab-technician laborer landlord
-    landscaper lawyer lecturer librarian lifeguard linguist locksmith logistician machinist magician maid manager
-    manicurist mason masseur masseuse mathematician mechanic mediator merchandiser merchant meteorologist
-    microbiologist midwife miner minister model musician nanny nephrologist neurologist neuroscientist neurosurgeon
-    novelist nun nurse nutritionist oncologist operator optician optometrist orthodontist osteopath painter
-    paleontologist paralegal paramedic pastor pathologist pediatrician pharmacist philosopher photographer physician
-    physicist physiotherapist pianist pilot planner playwright plumber podcaster poet policeman policewoman politician
-    postdoc postman potter preacher president priest principal producer professor programmer prosecutor
-    psychiatrist psychologist psychotherapist publicist publisher rabbi radiologist ranger realtor receptionist
-    recruiter referee reporter representative researcher rigger roofer sailor salesman salesperson saleswoman
-    scholar scientist screenwriter sculptor seamstress secretary senator sergeant shepherd shopkeeper singer
-    songwriter sociologist soldier solicitor specialist statistician stenographer steward stewardess stockbroker
-    streamer student stylist superintendent supervisor surgeon surveyor tailor teacher technician technologist
-    telemarketer therapist trader trainer translator treasurer trucker tutor undertaker underwriter undergraduate
-    urologist usher vet veterinarian vicar videographer violinist vlogger vocalist waiter waitress warden watchmaker
-    weaver webmaster welder woodworker writer youtuber zookeeper zoologist officer worker owner driver lead
-    administrator scrum-master freshman sophomore intern trainee cto coo vp""".split()
+    cinematographer clerk clinician clown co-founder coach cobbler coder cofounder columnist comedian commander
+    composer concierge conductor conservationist consultant contractor controller coo cook coordinator copywriter
+    coroner counsellor counselor courier creator criminologist critic cto curator custodian dancer dealer dean
+    dentist dermatologist designer detective developer diplomat director dispatcher diver dj doctor doorman driver
+    drummer ecologist economist editor educator electrician engineer entertainer entomologist entrepreneur
+    epidemiologist estimator executive farmer filmmaker financier firefighter fireman fisherman florist foreman
+    founder freelancer freshman gardener geneticist geographer geologist goldsmith groomer guard guide guitarist
+    gynecologist hairdresser hairstylist handyman hematologist historian homemaker housewife hygienist illustrator
+    immunologist influencer inspector instructor intern interpreter inventor investigator investor janitor jeweler
+    jeweller joiner journalist judge lab-technician laborer landlord landscaper lawyer lead lecturer librarian
+    lifeguard linguist locksmith logistician machinist magician maid manager manicurist mason masseur masseuse
+    mathematician mechanic mediator merchandiser merchant meteorologist microbiologist midwife miner minister model
+    musician nanny nephrologist neurologist neuroscientist neurosurgeon novelist nun nurse nutritionist officer
+    oncologist operator optician optometrist orthodontist osteopath owner painter paleontologist paralegal paramedic
+    pastor pathologist pediatrician pharmacist philosopher photographer physician physicist physiotherapist pianist
+    pilot planner playwright plumber podcaster poet policeman policewoman politician postdoc postman potter preacher
+    president priest principal producer professor programmer prosecutor psychiatrist psychologist psychotherapist
+    publicist publisher rabbi radiologist ranger realtor receptionist recruiter referee reporter representative
+    researcher rigger roofer sailor salesman salesperson saleswoman scholar scientist screenwriter scrum-master
+    sculptor seamstress secretary senator sergeant shepherd shopkeeper singer sociologist soldier solicitor
+    songwriter sophomore specialist statistician stenographer steward stewardess stockbroker streamer student
+    stylist superintendent supervisor surgeon surveyor tailor teacher technician technologist telemarketer therapist
+    trader trainee trainer translator treasurer trucker tutor undergraduate undertaker underwriter urologist usher
+    vet veterinarian vicar videographer violinist vlogger vocalist vp waiter waitress warden watchmaker weaver
+    webmaster welder woodworker worker writer youtuber zookeeper zoologist""".split()
 )
 """The last words of what somebody is by profession; what anybody can call themselves in passing is left out."""
 

@@ -39,7 +39,7 @@ def _marked(found: re.Match[str]) -> bool:
 
 
 def _regular(words: str) -> tuple[str, ...]:
-    """"Every Sunday I call my mother" as "Every Sunday: call my mother"."""
+    """What is done, and when: "Every Sunday: call my mother"."""
     return whole(re.sub(r",? (?:i|we) ", ": ", words, count=1, flags=re.IGNORECASE))
 
 
@@ -80,19 +80,17 @@ DOING = (
     rule("takes a class", "interest", rf"^(?:{AM} {ADVERB}|(?:i've|i have|we've) (?:just |recently )?(?:been |started "
          rf")?|{SELF} {ADVERB}(?:started |signed up for |joined |enrolled in |take |took up ))(?:taking |doing |"
          r"attending |going to |taken |joined )?(?P<value>(?:an? |my )?(?:weekly |local |new |beginners? |beginner's "
-         r")?(?!online\b|first\b|last\b|next\b|this\b|that\b|the\b|some\b|any\b|my\b|a\b|gym\b)[\w-]+(?: [\w-]+)? "
-         r"(?:class(?:es)?|lessons|course|club|choir|league|workshop|band|team))(?=$|[,.]| (?:and|at|on|in|for|every|"
-         r"last|this|twice|once|with|to|recently|lately|because)\b)", phrase, "class", "lessons", "course", "club",
-         "choir", "league", "workshop", "band", "team", confidence=0.65),
+         r")?(?!online\b|taking\b|doing\b|attending\b|going\b|working\b|first\b|last\b|next\b|this\b|that\b|the\b|"
+         r"some\b|any\b|my\b|a\b|gym\b)[\w-]+(?: [\w-]+)? (?:class(?:es)?|lessons|course|club|choir|league|workshop))"
+         r"(?=$|[,.]| (?:and|at|on|in|for|every|last|this|twice|once|with|to|recently|lately|because)\b)", phrase,
+         "class", "lessons", "course", "club", "choir", "league", "workshop", confidence=0.65),
     rule("volunteers", "interest", rf"^(?:{SELF} {ADVERB}|{AM} {ADVERB}|(?:i've|i have) (?:been |started )?|i started )"
-         r"(?P<value>volunteer(?:ing|ed)? (?:at|with|for|in) (?!the moment\b).+)", phrase, "volunteer",
-         confidence=0.75),
+         r"(?P<value>volunteer(?:ing)? (?:at|with|for|in) (?!the moment\b).+)", phrase, "volunteer", confidence=0.75),
     rule("owns", "possession", rf"^(?:{SELF} {ADVERB}(?:own|drive|ride)|{HAVE} {ADVERB}(?:bought |purchased )?|{SELF} "
          r"(?:just |recently )*(?:bought|purchased|got)) (?P<value>(?:an?|my|our|one|two|three|\d) .+)", belonging,
          "own", "drive", "ride", "have", "'ve", "bought", "purchased", "got", confidence=0.75),
-    rule("my Toyota", "possession",
-         rf"\bmy (?:new |old |trusty |beloved )?(?P<value>(?:{either(BRANDS)})(?: (?-i:[A-Z0-9])[\w-]*){{0,3}})",
-         belonging, "my ", confidence=0.7),
+    rule("my Toyota", "possession", rf"\bmy (?:new |old |trusty |beloved )?(?P<value>(?:{either(BRANDS)})\b(?: "
+         rf"(?-i:[A-Z0-9])[\w-]*){{0,3}})(?! (?:[\w ]+ )?(?:model|ad|stock|poster))", belonging, "my ", confidence=0.7),
     rule("runs a business", "possession", rf"^(?:{SELF} {ADVERB}(?:own|run|opened|started)|{HAVE} {ADVERB}(?:opened|"
          rf"started)|{AM} {ADVERB}(?:running|the owner of|opening)) (?P<value>(?:an?|my own|our own|my) (?:[\w-]+ "
          rf"){{0,3}}?(?:business|store|shop|studio|restaurant|cafe|café|bakery|company|farm|blog|podcast|channel|"

@@ -32,7 +32,7 @@ _BOND = {
     "cousins": "relative",
 }  # fmt: skip
 _CALLED = r"(?:'s name is|'s called|'s named| is called| is named| called| named|,? whose name is)"
-_ADJECTIVE = r"(?:(?!ex\b|late\b|former\b|future\b|fake\b|so\b|dead\b|imaginary\b|first\b|next\b|own\b)[a-z-]+)"
+_ADJECTIVE = r"(?:(?!ex\b|late\b|former\b|future\b|fake\b|so\b|dead\b|imaginary\b|first\b|next\b|last\b|own\b)[a-z-]+)"
 _CUES = ("my ", "our ")
 
 

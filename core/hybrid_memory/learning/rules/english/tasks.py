@@ -13,7 +13,7 @@ _DONE_FORMS = {
     "booked": "book", "bought": "buy", "called": "call", "emailed": "email", "sent": "send", "submitted": "submit",
     "finished": "", "completed": "", "finalized": "finalize", "paid": "pay", "renewed": "renew",
     "scheduled": "schedule",
-    "picked up": "pick up", "dropped off": "drop off", "returned": "return", "fixed": "fix", "repaired": "repair",
+    "dropped off": "drop off", "returned": "return", "fixed": "fix", "repaired": "repair",
     "cleaned": "clean", "filed": "file", "prepared": "prepare", "wrote": "write", "written": "write",
     "ordered": "order",
     "registered": "register", "signed up": "sign up", "signed": "sign", "printed": "print", "delivered": "deliver",
@@ -125,8 +125,8 @@ _STATE = (
          rf"(?:just|finally|already) )(?P<value>(?:{_FORMS}) (?!an?\b|this\b|that\b|one\b|some\b|up\b|\w+ing\b).+)",
          _done, "have", "'ve", "just", "finally", "already", stance=Stance.DONE, confidence=0.8),
     rule("did", "todo", rf"^{SELF} {ADVERB}(?P<value>(?:booked|submitted|finished|completed|paid|renewed|scheduled|"
-         r"handed in|turned in|sent off|sent|filed|picked up|dropped off|returned|ordered|registered for|deployed|"
-         r"merged) (?:the|my|our|all) .+)", _done, "ed ", "paid", "sent", "handed in", "picked up", stance=Stance.DONE,
+         r"handed in|turned in|sent off|sent|filed|dropped off|returned|ordered|registered for|deployed|"
+         r"merged) (?:the|my|our|all) .+)", _done, "ed ", "paid", "sent", "handed in", stance=Stance.DONE,
          confidence=0.75),
     rule("is done", "todo", r"^(?P<value>(?:the|my|our) [\w' -]{2,50}?)(?: is|'s| are| has been| have been) (?:all |"
          r"now |finally |already )*(?:done|finished|completed?|sorted|submitted|paid|booked|taken care of|sorted out|"

@@ -117,9 +117,9 @@ LIKING = (
          deeds, "like", "love", "enjoy", "adore", confidence=0.75),
     rule("likes", "likes", rf"^{SELF} {ADVERB}{_LIKE} (?!to\b)(?P<value>.+)", things, "like", "love", "enjoy", "adore",
          confidence=0.8),
-    rule("love it", "likes", r"^(?:absolutely |really |just |truly |always )*(?:love|loving|enjoying|adore) (?!to\b)"
-         r"(?P<value>(?!(?:the|watching you|seeing you|hearing|your)\b).+)", things, "lov", "enjoying", "adore",
-         confidence=0.65),
+    rule("love it", "likes", r"^(?:(?:oh|yeah|yes|haha|wow|well|also|absolutely|really|just|truly),? )*(?:love|loving|"
+         r"adore) (?!to\b|and\b|is\b|in\b|you|seeing (?:you|the)|hearing|having you|watching you)(?P<value>.+)", things,
+         "lov", "adore", confidence=0.65, sentence=True),
     rule("has always loved", "likes",
          r"^(?:i've|i have) always (?:really )?(?:liked|loved|enjoyed|adored) (?P<value>.+)", things, "always",
          confidence=0.75),

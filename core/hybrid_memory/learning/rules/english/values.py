@@ -14,12 +14,17 @@ _END = re.compile(
     r"(?:if|though)|in case|for (?:years|ages|a (?:while|long time)|(?:about |over |almost |nearly )?(?:the (?:past|"
     r"last) )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten|several|many|some|a few|a couple(?: of)?) (?:years|"
     r"months|weeks|decades)))\b.*$|,\s+(?:and|so|right|you know|i|my|it|they|we|he|she|you|thanks|please|too|though|"
-    r"actually|that|just|especially|how|what|where|even|maybe|of course|like|haha|lol|now|then)\b.*$|\s+or "
+    r"actually|that|just|especially|including|how|what|where|something|even|maybe|of course|like|haha|lol|now|then)\b.*$|\s+or "
     r"(?:sometimes |maybe |just )*(?:i|we|just|maybe)\b.*$",
     re.IGNORECASE | re.DOTALL,
 )
 _RUN_ON = re.compile(
     r"\s+(?:it's|it is|that's|they're|there's|this is|i'm|i've|i am|we're|for (?:its|their|his|her|the way))\b.*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_ANOTHER = re.compile(
+    r"\s+and (?:need|needed|want|wanted|would|was|were|am|i'm|considering|wondering|looking|met|trying|have|had|could|"
+    r"can|will)\b.*$",
     re.IGNORECASE | re.DOTALL,
 )
 _LAST = re.compile(
@@ -28,12 +33,12 @@ _LAST = re.compile(
     r"most|more than anything|lately|recently|already|at all|any ?more|any longer|instead|either|please|really|"
     r"honestly|the best|best|most|well|myself|for now|today|in general|of course|you know|and all|and stuff|and so on|"
     r"and more|etc|or so|or something|on|at|by|since|in|from|until|to|of|for|with|and|or|the|a|an|my|our|your|is|are|"
-    r"was|that|who|as|than))+$",
+    r"was|that|who|as|than|before|after))+$",
     re.IGNORECASE,
 )
 FIRST = re.compile(
-    r"^(?:[\s,.:;*()\[\]~-]+|(?:an? good|an? nice|an? great|a|an|the|some|any|my|our|all|both|to|actually|definitely|"
-    r"probably|just|really|called)\s+)+",
+    r"^(?:[\s,.:;*()\[\]~-]+|(?:an? (?:good|nice|great|bit of|little)|own|a|an|the|some|any|my|our|all|both|to|"
+    r"actually|definitely|probably|just|really|called)\s+)+",
 )
 _MARKS = " \t\r\n,.;:!?*~()[]"
 
@@ -55,9 +60,23 @@ _CONTEXT = re.compile(
     r"trumpet|ukulele|bass|clarinet|banjo|arts?|(?-i:[A-Z])))",
     re.IGNORECASE,
 )
+_LIKE_THAT = re.compile(r"\blike (?:that|this|these|those)[\s.,!]*$", re.IGNORECASE)
+_PARTICLE = re.compile(r"\b(?:in|out|up|on|off|over|down|around|away|by)$", re.IGNORECASE)
+_ANYTHING = frozenset(
+    """places place spots spot stories story cup project projects theme moments moment ones idea ideas look video videos
+    picture pictures photo photos post posts part parts details question questions view views vibe energy""".split()
+)
+_QUALITY = re.compile(
+    r"\b(?:\w+(?:ous|ful|ive|able|ible|less|ic|ical|al|ish|ly|ent|ant|ary|ern|ed|er|est)|[\w-]+-(?:free|based|owned|cost|friendly|made)|"
+    r"large|big|small|hot|cold|warm|modern|clean|clear|simple|quiet|loud|spicy|sweet|dark|light|old|new|vegan|strong|bold|"
+    r"cozy|healthy|fresh|crowded|high|low|fast|slow|unique|long|short|soft|rich|smooth|busy|noisy|cheap|good|bad|great|"
+    r"detective|historic|funny|scary|sad|happy|creamy|fruity|salty|sour|bitter|crispy|crunchy|easy|hard|heavy)$",
+    re.IGNORECASE,
+)
+)
 _NEXT = re.compile(
     r"the\b|"
-    r"(?:\w+ing (?:out|more|some|the|these|those|a)|trying|hearing|finding|seeing|knowing|getting|going|checking)\b",
+    r"(?:\w+ing (?:out|more|some|the|these|those|a)|trying|hearing|finding|seeing|knowing|understanding|learning (?:more|about|how)|getting|going|checking)\b",
     re.IGNORECASE,
 )
 _POINTING = re.compile(r"(?:\w+ ){1,2}(?:it|this|that|them|these|those|you|him|her)\b")
@@ -68,13 +87,14 @@ _PAIRS = re.compile(
     r"western|sour|roses)\b",
     re.IGNORECASE,
 )
-BETWEEN = re.compile(r"\s*,\s*(?:and |or |as well as |& )?|\s+(?:and|or|&|as well as|plus)\s+", re.IGNORECASE)
-_PREPOSITION = re.compile(r"(?:on|in|at|by|with|for|from|about|under|over|into|out|up)\b", re.IGNORECASE)
-_CLAUSE = re.compile(r"\b(?:that|which|who|whose|with|to|is|are|was|were|by|have|has|of|than|where)\b", re.IGNORECASE)
+BETWEEN = re.compile(r"\s*,\s*(?:and |as well as |& )?|\s+(?:and|&|as well as|plus)\s+", re.IGNORECASE)
+_PREPOSITION = re.compile(r"^(?:on|in|at|by|with|for|from|about|under|over|into|out|up)\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"\b(?:that|which|who|whose|with|to|is|are|was|were|by|have|has|of|than|where|or|containing|involving|including|like)\b", re.IGNORECASE)
+
 
 def tidy(words: str) -> str:
     """The words without marks around them and without what hangs on behind, at most 120 characters."""
-    words = _RUN_ON.sub("", _END.sub("", " ".join(words.split())))
+    words = _ANOTHER.sub("", _RUN_ON.sub("", _END.sub("", " ".join(words.split()))))
     if len(words) > MAX_CHARS:
         words = words[: MAX_CHARS + 1].rpartition(" ")[0]
     return _quoted(_LAST.sub("", words))
@@ -95,7 +115,9 @@ def phrase(words: str) -> tuple[str, ...]:
     if NOTHING.match(words.strip(" ,'\"")):
         return ()
     words = FIRST.sub("", tidy(words))
-    return (words,) if len(words) >= _SHORTEST and not NOTHING.fullmatch(words) else ()
+    if len(words) < _SHORTEST or NOTHING.fullmatch(words) or words.lower() in _ANYTHING:
+        return ()
+    return (words,)
 
 
 def whole(words: str) -> tuple[str, ...]:
@@ -118,20 +140,27 @@ def deeds(words: str) -> tuple[str, ...]:
 def things(words: str) -> tuple[str, ...]:
     """Phrases; a list of short ones is taken apart. What only this conversation knows ("the dress") is none."""
     words = words.strip(" ,")
-    if NOTHING.match(words) or _CONTEXT.match(words):
+    if NOTHING.match(words) or _CONTEXT.match(words) or _LIKE_THAT.search(words):
         return ()
     words = tidy(words)
     if _CITY_AND_STATE.fullmatch(words):
         return phrase(words)
     parts = [part.replace("\0", " ") for part in BETWEEN.split(_PAIRS.sub(_joined, words)) if part]
-    if len(parts) > 1 and all(_listed(part) for part in parts):
+    if len(parts) > 1 and all(_listed(part) for part in parts) and not _qualify(parts):
         return tuple(value for part in parts for value in phrase(part))
     return phrase(words)
 
 
 def _listed(part: str) -> bool:
     """Whether it may stand in a list of its own."""
-    return len(part.split()) <= _LIST_WORDS and not _CLAUSE.search(part) and not _PREPOSITION.match(part)
+    return len(part.split()) <= _LIST_WORDS and not any(
+        unlisted.search(part) for unlisted in (_CLAUSE, _PREPOSITION, _PARTICLE)
+    )
+
+
+def _qualify(parts: list[str]) -> bool:
+    """Whether the first ones only qualify the last: "large, sprawling resorts"."""
+    return " " in parts[-1] and any(_QUALITY.search(part) for part in parts[:-1])
 
 
 def interests(words: str) -> tuple[str, ...]:

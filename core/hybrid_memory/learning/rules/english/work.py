@@ -112,8 +112,9 @@ EMPLOYER = (
     rule("works at", "employer", rf"^(?:{SELF} {ADVERB}work|{AM} {ADVERB}(?:working|employed)|(?:i've|i have) (?:been "
          rf"working|worked)) (?:{ADVERB}|(?:full|part)[- ]time |remotely |here |as [\w -]+? ){_AT} (?P<value>.+)",
          organisation, "work", "employed", when=When.SINCE, confidence=0.85),
-    rule("works in a place", "employer", rf"^(?:{SELF} {ADVERB}work|{AM} {ADVERB}working) in (?P<value>(?:an?|the) .+)",
-         organisation, "work", confidence=0.7),
+    rule("works in a place", "employer", rf"^(?:{SELF} {ADVERB}work|{AM} {ADVERB}working) in (?P<value>(?:an?|the) "
+         r"(?!city\b|area\b|field\b|(?:\w+ )+(?:area|region|industry|sector|field)\b).+)", organisation, "work",
+         confidence=0.7),
     rule("teaches at", "employer",
          rf"^(?:{SELF} {ADVERB}teach|{AM} {ADVERB}teaching)(?: [\w ]{{1,30}}?)? at (?P<value>.+)", organisation,
          "teach", confidence=0.75),
@@ -130,10 +131,11 @@ EMPLOYER = (
 STUDY = (
     rule("school", "school", rf"^(?:{SELF} {ADVERB}(?:go to|went to|attend|attended|study at|studied at|graduated from|"
          rf"enrolled at|graduate from)|{AM} {ADVERB}(?:studying|a [\w ]*student|enrolled|a (?:freshman|sophomore|"
-         rf"junior|senior)) at|{SELF} (?:studied|study) [\w ]+ at|(?:i've|i have) graduated from) (?P<value>(?:the "
-         rf")?(?:{_SCHOOL}(?: of (?:the )?(?-i:[A-Z])[\w ]+)?|(?-i:[A-Z][A-Z]+)\b.*|(?-i:Harvard|Yale|Stanford|Oxford|"
-         r"Cambridge|Princeton|Columbia|Cornell|Berkeley)\b))", organisation, "school", "university", "college",
-         "institute", "academy", "stud", "attend", "graduat", "went to", confidence=0.8),
+         rf"junior|senior)) at|{SELF} (?:studied|study) [\w ]+ at|(?:i've|i have) graduated from) (?P<value>(?!the "
+         rf"same\b|the wrong\b)(?:the )?(?:{_SCHOOL}(?: of (?:the )?(?-i:[A-Z])[\w ]+)?|(?-i:[A-Z][A-Z]+)\b.*|"
+         r"(?-i:Harvard|Yale|Stanford|Oxford|Cambridge|Princeton|Columbia|Cornell|Berkeley)\b))", organisation,
+         "school", "university", "college", "institute", "academy", "stud", "attend", "graduat", "went to",
+         confidence=0.8),
     rule("at university", "school", rf"^{AM} (?:currently |now |still )?at (?P<value>(?:the )?(?:University of "
          rf"(?-i:[A-Z]).*|(?-i:[A-Z])[\w'& ]{{2,40}} (?:University|College|Institute|School)\b.*))", organisation,
          "university", "college", "institute", "school", confidence=0.75),
