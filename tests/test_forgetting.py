@@ -116,6 +116,24 @@ def test_everything_of_a_user_goes_and_nothing_of_another(tmp_path: Path, face: 
         assert bob.recall("Rome", k=5)
 
 
+def test_a_user_is_forgotten_with_every_agent_and_in_every_space(tmp_path: Path, face: Face) -> None:
+    with opened(tmp_path) as memory:
+        chat(memory)
+        memory.scoped(user="alice", agent="coder").remember(f"The {CANARY} is mine.")
+        bob = memory.scoped(user="bob")
+        team = bob.create_space("team")
+        team.grant(user="alice", right="write")
+        team.remember("Bob was here.")
+        memory.scoped(user="alice").space("team").remember(f"And {CANARY} was too.")
+        memory.flush()
+        assert team.recall(CANARY, k=5)
+        planned = face(memory, "forget", user="alice", dry_run=True)
+        assert traces(tmp_path)
+        assert planned.erased["turns"] == face(memory, "forget", user="alice").erased["turns"]
+        assert traces(tmp_path) == []
+        assert [message.text for message in team.history()] == ["Bob was here."]
+
+
 def test_forgetting_before_an_instant_keeps_what_came_later(tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
         alice = memory.scoped(user="alice", session="s1")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory.learning.answers import MAX_PER_TURN, read
@@ -174,7 +174,7 @@ def test_a_field_of_the_profile_keeps_its_name_and_holds_one_value_unless_it_is_
     [
         ("Trondheim", 1, "Trondheim"),
         ("to Trondheim.", 1, "to Trondheim"),
-        (" “trondheim”\n", 1, "trondheim"),
+        (" “trondheim”\n", 1, "Trondheim"),
         ("the landlord", 4, "landlord"),
         ("moved to Trondheim", 1, "moved to Trondheim"),
         ("an apartment in Trondheim", 1, ""),
@@ -241,6 +241,7 @@ def test_values_of_another_kind_than_the_attribute_are_refused(attribute: str, v
         ("pet", "小白", "我家的狗叫小白。"),
         ("home", "US", "I live in the US."),
         ("profession", "IT", "I am in IT."),
+        ("blood_type", "A+", "My blood type is A+."),
     ],
 )
 def test_values_of_the_right_kind_are_taken(attribute: str, value: str, words: str) -> None:
@@ -299,7 +300,11 @@ def test_a_miscounted_turn_is_found_near_by_where_the_same_person_speaks() -> No
 
 
 def test_what_the_assistant_says_is_no_claim_and_has_no_number() -> None:
-    said = ["Hello.", ("assistant", "Trondheim is a fine city to live in!"), "Is it? I prefer Oslo."]
+    said: list[str | tuple[str, str]] = [
+        "Hello.",
+        ("assistant", "Trondheim is a fine city to live in!"),
+        "Is it? I prefer Oslo.",
+    ]
     assert claims(fact("Trondheim", "home", 2), fact("Oslo", "home", 2), of=asked(said))[0].source == 30
 
 
@@ -340,6 +345,8 @@ def test_stances(attribute: str, given: Any, stance: Stance | None) -> None:
         ("tomorrow", None),
         ("2024-13-01", None),
         ("0001-01-01T00:00+14:00", None),
+        ("2024-05-06", MONDAY.replace(hour=0, minute=0)),
+        ("2023-01-13 10:00", None),
         (20240507, None),
         ({}, None),
     ],
@@ -503,6 +510,7 @@ FACTS = st.fixed_dictionaries(
 ANSWERS = st.fixed_dictionaries({"facts": st.lists(FACTS | SHAPES, max_size=8)}, optional={"wrong": SHAPES})
 
 
+@settings(deadline=None)
 @given(SHAPES | ANSWERS)
 def test_any_answer_is_claims_that_the_turns_have_the_words_for_or_refused(answer: Any) -> None:
     of = asked(findings=FOUND)
@@ -525,6 +533,7 @@ def test_any_answer_is_claims_that_the_turns_have_the_words_for_or_refused(answe
             assert claim.category is ATTRIBUTES[claim.attribute].category if claim.attribute in ATTRIBUTES else True
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(WORDS, st.sampled_from(list(ATTRIBUTES)), st.integers(1, 4)), max_size=12))
 def test_reading_the_same_answer_twice_gives_the_same_claims(given_facts: list[tuple[str, str, int]]) -> None:
     facts = [fact(value, attribute, turn) for value, attribute, turn in given_facts]

@@ -173,6 +173,7 @@ def _claims(fact: Mapping[str, Any], grounds: Mapping[int, Ground], lists: Mappi
             if subject and value and ground.speaks_of(about):
                 since = ground.instant(fact.get("since")) if stance is Stance.HOLDS else None
                 due = ground.instant(fact.get("due")) if task else None
+                due = due if due is None or due.date() >= ground.at.date() else None
                 claims.append(
                     Claim(
                         subject, about, value, known.category, ground.position, stance, known.single, CONFIDENCE,

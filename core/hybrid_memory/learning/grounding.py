@@ -77,6 +77,7 @@ _SELF = frozenset("i me my myself mine we us user speaker self 我 我们 本人
     "the speaker",
 }
 _OF = re.compile(r"(?:(?P<owner>.+?)(?:'s|’s|的)\s*|(?:my|our)\s+|我们?(?=.))(?P<noun>.+)", re.IGNORECASE)
+_LETTER = r"[^\W\u2e80-\u9fff]"
 _CALLED = {
     name: frozenset([name, *more, *(word for word, (attribute, _) in KIN.items() if attribute == name)])
     for name, more in {
@@ -145,24 +146,27 @@ class Ground:
         return attribute not in _CALLED or any(occurs(word, self.told) for word in _CALLED[attribute])
 
     def value(self, given: str, attribute: str) -> str:
-        """The value without marks and articles, if the turn has the words and numbers for it; else empty."""
+        """The value as the turn writes it, without marks and articles; empty if the turn has no words for it."""
         value = _FIRST.sub("", " ".join(given.split()).strip(MARKS)).strip(MARKS)
         shape = _SHAPES.get(attribute)
         if not value or len(value) > MAX_VALUE_CHARS or (shape is not None and not shape.search(value)):
             return ""
         if value.isupper() and len(value) > 1 and value.isascii():  # "US" and "IT" are stop words in lower case
-            return value if re.search(rf"\b{re.escape(value)}\b", self.words) else ""
+            return value if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", self.words) else ""
         wanted = _numbers(value)
         if value.casefold() in NOTHING or not wanted <= _numbers(self.words):
             return ""
         words = [term for term in terms(value) if not term.isdecimal()]
         said = set(terms(self.words))
-        return value if sum(term in said for term in words) >= SUPPORTED * len(words) and (words or wanted) else ""
+        if sum(term in said for term in words) < SUPPORTED * len(words) or not (words or wanted):
+            return ""
+        written = re.search(re.escape(value), self.words, re.IGNORECASE)
+        return written[0] if written else value
 
     def instant(self, given: Any) -> datetime | None:
         """A date or time in ISO format, in the time zone of the turn where it names none.
 
-        None if it is none, or if the turn says nothing of a time.
+        None if it is none, or if the turn tells no time.
         """
         if not isinstance(given, str) or not _TIMED.search(self.words):
             return None
@@ -187,9 +191,9 @@ def asserted(words: str) -> str:
 
 def occurs(word: str, text: str) -> bool:
     """Whether a text has the word or its plural, as a whole where words are parted; both in lower case."""
-    letter = r"[^\W\u2e80-\u9fff]"
-    whole = rf"(?<!{letter}){re.escape(word)}(?:e?s|ren)?(?!{letter})" if word.isascii() else re.escape(word)
-    return re.search(whole, text) is not None
+    if word not in text or not word.isascii():
+        return word in text
+    return re.search(rf"(?<!{_LETTER}){re.escape(word)}(?:e?s|ren)?(?!{_LETTER})", text) is not None
 
 
 def _numbers(text: str) -> frozenset[int]:

@@ -136,9 +136,7 @@ class Driver:
         if self.encrypted:
             if self._salt == _PLAIN_HEADER:
                 return WrongKeyError(f"cannot {doing} {self.path} with a key: it is not encrypted")
-            return WrongKeyError(
-                f"cannot {doing} {self.path} with this key: it has another one by now, or the file is damaged"
-            )
+            return WrongKeyError(f"cannot {doing} {self.path} with this key: the store has another one, or is damaged")
         # SQLCipher writes whole pages; a text or an image rarely ends at the edge of one.
         if self.path.stat().st_size % _PAGE_BYTES == 0:
             return WrongKeyError(f"cannot {doing} {self.path} without a key: it is encrypted, or damaged, or no store")

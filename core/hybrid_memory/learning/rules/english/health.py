@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hybrid_memory.learning.rules.english.kinds import ailment
 from hybrid_memory.learning.rules.english.persons import WHO
-from hybrid_memory.learning.rules.english.values import phrase, things
+from hybrid_memory.learning.rules.english.values import aversions, phrase, things
 from hybrid_memory.learning.rules.english.wording import ADVERB, AM, AM_NOT, ENDING, HAVE, NOT, SELF, STRONG, rule
 from hybrid_memory.learning.rules.rule import When
 from hybrid_memory.types import Stance
@@ -31,8 +31,8 @@ HEALTH = (
          r"serious |terrible )?allergy to|my allergies are|my body reacts badly to) (?P<value>.+)", things, "allerg",
          "reacts", confidence=0.9),
     rule("has an X allergy", "allergy", rf"^{HAVE} (?:an? |this )?(?:(?:severe|mild|bad|serious|terrible|strong|"
-         r"life-threatening|really bad) )*(?P<value>[\w-]+(?: [\w-]+)?) allerg(?:y|ies)\b", things, "allerg",
-         confidence=0.85),
+         r"life-threatening|really bad) )*(?P<value>(?!severe|mild|bad|serious|terrible|strong|an?\b|no\b)[\w-]+(?: "
+         r"[\w-]+)?) allerg(?:y|ies)\b", things, "allerg", confidence=0.85),
     rule("they are allergic to", "allergy", rf"^{WHO}(?: is|'s) (?:\w+ly |also )?allergic to (?P<value>.+)", things,
          "allergic", confidence=0.85),
     rule("ailment", "condition", rf"^(?:{HAVE} {ADVERB}|i've had |i've always had |{SELF} {ADVERB}(?:suffer|suffered) "
@@ -65,7 +65,7 @@ DIETS = (
     rule("does not eat", "avoids", rf"^{SELF} (?:(?:really |usually |generally )?(?:{NOT}|never|can't|cannot|won't|"
          r"will not)|(?:try|prefer) not to) (?:really |ever |usually |generally )?(?:eat|drink|consume) (?:any (?:type "
          r"of |kind of )?|much |a lot of )?(?P<value>(?!breakfast\b|lunch\b|dinner\b|enough\b|yet\b|today\b|until\b)"
-         r".+)", things, "eat", "drink", "consume", confidence=0.8),
+         r".+)", aversions, "eat", "drink", "consume", confidence=0.8),
 )  # fmt: skip
 
 RULES = GONE + HEALTH + DIETS

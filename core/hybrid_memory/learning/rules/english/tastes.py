@@ -6,7 +6,7 @@ import re
 
 from hybrid_memory.learning.rules.english.code import singular
 from hybrid_memory.learning.rules.english.persons import WHO
-from hybrid_memory.learning.rules.english.values import deeds, interests, phrase, stated, things, whole
+from hybrid_memory.learning.rules.english.values import aversions, deeds, interests, phrase, stated, things, whole
 from hybrid_memory.learning.rules.english.wording import (
     ADVERB,
     AM,
@@ -115,6 +115,10 @@ LIKING = (
     rule("likes to", "likes", rf"^{SELF} {ADVERB}{_LIKE} to (?P<value>(?!be\b|know\b|see\b|hear\b|think\b|say\b|have\b|"
          r"point\b|believe\b|thank\b|ask\b|add\b|tell\b|get\b|keep\b|make\b|imagine\b|call\b|do\b|feel\b)\w+\b.*)",
          deeds, "like", "love", "enjoy", "adore", confidence=0.75),
+    rule("finds it relaxing", "likes", rf"^{SELF} {ADVERB}find (?P<value>.{{2,60}}?) (?:(?:really|very|extremely|so|"
+         r"quite|pretty|incredibly|to be|super|absolutely) )*(?:relaxing|fascinating|enjoyable|soothing|calming|"
+         r"therapeutic|inspiring|delicious|rewarding|captivating|intriguing)(?=$|[,.]| (?:and|to|for)\b)", things,
+         "find ", confidence=0.7),
     rule("likes", "likes", rf"^{SELF} {ADVERB}{_LIKE} (?!to\b)(?P<value>.+)", things, "like", "love", "enjoy", "adore",
          confidence=0.8),
     rule("love it", "likes", r"^(?:(?:oh|yeah|yes|haha|wow|well|also|absolutely|really|just|truly),? )*(?:love|loving|"
@@ -134,10 +138,10 @@ DISLIKING = (
          "rather", confidence=0.85),
     rule("prefers to avoid", "avoids", rf"^(?:{SELF} (?:would |'d )?{ADVERB}|i'd )(?:(?:prefer|like|try|need|have|tend)"
          rf" to |rather )?{ADVERB}(?:avoid|stay away from|steer clear of|refuse|refrain from) (?:to )?(?P<value>.+)",
-         things, "avoid", "away from", "clear of", "refuse", "refrain", confidence=0.85),
+         aversions, "avoid", "away from", "clear of", "refuse", "refrain", confidence=0.85),
     rule("will not", "avoids", rf"^{SELF} (?:{NOT}|never|won't|will not) (?:really |ever |usually |generally "
          r")?(?:watch|use|buy|wear|read|play|listen to|fly with|travel by|book|visit|shop at) (?:any "
-         rf")?(?P<value>(?!an?\b).{{7,}})", things, "watch", "use", "buy", "wear", "read", "play", "listen", "fly",
+         rf")?(?P<value>(?!an?\b).{{7,}})", aversions, "watch", "use", "buy", "wear", "read", "play", "listen", "fly",
          "travel", "book", "visit", "shop", confidence=0.7),
     rule("only", "prefers", rf"^{SELF} (?P<value>(?:only|exclusively) (?:ever )?(?:watch|use|eat|drink|buy|book|wear|"
          r"read|play|listen to|travel|fly|enjoy|shop|stay|support|drive|date|cook|take)\b.+)", stated, "only",
@@ -145,28 +149,32 @@ DISLIKING = (
     rule("can only", "prefers", rf"^{SELF} (?P<value>can only (?:watch|use|eat|drink|wear)\b.+)", stated, "can only",
          confidence=0.75),
     rule("dislikes", "dislikes", rf"^{SELF} {ADVERB}(?:{_HATE}|{NOT} {ADVERB}(?:like|enjoy|love|care for|fancy|"
-         r"appreciate)) (?:to |it when )?(?P<value>.+)", things, "dislike", "hate", "detest", "despise", "loathe",
+         r"appreciate)) (?:to |it when )?(?P<value>.+)", aversions, "dislike", "hate", "detest", "despise", "loathe",
          "stand", "bear", "tolerate", "like", "enjoy", "love", "care for", "fancy", "appreciate", confidence=0.8),
     rule("not a fan", "dislikes", rf"^{AM_NOT} {ADVERB}(?:an? )?{STRONG}(?:into|fan of|interested in|fond of|keen on|"
-         r"comfortable with|crazy about) (?P<value>.+)", things, "not", confidence=0.8),
+         r"comfortable with|crazy about) (?P<value>.+)", aversions, "not", confidence=0.8),
     rule("is against", "dislikes", rf"^{AM} {ADVERB}(?:uncomfortable with|against|opposed to|put off by) (?P<value>.+)",
-         things, "uncomfortable", "against", "opposed", "put off", confidence=0.8),
+         aversions, "uncomfortable", "against", "opposed", "put off", confidence=0.8),
     rule("has an aversion to", "dislikes", rf"^(?:{HAVE} {STRONG}(?:aversion to|dislike (?:for|of)|distaste for|hatred "
          r"of|objection to|stance against)|i have (?:absolutely |really )?(?:no|zero|little) interest in) "
-         r"(?P<value>.+)", things, "aversion", "dislike", "distaste", "hatred", "objection", "against", "interest",
+         r"(?P<value>.+)", aversions, "aversion", "dislike", "distaste", "hatred", "objection", "against", "interest",
          confidence=0.85, guard=lacking(r"\bno (?:\w+ )*(?:objection|aversion)")),
     rule("has a fear of", "condition", rf"^{HAVE} (?P<value>(?:an? )?{STRONG}(?:fear|phobia) of .+)", phrase, "fear of",
          "phobia of", confidence=0.8),
     rule("not my thing", "dislikes", r"^(?P<value>[\w' -]{3,60}?) (?:isn't|is not|aren't|are not|was never|has never "
          r"been|have never been|just isn't|really isn't) (?:really |exactly |quite )?my (?:thing|cup of tea|style|"
-         r"taste|jam)\b", things, "my thing", "cup of tea", "my style", "my taste", "my jam", confidence=0.75),
+         r"taste|jam)\b", aversions, "my thing", "cup of tea", "my style", "my taste", "my jam", confidence=0.75),
+    rule("finds it boring", "dislikes", rf"^{SELF} {ADVERB}find (?P<value>.{{2,80}}?) (?:(?:too|really|very|extremely|"
+         r"so|quite|rather|pretty|a bit|incredibly|to be) )*(?:distressing|boring|annoying|disgusting|overwhelming|"
+         r"stressful|tedious|irritating|dull|exhausting|unappealing|gross|depressing|unpleasant|off-putting|revolting|"
+         r"too \w+)(?=$|[,.]| (?:and|to|for)\b)", aversions, "find ", confidence=0.7),
     rule("they dislike", "dislikes",
          rf"^{WHO} (?:really |absolutely )?(?:hates|dislikes|can't stand|doesn't like|detests) (?:to )?(?P<value>.+)",
-         things, "hates", "dislikes", "stand", "doesn't like", "detests", confidence=0.7),
+         aversions, "hates", "dislikes", "stand", "doesn't like", "detests", confidence=0.7),
     rule("prefers", "prefers",
-         rf"^(?:{SELF} (?:would |'d )?{ADVERB}prefer|i'd prefer) (?!not\b|it if\b|if\b)(?P<value>.+)", whole, "prefer",
+         rf"^(?:{SELF} (?:would |'d )?{ADVERB}prefer|i'd prefer) (?!not\b|it if\b|if\b)(?P<value>.+)", deeds, "prefer",
          confidence=0.8),
-    rule("has a preference for", "prefers", rf"^{HAVE} {STRONG}preference for (?P<value>.+)", things, "preference",
+    rule("has a preference for", "prefers", rf"^{HAVE} {STRONG}preference for (?P<value>.+)", aversions, "preference",
          confidence=0.85),
     rule("rather", "prefers", r"^(?:i'd|i would) (?:much )?rather (?!not\b|you\b|he\b|she\b|they\b|die\b|be\b|see\b|"
          r"know\b|hear\b)(?P<value>.+ than .+)", whole, "rather", confidence=0.7),

@@ -13,9 +13,10 @@ _END = re.compile(
     r"whereas|if|unless|whenever|when|as (?:i|it|they|he|she|we|my|much|well|long|soon)|due to|thanks to|which|even "
     r"(?:if|though)|in case|for (?:years|ages|a (?:while|long time)|(?:about |over |almost |nearly )?(?:the (?:past|"
     r"last) )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten|several|many|some|a few|a couple(?: of)?) (?:years|"
-    r"months|weeks|decades)))\b.*$|,\s+(?:and|so|right|you know|i|my|it|they|we|he|she|you|thanks|please|too|though|"
-    r"actually|that|just|especially|including|how|what|where|something|even|maybe|of course|like|haha|lol|now|then)\b.*$|\s+or "
-    r"(?:sometimes |maybe |just )*(?:i|we|just|maybe)\b.*$",
+    r"months|weeks|decades)))\b.*$|,\s+(?:and (?:the|this|that|there|it|he|she|they|a|an|my|our|so|then)|so|right|you "
+    r"know|i|my|it|they|we|he|she|you|thanks|please|too|though|actually|that|just|especially|including|how|what|where|"
+    r"something|even|maybe|of course|like|haha|lol|now|then)\b.*$|\s+or (?:sometimes |maybe |just )*(?:i|we|just|"
+    r"maybe)\b.*$",
     re.IGNORECASE | re.DOTALL,
 )
 _RUN_ON = re.compile(
@@ -37,8 +38,8 @@ _LAST = re.compile(
     re.IGNORECASE,
 )
 FIRST = re.compile(
-    r"^(?:[\s,.:;*()\[\]~-]+|(?:an? (?:good|nice|great|bit of|little)|own|a|an|the|some|any|my|our|all|both|to|"
-    r"actually|definitely|probably|just|really|called)\s+)+",
+    r"^(?:[\s,.:;*()\[\]~-]+|(?:an? (?:good|nice|great|bit of|little)|own|(?:kind|type|sort|form)s? of|a|an|the|some|"
+    r"any|my|our|all|both|to|actually|definitely|probably|just|really|called)\s+)+",
 )
 _MARKS = " \t\r\n,.;:!?*~()[]"
 
@@ -67,19 +68,20 @@ _ANYTHING = frozenset(
     picture pictures photo photos post posts part parts details question questions view views vibe energy""".split()
 )
 _QUALITY = re.compile(
-    r"\b(?:\w+(?:ous|ful|ive|able|ible|less|ic|ical|al|ish|ly|ent|ant|ary|ern|ed|er|est)|[\w-]+-(?:free|based|owned|cost|friendly|made)|"
-    r"large|big|small|hot|cold|warm|modern|clean|clear|simple|quiet|loud|spicy|sweet|dark|light|old|new|vegan|strong|bold|"
-    r"cozy|healthy|fresh|crowded|high|low|fast|slow|unique|long|short|soft|rich|smooth|busy|noisy|cheap|good|bad|great|"
-    r"detective|historic|funny|scary|sad|happy|creamy|fruity|salty|sour|bitter|crispy|crunchy|easy|hard|heavy)$",
+    r"\b(?:\w+(?:ous|ful|ive|able|ible|less|ic|ical|al|ish|ly|ent|ant|ary|ern|ed|er|est)|[\w-]+-(?:free|based|owned|"
+    r"cost|friendly|made)|large|big|small|hot|cold|warm|modern|clean|clear|simple|quiet|loud|spicy|sweet|dark|light|"
+    r"old|new|vegan|strong|bold|cozy|healthy|fresh|crowded|high|low|fast|slow|unique|long|short|soft|rich|smooth|busy|"
+    r"noisy|cheap|good|bad|great|detective|historic|funny|scary|sad|happy|creamy|fruity|salty|sour|bitter|crispy|"
+    r"crunchy|easy|hard|heavy)$",
     re.IGNORECASE,
 )
-)
+_QUALIFIED = re.compile(rf"(?:{_QUALITY.pattern.removesuffix('$')}) \w", re.IGNORECASE)
 _NEXT = re.compile(
-    r"the\b|"
-    r"(?:\w+ing (?:out|more|some|the|these|those|a)|trying|hearing|finding|seeing|knowing|understanding|learning (?:more|about|how)|getting|going|checking)\b",
+    r"the\b|(?:\w+ing (?:out|more|some|the|these|those|a)|trying|hearing|finding|seeing|knowing|understanding|"
+    r"learning (?:more|about|how)|getting|going|checking)\b",
     re.IGNORECASE,
 )
-_POINTING = re.compile(r"(?:\w+ ){1,2}(?:it|this|that|them|these|those|you|him|her)\b")
+_POINTING = re.compile(r"(?:\w+ ){1,2}(?:it|this|them|these|those|you|him|her|that$)\b")
 _CITY_AND_STATE = re.compile(r"[A-Z][\w'-]*(?: [A-Z][\w'-]*)*, [A-Z][\w'-]*(?: [A-Z][\w'-]*)*")
 _PAIRS = re.compile(
     r"\b(rock|mac|fish|arts|salt|black|bed|peanut butter|rhythm|drum|pros|science|bread|gin|country|sweet|guns?)"
@@ -89,7 +91,11 @@ _PAIRS = re.compile(
 )
 BETWEEN = re.compile(r"\s*,\s*(?:and |as well as |& )?|\s+(?:and|&|as well as|plus)\s+", re.IGNORECASE)
 _PREPOSITION = re.compile(r"^(?:on|in|at|by|with|for|from|about|under|over|into|out|up)\b", re.IGNORECASE)
-_CLAUSE = re.compile(r"\b(?:that|which|who|whose|with|to|is|are|was|were|by|have|has|of|than|where|or|containing|involving|including|like)\b", re.IGNORECASE)
+_CLAUSE = re.compile(
+    r"\b(?:that|which|who|whose|with|to|is|are|was|were|by|have|has|of|than|where|or|containing|involving|including|"
+    r"like)\b",
+    re.IGNORECASE,
+)
 
 
 def tidy(words: str) -> str:
@@ -156,6 +162,12 @@ def _listed(part: str) -> bool:
     return len(part.split()) <= _LIST_WORDS and not any(
         unlisted.search(part) for unlisted in (_CLAUSE, _PREPOSITION, _PARTICLE)
     )
+
+
+def aversions(words: str) -> tuple[str, ...]:
+    """Like `things`, but a quality of the first holds for all: "animated films and shows" stays whole."""
+    parts = BETWEEN.split(tidy(words))
+    return phrase(words) if any(_QUALIFIED.search(part) for part in parts) and things(words) else things(words)
 
 
 def _qualify(parts: list[str]) -> bool:

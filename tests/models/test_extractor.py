@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.learning.asking import SPAN_TOKENS
+from hybrid_memory.models.extractor import ModelExtractor
+from hybrid_memory.models.language import as_language_model
+from hybrid_memory.ports import FactExtractor, LanguageModel
+from hybrid_memory.testing import FaultyModel, ScriptedModel
+from hybrid_memory.types import Category, Claim, Event, EventKind, Message, Scope, Stance
+
+MONDAY = datetime(2024, 5, 6, 9, 30, tzinfo=UTC)
+OWNER = Scope(user="mara", session="s1")
+SHORT = timedelta(milliseconds=100)
+
+
+def event(position: int, text: str, **fields: Any) -> Event:
+    payload = Message(content=text, **fields).model_dump(mode="json", exclude_none=True)
+    return Event(position, f"e{position}", OWNER, EventKind.MESSAGE, MONDAY, payload)
+
+
+class Findings:
+    """Rules that find these claims, and keep what they are given."""
+
+    name = "rules"
+
+    def __init__(self, *claims: Claim) -> None:
+        self.claims = claims
+        self.seen: list[tuple[list[int], list[int]]] = []
+
+    def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
+        self.seen.append(([turn.position for turn in turns], [turn.position for turn in before]))
+        return [claim for claim in self.claims if claim.source in self.seen[-1][0]]
+
+
+def fact(value: str, attribute: str, turn: int, **more: str) -> dict[str, Any]:
+    return {"value": value, "attribute": attribute, "subject": "user", "turn": turn, "stance": "holds", **more}
+
+
+def extractor(model: Any, rules: FactExtractor | None = None, **options: Any) -> ModelExtractor:
+    return ModelExtractor(as_language_model(model, timeout=timedelta(seconds=20)), rules or Findings(), **options)
+
+
+ENGLISH = [event(3, "I moved to Bergen."), event(4, "Nice!", role="assistant"), event(5, "I own a red bicycle.")]
+CHINESE = [event(3, "我搬到了昆明。"), event(4, "不错！", role="assistant"), event(5, "我有一辆红色的自行车。")]
+
+
+@pytest.mark.parametrize(
+    ("turns", "city", "owned"), [(ENGLISH, "Bergen", "red bicycle"), (CHINESE, "昆明", "红色的自行车")]
+)
+def test_a_model_adds_what_the_rules_missed_and_corrects_them(turns: list[Event], city: str, owned: str) -> None:
+    rules = Findings(
+        Claim("user", "home", city, Category.KNOWLEDGE, 3, by="moved"),
+        Claim("user", "likes", owned, Category.PREFERENCE, 5, by="likes"),
+    )
+    model = ScriptedModel([{"facts": [fact(city, "home", 1), fact(owned, "possession", 2)], "wrong": [2]}])
+    found = extractor(model, rules).extract(turns, [event(2, "你好 hello")])
+    assert [(claim.source, claim.attribute, claim.value, claim.stance, claim.by) for claim in found] == [
+        (5, "likes", owned, Stance.WRONG, "model scripted"),
+        (5, "possession", owned, Stance.HOLDS, "model scripted"),
+    ]
+    assert rules.seen == [([3, 4, 5], [2])]
+    (prompt,) = model.prompts
+    assert prompt[0]["content"].startswith("You note" if turns is ENGLISH else "你为记忆库")
+    assert f"(1) user · home: {city}" in prompt[-1]["content"]
+    assert f"[2] user: {turns[2].message.text}" in prompt[-1]["content"]
+
+
+def test_it_is_named_by_its_model() -> None:
+    port: FactExtractor = extractor(ScriptedModel([]))
+    assert port.name == "model scripted"
+
+
+def test_the_model_is_asked_for_fields_of_the_profile() -> None:
+    fields = [("shoe_size", "whole number", "European size of their shoes")]
+    model = ScriptedModel([{"facts": [fact("43", "shoe_size", 1)]}])
+    found = extractor(model, fields=fields).extract([event(1, "I wear 43.")], [])
+    assert [(claim.attribute, claim.value, claim.single) for claim in found] == [("shoe_size", "43", True)]
+    assert "- shoe_size (whole number): European size" in model.prompts[0][0]["content"]
+
+
+def test_no_call_where_nobody_speaks() -> None:
+    model = ScriptedModel([])
+    turns = [event(1, "I live in the cloud.", role="assistant"), event(2, "17 °C", role="tool")]
+    assert extractor(model).extract(turns, []) == []
+    assert extractor(model).extract([], turns) == []
+    assert model.prompts == []
+
+
+def test_more_than_a_question_has_room_for_is_several_questions() -> None:
+    filler = "The hills were green and the road was long. "
+    turns = [event(number, f"I own item {number}. {filler * 25}") for number in range(1, 31)]
+    rules = Findings()
+    model = as_language_model(ScriptedModel([{"facts": [fact("item 1", "possession", 1)]}, *[{"facts": []}] * 9]))
+    found = ModelExtractor(model, rules).extract(turns, [event(0, "Hello.")])
+    assert [claim.source for claim in found] == [1]
+    spans = [turns for turns, _ in rules.seen]
+    assert 2 <= len(spans) <= 30 * 300 // SPAN_TOKENS + 1
+    assert [position for span in spans for position in span] == list(range(1, 31))
+    assert [before for _, before in rules.seen] == [list(range(span[0])) for span in spans]
+
+
+@pytest.mark.parametrize("fault", ["raises", "empty", "rubbish", "broken JSON", "other schema"])
+@pytest.mark.parametrize("turns", [ENGLISH, CHINESE], ids=["English", "Chinese"])
+def test_whatever_fails_is_a_model_error(fault: Any, turns: list[Event]) -> None:
+    with pytest.raises(ModelError):
+        extractor(FaultyModel(fault)).extract(turns, [])
+
+
+@pytest.fixture
+def hanging() -> Iterator[FaultyModel]:
+    model = FaultyModel("hangs")
+    yield model
+    model.release()
+
+
+def test_a_model_that_hangs_is_a_model_error(hanging: FaultyModel) -> None:
+    slow = ModelExtractor(as_language_model(hanging, timeout=SHORT), Findings())
+    with pytest.raises(ModelError, match="longer than"):
+        slow.extract(ENGLISH, [])
+
+
+@pytest.mark.parametrize("answer", [None, 7, "tea", [], {}, {"facts": "none"}, {"facts": [{"turn": 1}]}])
+def test_another_port_that_answers_nonsense_is_a_model_error(answer: Any) -> None:
+    class Port:
+        name = "theirs"
+
+        def complete(self, messages: Sequence[Message]) -> str:
+            raise NotImplementedError
+
+        def structured(self, messages: Sequence[Message], schema: Any) -> dict[str, Any]:
+            return answer  # type: ignore[no-any-return]
+
+    model: LanguageModel = Port()
+    with pytest.raises(ModelError, match="no facts by model theirs: ValueError: the answer has no facts"):
+        ModelExtractor(model, Findings()).extract(ENGLISH, [])
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("facts"), RecursionError("deep"), InvalidInputError("odd"), OSError(5, "io")]
+)
+def test_another_port_that_raises_is_a_model_error(error: Exception) -> None:
+    def fails(*_: Any) -> Any:
+        raise error
+
+    port: Callable[..., Any] = type("Port", (), {"name": "theirs", "complete": fails, "structured": fails})
+    with pytest.raises(ModelError, match="no facts by model theirs") as caught:
+        ModelExtractor(port(), Findings()).extract(ENGLISH, [])
+    assert caught.value.__cause__ is error
+
+
+def test_an_error_of_the_rules_is_no_error_of_the_model() -> None:
+    class Broken:
+        name = "broken"
+
+        def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
+            raise KeyError("a bug")
+
+    with pytest.raises(KeyError, match="a bug"):
+        extractor(ScriptedModel([]), Broken()).extract(ENGLISH, [])

@@ -1,0 +1,128 @@
+"""The engines do the same, whatever is asked of them in whatever order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybrid_memory.errors import IdConflictError
+from hybrid_memory.ports import Draft, EventLog, Places, SemanticIndex
+from hybrid_memory.stores.memory import InMemoryIndex, InMemoryLog
+from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog
+from hybrid_memory.testing.corpus import ALICE, BOB, DIM, START, assert_same_ranking, random_corpus, unit
+from hybrid_memory.testing.drafts import NOON, OWNERS
+from hybrid_memory.types import EventKind, Where
+
+SIZE = 240
+ALL = 10 * SIZE
+
+payloads = st.dictionaries(st.sampled_from("abc"), st.text(max_size=4) | st.integers(-3, 3) | st.none(), max_size=2)
+drafts = st.builds(
+    Draft,
+    id=st.sampled_from([f"e{number}" for number in range(8)]),
+    fixed_id=st.booleans(),
+    session=st.sampled_from([None, "s1"]),
+    kind=st.sampled_from([EventKind.MESSAGE, EventKind.CLAIM]),
+    at=st.sampled_from([NOON, NOON + timedelta(days=1)]),
+    payload=payloads,
+    sources=st.just(("x", "y")),
+    author=st.sampled_from(["", "user bob"]),
+)
+owners = st.sampled_from(OWNERS[:2])
+marks = st.lists(st.integers(0, 12), max_size=4)
+steps = st.lists(
+    st.tuples(st.just("append"), owners, st.lists(drafts, max_size=4))
+    | st.tuples(st.just("erase"), owners, marks, st.dictionaries(st.integers(0, 12), payloads, max_size=2), drafts)
+    | st.tuples(st.just("scrub")),
+    max_size=12,
+)
+
+
+def do(log: EventLog, step: Any) -> Any:
+    """What a step tells, apart from positions, which may have other gaps in every engine."""
+    if step[0] == "scrub":
+        return log.scrub()
+    try:
+        if step[0] == "append":
+            return [(done.id, done.fresh) for done in log.append(step[1], step[2])]
+        everybody = [event.position for owner in OWNERS[:2] for event in log.read(owner)]
+        at = dict(enumerate(everybody))
+        rewritten = {at[mark]: payload for mark, payload in step[3].items() if mark in at}
+        done = log.erase(step[1], [at.get(mark, 10**9) for mark in step[2]], rewritten, step[4])
+    except IdConflictError:
+        return "taken"
+    return (done.id, done.fresh)
+
+
+def state(log: EventLog) -> Any:
+    """Everything that it holds, in order."""
+    events = [[replace(event, position=0) for event in log.read(owner)] for owner in OWNERS[:2]]
+    positions = [event.position for owner in OWNERS[:2] for event in log.read(owner)]
+    assert len(set(positions)) == len(positions)
+    assert log.heads() == {owner: log.read(owner)[-1].position for owner in OWNERS[:2] if log.read(owner)}
+    size = log.size()
+    return events, [log.count(owner) for owner in OWNERS[:2]], size.events, size.sessions
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps)
+def test_logs_agree_after_any_steps(done: list[Any]) -> None:
+    with TemporaryDirectory() as folder:
+        first, second = InMemoryLog(), SqliteLog(Database(Path(folder) / "memory.db", power_safe=False))
+        heads: dict[Any, int] = {}
+        for step in done:
+            assert do(first, step) == do(second, step)
+            assert state(first) == state(second)
+            for owner, head in second.heads().items():
+                assert head >= heads.get(owner, 0), "a position was given out again"
+                heads[owner] = head
+        second.close()
+
+
+stretches = st.lists(st.tuples(st.integers(-5, SIZE + 20), st.integers(-5, SIZE + 20) | st.just(2**62)), max_size=6)
+instants = st.integers(0, 48).map(lambda hours: START + timedelta(hours=hours))
+labels = st.sampled_from(["turn", "fact", "task", "preference", "no such"])
+conditions = st.builds(
+    Where,
+    scope=st.sampled_from([ALICE, BOB, replace(ALICE, session="s1")]),
+    categories=st.sampled_from([frozenset[str](), frozenset({"task"})]),
+    since=st.none() | instants,
+    hidden=stretches.map(tuple),
+    fresh=st.dictionaries(labels, instants, max_size=3),
+)
+
+
+@pytest.fixture(scope="module")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SemanticIndex, SemanticIndex]]:
+    """The oracle and SQLite, filled alike."""
+    oracle = InMemoryIndex()
+    index = SqliteIndex(Database(tmp_path_factory.mktemp("engines") / "memory.db", power_safe=False))
+    for engine in (oracle, index):
+        random_corpus(11, SIZE).fill(engine)
+    yield oracle, index
+    index.close()
+
+
+@settings(max_examples=80, deadline=None)
+@given(where=conditions, asked=st.lists(st.integers(1, SIZE), max_size=10), radius=st.integers(0, 2))
+def test_indexes_agree_on_what_is_hidden_and_fresh(
+    engines: tuple[SemanticIndex, SemanticIndex], where: Where, asked: list[int], radius: int
+) -> None:
+    oracle, index = engines
+    vector = unit(np.arange(DIM) - 3)
+    assert_same_ranking(index.nearest(vector, where, 7), oracle.nearest(vector, where, ALL), 7, where)
+    words = ["berlin", "猫", "marathon"]
+    assert_same_ranking(index.matching(words, where, 7), oracle.matching(words, where, ALL), 7, where)
+    ids = np.array(asked, dtype=np.int64)
+    here, there = index.places(ids, where, radius), oracle.places(ids, where, radius)
+    for column in fields(Places):
+        np.testing.assert_allclose(getattr(here, column.name), getattr(there, column.name), rtol=1e-12)
