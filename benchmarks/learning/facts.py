@@ -8,11 +8,13 @@ left out. *precision* counts the attributes that have a complete answer: where s
 
 DialogRE annotates relations between the people of a scene. Facts that no longer stand count too, and a relation is found
 from either side. *precision*: of the facts about somebody who is annotated, on attributes that the relations cover,
-those that are annotated. The annotation is incomplete: it leaves out much of what is plainly said, people without a
-name, and numbers ("two children"), all of which count as wrong here; the figure is a lower bound.
+those that are annotated. The annotation is incomplete: it leaves out much of what is plainly said, which all counts as
+wrong here, so that the figure is a lower bound; apart stand the facts about somebody with a triple of the same kind.
 
-PrefEval states one preference in a turn. *recall*: a preference holds at least half of its content words. *precision*:
-of the preferences, those in the words of the turn, and not the wrong way round.
+PrefEval states one preference in a turn. *recall*: the value of a fact holds at least half of the words that say what it
+is about, its reason aside. *precision*: of the preferences, those in the words of the turn, and not the wrong way round.
+
+A row in parentheses is not part of the first row of its table.
 """
 
 from __future__ import annotations
@@ -78,8 +80,9 @@ def run(options: Options) -> Iterator[Table]:
 
 def _rows(reader: str, by_kind: dict[str, Tally], beside: dict[str, Any]) -> Iterator[dict[str, Any]]:
     whole = Tally()
-    for tally in by_kind.values():
-        whole.add(tally)
+    for kind, tally in by_kind.items():
+        if not kind.startswith("("):
+            whole.add(tally)
     yield {"read by": reader, **whole.row(), **beside}
     if len(by_kind) > 1:
         for kind, tally in by_kind.items():

@@ -74,14 +74,14 @@ def compare(facts: Sequence[Fact], person: str, questions: Sequence[dict[str, An
     for fact in facts:
         if fact.subject == person and fact.attribute in known:
             precise.claim(any(matches(fact.value, value) for value in known[fact.attribute]), str(fact))
-    yield "attributes whose answers are complete", precise
+    yield "complete answers", precise
     mine = [fact for fact in facts if fact.subject == person]
     for question in questions:
         for value in question["outdated"] or ():
             told = [fact for fact in mine if matches(fact.value, value)]
             if told:
                 stale.claim(not any(fact.current for fact in told), (question["question"], value))
-    yield "outdated values, no longer current", stale
+    yield "(outdated values, no longer current)", stale
 
 
 def _complete(questions: Iterable[dict[str, Any]]) -> dict[str, list[str]]:

@@ -20,30 +20,38 @@ _FRAME = frozenset(
     )
 )
 _AGAINST = re.compile(
-    r"\b(?:dislikes?|avoid\w*|hate\w*|not|never|n't|refuse|no interest|aversion|cannot|can't|don't|detest|despise|loathe"
-    r"|opposed|averse|uncomfortable|allergic|afraid|fear|intoleran\w+|without)\b",
+    r"dislike|avoid|\bhate|\b(?:not|no|never|without)\b|n't\b|refuse|aversion|averse|cannot|detest|despise|loathe|opposed"
+    r"|objection|against|uncomfortable|allerg|afraid|\bfear|phobia|intoleran",
     re.IGNORECASE,
 )
 _FOR = re.compile(r"\b(?:prefer\w*|enjoy\w*|loves?|likes?|favou?r\w*|only|exclusively|fan|passion\w*|interested)\b", re.IGNORECASE)
+_REASON = re.compile(r"\b(?:because|due to|since|as (?:i|it|they|the)\b)|;", re.IGNORECASE)
 _LIKING = frozenset(("likes", "prefers", "interest"))
 _DISLIKING = frozenset(("dislikes", "avoids"))
 
 
 def compare(facts: Iterable[Fact], statement: str) -> Tally:
-    """One statement, and the preferences that were read from it."""
+    """One statement, and what was read from it."""
     tally = Tally()
-    content = [word for word in terms(statement) if word not in _FRAME]
-    stated = [fact for fact in facts if fact.category is Category.PREFERENCE]
-    for fact in stated:
-        tally.claim(_supported(fact, statement), (str(fact), statement))
-    best = max((covered(content, fact.value) for fact in stated), default=0.0)
+    statement = statement.replace("’", "'")
+    known = list(facts)
+    for fact in known:
+        if fact.category is Category.PREFERENCE:
+            tally.claim(_supported(fact, statement), (str(fact), statement))
+    best = max((covered(_content(statement), fact.value) for fact in known), default=0.0)
     tally.know(best >= ENOUGH, statement)
     return tally
 
 
+def _content(statement: str) -> list[str]:
+    """The words that say what it is about, without the reason behind it."""
+    parts = [[word for word in terms(part) if word not in _FRAME] for part in (_REASON.split(statement)[0], statement)]
+    return next((words for words in parts if words), [])
+
+
 def _supported(fact: Fact, statement: str) -> bool:
     """Whether the statement has the words of the value, and is not the other way round."""
-    if covered(terms(fact.value), statement) < 1:
+    if covered(terms(fact.value.replace("’", "'")), statement) < 1:
         return False
     against, in_favour = _AGAINST.search(statement), _FOR.search(statement)
     if fact.attribute in _LIKING:

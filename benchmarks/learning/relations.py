@@ -80,6 +80,7 @@ class Annotation:
         self._add_kin(told)
 
     def _add_kin(self, told: Iterable[tuple[Group, str, str]]) -> None:
+        names = {entity: frozenset(called) for entity, called in self._called.items()}
         for group, one, other in told:
             sides = [(one, other, group.kin)]
             if group.symmetric:
@@ -87,12 +88,13 @@ class Annotation:
             if group.name == "parent":
                 sides.append((other, one, CHILDREN))
             for owner, called, nouns in sides:
-                names = {f"{name}'s {noun}" for name in self._called.get(owner, {plain(owner)}) for noun in nouns}
-                self._called.setdefault(called, {plain(called)}).update(map(plain, names))
+                kin = {plain(f"{name}'s {noun}") for name in names.get(owner, {plain(owner)}) for noun in nouns}
+                self._called.setdefault(called, {plain(called)}).update(kin)
 
-    def knows(self, subject: str) -> bool:
-        """Whether something is annotated of whom this names."""
-        return any(plain(subject) in names for names in self._called.values())
+    def knows(self, subject: str, group: Group | None = None) -> bool:
+        """Whether something, or something of a group, is annotated of whom this names."""
+        about = self._called if group is None else {entity for sides in self.triples[group.name] for entity in sides}
+        return any(plain(subject) in self._called.get(entity, {plain(entity)}) for entity in about)
 
     def says(self, fact: Fact, group: Group) -> set[tuple[str, str]]:
         """The triples that a fact states."""
@@ -123,6 +125,7 @@ def _sides(triple: Mapping[str, Any], group: Group) -> tuple[str, str]:
 def compare(facts: list[Fact], triples: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Tally]]:
     """What the facts of one dialogue know of its triples, group by group."""
     annotation = Annotation(triples)
+    judged = Tally()
     for group in GROUPS:
         tally = Tally()
         stated: set[tuple[str, str]] = set()
@@ -131,6 +134,9 @@ def compare(facts: list[Fact], triples: Iterable[Mapping[str, Any]]) -> Iterator
                 found = annotation.says(fact, group)
                 stated |= found
                 tally.claim(bool(found), str(fact))
+                if annotation.knows(fact.subject, group):
+                    judged.claim(bool(found), str(fact))
         for triple in sorted(annotation.triples[group.name]):
             tally.know(triple in stated, triple)
         yield group.name, tally
+    yield "(subject has such a triple)", judged

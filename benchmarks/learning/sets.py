@@ -66,6 +66,8 @@ class Tally:
         """Count what another one counted."""
         for name in ("known", "found", "claimed", "right"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.missed += other.missed
+        self.wrong += other.wrong
 
     def row(self) -> dict[str, Any]:
         """The columns of a table."""

@@ -220,6 +220,10 @@ def test_values_are_words_of_their_turn(given: Any, turn: int, value: str) -> No
         ("mother", "Anna", "Anna and I went out."),
         ("pet", "Anna", "Anna and I went out."),
         ("partner", "小丽", "我和小丽去了公园。"),
+        ("mother", "Tom's mother", "I met Tom's mother."),
+        ("mother", "小丽的妈妈", "我见过小丽的妈妈。"),
+        ("name", "Rachel", "Rachel! Come here, I need you."),
+        ("name", "小丽", "小丽！你来一下，我要走了。"),
     ],
 )
 def test_values_of_another_kind_than_the_attribute_are_refused(attribute: str, value: str, words: str) -> None:
@@ -241,6 +245,11 @@ def test_values_of_another_kind_than_the_attribute_are_refused(attribute: str, v
         ("pet", "小白", "我家的狗叫小白。"),
         ("home", "US", "I live in the US."),
         ("profession", "IT", "I am in IT."),
+        ("name", "Rachel", "Hello, I'm Rachel."),
+        ("name", "Rachel", "My name is Rachel."),
+        ("nickname", "Rach", 'Just call me "Rach".'),
+        ("name", "小丽", "我叫小丽。"),
+        ("name", "小丽", "我的名字是小丽。"),
         ("blood_type", "A+", "My blood type is A+."),
     ],
 )

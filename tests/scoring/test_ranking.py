@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from hybrid_memory import MemoryConfig, RecallConfig, ScopedMemory, Weights, open_memory
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.scoring.ranking import diverse, weighted_mean
+from hybrid_memory.scoring.ranking import diverse, newest_first, weighted_mean
 from hybrid_memory.scoring.signals import Array
 
 NAMES = [field.name for field in fields(Weights)]
@@ -104,3 +104,28 @@ def test_diversity_keeps_a_repetition_out_of_the_first_hits() -> None:
 
     assert second(0.0) == "the cat likes tuna"
     assert second(0.9) != "the cat likes tuna"
+
+
+def ordered(likeness: float, scores: list[float], ages: list[int], *, apart: bool = True) -> list[int]:
+    count = len(scores)
+    near = np.full((count, count), likeness)
+    parts = np.full((count, count), apart)
+    return newest_first(near, np.array(scores), np.array(ages, dtype=float), parts, average=0.8).tolist()
+
+
+def test_of_two_that_say_much_the_same_the_newer_stands_first() -> None:
+    assert ordered(0.9, [0.9, 0.8], ages=[2, 1]) == [1, 0]
+    assert ordered(0.9, [0.9, 0.8], ages=[1, 2]) == [0, 1], "the newer one stands there already"
+    assert ordered(0.9, [0.9, 0.8, 0.7], ages=[3, 2, 1]) == [2, 1, 0]
+
+
+def test_what_differs_or_fits_far_worse_or_was_said_together_stays() -> None:
+    assert ordered(0.82, [0.9, 0.8], ages=[2, 1]) == [0, 1]
+    assert ordered(0.9, [0.9, 0.5], ages=[2, 1]) == [0, 1]
+    assert ordered(0.9, [0.9, 0.8], ages=[2, 1], apart=False) == [0, 1]
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 1), st.integers(0, 99)), max_size=6, unique_by=lambda pair: pair[1]))
+def test_every_hit_is_kept_once(hits: list[tuple[float, int]]) -> None:
+    scores = sorted((score for score, _ in hits), reverse=True)
+    assert sorted(ordered(0.95, scores, [age for _, age in hits])) == list(range(len(hits)))

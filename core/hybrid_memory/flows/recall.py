@@ -24,6 +24,9 @@ from hybrid_memory.types.record import Scalar
 from hybrid_memory.types.validation import shown, storable
 
 MAX_QUERY_CHARS = 10_000
+HEAD = 5
+"""Hits among which the newest comes first; what stands behind them is not lifted over what fits better."""
+
 DIVERSE_POOL = 50
 """Candidates that compete when results are made diverse."""
 
@@ -195,24 +198,25 @@ async def _best(
 async def _newest_first(
     run: Runner, world: World, owner: Scope, records: list[Record], scores: signals.Array
 ) -> list[Record]:
-    """The records, where of two that say much the same on two occasions the newer stands first."""
+    """The records, where among the first `HEAD` the newer of two that say much the same stands first."""
     centroid, number = await run.call(world.index.centroid, owner)
     if number < 2 or len(records) < 2 or world.config.recall.diversity:  # noqa: PLR2004 - nothing to compare
         return records
-    ids = np.array([record.id for record in records], dtype=np.int64)
+    head, rest = records[:HEAD], records[HEAD:]
+    ids = np.array([record.id for record in head], dtype=np.int64)
     # The mean over all pairs of different records, from that over all pairs.
     average = (number * float(centroid @ centroid) - 1) / (number - 1)
-    segments = np.array([record.segment for record in records])
-    turns = np.array([record.turn for record in records])
-    by_age = sorted(range(len(records)), key=lambda row: (records[row].at, records[row].turn), reverse=True)
+    segments = np.array([record.segment for record in head])
+    turns = np.array([record.turn for record in head])
+    by_age = sorted(range(len(head)), key=lambda row: (head[row].at, head[row].turn), reverse=True)
     order = ranking.newest_first(
         await run.call(world.index.likeness, owner, ids),
-        scores,
+        scores[:HEAD],
         np.argsort(by_age).astype(np.float64),
         (segments[:, None] != segments[None, :]) & (turns[:, None] != turns[None, :]),
         average,
     )
-    return [records[row] for row in order.tolist()]
+    return [*(head[row] for row in order.tolist()), *rest]
 
 
 def _applied(weights: Weights, found: Found, query: str, *, meaning: bool) -> Weights:

@@ -98,6 +98,11 @@ _CALLED = {
 }
 """By attribute: words of which one must have been said."""
 
+_NAMED = r"(?:\b(?:name|called?|named|i'm|i am|this is|me)\b|叫|名字?|我是|[昵姓]称?)(?: is|'s|是|为)?\W{0,3}"
+_NAMES = frozenset(("name", "nickname"))
+_OTHERS = re.compile(r"['’]s\s|的")
+"""In the value of a relation it names somebody else's: "Tom's mother" is no mother of who says so."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ground:
@@ -150,6 +155,10 @@ class Ground:
         value = _FIRST.sub("", " ".join(given.split()).strip(MARKS)).strip(MARKS)
         shape = _SHAPES.get(attribute)
         if not value or len(value) > MAX_VALUE_CHARS or (shape is not None and not shape.search(value)):
+            return ""
+        if attribute in _CALLED and _OTHERS.search(value):
+            return ""
+        if attribute in _NAMES and not re.search(_NAMED + re.escape(value), self.words, re.IGNORECASE):
             return ""
         if value.isupper() and len(value) > 1 and value.isascii():  # "US" and "IT" are stop words in lower case
             return value if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", self.words) else ""

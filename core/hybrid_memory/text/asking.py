@@ -39,10 +39,15 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _NOW = re.compile(
-    r"\b(?:current(?:ly)?|now(?:adays)?|these days|latest|most recent(?:ly)?|at the moment|so far|still|today)\b"
-    r"|现在|目前|如今|眼下|最新|最近|当前|至今",
+    r"\b(?:current(?:ly)?|now(?:adays)?|these days|latest|at the moment|so far|still)\b"
+    r"|现在|目前|如今|眼下|最新|当前|至今",
     re.IGNORECASE,
 )
+_PRESENT = re.compile(
+    r"\b(?:do|does|am|is|are|have|has|can)\b|我.*(?:什么|哪|谁|几|多少|吗)|(?:什么|哪|谁|几|多少).*我", re.IGNORECASE
+)
+_OVER = re.compile(r"\b(?:did|was|were|had|you|your)\b|过|了|你|您|\d+[月号日]", re.IGNORECASE)
+"""What was done, said on a day, or said by the assistant does not change any more."""
 
 
 def about_the_past(query: str) -> bool:
@@ -52,4 +57,7 @@ def about_the_past(query: str) -> bool:
 
 def about_now(query: str) -> bool:
     """Whether a question is about how things are with whoever asks, so that of two answers the newer one counts."""
-    return _NOW.search(query) is not None or (_PAST.search(query) is None and _OWN.search(query) is not None)
+    if _NOW.search(query):
+        return True
+    own = _OWN.search(query) is not None and _PRESENT.search(query) is not None
+    return own and _PAST.search(query) is None and _OVER.search(query) is None

@@ -108,9 +108,9 @@ class RuleExtractor:
             tables = [table for table in self._tables if table.language.script.search(sentence)]
             if any(table.language.handover and table.language.handover.search(sentence) for table in tables):
                 return
+            for table in self._tables if number == 0 and asked else ():
+                yield from _answers(table, turn, sentence, asked)
             for table in tables:
-                if number == 0 and asked:
-                    yield from _answers(table, turn, sentence, asked)
                 parts = table.language.clauses(sentence)
                 read = list(_by_rules(table, table.sentences, turn, Passage(sentence, sentence, told))) if parts else []
                 yield from read

@@ -11,6 +11,7 @@ from hybrid_memory.learning.rules.chinese.lexicon import (
     LANGUAGES,
     OCCUPATIONS,
     PLACES,
+    SURNAMES,
     either,
 )
 from hybrid_memory.learning.rules.chinese.values import FIRST, NOTHING, tidy
@@ -18,6 +19,7 @@ from hybrid_memory.learning.rules.chinese.wording import FOREIGN, NAME
 from hybrid_memory.learning.rules.english.lexicon import TECHNOLOGY
 
 _MAX_NAME_CHARS = 24
+_MAX_TITLE_CHARS = 8
 _NAME_END = re.compile(
     r"[，,。.！!？?；;:：\s\"'(（）)、]|是|今年|来自|今天|也|在|住|刚|的|就|吧|啊|呢|哦|呀|啦|叫|很|喜欢|和|跟|，"
 )
@@ -99,6 +101,8 @@ def place(words: str) -> tuple[str, ...]:
     words = re.sub(r"(?<=..)(?:去|来)$", "", words)
     if not words[1:] or len(words) > _MAX_NAME_CHARS or (_NO_PLACE.match(words) and words not in PLACES):
         return ()
+    if _ORG_TAIL.search(words) or words.endswith(("年级", "专业", "系", "班")):
+        return ()
     known = any(words.startswith(known) for known in PLACES) or _PLACE_TAIL.search(words) is not None
     return (words,) if known or re.fullmatch(r"[A-Z][A-Za-z ]+", words) else ()
 
@@ -141,9 +145,10 @@ def organisation(words: str) -> tuple[str, ...]:
     if not words[1:] or len(words) > _MAX_NAME_CHARS or is_place(words) or NOTHING.match(words):
         return ()
     if re.match(
-        r"(?:家里?|一起|思考|考虑|当前|目前|行业|这里|那里|外地|外面|国外|国内|线上|工作|平时|公司$|单位$|学校$|同一)",
+        r"(?:家里?|叫|跨|一起|思考|考虑|当前|目前|行业|这里|那里|外地|外面|国外|国内|线上|工作|平时|公司$|单位$|"
+        r"学校$|同一)",
         words,
-    ) or re.search(r"[的了着过]$|一起", words):
+    ) or re.search(r"[的了着过来去]$|一起", words):
         return ()
     named = _ORG_TAIL.search(words) or re.fullmatch(
         r"[\u4e00-\u9fff]{2,6}|[A-Za-z][\w .&-]*|[\u4e00-\u9fffA-Za-z]{2,12}", words
@@ -158,13 +163,11 @@ def profession(words: str) -> tuple[str, ...]:
     words = re.sub(r"^(?:一名|一个|一位|名|个|位|当|做|干)+", "", words)
     words = re.sub(r"^(?:很|非常|特别)?[\u4e00-\u9fff]{1,6}的(?=.{2,})", "", words)
     found = re.search(rf"{OCCUPATION}$", words)
-    if (
-        found is None
-        or len(words) > _MAX_NAME_CHARS
-        or re.search(r"[我你他她它这那的]|不|没|喜欢|最|很|^[一两二三几]", words)
-    ):
+    if found is None or re.search(r"[我你他她它这那的谢说和与或把给到让是]|不|没|喜欢|最|很|^[一两二三几]", words):
         return ()
-    return (words,)
+    before = words[: found.start()]
+    called = re.fullmatch(f"[{SURNAMES}]|{FOREIGN}", before) is not None
+    return () if called or len(before) > _MAX_TITLE_CHARS else (words,)
 
 
 def line_of_work(words: str) -> tuple[str, ...]:
@@ -207,7 +210,7 @@ def ailment(words: str) -> tuple[str, ...]:
 def belonging(words: str) -> tuple[str, ...]:
     """What somebody owns, if it is something of lasting use."""
     found = re.match(
-        rf"(?:[一两二三四五六七八九十几]|\d+)?[辆台部套只把架个间栋艘顶双]?.{{0,8}}?{BELONGINGS}", tidy(words)
+        rf"(?:[一两二三四五六七八九十几]|\d+)?[辆台部套只把架间栋艘顶双]?[^叫的，,]{{0,6}}?{BELONGINGS}", tidy(words)
     )
     return (found[0],) if found else ()
 

@@ -63,6 +63,9 @@ RELATIVES = (
          guard=lambda found: re.match(r"(?:你|您|他|她|它|我|这|那|谁|大家|不|也|就|都|可|真|而|昨|今|明|对|因|所|"
               r"只|曾|其|那个|人|上帝|是|老人|孩子|第|作|如)", found["value"]) is None and not re.search(
                    r"[的们人个位么]$|[你我他她的不也都在]", found["value"])),
+    rule("李雷是我舅舅", "name", rf"^(?P<value>{HAN}[\u4e00-\u9fff·]{{1,15}}?)是(?P<who>我们?的?(?:"
+         rf"{either(word for word, (kind, _) in KIN.items() if kind == 'relative')}))(?=$|[，,。了啊呢吧])",
+         plausible_name, "是我", confidence=0.85),
     rule("这是我朋友", relation, rf"^(?:这|那|这位|那位)(?:就)?是我(?:们)?(?:的)?{_NOUN}[，,]?(?P<value>{NAME}|"
          rf"[\u4e00-\u9fff]{{1,4}}·[\u4e00-\u9fff]{{1,5}})(?=$|[，,。])", stated_name, "是我", confidence=0.85),
     rule("有两个孩子", _any, rf"^{ME}家?{ADVERB}(?:有|生了|育有)(?P<value>(?:(?:[一两二三四五六七八九]|\d+)(?:个|位|"

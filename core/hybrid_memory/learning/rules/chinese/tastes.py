@@ -153,7 +153,7 @@ _LIKING = (
          rf"心头好|大爱|本命|菜)", things, "是我的", confidence=0.75, guard=lambda found: re.match(
               r"[这那它他她你我其不]", found["value"]) is None),
     rule("更喜欢", "prefers", rf"^(?:(?:比起|相比|相较于|与|跟|和)(?P<less>[^，,。我]{{1,12}}?)(?:相比|"
-         rf"比)?)?{SUBJECT}{ADVERB}(?:更|还是更|更加|还是|相对更?)(?:喜欢|爱|偏爱|喜爱|倾向于?|愿意|享受|习惯|"
+         rf"比)?)?{SUBJECT}{ADVERB}(?:更|还是更|更加|还是|相对更?)(?:喜欢|爱|偏爱|喜爱|倾向于?|愿意|享受|习惯于?|"
          rf"中意)(?P<value>.+)", things, "更", "还是", "相对", confidence=0.85,
          guard=_general),
     rule("偏爱", "prefers", rf"^{SUBJECT}{ADVERB}(?:偏爱|偏好|偏向于?|倾向于?|宁愿|宁可|首选)(?P<value>.+)", things,
@@ -175,9 +175,10 @@ _LIKING = (
          "享受", "好", confidence=0.8,
          guard=lambda found: _general(found) and not re.match(r"(?:的|过|了我|上你|得|不|人$|和我|跟我|一个人$|情|"
               r"人家|护|面子)", found["value"])),
-    rule("迷上", "interest", rf"^{SUBJECT}(?:\S{{0,6}}?){ADVERB}(?:迷上了?|爱上了?|入坑了?|喜欢上了|开始学习?|"
-         rf"在学习?(?!校)|报名学习?|坚持(?!不))(?P<value>.+)", things, "上", "入坑", "学", "坚持", confidence=0.7,
-         guard=lambda found: _general(found) and re.search(r"想|不|没|老师|同学", found[0]) is None),
+    rule("迷上", "interest", rf"^{SUBJECT}{ADVERB}(?:迷上了?|爱上了?|入坑了?|喜欢上了|开始学习?|"
+         rf"在学习?(?![校术生科期业会位历前年者习])|报名学习?|坚持(?!不))(?P<value>.+)", things, "上", "入坑", "学",
+         "坚持", confidence=0.7, guard=lambda found: _general(found) and re.search(r"想|不|没|老师|同学|方面|过程|"
+              r"[上中里]$|这|那", found[0]) is None),
     rule("擅长", "interest", rf"^{SUBJECT}{ADVERB}(?:擅长|拿手的是|精于|善于)(?P<value>.+)", things, "擅长", "拿手",
          "精于", "善于", confidence=0.65, guard=lambda found: _general(found) and "不" not in found[0]),
 )  # fmt: skip
@@ -213,13 +214,13 @@ _DOING = (
          rf"有空(?:的时候|时)?|周末|没事|一有空|下班后?)(?:我|就|都|会|经常|常常?|常去|通常|一般|也|总是|"
          rf"喜欢)*(?P<value>(?:去)?(?:{_GAMES}|(?:[看读听写画玩打弹唱跑骑逛做练爬钓养种]|去)[\u4e00-\u9fff]{{1,8}}))",
          things, "平时", "业余", "闲暇", "空闲", "有空", "周末", "没事", "下班", confidence=0.65,
-         guard=lambda found: _general(found) and re.search(r"了|想|打算|准备|这个|上个|下个|转一转|看一看|看看|走走",
-              found[0]) is None),
+         guard=lambda found: _general(found) and re.search(r"了|想|打算|准备|这个|上个|下个|转一转|看一看|看看|走走|"
+              r"事|这|那", found[0]) is None),
     rule("经常", "habit", rf"^{SUBJECT}(?:现在|平时|也|还)*(?P<value>(?:经常|常常|时常|有时会)(?!会|觉得|感到|感觉|"
          rf"想|在想|听|说|被|因|有|是|不|忘|生)[^，,。]{{2,20}})", whole, "经常", "常常", "时常", "总是", "有时会",
          confidence=0.6, guard=lambda found: re.search(r"[他她你]|了$|这|那", found["value"]) is None),
     rule("有某物", "possession", rf"^{ME}(?:家里?)?{ADVERB}(?:有|拥有|买了|新买了|入手了|换了|"
-         rf"刚买了)(?P<value>(?:[一两二三四五六七八九几]|\d+)[辆台部套只把架个间栋艘顶双块].+)", belonging, "有", "买",
+         rf"刚买了)(?P<value>(?:[一两二三四五六七八九几]|\d+)[辆台部套只把架间栋艘顶双块].+)", belonging, "有", "买",
          "入手", "换", confidence=0.75, guard=lambda found: "没有" not in found[0]),
 )  # fmt: skip
 

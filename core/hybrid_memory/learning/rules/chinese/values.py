@@ -80,6 +80,8 @@ def things(words: str) -> tuple[str, ...]:
 
 def _thing(words: str) -> tuple[str, ...]:
     """One thing; a single character is one too: 猫."""
+    if re.search(r"的?[这那][个种些]$", tidy(words)):
+        return ()
     plain = FIRST.sub("", tidy(words))
     plain = re.sub(r"^(?:的|去|在)+(?=..)", "", plain)
     words = re.sub(r"(?<=..)的[。，\s]*$", "", words)

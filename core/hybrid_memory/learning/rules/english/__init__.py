@@ -45,8 +45,8 @@ ENGLISH = Language(
     person=person,
     correction=re.compile(
         r"^(?:(?:no|not|sorry|oops|wait|i mean|i meant|correction|actually|it's|it is|that's|that should be|make that|"
-        r"it should be|should be|i meant to say|rather),? )+"
-        r"(?P<value>[\w' -]{1,60}?),? (?:and )?not (?P<wrong>[\w' -]{1,60})$",
+        r"it should be|should be|i meant to say|rather),? )*(?!(?:i|we|he|she|they|you|it|this|that|my)\b)"
+        r"(?P<value>[\w'-]+(?: [\w'-]+){0,4}),? (?:and )?not (?P<wrong>[\w' -]{1,60})$",
         re.IGNORECASE,
     ),
     contrast=re.compile(r"^(?P<value>.{1,80}?)(?:,| and|, and) not (?P<wrong>[\w' -]{1,60})$", re.IGNORECASE),

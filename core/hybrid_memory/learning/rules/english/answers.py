@@ -22,6 +22,10 @@ from hybrid_memory.learning.rules.english.tastes import favourite
 from hybrid_memory.learning.rules.english.values import things, whole
 from hybrid_memory.learning.rules.rule import Rule, Values
 
+_TOLD = (
+    r"(?!(?:thanks|thank|hey|hi|oh|i|you|there|that|this|it|good|great|nice|no|not|none|nope|nothing|never|sorry|why|"
+    r"what|how|maybe|who|well|as|if)\b)"
+)
 _LEAD = r"^(?:(?:well|oh|um|uh|ah|yes|yeah|sure|hmm|hi|hey|haha|okay|so|actually|currently|right now)[,.!]* )*"
 
 
@@ -93,12 +97,10 @@ RULES = (
     _answer("favourite", lambda asked: favourite(asked["kind"]),
             r"what(?:'s| is| are) your (?:all[- ]time )?(?:favou?rite|fave) (?P<kind>[\w-]+(?: [\w-]+)?)",
             r"(?:it's |it is |that'd be |definitely |probably |i (?:love|like) |my favou?rite is |it would be "
-            r")*(?!thanks|thank|hey|hi\\b|oh\\b|i\\b|you\\b|there|that\\b|good|great|nice|not\\b)"
-            r"(?P<value>[^.,!?]{2,50})[.!]?$", things, confidence=0.75, single=True),
+            rf")*{_TOLD}(?P<value>[^.,!?]{{2,50}})[.!]?$", things, confidence=0.75, single=True),
     _answer("allergies", "allergy", r"(?:do you have|any|what are your) (?:any |food )*allerg(?:y|ies)|are you "
             r"allergic to anything|what are you allergic to",
-            r"(?!no\b|none|nope|not)(?:yes,? |i'm allergic to |i am allergic to |to )*(?P<value>[^.!?]+)", things,
-            confidence=0.8),
+            rf"{_TOLD}(?:yes,? |i'm allergic to |i am allergic to |to )*(?P<value>[^.!?]+)", things, confidence=0.8),
     _answer("relative's name", lambda asked: KIN[asked["kin"].lower()][0],
             rf"what(?:'s| is) your (?P<kin>{either(noun for noun, kind in KIN.items() if kind[0] != 'pet')})(?:'s name|"
             r" called)",

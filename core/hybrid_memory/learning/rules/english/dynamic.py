@@ -77,7 +77,7 @@ RULES = (
     rule("my eyes are", _feature, rf"^(?:my (?P<about>eyes|hair)(?: color| colour)? (?:is|are) |{HAVE} (?=[\w "
          rf"]{{3,20}} eyes))(?:naturally )?(?P<value>(?:light |dark |bright )?(?:blue|green|brown|hazel|grey|gray|"
          r"black|blond|blonde|red|white|auburn))\b", whole, "eyes", "hair", single=True),
-    rule("is tall", "height", rf"^{AM} (?:only |about |around |almost |exactly )*(?P<value>\d(?:'|ft|feet| feet| foot)"
-         rf"[\d' \"a-z]{{{{0,12}}}}|\d[.,]\d\d ?m(?:eters?)?|\d{{{{3}}}} ?cm)\b", whole, "'", "ft", "f", "cm", "m",
-         confidence=0.8),
+    rule("is tall", "height", rf"^(?:{AM}|my height is) (?:only |about |around |almost |exactly )*(?P<value>\d'(?: "
+         rf"?\d{{1,2}})?|\d ?(?:ft|feet|foot)(?: ?\d{{1,2}}(?: ?(?:in|inches))?)?|\d[.,]\d\d ?m(?:et(?:er|re)s?)?|"
+         rf"\d{{3}} ?cm)(?![\w%])", whole, "i'm", "i am", "im ", "height", confidence=0.8),
 )  # fmt: skip

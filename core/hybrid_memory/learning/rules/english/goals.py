@@ -31,7 +31,7 @@ def _state(words: str) -> tuple[str, ...]:
 
 DECISIONS = (
     rule("decided", "decision", r"^(?:i've|we've|i have|we have|the team|the family|my (?:wife|husband|partner) and i|"
-         r"(?:i|we) (?:just |finally |all |both )?(?=(?:decided|agreed|settled|chose)(?: to)? (?:go with|go for|"
+         r"(?:i|we)(?: just| finally| all| both)?(?= (?:decided|agreed|settled|chose)(?: to)? (?:go with|go for|"
          rf"switch|use|on|adopt|move|buy|sell|quit|hire|apply))) {ADVERB}(?:decided|agreed|settled|opted|chose|chosen|"
          r"resolved)(?: to go with| to go for| to use| on| upon| for| that we(?:'ll| will)| that i(?:'ll| will))? "
          r"(?!it\b|that\b)(?P<value>.+)", _course, "decided", "agreed", "settled", "opted", "chose", "resolved",

@@ -60,8 +60,8 @@ RULES = (
     rule("from now on", _about, rf"^(?:please,? )?{_STANDING},? (?:(?:please|you should|you must|make sure (?:to|you|"
          r"that you)|i(?:'d like| want| need) (?:you|us) to(?: start)?|be sure to|always|also) )*(?P<value>(?:never |"
          rf"don't |do not |always |only |no longer )?(?P<do>{_DO})\b ?(?P<rest>.+))", _instruction, "from", "forward",
-         "future", "hence", "start", "as of", "default", "possible", confidence=0.75),
-    rule("from now on, behind", _about, r"^(?:please,? )?(?P<value>(?:never |don't |do not |always |only "
-         rf")?(?P<do>{_DO}) (?P<rest>[^,]{{3,80}}?)),? {_STANDING}$", _instruction, "from", "forward", "future",
-         "default", confidence=0.75),
+         "future", "hence", "start", "as of", "default", "possible", confidence=0.75, sentence=True),
+    rule("from now on, behind", _about, r"^(?:(?:please|and|so|also|okay|great|good|now|perfect),? "
+         rf")*(?P<value>(?:never |don't |do not |always |only )?(?P<do>{_DO}) (?P<rest>[^,]{{3,80}}?)),? "
+         rf"{_STANDING}[.!]?$", _instruction, "from", "forward", "future", "default", confidence=0.75, sentence=True),
 )  # fmt: skip

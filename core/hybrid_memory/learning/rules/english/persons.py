@@ -31,7 +31,7 @@ def person(words: str, told: str) -> str:
     """Whom the words mean, given what the turn said before."""
     words = words.strip(" ,")
     if words.lower() in {"he", "she"}:
-        return _spoken_of(told, FEMALE if words.lower() == "she" else MALE)
+        return _spoken_of(told, MALE if words.lower() == "she" else FEMALE)
     kinsman = _KINSMAN.fullmatch(words)
     if kinsman is not None:
         return _of_owner(kinsman)
@@ -48,9 +48,9 @@ def _of_owner(found: re.Match[str]) -> str:
     return f"{OWNER}'s {aged} {noun}" if aged in _KEPT else f"{OWNER}'s {noun}"
 
 
-def _spoken_of(told: str, nouns: frozenset[str]) -> str:
-    """The last person that was spoken of, if such a noun named them."""
+def _spoken_of(told: str, others: frozenset[str]) -> str:
+    """The last person that was spoken of, unless one of the other nouns named them."""
     mentions = list(_KINSMAN.finditer(told))
-    if not mentions or KIN[mentions[-1]["noun"].lower()][1] not in nouns:
+    if not mentions or KIN[mentions[-1]["noun"].lower()][1] in others:
         return ""
     return _of_owner(mentions[-1])

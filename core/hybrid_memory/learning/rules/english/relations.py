@@ -33,6 +33,7 @@ _BOND = {
 }  # fmt: skip
 _CALLED = r"(?:'s name is|'s called|'s named| is called| is named| called| named|,? whose name is)"
 _ADJECTIVE = r"(?:(?!ex\b|late\b|former\b|future\b|fake\b|so\b|dead\b|imaginary\b|first\b|next\b|last\b|own\b)[a-z-]+)"
+_TITLE = r"(?:(?:mr|mrs|ms|miss|dr|prof)\.? )?"
 _CUES = ("my ", "our ")
 
 
@@ -89,8 +90,9 @@ RELATIVES = (
     rule("my ex", relation, rf"\bmy ex[- ](?P<kin>{_PEOPLE}),? (?P<value>{NAMED})", name, "my ex", stance=Stance.ENDED),
     rule("my wife's name is Anna", relation, rf"\b(?:my|our) {AGED}(?P<kin>{_PEOPLE}){_CALLED} (?P<value>{NAMED})",
          name, *_CUES, confidence=0.95),
-    rule("my wife Anna", relation, rf"\b(?:my|our) (?:{AGED}|{_ADJECTIVE} )(?P<kin>{_PEOPLE}),? (?P<value>{NAMED})",
-         name, *_CUES, confidence=0.9, guard=_ends),
+    rule("my wife Anna", relation,
+         rf"\b(?:my|our) (?:{AGED}|{_ADJECTIVE} )(?P<kin>{_PEOPLE}),? {_TITLE}(?P<value>{NAMED})", name, *_CUES,
+         confidence=0.9, guard=_ends),
     rule("my wife is Anna", relation, rf"^(?:my|our) {AGED}(?P<kin>{_PEOPLE})(?:'s| is) (?P<value>{NAMED})(?=$|[,.])",
          name, *_CUES, confidence=0.75),
     rule("Anna is my wife", relation, rf"^(?:(?:this is|that's|that is|it's) )?(?P<value>{NAMED})(?:'s|,| is|, who is) "
@@ -121,10 +123,11 @@ RELATIVES = (
     rule("Anna and I are married", _bond, rf"^(?P<value>{NAMED}) and (?:i|me) (?:are|got|have been) (?:now |just |good "
          r"|best |old |close )*(?P<bond>married|engaged|dating|a couple|together|friends|colleagues|coworkers|"
          r"roommates|flatmates|neighbou?rs|siblings|cousins)\b", name, "married", "engaged", "dating", "couple",
-         "together", "friends", "colleagues", "coworkers", "mates", "neighb", "siblings", "cousins", confidence=0.8),
+         "together", "friends", "colleagues", "coworkers", "mates", "neighb", "siblings", "cousins", confidence=0.8,
+         sentence=True),
     rule("me and Anna are married", _bond, rf"^me and (?P<value>{NAMED}) (?:are|got|have been) (?:now |just |good |"
          r"best |old |close )*(?P<bond>married|engaged|dating|a couple|together|friends|colleagues|coworkers|roommates|"
-         r"flatmates|neighbou?rs|siblings|cousins)\b", name, "me and ", confidence=0.8),
+         r"flatmates|neighbou?rs|siblings|cousins)\b", name, "me and ", confidence=0.8, sentence=True),
     rule("Anna's husband is Tom", relation, rf"\b(?P<who>{NAMED})'s {AGED}(?P<kin>{_PEOPLE}),? (?:is (?:called |named "
          rf")?)?(?P<value>{NAMED})(?=$|[,.]| (?:is|and|was|who|has)\b)", name, "'s ", confidence=0.75),
     rule("her husband Tom", relation,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from hybrid_memory.learning.rules.english.values import phrase, tidy, whole
-from hybrid_memory.learning.rules.english.wording import ADVERB, AM, ENDING, HAVE, NOT, SELF, rule
+from hybrid_memory.learning.rules.english.wording import ADVERB, AM, ENDING, HAVE, NOT, SELF, TIME, rule
 from hybrid_memory.learning.rules.rule import When
 from hybrid_memory.types import Stance
 
@@ -100,11 +100,12 @@ _TODO = (
          r"to do|task|shopping|grocery|reading)? ?list\b", phrase, " list", when=When.DUE, confidence=0.85),
     rule("todo:", "todo", r"^(?:note to self|to-?do|my to-?do)(?: is|:|,)? (?:to )?(?P<value>.+)", task, "todo",
          "to-do", "note to self", when=When.DUE, confidence=0.8),
-    rule("needs to", "todo", rf"^(?:{SELF} {ADVERB}(?:need to|have to|must|gotta|got to|ought to|should probably|had "
-         r"better|can't forget to|mustn't forget to|shouldn't forget to)|(?:i've|we've) (?:still )?got to|i'd better|"
-         r"(?:my|our) (?:next|first) (?:task|step|to-?do) is to|i'm supposed to|i am supposed to|don't forget i have "
-         rf"to) (?:still |also |really |remember to )*(?P<value>{_ACT}\b.*)", task, "need", "have to", "must", "got",
-         "ought", "should", "better", "forget", "task", "step", "to-do", "supposed", when=When.DUE, confidence=0.75),
+    rule("needs to", "todo", rf"^{TIME}(?:{SELF} {ADVERB}(?:need to|have to|must|gotta|got to|ought to|should probably|"
+         r"had better|can't forget to|mustn't forget to|shouldn't forget to)|(?:i've|we've) (?:still )?got to|i'd "
+         r"better|(?:my|our) (?:next|first) (?:task|step|to-?do) is to|i'm supposed to|i am supposed to|don't forget "
+         rf"i have to) (?:still |also |really |remember to )*(?P<value>{_ACT}\b.*)", task, "need", "have to", "must",
+         "got", "ought", "should", "better", "forget", "task", "step", "to-do", "supposed", when=When.DUE,
+         confidence=0.75),
     rule("has to be done by", "todo", r"^(?P<value>(?:the|my|our) [\w' -]{2,50}?) (?:needs? to be|has to be|have to be|"
          r"must be|is|are) (?:due|done|finished|submitted|paid|handed in|returned|ready|completed|renewed|sent)"
          r"\b(?P<time>.*)", phrase, "due", "done", "finished", "submitted", "paid", "handed in", "returned", "ready",
@@ -125,9 +126,8 @@ _STATE = (
          rf"(?:just|finally|already) )(?P<value>(?:{_FORMS}) (?!an?\b|this\b|that\b|one\b|some\b|up\b|\w+ing\b).+)",
          _done, "have", "'ve", "just", "finally", "already", stance=Stance.DONE, confidence=0.8),
     rule("did", "todo", rf"^{SELF} {ADVERB}(?P<value>(?:booked|submitted|finished|completed|paid|renewed|scheduled|"
-         r"handed in|turned in|sent off|sent|filed|dropped off|returned|ordered|registered for|deployed|"
-         r"merged) (?:the|my|our|all) .+)", _done, "ed ", "paid", "sent", "handed in", stance=Stance.DONE,
-         confidence=0.75),
+         r"handed in|turned in|sent off|sent|filed|dropped off|returned|ordered|registered for|deployed|merged) (?:the|"
+         r"my|our|all) .+)", _done, "ed ", "paid", "sent", "handed in", stance=Stance.DONE, confidence=0.75),
     rule("is done", "todo", r"^(?P<value>(?:the|my|our) [\w' -]{2,50}?)(?: is|'s| are| has been| have been) (?:all |"
          r"now |finally |already )*(?:done|finished|completed?|sorted|submitted|paid|booked|taken care of|sorted out|"
          r"shipped|delivered|ordered|sent)(?=$|[,.]| now| today)", phrase, "done", "finished", "complete", "sorted",
@@ -147,17 +147,17 @@ _DATES = (
          rf"rescheduled|postponed|pushed(?: back)?|changed|shifted) (?P<value>(?:the|my|our) [\w' -]*?\b{_EVENT}(?: "
          r"with [\w' -]+?)?)(?: from .+?)? to (?P<time>.+)", _event, "moved", "rescheduled", "postponed", "pushed",
          "changed", "shifted", when=When.APPOINTED, confidence=0.85),
-    rule("has an event", "appointment", rf"^(?:{HAVE}|{SELF} (?:booked|scheduled|made|set up|arranged)|there's|there "
-         rf"is|{SELF} have got) {ADVERB}(?:booked |scheduled )?(?P<value>(?:an?|my|our|the|another) (?:[\w'-]+ "
+    rule("has an event", "appointment", rf"^{TIME}(?:{HAVE}|{SELF} (?:booked|scheduled|made|set up|arranged)|there's|"
+         rf"there is|{SELF} have got) {ADVERB}(?:booked |scheduled )?(?P<value>(?:an?|my|our|the|another) (?:[\w'-]+ "
          rf"){{0,4}}?{_EVENT}\b.*)", _event, "have", "'ve", "got", "booked", "scheduled", "made", "set up", "arranged",
          "there", when=When.APPOINTED, confidence=0.85),
     rule("event is on", "appointment", rf"^(?P<value>(?:the|my|our) (?:[\w'-]+ ){{0,4}}?{_EVENT}(?: with [\w' .-]+?)?)"
          r"(?: is|'s| starts| begins| leaves| departs| takes place| will be| got scheduled| is scheduled| is set)(?: "
          r"now)? (?:on|at|for|in|next|this|tomorrow|tonight|today)\b(?P<time>.*)", _event, " is ", "'s ", "start",
          "begin", "leave", "depart", "takes place", "will be", "scheduled", when=When.APPOINTED, confidence=0.8),
-    rule("meets somebody", "appointment", rf"^(?:{AM} {ADVERB}(?P<value>(?:meeting|seeing|visiting|having (?:lunch|"
-         r"dinner|coffee|drinks) with) (?!you\b|someone\b|a lot\b|some\b).+))", whole, "meeting", "seeing", "visiting",
-         "having", when=When.APPOINTED, confidence=0.7),
+    rule("meets somebody", "appointment", rf"^{TIME}(?:{AM} {ADVERB}(?P<value>(?:meeting|seeing|visiting|having "
+         r"(?:lunch|dinner|coffee|drinks) with) (?!you\b|someone\b|a lot\b|some\b).+))", whole, "meeting", "seeing",
+         "visiting", "having", when=When.APPOINTED, confidence=0.7),
 )  # fmt: skip
 
 RULES = _STATE + _TODO + _DATES

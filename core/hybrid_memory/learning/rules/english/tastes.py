@@ -100,8 +100,8 @@ LIKING = (
          r"(?:and|myself|so|at)\b)", things, "fan", "lover", "enthusiast", "buff", "aficionado", "addict", "nerd",
          "geek", confidence=0.75),
     rule("all about", "likes", rf"^(?:{AM} {ADVERB}(?:all about|big on|a sucker for)|{SELF} (?:just )?(?:can't|can "
-         rf"never|could never|cannot) (?:get enough of|resist|say no to|live without|go without)|{{SELF}} swear by|"
-         rf"nothing beats|{{SELF}} {{ADVERB}}(?:admire|have a thing for|have a weakness for)|i live for) (?P<value>.+)",
+         rf"never|could never|cannot) (?:get enough of|resist|say no to|live without|go without)|{SELF} swear by|"
+         rf"nothing beats|{SELF} {ADVERB}(?:admire|have a thing for|have a weakness for)|i live for) (?P<value>.+)",
          things, "all about", "big on", "sucker", "enough of", "resist", "say no to", "without", "swear by", "beats",
          "admire", "thing for", "weakness", "live for", confidence=0.75),
     rule("into", "likes", rf"^{AM} {ADVERB}(?:into|fond of|crazy about|mad about|obsessed with|hooked on|addicted to|a "
@@ -133,9 +133,9 @@ LIKING = (
 )  # fmt: skip
 
 DISLIKING = (
-    rule("prefers not to", "prefers",
-         rf"^(?:{SELF} (?:would |'d )?{ADVERB}|i'd )(?:prefer|rather) (?P<value>not (?:to )?.+)", stated, "prefer",
-         "rather", confidence=0.85),
+    rule("prefers not to", "prefers", rf"^(?:{SELF} (?:would |'d )?{ADVERB}|i'd )(?:prefer|rather) (?P<value>not "
+         r"(?!(?:to )?(?:say|talk|answer|tell|discuss|go there|know|think)\b)(?:to )?.+)", stated, "prefer", "rather",
+         confidence=0.85),
     rule("prefers to avoid", "avoids", rf"^(?:{SELF} (?:would |'d )?{ADVERB}|i'd )(?:(?:prefer|like|try|need|have|tend)"
          rf" to |rather )?{ADVERB}(?:avoid|stay away from|steer clear of|refuse|refrain from) (?:to )?(?P<value>.+)",
          aversions, "avoid", "away from", "clear of", "refuse", "refrain", confidence=0.85),

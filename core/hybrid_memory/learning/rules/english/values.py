@@ -39,7 +39,8 @@ _LAST = re.compile(
 )
 FIRST = re.compile(
     r"^(?:[\s,.:;*()\[\]~-]+|(?:an? (?:good|nice|great|bit of|little)|own|(?:kind|type|sort|form)s? of|a|an|the|some|"
-    r"any|my|our|all|both|to|actually|definitely|probably|just|really|called)\s+)+",
+    r"any|my|our|all|both|to|actually|definitely|probably|just|really|called)\s+|(?:The|My|Our|A|An|Some)\s+(?=[a-z])"
+    r")+",
 )
 _MARKS = " \t\r\n,.;:!?*~()[]"
 

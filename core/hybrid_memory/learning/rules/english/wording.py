@@ -21,9 +21,13 @@ HAVE = r"(?:i have|i've|we have|we've|i've got|i have got|i got|we've got)"
 NOT = r"(?:do not|don't|dont|did not|didn't|does not|doesn't)"
 AM_NOT = r"(?:i am not|i'm not|im not|we're not|we are not)"
 ENDING = r"(?:any ?more|any longer|these days any ?more)"
+TIME = (
+    r"(?:(?:tomorrow|today|tonight|(?:on |this |next )(?:\w+day|week|month|weekend)|this (?:morning|afternoon|evening)|"
+    r"at \d[\d:]* ?(?:am|pm|o'clock)?|in the (?:morning|afternoon|evening)|morning|afternoon|evening)[ ,]+)*"
+)
 WEEKDAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days"
 OFTEN = (
-    r"(?:(?:every|each) (?!time\b)|once|twice|(?:three|four|five|six|\d) times) (?:a |an |per )?(?:day|night|week|"
+    r"(?:(?:every|each)(?! time\b)|once|twice|(?:three|four|five|six|\d) times) (?:a |an |per )?(?:day|night|week|"
     r"month|year|morning|evening|weekend|summer|winter|spring|autumn|fall|\w+day|other)"
 )
 STOP = r"(?=[,.;]|\s(?:and|but|at|for|in|with|who|that|because|since|so|when|until|now|these|from|on|as)\b|$)"
