@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.text.asking import MAX_CHARS, asking_share
+from hybrid_memory.text.asking import MAX_CHARS, about_now, about_the_past, asking_share
 
 
 @pytest.mark.parametrize(
