@@ -29,7 +29,8 @@ MAX_TURNS = 250
 """Longer conversations of MemoryCode are left out: their rules are the same, and a store of one takes minutes."""
 
 METHODS: dict[str, Weights | None] = {"as configured": None, "Weights(current=0.0)": Weights(current=0.0)}
-REQUIRED = "right first >= 0.9"
+REQUIRED = 0.9
+"""Of *right first*."""
 
 _LITERAL = re.compile(r"'([^']+)'")
 
@@ -75,7 +76,11 @@ def updates(one: dict[str, Any]) -> Iterator[Case]:
     """The questions about something that was updated."""
     said = {str(turn["id"]): turn["text"] for turn in one["turns"]}
     for question in one["questions"]:
-        if question["category"] != "knowledge-update" or question["id"].endswith("_abs") or len(question["evidence"]) != 2:
+        if (
+            question["category"] != "knowledge-update"
+            or question["id"].endswith("_abs")
+            or len(question["evidence"]) != 2
+        ):
             continue
         older, newer = question["evidence"]
         answer = str(question["answer"])
@@ -97,7 +102,9 @@ def run(options: Options) -> Iterator[Table]:
                 rows[method] += ranks
             options.embedder.save()
         columns = ["method", "cases", "both found", "right first", "alone", "stale", "neither", "required"]
-        yield Table(f"Newest before stale: {name}, recall(k={K})", columns, [_row(method, rows[method]) for method in METHODS])
+        yield Table(
+            f"Newest before stale: {name}, recall(k={K})", columns, [_row(method, rows[method]) for method in METHODS]
+        )
 
 
 def ranked(one: dict[str, Any], cases: Sequence[Case], embedder: CachedEmbedder) -> dict[str, list[dict[str, Any]]]:

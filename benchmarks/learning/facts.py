@@ -1,18 +1,20 @@
-"""What is learned from conversations, compared with what people who read them wrote down: precision and recall of values.
+"""What is learned from conversations, compared with what readers of them wrote down: precision and recall of values.
 
 Two values are the same if one holds the other, after NFKC, in lower case, without punctuation.
 
 PersonaBench asks 133 questions about three people who chat with others. *recall*: the values of the answers that a
 fact about the person carries, current ones unless the question asks for the past; questions about their character are
-left out. *precision* counts the attributes that have a complete answer: where somebody lives, works, comes from.
+left out. *precision* counts the attributes that have a complete answer: where somebody lives, works, comes from. Where
+the conversations are limited, so are the questions, and only the sessions that answer them are read.
 
-DialogRE annotates relations between the people of a scene. Facts that no longer stand count too, and a relation is found
-from either side. *precision*: of the facts about somebody who is annotated, on attributes that the relations cover,
-those that are annotated. The annotation is incomplete: it leaves out much of what is plainly said, which all counts as
-wrong here, so that the figure is a lower bound; apart stand the facts about somebody with a triple of the same kind.
+DialogRE annotates relations between the people of a scene. Facts that no longer stand count too, and a relation is
+found from either side. *precision*: of the facts about somebody who is annotated, on attributes that the relations
+cover, those that are annotated. The annotation is incomplete: it leaves out much of what is plainly said, which all
+counts as wrong here, so that the figure is a lower bound; apart stand facts about somebody with a triple of that kind.
 
-PrefEval states one preference in a turn. *recall*: the value of a fact holds at least half of the words that say what it
-is about, its reason aside. *precision*: of the preferences, those in the words of the turn, and not the wrong way round.
+PrefEval states one preference in a turn. *recall*: the value of a fact holds at least half of the words that say what
+it is about, its reason aside. *precision*: of the preferences, those in the words of the turn, and not the wrong way
+round.
 
 A row in parentheses is not part of the first row of its table.
 """
@@ -30,7 +32,8 @@ from benchmarks.learning import persona, preferences, relations
 from benchmarks.learning.sets import COUNTED, Options, Tally, learned
 from hybrid_memory.types import Fact
 
-REQUIRED = {"required": "precision >= 0.8"}
+REQUIRED = {"required": 0.8}
+"""Of the precision of rules."""
 
 Counted: TypeAlias = Iterable[tuple[str, Tally]]
 

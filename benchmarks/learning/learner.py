@@ -1,4 +1,4 @@
-"""Eight threads that write to one store and learn from it at once; started by `concurrency`, with url, name and turns."""
+"""Eight threads that write to one store and learn from it at once; started by `concurrency` with url, name, turns."""
 
 from __future__ import annotations
 

@@ -36,7 +36,9 @@ RELATIONS = {
 }
 """By the answer to "how is X related to me" the attributes that say so."""
 
-_RELATED = re.compile(r"(?:what|who|how) is (?P<who>.+?)(?:'s relationship to me| in relation to me| related to me)\?", re.IGNORECASE)
+_RELATED = re.compile(
+    r"(?:what|who|how) is (?P<who>.+?)(?:'s relationship to me| in relation to me| related to me)\?", re.IGNORECASE
+)
 _FORMER = re.compile(r"previously|earlier", re.IGNORECASE)
 _KIN = re.compile(r"\bmy (?P<kin>sister|brother)\b")
 _UNASKED = re.compile(r"^Subjective")

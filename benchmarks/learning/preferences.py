@@ -14,9 +14,9 @@ ENOUGH = 0.5
 
 _FRAME = frozenset(
     terms(
-        "prefer preference prefers like likes love enjoy enjoys dislike avoid hate fan strong strongly really very exclusively"
-        " only always never absolutely interest interested want wants need refuse due because strictly particularly"
-        " find aversion tolerate believe typically generally usually make ensure possible rather instead"
+        "prefer preference prefers like likes love enjoy enjoys dislike avoid hate fan strong strongly really very only"
+        " exclusively always never absolutely interest interested want wants need refuse due because strictly find"
+        " particularly aversion tolerate believe typically generally usually make ensure possible rather instead"
     )
 )
 _AGAINST = re.compile(
@@ -24,7 +24,9 @@ _AGAINST = re.compile(
     r"|objection|against|uncomfortable|allerg|afraid|\bfear|phobia|intoleran",
     re.IGNORECASE,
 )
-_FOR = re.compile(r"\b(?:prefer\w*|enjoy\w*|loves?|likes?|favou?r\w*|only|exclusively|fan|passion\w*|interested)\b", re.IGNORECASE)
+_FOR = re.compile(
+    r"\b(?:prefer\w*|enjoy\w*|loves?|likes?|favou?r\w*|only|exclusively|fan|passion\w*|interested)\b", re.IGNORECASE
+)
 _REASON = re.compile(r"\b(?:because|due to|since|as (?:i|it|they|the)\b)|;", re.IGNORECASE)
 _LIKING = frozenset(("likes", "prefers", "interest"))
 _DISLIKING = frozenset(("dislikes", "avoids"))

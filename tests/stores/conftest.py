@@ -36,13 +36,17 @@ class Store:
         self.log = SqliteLog(database)
         self.index = SqliteIndex(database, exact_limit=exact_limit)
 
-    def write(self, numbers: list[int]) -> list[int]:
-        """Append and index turns; returns their positions."""
+    def say(self, numbers: list[int]) -> list[int]:
+        """Append turns; returns their positions."""
         drafts = [
             Draft(f"e{n}", True, "s1", EventKind.MESSAGE, NOON + timedelta(minutes=n), {"content": canary(n)})
             for n in numbers
         ]
-        positions = [appended.position for appended in self.log.append(ALICE.owner, drafts)]
+        return [appended.position for appended in self.log.append(ALICE.owner, drafts)]
+
+    def write(self, numbers: list[int]) -> list[int]:
+        """Append and index turns; returns their positions."""
+        positions = self.say(numbers)
         after = self.index.applied(ALICE)
         entries = [
             Entry(

@@ -91,7 +91,7 @@ def test_no_file_shows_a_word_or_a_vector(
 
 
 def test_a_file_of_vectors_is_neither_written_nor_read_beside_an_encrypted_store(
-    open_store: OpenStore, tmp_path: Path
+    open_store: OpenStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with closing(open_store()) as plain:
         fill(plain)
@@ -104,6 +104,7 @@ def test_a_file_of_vectors_is_neither_written_nor_read_beside_an_encrypted_store
         assert shelf is not None
         assert shelf.approximate
         assert shelf.grown
+    assert "damaged" not in caplog.text
     assert (tmp_path / "memory.db.faiss" / "owner-1.npz").read_bytes() == b"not to be read"
 
 
@@ -119,7 +120,7 @@ def test_a_file_of_vectors_is_neither_written_nor_read_beside_an_encrypted_store
     ],
 )
 def test_a_wrong_key_is_told_and_nothing_is_changed(
-    open_store: OpenStore, tmp_path: Path, made: Any, asked: Any, message: str
+    open_store: OpenStore, tmp_path: Path, capfd: pytest.CaptureFixture[str], made: Any, asked: Any, message: str
 ) -> None:
     with closing(open_store(key=made)) as store:
         store.write([1, 2])
@@ -131,6 +132,7 @@ def test_a_wrong_key_is_told_and_nothing_is_changed(
     assert (tmp_path / "memory.db").read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["memory.db"]
     assert open_store(key=made).log.count(ALICE) == 2
+    assert capfd.readouterr() == ("", ""), "SQLCipher reports on stderr by itself"
 
 
 @pytest.mark.parametrize(

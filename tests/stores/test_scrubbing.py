@@ -68,6 +68,16 @@ def test_what_was_erased_and_deleted_is_in_no_file(filled: Store, found: Scan) -
     assert numbers(found(kept)) == set(kept)
 
 
+def test_events_that_no_index_knows_are_scrubbed_too(open_store: OpenStore, found: Scan) -> None:
+    store = open_store()
+    store.say(list(range(20)))
+    store.erase([1, 2])
+    assert numbers(found([0, 1])) == {0, 1}
+    store.log.scrub()
+    assert found([0, 1]) == []
+    assert numbers(found([2, 3])) == {2, 3}
+
+
 def test_what_was_written_anew_is_in_no_file_as_it_was(filled: Store, found: Scan) -> None:
     positions = [number + 1 for number in GONE]
     filled.erase([], {position: {"content": f"cleaned {position}"} for position in positions})

@@ -153,12 +153,7 @@ class Ground:
     def value(self, given: str, attribute: str) -> str:
         """The value as the turn writes it, without marks and articles; empty if the turn has no words for it."""
         value = _FIRST.sub("", " ".join(given.split()).strip(MARKS)).strip(MARKS)
-        shape = _SHAPES.get(attribute)
-        if not value or len(value) > MAX_VALUE_CHARS or (shape is not None and not shape.search(value)):
-            return ""
-        if attribute in _CALLED and _OTHERS.search(value):
-            return ""
-        if attribute in _NAMES and not re.search(_NAMED + re.escape(value), self.words, re.IGNORECASE):
+        if not value or len(value) > MAX_VALUE_CHARS or not self._fits(value, attribute):
             return ""
         if value.isupper() and len(value) > 1 and value.isascii():  # "US" and "IT" are stop words in lower case
             return value if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", self.words) else ""
@@ -171,6 +166,14 @@ class Ground:
             return ""
         written = re.search(re.escape(value), self.words, re.IGNORECASE)
         return written[0] if written else value
+
+    def _fits(self, value: str, attribute: str) -> bool:
+        """Whether something of this kind can be the value of the attribute."""
+        if attribute in _CALLED:
+            return _OTHERS.search(value) is None
+        if attribute in _NAMES:
+            return re.search(_NAMED + re.escape(value), self.words, re.IGNORECASE) is not None
+        return attribute not in _SHAPES or _SHAPES[attribute].search(value) is not None
 
     def instant(self, given: Any) -> datetime | None:
         """A date or time in ISO format, in the time zone of the turn where it names none.

@@ -34,7 +34,7 @@ NAME = (
          r"习惯|你?可以|就|请|直接)*(?:叫|喊|称呼)(?:我|俺)(?:做|为)?(?P<value>.+)", stated_name,
          "叫我", "喊我", "称呼我", confidence=0.8, guard=lambda found: not re.match(r"(?:去|来|起|帮|一起|吃|回|把|"
               r"别|不|做|要)", found["value"])),
-    rule("我叫", "name", rf"^{ME}{ADVERB}名?叫做?(?P<value>.+)", stated_name, "叫", confidence=0.95),
+    rule("我叫", "name", rf"^(?:我|本人|俺){ADVERB}名?叫做?(?P<value>.+)", stated_name, "叫", confidence=0.95),
     rule("我是李娜", "name", r"^我是(?P<value>[\u4e00-\u9fff·]{2,16})$", plausible_name, "是", confidence=0.6,
          guard=lambda found: re.search(r"[人的座队员师生家者手长迷控痴货党族类型性岁你我他她它不好这那第]$|"
               r"[的了不很]|主义", found["value"]) is None),

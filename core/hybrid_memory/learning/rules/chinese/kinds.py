@@ -163,7 +163,7 @@ def profession(words: str) -> tuple[str, ...]:
     words = re.sub(r"^(?:一名|一个|一位|名|个|位|当|做|干)+", "", words)
     words = re.sub(r"^(?:很|非常|特别)?[\u4e00-\u9fff]{1,6}的(?=.{2,})", "", words)
     found = re.search(rf"{OCCUPATION}$", words)
-    if found is None or re.search(r"[我你他她它这那的谢说和与或把给到让是]|不|没|喜欢|最|很|^[一两二三几]", words):
+    if found is None or re.search(r"[我你他她它这那的谢说和与或把给到让是合校]|不|没|喜欢|最|很|^[一两二三几]", words):
         return ()
     before = words[: found.start()]
     called = re.fullmatch(f"[{SURNAMES}]|{FOREIGN}", before) is not None
@@ -191,10 +191,10 @@ def quantity(words: str) -> tuple[str, ...]:
 
 
 def technologies(words: str) -> tuple[str, ...]:
-    """The techniques that are named."""
-    return tuple(
-        dict.fromkeys(found[0].strip() for found in TECHNOLOGY.finditer(re.sub(r"([\u4e00-\u9fff])", r" \1 ", words)))
-    )
+    """The techniques that are named; a single letter is one only where something says so."""
+    apart = re.sub(r"([\u4e00-\u9fff])", r" \1 ", words)
+    found = dict.fromkeys(found[0].strip() for found in TECHNOLOGY.finditer(apart))
+    return tuple(name for name in found if name[1:] or f"{name}语言" in words)
 
 
 def languages(words: str) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ def _of_object(words: str) -> tuple[str, ...]:
 
 def _of_verb(words: str) -> tuple[str, ...]:
     """The same for 订好了机票."""
-    found = re.fullmatch(rf"(?P<verb>{_DONE}){_ENDING}?了?(?P<object>.+)", words)
+    found = re.fullmatch(rf"(?P<verb>{_DONE}){_ENDING}?了?(?P<object>(?!好多|很多|几|多少).{{2,}})", words)
     return _task(found["verb"] + found["object"]) if found else ()
 
 
@@ -118,7 +118,7 @@ _TODO = (
          guard=lambda found: re.match(rf"(?:{TIME}|在|之前|以前|前|去|给[^，,。]{{1,6}}|跟[^，,。]{{1,6}}|"
               rf"和[^，,。]{{1,6}}|把[^，,。]{{1,8}}?)*{_VERBS}", found["value"]) is not None
          and re.search(r"你|您|[他她它]|想|感谢|推荐|不要|没|怎么|去年|昨天|了$|的时候|如果|就要|重要|只要|需要的|"
-              r"要的|要求|快要|希望|过|找|征兆|景点|餐馆|酒店", found[0]) is None),
+              r"要的|要求|快要|希望|过|找|征兆|问题|景点|餐馆|酒店", found[0]) is None),
     rule("截止", "todo", r"^(?:我的|我们的|这个|那个)?(?P<value>[\u4e00-\u9fffA-Za-z]{2,14}?)(?:的)?(?:截止(?:日期|"
          r"时间)?|最晚|最迟|deadline|ddl|DDL|Deadline)(?:改)?(?:就?是|在|到|为|改到|：|:)*(?P<rest>.+)", phrase,
          "截止", "最晚", "最迟", "ddl", "deadline", confidence=0.8, when=When.APPOINTED),
@@ -208,8 +208,8 @@ _DECISIONS = (
          rf"我们?最[终后])(?:\S{{0,6}}?){ADVERB}(?:最终|最后|终于)?(?:决定(?:好)?|商定|说好|敲定|拍板|确定(?=用|选|"
          rf"采用|去)|达成一致|定下来|选定|议定)(?:了|要|去|用|采用|选|选择|使用|是|下来)*(?P<value>[^，,。]+)", whole,
          "决定", "商定", "说好", "敲定", "拍板", "确定", "一致", "定", confidence=0.75,
-         guard=lambda found: re.search(r"还没|没有决定|不确定|不能确定|无法|没法|怎么|哪|什么|是否|能确定|[你他她]",
-              found[0]) is None),
+         guard=lambda found: re.search(r"还没|没有决定|这|那|到这|不确定|不能确定|无法|没法|怎么|哪|什么|是否|"
+              r"能确定|[你他她]", found[0]) is None),
     rule("就用", "decision", r"^(?:那|我们?|咱们?|最后|最终|还是|最后还是)*(?:就|还是)(?:决定)?(?:选择|用|选|订|定|"
          r"买|采用|(?=去))(?P<value>[^，,。]{2,20}?)(?:吧|了|好了|就行|啦)$", phrase, "用", "选", "订", "定", "买",
          "采用", "去", confidence=0.65,

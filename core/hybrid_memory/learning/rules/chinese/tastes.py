@@ -6,7 +6,7 @@ import re
 
 from hybrid_memory.learning.rules.chinese.kinds import ailment, belonging
 from hybrid_memory.learning.rules.chinese.values import phrase, things, whole
-from hybrid_memory.learning.rules.chinese.wording import ADVERB, END, ME, SUBJECT, rule
+from hybrid_memory.learning.rules.chinese.wording import ADVERB, END, ME, SUBJECT, WHO, rule
 from hybrid_memory.learning.rules.rule import When
 from hybrid_memory.types import Stance
 
@@ -199,7 +199,7 @@ _DISLIKING = (
 )  # fmt: skip
 
 _DOING = (
-    rule("每天", "habit", rf"^{SUBJECT}(?:现在|平时|一般|基本上?|几乎|都|习惯|总是|通常|一直|"
+    rule("每天", "habit", rf"^(?:{WHO}|我)(?!们)(?:现在|平时|一般|基本上?|几乎|都|习惯|总是|通常|一直|"
          rf"差不多)*(?P<value>(?:每(?:天|周|月|年|个?星期|个月|晚|早|逢|隔)|天天|"
          rf"周[一二三四五六日天末]都)[^，,。]{{2,30}})", whole, "每", "天天", "周", confidence=0.7,
          guard=lambda found: re.search(r"[他她你]|(?<!冥)想|希望|应该|要是|能不能|今天|了$", found["value"]) is None
@@ -216,9 +216,9 @@ _DOING = (
          things, "平时", "业余", "闲暇", "空闲", "有空", "周末", "没事", "下班", confidence=0.65,
          guard=lambda found: _general(found) and re.search(r"了|想|打算|准备|这个|上个|下个|转一转|看一看|看看|走走|"
               r"事|这|那", found[0]) is None),
-    rule("经常", "habit", rf"^{SUBJECT}(?:现在|平时|也|还)*(?P<value>(?:经常|常常|时常|有时会)(?!会|觉得|感到|感觉|"
-         rf"想|在想|听|说|被|因|有|是|不|忘|生)[^，,。]{{2,20}})", whole, "经常", "常常", "时常", "总是", "有时会",
-         confidence=0.6, guard=lambda found: re.search(r"[他她你]|了$|这|那", found["value"]) is None),
+    rule("经常", "habit", rf"^(?:{WHO}|我)(?!们)(?:现在|平时|也|还)*(?P<value>(?:经常|常常|时常|有时会)(?!会|觉得|"
+         rf"感到|感觉|想|在想|听|说|被|因|有|是|不|忘|生)[^，,。]{{2,20}})", whole, "经常", "常常", "时常", "总是",
+         "有时会", confidence=0.6, guard=lambda found: re.search(r"[他她你]|了$|这|那", found["value"]) is None),
     rule("有某物", "possession", rf"^{ME}(?:家里?)?{ADVERB}(?:有|拥有|买了|新买了|入手了|换了|"
          rf"刚买了)(?P<value>(?:[一两二三四五六七八九几]|\d+)[辆台部套只把架间栋艘顶双块].+)", belonging, "有", "买",
          "入手", "换", confidence=0.75, guard=lambda found: "没有" not in found[0]),
