@@ -24,7 +24,7 @@ help:
 	@echo "make test       the tests                    (ARGS='-k recall' for some of them, ARGS=--cov for coverage)"
 	@echo "make test-full  what is tested with real models, in $(FULL): 3 GB on disk, 1.4 GB of it downloaded once"
 	@echo "make check      ruff, ruff format, mypy, import-linter"
-	@echo "make bench      how to measure retrieval, latency and compression         (DATA=folder measures them)"
+	@echo "make bench      how to measure retrieval, latency, compression, learning       (DATA=folder measures them)"
 	@echo "make setup      make the environment in $(VENV); the targets above do it when they need it"
 	@echo "make clean      remove the environments, caches and reports; make clean-models: what was downloaded for test-full"
 
@@ -108,7 +108,9 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/latency.py --data "$(DATA)" --json latency.json
 	@echo "== long conversations: benchmarks/compression"
 	@$(BIN)/python benchmarks/compression --data "$(DATA)" --json compression.json
-	@echo "== written: retrieval.json, latency.json, compression.json"
+	@echo "== learning: benchmarks/learning"
+	@$(BIN)/python benchmarks/learning --data "$(DATA)" --json learning.json
+	@echo "== written: retrieval.json, latency.json, compression.json, learning.json"
 else
 bench:
 	@echo "The benchmarks read conversation sets with labelled evidence from a folder (*.jsonl.gz)."
@@ -117,6 +119,7 @@ bench:
 	@echo "  $(BIN)/python benchmarks/retrieval.py --data folder     recall, hit rate and MRR per set; --sets, --limit"
 	@echo "  $(BIN)/python benchmarks/latency.py --data folder       recall and write over growing stores; --sizes"
 	@echo "  $(BIN)/python benchmarks/compression --data folder      prompts and summaries of long chats; --parts, --limit"
+	@echo "  $(BIN)/python benchmarks/learning --data folder         facts, updates, forgetting, isolation; --parts, --limit"
 endif
 
 clean:

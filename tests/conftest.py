@@ -96,3 +96,10 @@ def memory(request: pytest.FixtureRequest, opened: Open) -> HybridMemory:
 def alice(memory: HybridMemory) -> ScopedMemory:
     """One user's first session."""
     return memory.scoped(user="alice", session="s1")
+
+
+@pytest.fixture(autouse=True)
+def no_learning_by_itself(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is learned in the background, unless a test is marked so: positions in the log depend on no pause."""
+    if request.node.get_closest_marker("background") is None:
+        monkeypatch.setattr("hybrid_memory.memory.house.House.said", lambda *_: None)

@@ -179,6 +179,16 @@ def test_what_is_not_clear_destroys_nothing(tmp_path: Path, wanted: dict[str, An
         assert len(alice.history()) == 1
 
 
+def test_words_that_nobody_said_are_forgotten_without_a_trace(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        alice = memory.scoped(user="alice", session="s1")
+        alice.remember("I live in Paris.")
+        before = memory.stats().events
+        receipt = alice.forget(query="Rome")
+        assert (receipt.ids, dict(receipt.erased)) == ((), {})
+        assert memory.stats().events == before
+
+
 def test_what_the_policy_hides_is_destroyed_only_when_told(tmp_path: Path) -> None:
     now = START
     config: dict[str, Any] = {"retention": {"ttl": {"turn": timedelta(days=30)}}, "embedder": "none"}

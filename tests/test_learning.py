@@ -99,6 +99,7 @@ def test_facts_can_be_chosen() -> None:
             alice.facts(subject=3)  # type: ignore[arg-type]
 
 
+@pytest.mark.background
 def test_a_model_reads_after_the_reply_once_and_off_its_path() -> None:
     answer = {
         "facts": [{"turn": 1, "subject": "user", "attribute": "habit", "value": "runs at dawn", "stance": "holds"}]
@@ -112,6 +113,21 @@ def test_a_model_reads_after_the_reply_once_and_off_its_path() -> None:
         (fact,) = alice.facts(attribute="habit")
         assert fact.by == ("model scripted",) or "model scripted" in fact.by
         assert len(model.prompts) == 1, "one call for both messages"
+
+
+@pytest.mark.background
+async def test_rules_read_by_themselves_after_the_reply() -> None:
+    with opened(learning={"delay": timedelta(seconds=0.1)}) as memory:
+        alice = memory.scoped(user="alice", session="s")
+        await alice.aremember("I live in Paris.")
+        claims = memory._house.world.log.read
+        assert not claims(alice.scope, kinds=(EventKind.CLAIM,))
+        wait_until(lambda: len(claims(alice.scope, kinds=(EventKind.CLAIM,))) == 1)
+
+
+def test_learning_by_itself_can_be_switched_off() -> None:
+    with opened(learning={"background": False}) as memory:
+        assert not memory._house._learns
 
 
 @pytest.mark.parametrize("fault", ["raises", "empty", "rubbish", "broken JSON"])

@@ -74,7 +74,7 @@ def encryption(options: Options) -> Table:
     turns = said(options.data, "locomo", WRITTEN)
     questions = [question["question"] for question in next(load(options.data, "locomo"))["questions"][:QUESTIONS]]
     figures: dict[str, dict[str, list[float]]] = {}
-    options.embedder.embed_documents([message.text for message in turns])
+    stored(turns, questions, options.embedder, None)  # fills the cache, so that no round embeds
     for _ in range(ROUNDS):
         for name, key in (("plain", None), ("encrypted", KEY)):
             for what, values in stored(turns, questions, options.embedder, key).items():

@@ -134,7 +134,8 @@ class LearningConfig(CheckedModel):
         conflicts: who wins where two authors disagree about a thing that has one value: the ``newest`` word, the
             author who is ``trusted`` more, or nobody until it is settled (``ask``). An author's own newer word wins.
         model: let the language model read the turns too, where there is one; rules always do.
-        background: let it do so by itself, on a thread of its own, once the conversation has been quiet for ``delay``.
+        background: learn without being asked, on a thread of its own, once the conversation has been quiet for
+            ``delay``; otherwise when facts or the profile are asked for, and with `flush` and `learn`.
         delay: the quiet after a write.
 
     Raises:

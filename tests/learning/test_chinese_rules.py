@@ -111,7 +111,7 @@ TASTES = [
     ("我特别喜欢村上春树的小说", "likes=村上春树的小说"),
     ("我喜欢猫，不喜欢狗", "likes=猫 | dislikes=狗"),
     ("我最喜欢的是《城南旧事》", "likes=《城南旧事》"),
-    ("我最喜欢的颜色是蓝色", "最喜欢的颜色=蓝色"),
+    ("我最喜欢的颜色是蓝色", "favorite_color=蓝色"),
     ("火锅是我的最爱", "likes=火锅"),
     ("我是周杰伦的粉丝", "likes=周杰伦"),
     ("比起咖啡我更喜欢茶", "prefers=茶"),
@@ -130,6 +130,8 @@ TASTES = [
     ("我对芒果和海鲜都过敏。", "allergy=芒果 | allergy=海鲜"),
     ("我海鲜过敏", "allergy=海鲜"),
     ("医生说我有糖尿病", "condition=糖尿病"),
+    ("我现在最喜欢的颜色是橙色", "favorite_color=橙色"),
+    ("我最喜欢的球队是申花", "最喜欢的球队=申花"),
     ("我有轻微的近视", "condition=近视"),
     ("我从今年一月开始吃素。", "diet=吃素"),
     ("我的爱好是爬山和摄影", "interest=爬山 | interest=摄影"),
@@ -149,6 +151,9 @@ TASKS = [
     ("请提醒我今晚八点给客户回电话", "todo=给客户回电话 05-20 20:00"),
     ("记得周五给妈妈打电话", "todo=给妈妈打电话 05-22 00:00"),
     ("我得明天下午三点前交报告", "todo=交报告 05-21 15:00"),
+    ("我得买生日蛋糕", "todo=买生日蛋糕"),
+    ("项目会议改到6月3日了", "appointment=项目会议 06-03 00:00"),
+    ("牙医已经看完了", "todo=看牙医 done"),
     ("周五之前要交论文", "todo=交论文 05-22 00:00"),
     ("待办：买牛奶", "todo=买牛奶"),
     ("我下周二下午三点看牙医", "appointment=看牙医 05-26 15:00"),
@@ -166,7 +171,7 @@ TASKS = [
     ("报告写完了", "todo=写报告 done"),
     ("我已经订好了机票", "todo=订机票 done"),
     ("我把快递寄出去了", "todo=寄快递 done"),
-    ("房租已经交了", "todo=房租 done"),
+    ("房租已经交了", "todo=交房租 done"),
     ("我不用交报告了", "todo=交报告 dropped"),
     ("周五的会议取消了", "appointment=周五的会议 dropped"),
     ("部署任务取消了", "todo=部署任务 dropped"),
@@ -175,6 +180,7 @@ TASKS = [
 
 TAKEN_BACK = [
     ("我不再喜欢爵士乐了", "likes=爵士乐 ended"),
+    ("我对芒果不过敏了", "allergy=芒果 ended"),
     ("我对围棋不感兴趣了", "interest=围棋 ended"),
     ("我已经不在西门子工作了", "employer=西门子 ended"),
     ("我从腾讯离职了", "employer=腾讯 ended"),
@@ -203,6 +209,7 @@ INSTRUCTIONS = [
     ("以后请用中文回答我", "communication_style=用中文回答我"),
     ("不要用表情符号", "communication_style=不要用表情符号"),
     ("我希望你的回答详细一些", "communication_style=回答详细一些"),
+    ("请用简短的句子回答我", "communication_style=用简短的句子回答我"),
     ("说重点就行", "communication_style=说重点就行"),
     ("以后方法名都以md_开头", "rule: method name prefix=方法名都以md_开头"),
     ("变量名统一用驼峰命名", "rule: variable name case=变量名统一用驼峰命名"),
@@ -294,7 +301,7 @@ def test_what_claims_nothing(text: str) -> None:
         ("你的生日是哪天？", "5月5日，怎么了", "birthday=5月5日"),
         ("你是做什么工作的？", "护士", "profession=护士"),
         ("你有什么爱好吗？", "爬山、游泳", "interest=爬山 | interest=游泳"),
-        ("你最喜欢的电影是什么？", "《活着》", "最喜欢的电影=《活着》"),
+        ("你最喜欢的电影是什么？", "《活着》", "favorite_movie=《活着》"),
         ("你对什么过敏？", "花生", "allergy=花生"),
         ("你平时用什么编程语言？", "Rust和Python", "technology=Rust | technology=Python"),
     ],
@@ -356,9 +363,9 @@ def test_claims_have_the_kind_of_their_attribute(text: str, category: Category, 
 
 
 SIGNS = st.sampled_from(
-    """我 我们 他 她 我妈妈 我朋友 小丽 喜欢 不 不再 讨厌 住在 搬到 从 到 叫 是 的 一名 护士 在 工作 北京 公司 养了 一只 猫
-    今年 三 岁 对 花生 过敏 明天 下午 三点 提醒 得 交 报告 了 吗 如果 ， 。 ？ ： 、 " 《 》 Rust 用 以后 都 要 目标 打算
-    决定 最 更 和 不是 每天 1 年 月 日 \n""".split()
+    """我 我们 他 她 我妈妈 我朋友 小丽 喜欢 不 不再 讨厌 住在 搬到 从 到 叫 是 的 一名 护士 在 工作 北京 公司 养了 一只
+    猫 今年 三 岁 对 花生 过敏 明天 下午 三点 提醒 得 交 报告 了 吗 如果 ， 。 ？ ： 、 " 《 》 Rust 用 以后 都 要
+    目标 打算 决定 最 更 和 不是 每天 1 年 月 日 \n""".split()
 )
 
 

@@ -120,7 +120,7 @@ def test_a_file_of_vectors_is_neither_written_nor_read_beside_an_encrypted_store
     ],
 )
 def test_a_wrong_key_is_told_and_nothing_is_changed(
-    open_store: OpenStore, tmp_path: Path, capfd: pytest.CaptureFixture[str], made: Any, asked: Any, message: str
+    open_store: OpenStore, tmp_path: Path, made: Any, asked: Any, message: str
 ) -> None:
     with closing(open_store(key=made)) as store:
         store.write([1, 2])
@@ -132,7 +132,13 @@ def test_a_wrong_key_is_told_and_nothing_is_changed(
     assert (tmp_path / "memory.db").read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["memory.db"]
     assert open_store(key=made).log.count(ALICE) == 2
-    assert capfd.readouterr() == ("", ""), "SQLCipher reports on stderr by itself"
+
+
+def test_sqlcipher_writes_nothing_to_stderr(open_store: OpenStore, capfd: pytest.CaptureFixture[str]) -> None:
+    open_store(key=RAW).close()
+    with pytest.raises(WrongKeyError):
+        open_store(key=OTHER)
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.compute.runners import Runner
+from hybrid_memory.flows.flush import index_texts
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Places
 from hybrid_memory.scoring.retention import retention
@@ -28,6 +29,7 @@ def retained(world: World, places: Places) -> npt.NDArray[np.bool_]:
 
 async def expired_turns(run: Runner, world: World, scope: Scope) -> list[Event]:
     """The turns of the scope that the policy hides, by position."""
+    await index_texts(run, world, scope.owner)
     now = world.clock()
     events = await run.call(world.truth.read, scope, kinds=(EventKind.MESSAGE,))
     age = world.config.retention.ttl.get(RecordKind.TURN.value)

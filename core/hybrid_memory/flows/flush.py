@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from hybrid_memory.compute.runners import Runner
-from hybrid_memory.errors import ModelError
+from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.flows.learn import learn
 from hybrid_memory.flows.redact import learnt
 from hybrid_memory.flows.world import World
@@ -58,9 +58,11 @@ async def index_texts(run: Runner, world: World, owner: Scope) -> int:
         events = await run.call(world.truth.read, owner.owner, after=after, limit=READ_BATCH)
         if not events:
             break
-        for event in events:
-            if event.kind is EventKind.ERASED:
-                await _unindex(run, world, owner, event)
+        erased = [event for event in events if event.kind is EventKind.ERASED]
+        for event in erased:
+            await _unindex(run, world, owner, event)
+        if erased:
+            await _scrubbed(run, world)
         sessions = list(dict.fromkeys(event.scope.session for event in events))
         derived = derive(learnt(world, events), await run.call(world.index.tails, owner, sessions))
         entries = [
@@ -70,6 +72,14 @@ async def index_texts(run: Runner, world: World, owner: Scope) -> int:
         if await run.call(world.index.upsert, owner, entries, after=after, upto=events[-1].position):
             count += len(entries)
     return count
+
+
+async def _scrubbed(run: Runner, world: World) -> None:
+    """Clean up behind what another process erased, perhaps one that was killed on the way."""
+    try:
+        await run.call(world.truth.scrub)
+    except StoreUnavailableError as error:
+        _log.warning("%s; what was erased is cleaned up later", error)
 
 
 async def _unindex(run: Runner, world: World, owner: Scope, erased: Event) -> None:

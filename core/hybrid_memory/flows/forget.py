@@ -168,11 +168,10 @@ async def _destroy(run: Runner, world: World, scope: Scope, chosen: list[Event],
             at=world.clock(),
             payload={"positions": [list(stretch) for stretch in runs(plan.positions)]},
         )
-        before = (await run.call(world.index.size)).records
+        indexed = await run.call(world.index.get, plan.positions)
         await run.call(world.truth.erase, scope.owner, plan.positions, plan.rewritten, note)
         await index_texts(run, world, scope.owner)
-        gone = before - (await run.call(world.index.size)).records
-        receipt = replace(receipt, erased={**receipt.erased, "records": max(gone, 0)})
+        receipt = replace(receipt, erased={**receipt.erased, "records": len(indexed)})
     return receipt
 
 
@@ -195,7 +194,8 @@ async def _asked(run: Runner, world: World, scope: Scope, request: Request) -> l
         return await _named(run, world, scope, request.ids)
     if request.expired:
         return await expired_turns(run, world, scope)
-    events = await run.call(world.truth.read, scope, kinds=SAID, until=request.before)
+    reach = scope.owner if request.user else scope
+    events = await run.call(world.truth.read, reach, kinds=SAID, until=request.before)
     return [event for event in events if request.query in _plain(_words(event))] if request.query else events
 
 
@@ -283,9 +283,7 @@ async def _rewritten(run: Runner, world: World, session: Scope, line: Line, gone
     return None if best is None else replace(best, section=line.section)
 
 
-async def _ledger(
-    run: Runner, world: World, session: Scope, state: QueueState, stays: Callable[[int], bool]
-) -> Ledger:
+async def _ledger(run: Runner, world: World, session: Scope, state: QueueState, stays: Callable[[int], bool]) -> Ledger:
     """The ledger over the turns that stay."""
     ledger = Ledger()
     for first, last in state.stretches:

@@ -19,6 +19,7 @@ from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Ids
 from hybrid_memory.scoring import ranking, signals
 from hybrid_memory.text.asking import about_now, about_the_past
+from hybrid_memory.tiers.semantic import SEGMENT_PAUSE
 from hybrid_memory.types import Hit, Record, RecordKind, Scope, Signals, Weights, Where
 from hybrid_memory.types.record import Scalar
 from hybrid_memory.types.validation import shown, storable
@@ -183,12 +184,8 @@ async def _best(
     chosen: dict[int, Record] = {}
     for start in range(0, len(best), k):
         for record in await run.call(world.index.get, ids[best[start : start + k]].tolist()):
-            there = chosen.get(record.turn)
-            if there is None and len(chosen) < k:
-                chosen[record.turn] = record
-            elif there is not None and record.kind is RecordKind.TURN:
-                # The turn says it all, and stands where it ranks; what was read from it makes room.
-                del chosen[record.turn]
+            # A turn and what was read from it lead to the same words: the one that fits better stands for both.
+            if record.turn not in chosen and len(chosen) < k:
                 chosen[record.turn] = record
         if len(chosen) >= k:
             break
@@ -206,17 +203,21 @@ async def _newest_first(
     ids = np.array([record.id for record in head], dtype=np.int64)
     # The mean over all pairs of different records, from that over all pairs.
     average = (number * float(centroid @ centroid) - 1) / (number - 1)
-    segments = np.array([record.segment for record in head])
-    turns = np.array([record.turn for record in head])
     by_age = sorted(range(len(head)), key=lambda row: (head[row].at, head[row].turn), reverse=True)
     order = ranking.newest_first(
         await run.call(world.index.likeness, owner, ids),
         scores[:HEAD],
         np.argsort(by_age).astype(np.float64),
-        (segments[:, None] != segments[None, :]) & (turns[:, None] != turns[None, :]),
+        np.array([[_apart(one, other) for other in head] for one in head]),
         average,
     )
     return [*(head[row] for row in order.tolist()), *rest]
+
+
+def _apart(one: Record, other: Record) -> bool:
+    """Whether two records can tell of a change: of the same kind and subject, and said on two occasions."""
+    alike = one.kind is other.kind and (one.kind is RecordKind.TURN or one.speaker == other.speaker)
+    return alike and (one.scope != other.scope or abs(one.at - other.at) > SEGMENT_PAUSE)
 
 
 def _applied(weights: Weights, found: Found, query: str, *, meaning: bool) -> Weights:

@@ -109,7 +109,8 @@ def _support(fact: Fact) -> tuple[Any, ...]:
 def _read(fact: Fact, field: ProfileField, schema: type[UserProfile]) -> _Reading | None:
     label = _label(fact, field)
     if label:
-        value = _validated(f"{label}: {fact.value.strip()}", field, schema)
+        colon = "：" if _HAN.search(label) else ": "
+        value = _validated(f"{label}{colon}{fact.value.strip()}", field, schema)
         if value is not None or fact.attribute in _AGAINST:
             return None if value is None else _Reading(fact, value, fact.attribute)
     plain = fact.value.strip()

@@ -30,7 +30,7 @@ class House:
         self._executor: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
         learning = world.config.learning
-        self._reads = world.reader is not None and learning.model and learning.background
+        self._learns = learning.background
         self._learner = Debounced(self._learn, learning.delay.total_seconds())
         self.closed = False
 
@@ -52,8 +52,8 @@ class House:
             return LoopRunner(self._executor)
 
     def said(self, owner: Scope) -> None:
-        """Something was written: let the language model read it once the conversation pauses."""
-        if self._reads:
+        """Something was written: let it be read, by rules and the language model, once the conversation pauses."""
+        if self._learns:
             self._learner.ask(owner.owner)
 
     def _learn(self, owner: Scope) -> None:

@@ -61,7 +61,7 @@ class Upkeep(Handle):
         Args:
             ids: event ids, handles such as ``#12``, hits, facts or lines; all turns behind them.
             query: words; every turn that contains them, in any case.
-            user: everything, given the user of this scope again.
+            user: everything in all sessions, given the user of this scope again.
             before: what was said before this instant; aware.
             expired: what the retention policy hides.
             dry_run: only say what would be destroyed.

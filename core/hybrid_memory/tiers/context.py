@@ -10,7 +10,7 @@ from hybrid_memory.config import CleaningLevel
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.excerpts import excerpt
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Hit, Message, Record, Role
+from hybrid_memory.types import Hit, Message, Record, RecordKind, Role
 
 HEADING = "What you remember from earlier, oldest first:"
 MEMORY_CHARS = 600
@@ -85,4 +85,6 @@ def memory_note(hits: Sequence[Hit], query: str = "", cleaning: CleaningLevel = 
 def memory_line(record: Record, wanted: frozenset[str], cleaning: CleaningLevel = "light") -> str:
     """A record as a note shows it: date, speaker, and of a long turn the part that has the wanted terms."""
     text = excerpt(clean(record.text, cleaning), wanted, MEMORY_CHARS)
-    return f"- [{record.at:%Y-%m-%d}] {record.speaker}: {text}"
+    # What was read from a turn names its subject itself.
+    line = text if record.kind is RecordKind.FACT else f"{record.speaker}: {text}"
+    return f"- [{record.at:%Y-%m-%d}] {line}"

@@ -34,7 +34,7 @@ STYLE = (
     rule("用某语回答", "communication_style", rf"^(?:请|麻烦你?|以后|今后|可以|你?以后都?|一律|都|尽量|最好|只|你|"
          rf"帮我|接下来|从现在起|希望你|我希望你|请你|能)*(?P<value>(?:用|使用|以)(?:{either(LANGUAGES)}|中英双语|"
          rf"大白话|通俗的?语言|简单的?语言|口语|敬语|简体|简体字|繁体|繁体字|列表|要点|表格|markdown|Markdown|表情|"
-         rf"{_STYLE}的?(?:语言|语气|方式|口吻|风格|话))(?:的(?:方式|形式))?(?:来|跟我|和我|给我|向我|"
+         rf"{_STYLE}的?(?:语言|语气|方式|口吻|风格|句子|文字|话))(?:的(?:方式|形式))?(?:来|跟我|和我|给我|向我|"
          rf"都)*{_SAY}(?:我|问题|我的问题|一切|所有问题)?)",
          whole, "用", "以", confidence=0.85, guard=lambda found: re.search(r"我(?:会|能|在|想|用|写)", found.string[:
               found.start("value")]) is None and not found.string.startswith("我用") and (found.start("value") > 0 or

@@ -67,6 +67,16 @@ def _of_object(words: str) -> tuple[str, ...]:
     return _task(found["verb"] + found["object"]) if found else ()
 
 
+def _handled(words: str) -> tuple[str, ...]:
+    """The same for 房租已经交."""
+    found = re.fullmatch(
+        r"(?P<object>.+?)(?:已经|终于|都|全部|刚刚?|昨天|今天|今早|上午|早就)+(?P<verb>.+?)(?:好|"
+        r"完|掉|出去|过)?",
+        words,
+    )
+    return _task(found["verb"] + found["object"]) if found else ()
+
+
 def _of_verb(words: str) -> tuple[str, ...]:
     """The same for 订好了机票."""
     found = re.fullmatch(rf"(?P<verb>{_DONE}){_ENDING}?了?(?P<object>(?!好多|很多|几|多少).{{2,}})", words)
@@ -119,6 +129,10 @@ _TODO = (
               rf"和[^，,。]{{1,6}}|把[^，,。]{{1,8}}?)*{_VERBS}", found["value"]) is not None
          and re.search(r"你|您|[他她它]|想|感谢|推荐|不要|没|怎么|去年|昨天|了$|的时候|如果|就要|重要|只要|需要的|"
               r"要的|要求|快要|希望|过|找|征兆|问题|景点|餐馆|酒店", found[0]) is None),
+    rule("还得做", "todo", rf"^{ME}(?:还|也|先|都|又)*(?:必须|得(?![到了意知])|需要)(?:记得|先|"
+         rf"去)*(?P<value>{_VERBS}[^，,。]+)", _task, "必须", "得", "需要", confidence=0.65, when=When.DUE,
+         guard=lambda found: re.search(r"你|您|[他她它]|想|感谢|推荐|不|没|怎么|了$|的时候|如果|希望|过|找|问题|"
+              r"景点|餐馆|酒店", found[0]) is None),
     rule("截止", "todo", r"^(?:我的|我们的|这个|那个)?(?P<value>[\u4e00-\u9fffA-Za-z]{2,14}?)(?:的)?(?:截止(?:日期|"
          r"时间)?|最晚|最迟|deadline|ddl|DDL|Deadline)(?:改)?(?:就?是|在|到|为|改到|：|:)*(?P<rest>.+)", phrase,
          "截止", "最晚", "最迟", "ddl", "deadline", confidence=0.8, when=When.APPOINTED),
@@ -150,12 +164,13 @@ _STATE = (
          rf"什么|一切|这|那)[\u4e00-\u9fffA-Za-z]{{2,12}}?(?:已经|终于|都|全部|刚刚?|也|昨天|今天|"
          rf"今早)*{_DONE}{_ENDING})了{END}", _of_object, "了", stance=Stance.DONE, confidence=0.75,
          guard=lambda found: re.search(r"[吃喝想听说爱不没会能要]|准备好|做好了准备|看好|看到|买到|见到|换成|改成|"
-              r"打扮|身体|心情|天气|关系|变|病|一切|人|生活|快|听完|看完$", found["value"]) is None),
-    rule("某事已经办了", "todo", rf"^(?:我们?(?:的|把)?)?(?P<value>(?!已经|终于|我|你|他|她|都|就|才|刚|每|什么|"
-         rf"一切|这|那)[\u4e00-\u9fffA-Za-z]{{2,8}}?)(?:已经|终于|都|全部|刚刚?|昨天|今天|今早|上午|"
+              r"打扮|身体|心情|天气|关系|变|病|一切|人|生活|快|(?:书|电影|剧|视频|小说|文章|节目|歌).*[看听]完$",
+              found["value"]) is None),
+    rule("某事已经办了", "todo", rf"^(?:我们?(?:的|把)?)?(?P<value>(?P<object>(?!已经|终于|我|你|他|她|都|就|才|刚|"
+         rf"每|什么|一切|这|那)[\u4e00-\u9fffA-Za-z]{{2,8}}?)(?:已经|终于|都|全部|刚刚?|昨天|今天|今早|上午|"
          rf"早就)+(?P<verb>交|付|还|寄|发|买|订|办|缴|取|退|续|签|洗|修|约|预约|提交|报名|完成|搞定|处理|上线|发布|"
-         rf"部署)(?:好|完|掉|出去|过)?了{END}", phrase, "了", stance=Stance.DONE, confidence=0.7,
-         guard=lambda found: re.search(r"[吃喝想听说爱不没会能要]|人|朋友|同学|同事", found["value"]) is None),
+         rf"部署)(?:好|完|掉|出去|过)?)了{END}", _handled, "了", stance=Stance.DONE, confidence=0.7,
+         guard=lambda found: re.search(r"[吃喝想听说爱不没会能要]|人|朋友|同学|同事", found["object"]) is None),
     rule("任务取消了", "todo", r"^(?:我们?的?|那个|这个|原定的?)?(?P<value>[\u4e00-\u9fffA-Za-z]{2,12}?(?:任务|计划|"
          r"订单|安排|项目|行程|预约|预订|活动))(?:已经|被|又|都|临时|全部|突然)*(?:取消|作废|泡汤|搁置|砍掉|黄)了",
          phrase, "取消", "作废", "泡汤", "搁置", "砍掉", "黄", stance=Stance.DROPPED, confidence=0.75),

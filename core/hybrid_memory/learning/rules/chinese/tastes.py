@@ -32,15 +32,23 @@ _TODAY = re.compile(
 _NOW = re.compile(r"今天|今晚|今早|昨天|昨晚|明天|刚才|这次|这顿")
 _ABOUT_YOU = re.compile(r"你|您|(?<![吉其])[他她它](?!们家)|这样|那样|那种感觉|这种感觉")
 
+FAVOURITES = {
+    "颜色": "color", "食物": "food", "菜": "dish", "水果": "fruit", "饮料": "drink", "电影": "movie", "书": "book",
+     "歌": "song",
+    "歌手": "singer", "乐队": "band", "演员": "actor", "作家": "author", "运动": "sport", "季节": "season", "动物":
+     "animal",
+    "城市": "city", "游戏": "game", "数字": "number", "花": "flower", "科目": "subject", "餐厅": "restaurant", "音乐":
+     "music",
+}  # fmt: skip
+
 
 def favourite(kind: str) -> str:
-    """The attribute for a favourite of a kind."""
+    """The attribute for a favourite of a kind; the name that English rules give it too, where it is a common one."""
     kind = re.sub(r"^(?:一种|一个|那种)", "", kind.strip("的"))
-    return (
-        "likes"
-        if not kind or kind in {"是", "就是", "事", "事情", "东西", "人", "地方", "还是", "活动"}
-        else f"最喜欢的{kind}"
-    )
+    if kind in FAVOURITES:
+        return f"favorite_{FAVOURITES[kind]}"
+    general = not kind or kind in {"是", "就是", "事", "事情", "东西", "人", "地方", "还是", "活动"}
+    return "likes" if general else f"最喜欢的{kind}"
 
 
 def _general(found: re.Match[str]) -> bool:
@@ -133,8 +141,8 @@ _DIETS = (
 )  # fmt: skip
 
 _LIKING = (
-    rule("最喜欢的某是", lambda found: favourite(found["kind"]), rf"^{SUBJECT}(?:一直|个人|一直以来|从小|"
-         rf"平时)*最(?:喜欢|喜爱|爱|爱吃|爱喝|爱看|爱听|欣赏|钟爱|崇拜|常用|中意|想去|"
+    rule("最喜欢的某是", lambda found: favourite(found["kind"]), rf"^{SUBJECT}(?:一直|个人|一直以来|从小|平时|现在|"
+         rf"目前|如今|还是)*最(?:喜欢|喜爱|爱|爱吃|爱喝|爱看|爱听|欣赏|钟爱|崇拜|常用|中意|想去|"
          rf"拿手)(?:[吃喝看听玩读去用做打]{{0,1}})的(?:那个|一[个种首本部位道款]|"
          rf")?(?P<kind>[\u4e00-\u9fff]{{0,8}}?)(?:就|应该|一直|当然|肯定|还|永远|其实)*(?:是|：|:)(?P<value>.+)",
          things, "最", single=True, confidence=0.85, guard=lambda found: _ABOUT_YOU.search(found["value"]) is None),
