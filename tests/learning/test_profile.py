@@ -187,7 +187,7 @@ def test_dislikes_cannot_be_misread_in_either_language() -> None:
         fact("dislikes", "香菜", 2),
     ]
     assert profile_of(known, UserProfile).preferences == [
-        "jazz", "window seats", "dislikes: coriander", "avoids: early flights", "不喜欢: 香菜",
+        "jazz", "window seats", "dislikes: coriander", "avoids: early flights", "不喜欢：香菜",
     ]  # fmt: skip
 
 
@@ -272,6 +272,7 @@ def test_fields_of_ones_own_fill_without_code() -> None:
     ]
     profile = profile_of(known, Traveller)
     assert profile.model_dump(exclude_defaults=True) == {
+        "preferences": ["diet: Vegetarian", "allergic to: peanuts"],
         "city": "Utrecht",
         "allergies": ["peanuts"],
         "diet": Diet.NO_MEAT,
@@ -282,7 +283,7 @@ def test_fields_of_ones_own_fill_without_code() -> None:
         "has_passport": True,
         "speaks": {"Dutch", "荷兰语"},
         "lucky_numbers": (7,),
-        "places": ["来自: 昆明", "lives in: Utrecht"],
+        "places": ["来自：昆明", "lives in: Utrecht"],
     }
     assert profile.sources["lucky_numbers"][0].facts == (12, 13)
     assert "\n生日：1990-05-12\nhas passport：是\n" in profile.text

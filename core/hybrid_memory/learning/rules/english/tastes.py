@@ -110,7 +110,7 @@ LIKING = (
     rule("interested in", "interest", rf"^(?:{AM} {ADVERB}(?:interested in|passionate about|fascinated by|keen on)|"
          r"i've (?:always |recently )?(?:been|become|gotten) (?:really |very |always )?(?:interested in|passionate "
          rf"about|into|fascinated by|keen on)|{HAVE} a (?:\w+ )?(?:passion|love|soft spot|interest|weakness) (?:for|in|"
-         r"of)) (?P<value>.+)", interests, "interested", "passion", "fascinated", "keen", "into", "love", "soft spot",
+         r"of)) (?P<value>.+)", interests, "interest", "passion", "fascinated", "keen", "into", "love", "soft spot",
          "weakness", confidence=0.8),
     rule("likes to", "likes", rf"^{SELF} {ADVERB}{_LIKE} to (?P<value>(?!be\b|know\b|see\b|hear\b|think\b|say\b|have\b|"
          r"point\b|believe\b|thank\b|ask\b|add\b|tell\b|get\b|keep\b|make\b|imagine\b|call\b|do\b|feel\b)\w+\b.*)",
