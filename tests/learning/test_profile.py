@@ -286,7 +286,7 @@ def test_fields_of_ones_own_fill_without_code() -> None:
         "places": ["来自：昆明", "lives in: Utrecht"],
     }
     assert profile.sources["lucky_numbers"][0].facts == (12, 13)
-    assert "\n生日：1990-05-12\nhas passport：是\n" in profile.text
+    assert "\nbirthday: 1990-05-12\nhas passport: yes\n" in profile.text
 
 
 @pytest.mark.parametrize(

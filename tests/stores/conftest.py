@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ class Store:
     def say(self, numbers: list[int]) -> list[int]:
         """Append turns; returns their positions."""
         drafts = [
-            Draft(f"e{n}", True, "s1", EventKind.MESSAGE, NOON + timedelta(minutes=n), {"content": canary(n)})
+            Draft(name(n), True, "s1", EventKind.MESSAGE, NOON + timedelta(minutes=n), {"content": canary(n)})
             for n in numbers
         ]
         return [appended.position for appended in self.log.append(ALICE.owner, drafts)]
@@ -50,7 +51,7 @@ class Store:
         after = self.index.applied(ALICE)
         entries = [
             Entry(
-                Record(p, ALICE, canary(n), NOON, (f"e{n}",), segment=p, ordinal=0, metadata={"said": canary(n)}),
+                Record(p, ALICE, canary(n), NOON, (name(n),), segment=p, ordinal=0, metadata={"said": canary(n)}),
                 " ".join(terms(canary(n))),
             )
             for p, n in zip(positions, numbers, strict=True)
@@ -77,13 +78,19 @@ class Store:
 
 
 def own(number: int) -> str:
-    """A word that only this turn has."""
-    return "".join(random.Random(number).choices(string.ascii_lowercase, k=16))  # noqa: S311 - for tests
+    """A word that only this turn has; in every third one it is Chinese."""
+    letters = [chr(code) for code in range(0x4E00, 0x9FA5)] if number % 3 == 1 else string.ascii_lowercase
+    return "".join(random.Random(number).choices(letters, k=16))  # noqa: S311 - for tests
 
 
 def canary(number: int) -> str:
     """A sentence in one of the languages, of one line or of many."""
     return CANARIES[number % len(CANARIES)].format(own(number)) + f" {own(number)[::-1]}" * (number % 40)
+
+
+def name(number: int) -> str:
+    """The id of a turn, which a store may write with JSON's escapes."""
+    return f"e{number} {own(number)}"
 
 
 def vector(number: int) -> Floats:
@@ -95,11 +102,14 @@ def vector(number: int) -> Floats:
 @cache
 def traces(number: int) -> list[bytes]:
     """The bytes that give a turn away: its own words as they may be written, and a part of its vector."""
-    # The text index writes of a word only what differs from the word before it.
-    words = [own(number)[4:], own(number)[::-1][4:], *canary(number).split()[2:4]]
-    words = [word for word in words if own(number)[4:] in word or own(number)[::-1][4:] in word]
-    forms = [form.encode(code) for form in words for code in ("utf-8", "utf-16-le", "utf-16-be")]
-    return [*forms, *(json.dumps(word).strip('"').encode() for word in words), vector(number).tobytes()[:24]]
+    word = own(number)
+    forms = [half.encode(code) for half in (word[:8], word[8:]) for code in ("utf-8", "utf-16-le", "utf-16-be")]
+    escaped = [json.dumps(half).strip('"').encode() for half in (word[:8], word[8:])]
+    # The text index writes of a term only what differs from the term before it: of a pair of characters five bytes.
+    terms_left = (
+        [pair.encode()[1:] for pair in map("".join, pairwise(word))] if number % 3 == 1 else [word[4:].encode()]
+    )
+    return [*forms, *escaped, *terms_left, vector(number).tobytes()[:24]]
 
 
 @pytest.fixture
@@ -117,8 +127,8 @@ def found(tmp_path: Path) -> Callable[[list[int]], list[tuple[str, int]]]:
         done = subprocess.run(command, capture_output=True, check=True)  # noqa: S603
         contents: dict[str, bytes] = pickle.loads(done.stdout)  # noqa: S301 - our own
         return [
-            (name, number)
-            for name, content in contents.items()
+            (file, number)
+            for file, content in contents.items()
             for number in numbers
             if any(trace in content for trace in traces(number))
         ]

@@ -22,6 +22,7 @@ from hybrid_memory.errors import (
     WrongKeyError,
 )
 from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog, driver
+from hybrid_memory.testing.corpus import Corpus, random_corpus
 from hybrid_memory.testing.event_log import EventLogContract
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
 from hybrid_memory.types import Scope, Where
@@ -51,6 +52,10 @@ class TestEncryptedIndex(SemanticIndexContract):
         index = SqliteIndex(Database(tmp_path / "memory.db", power_safe=False, key=RAW))
         yield index
         index.close()
+
+    @pytest.fixture
+    def corpus(self) -> Corpus:
+        return random_corpus(2)
 
 
 def fill(store: Store) -> None:

@@ -73,7 +73,7 @@ def state(log: EventLog) -> Any:
     return events, [log.count(owner) for owner in OWNERS[:2]], size.events, size.sessions
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(steps)
 def test_logs_agree_after_any_steps(done: list[Any]) -> None:
     with TemporaryDirectory() as folder:
