@@ -175,9 +175,7 @@ def _stores(config: MemoryConfig, key: Key | None) -> tuple[EventLog, SemanticIn
     """The engines, and how to change the key of those that have one."""
     if config.url == "memory://":
         if key is not None:
-            raise InvalidConfigError(
-                "memory:// is written to no disk: there is nothing to encrypt, leave key= out"
-            )
+            raise InvalidConfigError("memory:// is written to no disk: there is nothing to encrypt, leave key= out")
         from hybrid_memory.stores.memory import InMemoryIndex, InMemoryLog  # noqa: PLC0415 - only what is asked for
 
         return InMemoryLog(), InMemoryIndex(), None

@@ -18,8 +18,8 @@ from hybrid_memory.types import Category, Claim, Event, EventKind, Message, Role
 MONDAY = datetime(2024, 5, 6, 9, 30, tzinfo=UTC)
 OWNER = Scope(user="mara", session="s1")
 TALK = (
-    "I moved to Trondheim last year, the rent in Bergen was too high.",
-    "My husband Jonas is allergic to cats. We have two kids, Ida and Nils.",
+    "I moved to Trondheim last year and love it, the rent in Bergen was too high.",
+    "My husband Jonas never touches cats, he is allergic. We have two kids, Ida and Nils.",
     "I no longer play chess, but I love rock climbing. 我女儿在杭州读大学，她很喜欢画画。",
     "Please remind me to call the landlord tomorrow at 5pm. Always answer in bullet points!",
 )
@@ -220,6 +220,8 @@ def test_values_are_words_of_their_turn(given: Any, turn: int, value: str) -> No
         ("mother", "Anna", "Anna and I went out."),
         ("pet", "Anna", "Anna and I went out."),
         ("partner", "小丽", "我和小丽去了公园。"),
+        ("likes", "memes", "People will be puzzled by all these memes."),
+        ("dislikes", "木塞", "把木塞留着。"),
         ("mother", "Tom's mother", "I met Tom's mother."),
         ("mother", "小丽的妈妈", "我见过小丽的妈妈。"),
         ("name", "Rachel", "Rachel! Come here, I need you."),
@@ -245,7 +247,10 @@ def test_values_of_another_kind_than_the_attribute_are_refused(attribute: str, v
         ("pet", "小白", "我家的狗叫小白。"),
         ("home", "US", "I live in the US."),
         ("profession", "IT", "I am in IT."),
-        ("name", "Rachel", "Hello, I'm Rachel."),
+        ("likes", "memes", "I really enjoy memes."),
+        ("avoids", "retinol", "My skin is sensitive to retinol."),
+        ("dislikes", "木塞", "木塞最烦人了。"),
+        ("name", "Rachel", "Hello, I’m Rachel."),
         ("name", "Rachel", "My name is Rachel."),
         ("nickname", "Rach", 'Just call me "Rach".'),
         ("name", "小丽", "我叫小丽。"),

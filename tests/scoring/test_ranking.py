@@ -110,7 +110,8 @@ def ordered(likeness: float, scores: list[float], ages: list[int], *, apart: boo
     count = len(scores)
     near = np.full((count, count), likeness)
     parts = np.full((count, count), apart)
-    return newest_first(near, np.array(scores), np.array(ages, dtype=float), parts, average=0.8).tolist()
+    order: list[int] = newest_first(near, np.array(scores), np.array(ages, dtype=float), parts, average=0.8).tolist()
+    return order
 
 
 def test_of_two_that_say_much_the_same_the_newer_stands_first() -> None:

@@ -78,6 +78,16 @@ _SELF = frozenset("i me my myself mine we us user speaker self 我 我们 本人
 }
 _OF = re.compile(r"(?:(?P<owner>.+?)(?:'s|’s|的)\s*|(?:my|our)\s+|我们?(?=.))(?P<noun>.+)", re.IGNORECASE)
 _LETTER = r"[^\W\u2e80-\u9fff]"
+_TASTES = frozenset(("likes", "prefers", "dislikes", "avoids"))
+_TASTE = re.compile(
+    r"\b(?:dis)?lik(?:e[sd]?|ing)\b|\b(?:lov|ador|enjoy|hat|despis|detest|avoid|prefer|favou?r|appreciat)\w*"
+    r"|\b(?:fans?|fond|keen|into|passion\w*|obsess\w*|crazy|aversion|stand|bear|never|only|always|rather|refus\w*)\b"
+    r"|\b(?:best|worst|sick of|tired of|afraid|fear|bother\w*|annoy\w*|sensitive)\b"
+    r"|喜|爱|迷|偏|宁|倾向|讨厌|烦|恨|厌|嫌|怕|避免|受不了|不了|不想|从不|绝不|只|总|最|热衷|享受|欣赏|感兴趣|控",
+    re.IGNORECASE,
+)
+"""Of which one must stand in the turn, so that a thing mentioned is not taken for a thing liked."""
+
 _CALLED = {
     name: frozenset([name, *more, *(word for word, (attribute, _) in KIN.items() if attribute == name)])
     for name, more in {
@@ -98,7 +108,7 @@ _CALLED = {
 }
 """By attribute: words of which one must have been said."""
 
-_NAMED = r"(?:\b(?:name|called?|named|i'm|i am|this is|me)\b|叫|名字?|我是|[昵姓]称?)(?: is|'s|是|为)?\W{0,3}"
+_NAMED = r"(?:\b(?:name|called?|named|i['’]m|i am|this is|me)\b|叫|名字?|我是|[昵姓]称?)(?: is|['’]s|是|为)?\W{0,3}"
 _NAMES = frozenset(("name", "nickname"))
 _OTHERS = re.compile(r"['’]s\s|的")
 """In the value of a relation it names somebody else's: "Tom's mother" is no mother of who says so."""
@@ -147,7 +157,9 @@ class Ground:
         return f"{whose}'s {noun}" if whose and noun else ""
 
     def speaks_of(self, attribute: str) -> bool:
-        """Whether persons of the attribute were spoken of; of any other attribute always."""
+        """Whether such persons were spoken of, or a taste was told; always, where the attribute is neither."""
+        if attribute in _TASTES:
+            return _TASTE.search(self.words) is not None
         return attribute not in _CALLED or any(occurs(word, self.told) for word in _CALLED[attribute])
 
     def value(self, given: str, attribute: str) -> str:

@@ -16,7 +16,6 @@ from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.learning.attributes import ATTRIBUTES
 from hybrid_memory.types import UserProfile
 
-
 _TRUE = ("true", "yes", "是", "是的", "对", "有", "会")
 _FALSE = ("false", "no", "否", "不", "不是", "没有", "不会")
 

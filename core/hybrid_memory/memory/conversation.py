@@ -158,9 +158,7 @@ class Conversation(Handle):
         Raises:
             InvalidInputError: nothing has this id, or ``where`` is not in it.
         """
-        return drive(
-            expanding.fetch(INLINE, self._world, self.scope, result_id, where=where, max_chars=max_chars)
-        )
+        return drive(expanding.fetch(INLINE, self._world, self.scope, result_id, where=where, max_chars=max_chars))
 
     async def afetch(
         self, result_id: str, where: str | tuple[int, int] | None = None, *, max_chars: int = PAGE_CHARS

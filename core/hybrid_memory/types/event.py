@@ -85,7 +85,7 @@ class Receipt:
         indexed, embedded: how many records and vectors were derived.
         folded: how many messages went into the summary.
         learned: how many claims were read from turns.
-        erased: what was forgotten where, or with ``dry_run`` would be: turns, claims, records, summary lines, and so on.
+        erased: what was forgotten where, or with ``dry_run`` would be: turns, claims, records, summary lines, ...
     """
 
     ids: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from hybrid_memory.learning.rules.chinese import CHINESE
@@ -24,39 +24,31 @@ _NOT_SAID = ("```", "~~~", ">")
 """Code and quoted lines."""
 
 
-class _Index:
-    """Rules by their cues."""
-
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        self._rules = rules
-        self._cues: dict[str, dict[str, list[int]]] = {}
-        for index, rule in enumerate(rules):
-            for cue in rule.cues or ("",):
-                beginning = cue[:_GRAM] if len(cue) >= _GRAM else ""
-                self._cues.setdefault(beginning, {}).setdefault(cue, []).append(index)
-
-    def candidates(self, words: str) -> list[Rule]:
-        """The rules that may be found in the words, in the order of the table."""
-        lowered = words.lower()
-        grams = {lowered[at : at + _GRAM] for at in range(len(lowered) - _GRAM + 1)} | {""}
-        chosen = {
-            index
-            for gram in self._cues.keys() & grams
-            for cue, indexes in self._cues[gram].items()
-            if cue in lowered
-            for index in indexes
-        }
-        return [self._rules[index] for index in sorted(chosen)]
-
-
 class _Table:
-    """The rules of a language: for answers, for whole sentences, for clauses."""
+    """The rules of a language, found by their cues."""
 
     def __init__(self, language: Language) -> None:
         self.language = language
         self.answers = [rule for rule in language.rules if rule.after is not None]
-        self.sentences = _Index([rule for rule in language.rules if rule.sentence])
-        self.clauses = _Index([rule for rule in language.rules if rule.after is None and not rule.sentence])
+        self._rules = [rule for rule in language.rules if rule.after is None]
+        self._by_cue: dict[str, list[int]] = {}
+        self._by_beginning: dict[str, list[str]] = {}
+        for index, rule in enumerate(self._rules):
+            for cue in rule.cues or ("",):
+                if cue not in self._by_cue:
+                    self._by_beginning.setdefault(cue[:_GRAM] if len(cue) >= _GRAM else "", []).append(cue)
+                self._by_cue.setdefault(cue, []).append(index)
+
+    def cues(self, words: str) -> list[str]:
+        """The cues that stand in the words, which are in lower case."""
+        grams = {words[at : at + _GRAM] for at in range(len(words) - _GRAM + 1)} | {""}
+        found = self._by_beginning.keys() & grams
+        return [cue for beginning in found for cue in self._by_beginning[beginning] if cue in words]
+
+    def candidates(self, cues: Iterable[str], *, sentence: bool) -> list[Rule]:
+        """The rules that may be found where these cues stand, for clauses or for sentences, in the order of the table."""
+        chosen = {index for cue in cues for index in self._by_cue[cue]}
+        return [rule for index in sorted(chosen) if (rule := self._rules[index]).sentence is sentence]
 
 
 class RuleExtractor:
@@ -112,13 +104,19 @@ class RuleExtractor:
                 yield from _answers(table, turn, sentence, asked)
             for table in tables:
                 parts = table.language.clauses(sentence)
-                read = list(_by_rules(table, table.sentences, turn, Passage(sentence, sentence, told))) if parts else []
+                lowered = sentence.lower()
+                cues = table.cues(lowered) if parts else []
+                rules = table.candidates(cues, sentence=True)
+                read = list(_by_rules(rules, table.language, turn, Passage(sentence, sentence, told)))
                 yield from read
                 for part in parts:
                     passage = Passage(part, sentence, told, read)
                     if correct and table.language.correction is not None:
                         yield from self._corrected(table.language.correction, turn, earlier, passage)
-                    yield from _by_rules(table, table.clauses, turn, passage)
+                    words = part.lower()
+                    here = [cue for cue in cues if cue in words] if words in lowered else table.cues(words)
+                    rules = table.candidates(here, sentence=False)
+                    yield from _by_rules(rules, table.language, turn, passage)
             told += f"{sentence} "
 
     def _corrected(
@@ -141,10 +139,10 @@ class RuleExtractor:
                     return
 
 
-def _by_rules(table: _Table, index: _Index, turn: Turn, passage: Passage) -> Iterator[Claim]:
-    for rule in index.candidates(passage.text):
+def _by_rules(rules: Sequence[Rule], language: Language, turn: Turn, passage: Passage) -> Iterator[Claim]:
+    for rule in rules:
         for found in rule.pattern.finditer(passage.text):
-            yield from claims_of(table.language, rule, found, turn, passage)
+            yield from claims_of(language, rule, found, turn, passage)
 
 
 def _answers(table: _Table, turn: Turn, sentence: str, asked: str) -> Iterator[Claim]:

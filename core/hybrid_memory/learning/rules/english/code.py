@@ -104,30 +104,28 @@ def _content(found: re.Match[str]) -> str:
     return f"{RULE}{_object(found)} {what}"
 
 
-_NAMED_CUES = (
-    "method", "function", "variable", "class", "attribute", "argument", "parameter", "constant", "module", "file",
-    "branch", "table", "column", "field", "test", "interface", "enum", "package", "component", "endpoint", "propert",
-)  # fmt: skip
+_LITERAL_CUES = (" '", ' "', " `", "_")
+_PART_CUES = ("digit", "number", "string", "substring", "text", "word", "sequence", "character", "case")
 _CONTENT_CUES = (
-    "docstring", "annotation", "type hint", "try", "assert", "unit test", "comment", "error handling", "logging",
+    "docstring", "annotation", "type hint", "try-", "try/", "try s", "try b", "assert", "unit test", "comment", "error handling", "logging",
 )  # fmt: skip
 
 RULES = (
     rule("start names with", _affix, rf"(?P<value>\b{_NO}{_AFFIX}(?:ing|s|es)? {_NAMES} {_WITH} {_SOME}{_LITERAL})",
-         stated, *_NAMED_CUES, guard=_instructs, confidence=0.85, sentence=True),
-    rule("and others with", _affix, rf"(?<=\band )(?P<value>{_NAMES} {_WITH} {_SOME}{_LITERAL})", stated, *_NAMED_CUES,
-         guard=_instructs, confidence=0.8, sentence=True),
+         stated, *_LITERAL_CUES, guard=_instructs, confidence=0.85, sentence=True),
+    rule("and others with", _affix, rf"(?<=\band )(?P<value>{_NAMES} {_WITH} {_SOME}{_LITERAL})", stated,
+         *_LITERAL_CUES, guard=_instructs, confidence=0.8, sentence=True),
     rule("names start with", _affix, rf"(?P<value>{_NAMES}(?: (?:should|must|need to|have to|are to|will|shall|now|"
-         rf"always|still|to|can))* {_AFFIX}(?:s|ed|ing)? {_WITH} {_SOME}{_LITERAL})", stated, *_NAMED_CUES,
+         rf"always|still|to|can))* {_AFFIX}(?:s|ed|ing)? {_WITH} {_SOME}{_LITERAL})", stated, *_LITERAL_CUES,
          guard=_instructs, confidence=0.85, sentence=True),
     rule("for names, start with", _affix, rf"{_NAMES}\b[^.;]{{0,80}}?(?P<value>\b(?:{_AFFIX}(?:ing)?(?: (?:it|them|"
          rf"each|each one|all of them|(?:the|their|its|your) [\w ]{{0,20}}(?:names?|identifiers?)))?|(?:use|using|add|"
          rf"adding|apply|append|have|with) (?:the |an? )?(?:[\w-]+ )?(?:prefix|suffix)(?: of)?) ?(?:{_WITH} "
-         rf")?{_SOME}{_LITERAL})", stated, *_NAMED_CUES, guard=_instructs, confidence=0.85, sentence=True),
+         rf")?{_SOME}{_LITERAL})", stated, *_LITERAL_CUES, guard=_instructs, confidence=0.85, sentence=True),
     rule("a part of names", _part, rf"(?P<value>\b{_NO}{_HAS} (?P<part>{_PART})[^.;,]{{0,30}}? (?:in|for|within|to|of|"
-         rf"when naming|naming) {_NAMES})", stated, *_NAMED_CUES, guard=_instructs, confidence=0.85, sentence=True),
+         rf"when naming|naming) {_NAMES})", stated, *_PART_CUES, guard=_instructs, confidence=0.85, sentence=True),
     rule("names have a part", _part, rf"{_NAMES}\b[^.;]{{0,80}}?(?P<value>\b(?:{_NO}{_HAS}|be in|be)s? "
-         rf"(?P<part>{_PART}))(?! (?:decorator|module|library|package))", stated, *_NAMED_CUES, guard=_instructs,
+         rf"(?P<part>{_PART}))(?! (?:decorator|module|library|package))", stated, *_PART_CUES, guard=_instructs,
          confidence=0.8, sentence=True),
     rule("decorate things", lambda found: f"{RULE}{_object(found)} decorator {_plain(found)}",
          rf"(?P<value>{_DECORATOR}\b[^.;]{{0,80}}?\b(?:to|in|on|for|with|above|when \w+ing) {_NAMES})", stated,

@@ -21,7 +21,8 @@ _DO = (
     r"to|treat|provide|prefer|limit|stop|be|do|make)"
 )
 _DETERMINERS = re.compile(
-    r"^(?:(?:any|all|the|your|our|my|an?|some|every|each|more|only|in|with|to|for|me|us) )+", re.IGNORECASE
+    r"^(?:(?:any|all|the|your|our|my|an?|some|every|each|more|only|in|with|to|for|me|us|using|the use of) )+",
+    re.IGNORECASE,
 )
 _AFTER_OBJECT = re.compile(
     r"\b(?:with|in|for|to|when|at|as|from|on|by|before|after|of|that|unless|if|and|or|instead|while|without|into)\b|"
