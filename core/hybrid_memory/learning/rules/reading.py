@@ -46,7 +46,7 @@ class _Table:
         return [cue for beginning in found for cue in self._by_beginning[beginning] if cue in words]
 
     def candidates(self, cues: Iterable[str], *, sentence: bool) -> list[Rule]:
-        """The rules that may be found where these cues stand, for clauses or for sentences, in the order of the table."""
+        """The rules for sentences, or for clauses, that may be found where these cues stand, in table order."""
         chosen = {index for cue in cues for index in self._by_cue[cue]}
         return [rule for index in sorted(chosen) if (rule := self._rules[index]).sentence is sentence]
 
@@ -103,21 +103,24 @@ class RuleExtractor:
             for table in self._tables if number == 0 and asked else ():
                 yield from _answers(table, turn, sentence, asked)
             for table in tables:
-                parts = table.language.clauses(sentence)
-                lowered = sentence.lower()
-                cues = table.cues(lowered) if parts else []
-                rules = table.candidates(cues, sentence=True)
-                read = list(_by_rules(rules, table.language, turn, Passage(sentence, sentence, told)))
-                yield from read
-                for part in parts:
-                    passage = Passage(part, sentence, told, read)
-                    if correct and table.language.correction is not None:
-                        yield from self._corrected(table.language.correction, turn, earlier, passage)
-                    words = part.lower()
-                    here = [cue for cue in cues if cue in words] if words in lowered else table.cues(words)
-                    rules = table.candidates(here, sentence=False)
-                    yield from _by_rules(rules, table.language, turn, passage)
+                yield from self._of_sentence(table, turn, earlier, Passage(sentence, sentence, told), correct=correct)
             told += f"{sentence} "
+
+    def _of_sentence(
+        self, table: _Table, turn: Turn, earlier: Sequence[Turn], whole: Passage, *, correct: bool
+    ) -> Iterator[Claim]:
+        language, lowered = table.language, whole.text.lower()
+        parts = language.clauses(whole.text)
+        cues = table.cues(lowered) if parts else []
+        read = list(_by_rules(table.candidates(cues, sentence=True), language, turn, whole))
+        yield from read
+        for part in parts:
+            passage = Passage(part, whole.text, whole.told, read)
+            if correct and language.correction is not None:
+                yield from self._corrected(language.correction, turn, earlier, passage)
+            words = part.lower()
+            here = [cue for cue in cues if cue in words] if words in lowered else table.cues(words)
+            yield from _by_rules(table.candidates(here, sentence=False), language, turn, passage)
 
     def _corrected(
         self, pattern: re.Pattern[str], turn: Turn, earlier: Sequence[Turn], passage: Passage

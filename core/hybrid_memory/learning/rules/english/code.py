@@ -107,7 +107,8 @@ def _content(found: re.Match[str]) -> str:
 _LITERAL_CUES = (" '", ' "', " `", "_")
 _PART_CUES = ("digit", "number", "string", "substring", "text", "word", "sequence", "character", "case")
 _CONTENT_CUES = (
-    "docstring", "annotation", "type hint", "try-", "try/", "try s", "try b", "assert", "unit test", "comment", "error handling", "logging",
+    "docstring", "annotation", "type hint", "try-", "try/", "try s", "try b", "assert", "unit test", "comment",
+    "error handling", "logging",
 )  # fmt: skip
 
 RULES = (
