@@ -30,17 +30,18 @@ CANARIES = ["The passphrase is {0}xylophone quartz", "密码是{0}麒麟貔貅�
 
 
 class Store:
-    """A log with its index, filled turn by turn; ``text`` and ``vector`` belong to a number."""
+    """A log with its index, filled with turns that have a number each; ``name`` makes their ids."""
 
     def __init__(self, database: Database, *, exact_limit: int = 50) -> None:
         self.database = database
+        self.name = name
         self.log = SqliteLog(database)
         self.index = SqliteIndex(database, exact_limit=exact_limit)
 
     def say(self, numbers: list[int]) -> list[int]:
         """Append turns; returns their positions."""
         drafts = [
-            Draft(name(n), True, "s1", EventKind.MESSAGE, NOON + timedelta(minutes=n), {"content": canary(n)})
+            Draft(self.name(n), True, "s1", EventKind.MESSAGE, NOON + timedelta(minutes=n), {"content": canary(n)})
             for n in numbers
         ]
         return [appended.position for appended in self.log.append(ALICE.owner, drafts)]
@@ -51,7 +52,7 @@ class Store:
         after = self.index.applied(ALICE)
         entries = [
             Entry(
-                Record(p, ALICE, canary(n), NOON, (name(n),), segment=p, ordinal=0, metadata={"said": canary(n)}),
+                Record(p, ALICE, canary(n), NOON, (self.name(n),), segment=p, ordinal=0, metadata={"said": canary(n)}),
                 " ".join(terms(canary(n))),
             )
             for p, n in zip(positions, numbers, strict=True)
@@ -60,6 +61,12 @@ class Store:
         keys = {p: b"key %d" % n for p, n in zip(positions, numbers, strict=True)}
         self.index.put_vectors(("canaries", DIM), keys, {b"key %d" % n: vector(n) for n in numbers})
         return positions
+
+    def fill(self) -> None:
+        """A hundred and twenty turns; number n is said at position n + 1; with an approximate index beside the file."""
+        for start in range(0, 120, 10):
+            self.write(list(range(start, start + 10)))
+        self.index.settle(ALICE)
 
     def erase(self, positions: list[int], rewritten: dict[int, dict[str, str]] | None = None) -> None:
         """Destroy the events."""
@@ -155,13 +162,7 @@ def open_store(tmp_path: Path) -> Iterator[OpenStore]:
 
 @pytest.fixture
 def filled(open_store: OpenStore) -> Store:
-    """A hundred and twenty turns; number n is said at position n + 1; with an approximate index beside the file."""
+    """A store with `Store.fill`."""
     store = open_store()
-    fill(store)
+    store.fill()
     return store
-
-
-def fill(store: Store) -> None:
-    for start in range(0, 120, 10):
-        store.write(list(range(start, start + 10)))
-    store.index.settle(ALICE)

@@ -58,16 +58,10 @@ class TestEncryptedIndex(SemanticIndexContract):
         return random_corpus(2)
 
 
-def fill(store: Store) -> None:
-    for start in range(0, 120, 10):
-        store.write(list(range(start, start + 10)))
-    store.index.settle(ALICE)
-
-
 @pytest.mark.parametrize("key", [PASSPHRASE, RAW, lambda: PASSPHRASE, lambda: RAW], ids=["text", "raw", "f", "raw f"])
 def test_what_was_written_with_a_key_is_read_with_it(open_store: OpenStore, key: Any) -> None:
     with closing(open_store(key=key)) as store:
-        fill(store)
+        store.fill()
         said = store.log.read(ALICE)
         found = store.index.nearest(store.index.known([b"key 7"])[b"key 7"], Where(ALICE), 1)
     store = open_store(key=key)
@@ -81,7 +75,7 @@ def test_no_file_shows_a_word_or_a_vector(
     open_store: OpenStore, found: Callable[[list[int]], list[tuple[str, int]]], tmp_path: Path
 ) -> None:
     store = open_store(key=PASSPHRASE)
-    fill(store)
+    store.fill()
     assert {file.name for file in tmp_path.iterdir()} == {"memory.db", "memory.db-wal", "memory.db-shm"}
     assert (tmp_path / "memory.db-wal").stat().st_size > 100_000
     assert found(list(range(120))) == []
@@ -99,12 +93,12 @@ def test_a_file_of_vectors_is_neither_written_nor_read_beside_an_encrypted_store
     open_store: OpenStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with closing(open_store()) as plain:
-        fill(plain)
+        plain.fill()
     assert list((tmp_path / "memory.db.faiss").glob("*.npz"))
     (tmp_path / "memory.db").unlink()
     (tmp_path / "memory.db.faiss" / "owner-1.npz").write_bytes(b"not to be read")
     with closing(open_store(key=RAW)) as store:
-        fill(store)
+        store.fill()
         shelf = store.index._shelves.vectors(1)
         assert shelf is not None
         assert shelf.approximate
@@ -200,7 +194,7 @@ def test_without_sqlcipher_the_extra_is_named(
 
 def test_a_damaged_page_is_reported(open_store: OpenStore, tmp_path: Path) -> None:
     with closing(open_store(key=RAW)) as store:
-        fill(store)
+        store.fill()
     file = tmp_path / "memory.db"
     whole = bytearray(file.read_bytes())
     for start in range(4096, len(whole), 4096):
@@ -240,7 +234,7 @@ def test_after_rekeying_only_the_new_key_opens_the_store(
     open_store: OpenStore, tmp_path: Path, old: Any, new: Any
 ) -> None:
     store = open_store(key=old)
-    fill(store)
+    store.fill()
     store.database.scrub()
     before = pages(tmp_path / "memory.db")
     said = store.log.read(ALICE)
@@ -264,7 +258,7 @@ def pages(file: Path) -> set[bytes]:
 
 def test_threads_that_read_and_write_follow_the_new_key(open_store: OpenStore) -> None:
     store = open_store(key=RAW)
-    fill(store)
+    store.fill()
     over = threading.Event()
 
     def read() -> int:
@@ -339,7 +333,7 @@ def test_what_is_no_key_leaves_the_old_one(open_store: OpenStore) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes the POSIX way")
 def test_a_store_whose_rekeying_was_killed_has_one_of_both_keys(open_store: OpenStore, tmp_path: Path) -> None:
     with closing(open_store(key=bytes(32))) as store:
-        fill(store)
+        store.fill()
     key, changes = bytes(32), 0
     for cycle in range(8):
         command = [sys.executable, str(REKEYER), str(tmp_path / "memory.db"), key.hex()]

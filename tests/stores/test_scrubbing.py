@@ -78,16 +78,19 @@ def test_events_that_no_index_knows_are_scrubbed_too(open_store: OpenStore, foun
     assert numbers(found([2, 3])) == {2, 3}
 
 
-def test_what_was_written_anew_is_in_no_file_as_it_was(filled: Store, found: Scan) -> None:
+def test_what_was_written_anew_is_in_no_file_as_it_was(open_store: OpenStore, found: Scan) -> None:
+    store = open_store()
+    store.name = "e{}".format  # an event keeps its id
+    store.fill()
+    assert numbers(found(GONE)) == set(GONE)
     positions = [number + 1 for number in GONE]
-    filled.erase([], {position: {"content": f"cleaned {position}"} for position in positions})
-    filled.reindex(positions, "cleaned words")
-    filled.log.scrub()
+    store.erase([], {position: {"content": f"cleaned {position}"} for position in positions})
+    store.reindex(positions, "cleaned words")
+    store.log.scrub()
     assert found(GONE) == []
     assert numbers(found(KEPT)) == set(KEPT)
-    assert filled.log.read(Scope(user="alice"), limit=1)[0].payload == {"content": "cleaned 1"}
-    assert len(filled.index.matching(["clean"], Where(Scope(user="alice")), 1000).ids) == 0
-    assert len(filled.index.matching(["cleaned"], Where(Scope(user="alice")), 1000).ids) == len(GONE)
+    assert store.log.read(Scope(user="alice"), limit=1)[0].payload == {"content": "cleaned 1"}
+    assert sorted(store.index.matching(["cleaned"], Where(Scope(user="alice")), 1000).ids.tolist()) == positions
 
 
 def test_resetting_the_index_leaves_nothing_that_the_log_has_not(filled: Store, found: Scan) -> None:

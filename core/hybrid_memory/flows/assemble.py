@@ -20,7 +20,7 @@ from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.tiers.prompt import Layout
-from hybrid_memory.types import Context, EventKind, Hit, Scope
+from hybrid_memory.types import Context, EventKind, Hit, RecordKind, Scope
 from hybrid_memory.types.validation import shown, storable
 
 LEAST_TOKENS = 50
@@ -118,7 +118,7 @@ async def _recalled(run: Runner, world: World, scope: Scope, request: Request, s
         seen.words,
         k=request.k + len(seen.visible),
         within="user",
-        kinds=(),
+        kinds=(RecordKind.TURN,),  # the words themselves; what was read from them stands in the profile
         categories=(),
         since=None,
         until=None,

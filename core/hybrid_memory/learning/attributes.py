@@ -10,6 +10,9 @@ from hybrid_memory.types import USER, Category, Claim
 RULE = "rule: "
 """An attribute that begins with this is a standing instruction about what follows, and holds one value."""
 
+FAVOURITE = "favorite_"
+"""An attribute that begins with this is what somebody likes best of a kind, and holds one value."""
+
 MOSTLY = 0.5
 """Share of Chinese characters from which a value is Chinese."""
 
@@ -104,6 +107,8 @@ def attribute(name: str, *, single: bool = False) -> Attribute:
         about = name.removeprefix(RULE)
         return Attribute(name, Category.PREFERENCE, True, 0.8, f"rule for {about}", f"{about}的规则")
     spoken = name.replace("_", " ")
+    if name.startswith(FAVOURITE):
+        return Attribute(name, Category.PREFERENCE, True, 0.6, spoken, spoken)
     return Attribute(name, Category.KNOWLEDGE, single, 0.5, spoken, spoken)
 
 
