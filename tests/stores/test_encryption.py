@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-import os
 import sqlite3
-import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -21,21 +18,20 @@ from hybrid_memory.errors import (
     StoreUnavailableError,
     WrongKeyError,
 )
-from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog, driver
+from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.testing.corpus import Corpus, random_corpus
 from hybrid_memory.testing.event_log import EventLogContract
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
 from hybrid_memory.types import Scope, Where
 
 if TYPE_CHECKING:
-    from tests.stores.conftest import OpenStore, Store
+    from tests.stores.conftest import OpenStore
 
 pytest.importorskip("sqlcipher3")
 
 RAW, OTHER = bytes(range(32)), bytes(range(32, 64))
 PASSPHRASE = "it's 苹果 🍏 \"x'00'\""  # noqa: S105 - for tests
 ALICE = Scope(user="alice")
-REKEYER = Path(__file__).with_name("children") / "rekeyer.py"
 
 
 class TestEncryptedLog(EventLogContract):
@@ -227,142 +223,6 @@ def test_many_may_make_a_new_store_at_once(tmp_path: Path, key: str | bytes, rou
         with ThreadPoolExecutor(6) as pool:
             for job in [pool.submit(write) for _ in range(6)]:
                 job.result()
-
-
-@pytest.mark.parametrize(("old", "new"), [(PASSPHRASE, "new"), (RAW, OTHER), (RAW, PASSPHRASE), ("old", lambda: RAW)])
-def test_after_rekeying_only_the_new_key_opens_the_store(
-    open_store: OpenStore, tmp_path: Path, old: Any, new: Any
-) -> None:
-    store = open_store(key=old)
-    store.fill()
-    store.database.scrub()
-    before = pages(tmp_path / "memory.db")
-    said = store.log.read(ALICE)
-    store.database.rekey(new)
-    assert store.log.read(ALICE) == said
-    assert not before & pages(tmp_path / "memory.db"), "a page is still readable with the old key"
-    assert (tmp_path / "memory.db-wal").stat().st_size == 0
-    store.write([500])
-    store.close()
-    with pytest.raises(WrongKeyError):
-        open_store(key=old)
-    later = open_store(key=new)
-    assert later.log.count(ALICE) == len(said) + 1
-    assert later.database.query("PRAGMA integrity_check") == [("ok",)]
-
-
-def pages(file: Path) -> set[bytes]:
-    whole = file.read_bytes()
-    return {whole[start + 16 : start + 4096] for start in range(0, len(whole), 4096)}
-
-
-def test_threads_that_read_and_write_follow_the_new_key(open_store: OpenStore) -> None:
-    store = open_store(key=RAW)
-    store.fill()
-    over = threading.Event()
-
-    def read() -> int:
-        rounds = 0
-        while not over.is_set():
-            assert len(store.log.read(ALICE)) >= 120
-            assert len(store.index.matching(["quartz"], Where(ALICE), 5).ids) == 5
-            rounds += 1
-        return rounds
-
-    def write() -> int:
-        number = 1000
-        while not over.is_set():
-            store.write([number])
-            number += 1
-        return number - 1000
-
-    with ThreadPoolExecutor() as pool:
-        jobs = [pool.submit(read), pool.submit(read), pool.submit(write)]
-        try:
-            for number in range(10):
-                store.database.rekey(bytes([number]) * 32)
-                time.sleep(0.02)
-        finally:
-            over.set()
-        done = [job.result() for job in jobs]
-    assert min(done) > 0
-    assert store.log.count(ALICE) == 120 + done[2]
-    store.close()
-    assert open_store(key=bytes([9]) * 32).log.count(ALICE) == 120 + done[2]
-
-
-def test_who_has_the_store_open_elsewhere_is_told_of_the_new_key(open_store: OpenStore) -> None:
-    store, other = open_store(key=RAW), open_store(key=RAW)
-    store.write([1])
-    assert other.log.count(ALICE) == 1
-    store.database.rekey(OTHER)
-    with pytest.raises(WrongKeyError, match="has another one"):
-        other.log.count(ALICE)
-    with pytest.raises(WrongKeyError, match="has another one"):
-        other.write([2])
-    assert store.log.count(ALICE) == 1
-
-
-def test_a_store_that_another_process_writes_keeps_its_key(
-    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(driver, "BUSY_SECONDS", 0.2)
-    store, other = open_store(key=RAW), open_store(key=RAW)
-    store.write([1])
-    with other.database.write(), pytest.raises(StoreUnavailableError, match=r"memory\.db"):
-        store.database.rekey(OTHER)
-    assert store.write([2]) == [2]
-    store.close()
-    assert open_store(key=RAW).log.count(ALICE) == 2
-
-
-def test_a_plain_store_has_no_key_to_change(open_store: OpenStore) -> None:
-    with pytest.raises(InvalidConfigError, match="not encrypted"):
-        open_store().database.rekey(RAW)
-
-
-def test_what_is_no_key_leaves_the_old_one(open_store: OpenStore) -> None:
-    store = open_store(key=RAW)
-    store.write([1])
-    with pytest.raises(InvalidConfigError, match="32 bytes"):
-        store.database.rekey("")
-    store.close()
-    assert open_store(key=RAW).log.count(ALICE) == 1
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes the POSIX way")
-def test_a_store_whose_rekeying_was_killed_has_one_of_both_keys(open_store: OpenStore, tmp_path: Path) -> None:
-    with closing(open_store(key=bytes(32))) as store:
-        store.fill()
-    key, changes = bytes(32), 0
-    for cycle in range(8):
-        command = [sys.executable, str(REKEYER), str(tmp_path / "memory.db"), key.hex()]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
-            assert process.stdout is not None
-            tried = [process.stdout.readline()]
-            time.sleep(0.01 * cycle)
-            process.kill()
-            tried += process.stdout.readlines()
-        last = bytes.fromhex(next(line for line in reversed(tried) if line.endswith("\n")).strip())
-        before = (int.from_bytes(last, "big") - 1).to_bytes(32, "big")
-        key = the_one_that_opens(tmp_path / "memory.db", before, last)
-        changes += key == last
-        with closing(open_store(key=key)) as store:
-            assert store.log.count(ALICE) == 120
-            assert store.database.query("PRAGMA integrity_check") == [("ok",)]
-    assert 0 < changes < 8, "the kills came always too early, or too late"
-
-
-def the_one_that_opens(path: Path, *keys: bytes) -> bytes:
-    able = []
-    for key in keys:
-        try:
-            Database(path, key=key).close()
-        except WrongKeyError:
-            continue
-        able.append(key)
-    (only,) = able
-    return only
 
 
 def test_a_plain_store_stays_one_that_any_sqlite_reads(open_store: OpenStore, tmp_path: Path) -> None:

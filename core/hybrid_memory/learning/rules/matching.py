@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from hybrid_memory.learning.attributes import attribute
 from hybrid_memory.learning.rules.rule import OWNER, Language, Rule, When
@@ -18,6 +18,9 @@ MAX_VALUE_CHARS = 120
 _LEADS_TO_TIME = re.compile(
     r"(?:[\s,]+(?:on|at|by|in|for|from|until|before|since|around|this|coming))*[\s,]*$", re.IGNORECASE
 )
+
+LONG_AGO = timedelta(days=60)
+_YEAR = re.compile(r"\d{4}|年|\b(?:last|ago)\b")
 
 
 @dataclass(slots=True)
@@ -117,7 +120,19 @@ def _time(when: When, found: re.Match[str], passage: Passage, now: datetime) -> 
         spans = [span for span in spans if span.since <= now]
     elif not spans:
         spans = [replace(span, start=-1, end=-1) for span in find_times(passage.sentence, now)]
-    return next((span for span in spans if span.start >= start), spans[0] if spans else None)
+    chosen = next((span for span in spans if span.start >= start), spans[0] if spans else None)
+    return _ahead(chosen, now) if chosen is not None and when not in {When.SINCE, When.UNTIL} else chosen
+
+
+def _ahead(span: TimeSpan, now: datetime) -> TimeSpan:
+    """The time that something is due: a day of the year without its year, long past, is that of the next one."""
+    if now - span.since < LONG_AGO or _YEAR.search(span.text):
+        return span
+    try:
+        since, until = (at.replace(year=at.year + 1) for at in (span.since, span.until))
+    except ValueError:  # the 29th of February
+        return span
+    return replace(span, since=since, until=until)
 
 
 def _dated(claim: Claim, when: When, time: TimeSpan | None) -> Claim:

@@ -69,6 +69,9 @@ NAME = (
          stated_name, "name", confidence=0.95),
     rule("my name is not", "name", r"^my name (?:is not|isn't) (?P<value>[\w' -]+)", stated_name, "name",
          stance=Stance.WRONG, confidence=0.9),
+    rule("my name is not X but Y", "name",
+         r"^my name (?:is not|isn't) [\w' -]+?[,;]? (?:it's|it is|but|rather) (?P<value>.+)", stated_name, "name",
+         confidence=0.95, sentence=True),
     rule("I'm Anna", "name", rf"^(?:i am|i'm|im|it's me,) (?:(?:called|named) )?(?P<value>{_FIRST_NAME})(?:$|[.,]|,? "
          r"(?:from|your|by the way)\b)", name, "i am ", "i'm ", "im ", "it's me", confidence=0.7, guard=_no_faith),
     rule("call me", "nickname", r"^(?:(?:you can|you may|please|just|feel free to|(?:my )?(?:friends|people|everyone|"

@@ -110,7 +110,7 @@ RELATIVES = (
          rf"{NAMED})", names, "have", "got", "'ve", confidence=0.85),
     rule("two kids", _some, rf"^{HAVE} (?P<value>(?:an?|one|two|three|four|five|six|\d) (?:(?:older|younger|little|big|"
          rf"twin|adult|small|young|beautiful|wonderful|grown|lovely) )*(?P<kin>{either(_SOME)}))(?=$|[,.]| (?:and|at|"
-         r"now|named|called|that|who|as|from|in|together|with)\b)", phrase, "have", "got", "'ve", confidence=0.75),
+         r"now|that|who|as|from|in|together|with)\b)", phrase, "have", "got", "'ve", confidence=0.75),
     rule("married to", "partner", rf"^(?:{AM} {ADVERB}(?:married to|engaged to|dating|in a relationship with)|(?:i|"
          rf"i've|i have) (?:just )?(?:got |been )?(?:married|engaged to)(?: to)?|i've been dating) (?P<value>{NAMED})",
          name, "married", "engaged", "dating", "relationship", confidence=0.85),

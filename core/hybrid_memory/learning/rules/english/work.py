@@ -49,6 +49,12 @@ def _brief(found: re.Match[str]) -> bool:
     return len(found["value"].split()) <= _MOST_WORDS
 
 
+def _no_techniques(found: re.Match[str]) -> bool:
+    """Whether it is an organisation: who works with Redis is not employed there."""
+    parts = re.split(r",? and |, | & ", found["value"])
+    return not all(TECHNOLOGY.fullmatch(part.strip()) for part in parts)
+
+
 PROFESSION = (
     rule("no longer works as", "profession",
          rf"^(?:{AM} no longer|{AM_NOT}) (?:working as )?(?:an? )?(?P<value>.+?)(?: {ENDING})?$", profession, "longer",
@@ -111,7 +117,7 @@ EMPLOYER = (
          guard=lacking(r"\bjoined (?!.* as\b)")),
     rule("works at", "employer", rf"^(?:{SELF} {ADVERB}work|{AM} {ADVERB}(?:working|employed)|(?:i've|i have) (?:been "
          rf"working|worked)) (?:{ADVERB}|(?:full|part)[- ]time |remotely |here |as [\w -]+? ){_AT} (?P<value>.+)",
-         organisation, "work", "employed", when=When.SINCE, confidence=0.85),
+         organisation, "work", "employed", when=When.SINCE, confidence=0.85, guard=_no_techniques),
     rule("works in a place", "employer", rf"^(?:{SELF} {ADVERB}work|{AM} {ADVERB}working) in (?P<value>(?:an?|the) "
          r"(?!city\b|area\b|field\b|(?:\w+ )+(?:area|region|industry|sector|field)\b).+)", organisation, "work",
          confidence=0.7),
