@@ -168,6 +168,8 @@ async def _destroy(run: Runner, world: World, scope: Scope, chosen: list[Event],
             at=world.clock(),
             payload={"positions": [list(stretch) for stretch in runs(plan.positions)]},
         )
+        # A process that has read the turns already can then no longer index them.
+        await index_texts(run, world, scope.owner)
         indexed = await run.call(world.index.get, plan.positions)
         await run.call(world.truth.erase, scope.owner, plan.positions, plan.rewritten, note)
         await index_texts(run, world, scope.owner)
