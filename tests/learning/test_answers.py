@@ -265,6 +265,26 @@ def test_values_of_the_right_kind_are_taken(attribute: str, value: str, words: s
 
 
 @pytest.mark.parametrize(
+    ("attribute", "given", "value"),
+    [
+        ("allergy", "allergic to peanuts", "peanuts"),
+        ("home", "lives in the old town", "old town"),
+        ("allergy", "花生过敏", "花生"),
+        ("likes", "喜欢画画", "画画"),
+        ("likes", "喜欢", "喜欢"),
+        ("condition", "allergic to peanuts", "allergic to peanuts"),
+    ],
+)
+def test_a_value_does_not_name_its_attribute_again(attribute: str, given: str, value: str) -> None:
+    words = (
+        "My friend lives in the old town, he is allergic to peanuts." if given.isascii() else "我对花生过敏，喜欢画画。"
+    )
+    claim = only(fact(given, attribute), of=asked([words]))
+    assert claim is not None
+    assert claim.value == value
+
+
+@pytest.mark.parametrize(
     ("words", "value"),
     [
         ("Do you like jazz?", ""),

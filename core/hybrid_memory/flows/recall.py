@@ -215,9 +215,11 @@ async def _newest_first(
 
 
 def _apart(one: Record, other: Record) -> bool:
-    """Whether two records can tell of a change: of the same kind and subject, and said on two occasions."""
-    alike = one.kind is other.kind and (one.kind is RecordKind.TURN or one.speaker == other.speaker)
-    return alike and (one.scope != other.scope or abs(one.at - other.at) > SEGMENT_PAUSE)
+    """Whether two records can tell of a change: said on two occasions, and if both are facts, of the same subject."""
+    facts = one.kind is other.kind is RecordKind.FACT
+    if facts and one.speaker != other.speaker:
+        return False
+    return one.scope != other.scope or abs(one.at - other.at) > SEGMENT_PAUSE
 
 
 def _applied(weights: Weights, found: Found, query: str, *, meaning: bool) -> Weights:

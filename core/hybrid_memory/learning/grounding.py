@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from hybrid_memory.learning.attributes import ATTRIBUTES
 from hybrid_memory.learning.rules.chinese.lexicon import KIN as CHINESE_KIN
 from hybrid_memory.learning.rules.english.lexicon import KIN as ENGLISH_KIN
 from hybrid_memory.text.asking import asking_share
@@ -39,6 +40,14 @@ NOTHING = (
 _FIRST = re.compile(
     r"^(?:(?:an?|the|some|any|my|our)\s+(?=\S)|我的|我们的|一[个名位只家](?=.)|这[个位](?=.))", re.IGNORECASE
 )
+_LABELS = {
+    name: re.compile(
+        rf"^{re.escape(known.english)}\s+(?=\S)|^{known.chinese}(?=.)|(?<=.){known.chinese}$", re.IGNORECASE
+    )
+    for name, known in ATTRIBUTES.items()
+}
+"""What a value says of its attribute: "allergic to peanuts" is an allergy to peanuts."""
+
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
     r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -164,7 +173,8 @@ class Ground:
 
     def value(self, given: str, attribute: str) -> str:
         """The value as the turn writes it, without marks and articles; empty if the turn has no words for it."""
-        value = _FIRST.sub("", " ".join(given.split()).strip(MARKS)).strip(MARKS)
+        value = " ".join(given.split()).strip(MARKS)
+        value = _FIRST.sub("", _LABELS[attribute].sub("", value) if attribute in _LABELS else value).strip(MARKS)
         if not value or len(value) > MAX_VALUE_CHARS or not self._fits(value, attribute):
             return ""
         if value.isupper() and len(value) > 1 and value.isascii():  # "US" and "IT" are stop words in lower case
