@@ -26,7 +26,7 @@ from hybrid_memory import MemoryConfig, ScopedMemory, Weights, open_memory
 
 K = 5
 MAX_TURNS = 250
-"""Longer conversations of MemoryCode are left out: their rules are the same, and a store of one takes minutes."""
+"""Longer conversations of MemoryCode are left out: a store of one takes minutes."""
 
 METHODS: dict[str, Weights | None] = {"as configured": None, "Weights(current=0.0)": Weights(current=0.0)}
 REQUIRED = 0.9
