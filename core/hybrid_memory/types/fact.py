@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
@@ -93,10 +93,6 @@ class Claim:
         values = {**payload, "category": Category(payload["category"]), "stance": Stance(payload["stance"])}
         values |= {name: datetime.fromisoformat(values[name]) for name in ("since", "until", "due") if name in values}
         return cls(**values)
-
-    def at(self, source: int) -> Claim:
-        """The same claim made by another turn."""
-        return replace(self, source=source)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -21,7 +21,6 @@ from hybrid_memory.learning.rules.rule import When, always
 from hybrid_memory.types import Stance
 
 _MARITAL = r"(?:已婚|未婚|单身|离异|离婚|丧偶|结婚|订婚|再婚|新婚)"
-_IS = r"(?:就?是|就?叫做?|为|：|:)"
 
 NAME = (
     rule("我不叫", "name", rf"^{ME}(?:不叫|的名字不(?:是|叫))(?P<value>.+)", stated_name, "不叫", "名字不",

@@ -30,8 +30,6 @@ OFTEN = (
     r"(?:(?:every|each)(?! time\b)|once|twice|(?:three|four|five|six|\d) times) (?:a |an |per )?(?:day|night|week|"
     r"month|year|morning|evening|weekend|summer|winter|spring|autumn|fall|\w+day|other)"
 )
-STOP = r"(?=[,.;]|\s(?:and|but|at|for|in|with|who|that|because|since|so|when|until|now|these|from|on|as)\b|$)"
-
 STRONG = (
     r"(?:(?:an?|no|such|such an?|very|really|rather|quite|strong|slight|deep|deep-seated|intense|extreme|big|great|"
     r"huge|clear|general|certain|strict|ethical|personal|moral|genuine|lifelong|marked) )*"
