@@ -67,9 +67,12 @@ def test_a_window_is_never_orphaned(history: list[Message], limit: int) -> None:
 
 
 @given(HISTORIES, st.integers(0, 20))
-def test_a_window_keeps_the_order_and_invents_nothing(history: list[Message], limit: int) -> None:
-    newest = iter(history[max(0, len(history) - max(limit, len(last_turn(history)))) :])
-    assert all(any(message is candidate for candidate in newest) for message in window(history, limit))
+def test_a_window_keeps_the_order_of_what_is_said_and_invents_nothing(history: list[Message], limit: int) -> None:
+    newest = history[max(0, len(history) - max(limit, len(last_turn(history)))) :]
+    shown = window(history, limit)
+    assert {id(message) for message in shown} <= {id(message) for message in newest}
+    rest = iter([message for message in newest if message.role is not Role.TOOL])
+    assert all(any(message is said for said in rest) for message in shown if message.role is not Role.TOOL)
 
 
 def test_a_whole_conversation_is_kept() -> None:
@@ -105,6 +108,12 @@ def test_a_last_turn_longer_than_the_limit_is_kept_whole() -> None:
 def test_an_unanswered_call_is_left_out_with_the_results_it_has() -> None:
     question, last = Message(content="q"), Message(content="w")
     assert window([question, call("a", "b"), result("a"), last], 10) == [question, last]
+
+
+def test_words_between_two_results_stand_behind_them() -> None:
+    question, between = Message(content="q"), Message(content="hurry")
+    exchange = [call("a", "b"), result("a"), result("b")]
+    assert window([question, *exchange[:2], between, exchange[2]], 10) == [question, *exchange, between]
 
 
 def test_a_second_result_of_a_call_is_left_out() -> None:

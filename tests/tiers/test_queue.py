@@ -101,7 +101,7 @@ def test_what_may_be_folded_lies_before_a_call_that_may_still_be_answered(histor
     assert not rest or rest[0].pending
     for unit in found.units:
         if unit.pending:
-            assert not any(message.role is not Role.TOOL for message in history[unit.first :])
+            assert not any(message.role is Role.ASSISTANT for message in history[unit.first :])
 
 
 def test_an_exchange_is_one_unit_whatever_the_order_of_its_results() -> None:
@@ -116,11 +116,23 @@ def test_a_second_result_stands_alone_and_is_not_shown() -> None:
     assert [unit.shown for unit in found.units] == [True, True, False]
 
 
-def test_calls_at_the_end_are_pending_until_somebody_speaks() -> None:
-    waiting = queued(user(), calls("a", "b"), result("a"))
-    assert [unit.pending for unit in waiting.units] == [False, True]
-    given_up = queued(user(), calls("a", "b"), result("a"), user())
-    assert [(unit.pending, unit.shown) for unit in given_up.units] == [(False, True), (False, False), (False, True)]
+def test_calls_are_pending_until_the_assistant_goes_on_without_their_results() -> None:
+    waiting = queued(user(), calls("a", "b"), result("a"), user())
+    assert [unit.pending for unit in waiting.units] == [False, True, False]
+    given_up = queued(user(), calls("a", "b"), result("a"), user(), assistant())
+    assert [unit.pending for unit in given_up.units] == [False] * 4
+    assert [unit.shown for unit in given_up.units] == [True, False, True, True]
+
+
+def test_words_between_two_results_do_not_part_them() -> None:
+    found = queued(user(), calls("a", "b"), result("a"), user("hurry"), result("b"), assistant())
+    assert positions(found.units) == [[1], [2, 3, 5], [4], [6]]
+    assert all(unit.shown for unit in found.units)
+
+
+def test_the_results_of_two_runs_find_their_own_calls() -> None:
+    found = queued(user(), user(), calls("a"), calls("b"), result("a"), result("b"), assistant(), assistant())
+    assert positions(found.units) == [[1], [2], [3, 5], [4, 6], [7], [8]]
 
 
 def test_leading_system_messages_are_instructions_and_later_ones_are_not() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from hybrid_memory.config import CleaningLevel
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.excerpts import excerpt
 from hybrid_memory.text.tokenize import terms
+from hybrid_memory.tiers.exchanges import exchanges
 from hybrid_memory.types import Hit, Message, Record, RecordKind, Role
 
 HEADING = "What you remember from earlier, oldest first:"
@@ -43,36 +43,18 @@ def recollect(history: Sequence[Message], hits: Sequence[Hit], *, limit: int, k:
 def window(history: Sequence[Message], limit: int) -> list[Message]:
     """The last messages, at most ``limit``, that a chat model accepts as a conversation.
 
-    The first is the user's. An assistant message with tool calls and their results, one for each, stay together: if
-    the cut falls between them, or a result is missing, they are left out, and so is a result without a call or
-    beyond the first for its call. A last turn that is longer than the limit, such as a question with many rounds of
-    tools, is kept whole.
+    The first is the user's. An assistant message with tool calls and their results, one for each, stand together, also
+    if somebody spoke in between: if the cut falls between them, or a result is missing, they are left out, and so is a
+    result without a call or beyond the first for its call. A last turn that is longer than the limit, such as a
+    question with many rounds of tools, is kept whole.
     """
     if limit <= 0:
         return []
     latest = max((row for row, message in enumerate(history) if message.role is Role.USER), default=0)
-    kept = _complete(history[min(latest, max(0, len(history) - limit)) :])
+    newest = history[min(latest, max(0, len(history) - limit)) :]
+    kept = [newest[row] for exchange in exchanges(newest) if exchange.complete for row in exchange.rows]
     first = next((row for row, message in enumerate(kept) if message.role is Role.USER), len(kept))
     return kept[first:]
-
-
-def _complete(messages: Sequence[Message]) -> list[Message]:
-    """The messages without calls that lack a result, and without results that lack their call right before them."""
-    kept: list[Message] = []
-    exchange: list[Message] = []
-    waiting: Counter[str | None] = Counter()
-    for message in messages:
-        if message.role is not Role.TOOL:
-            # Counted, because calls without an id, or with the same one, need a result each.
-            exchange, waiting = [message], Counter(call.id for call in message.tool_calls)
-        elif waiting[message.tool_call_id]:
-            exchange.append(message)
-            waiting[message.tool_call_id] -= 1
-        else:
-            continue
-        if not waiting.total():
-            kept += exchange
-    return kept
 
 
 def memory_note(hits: Sequence[Hit], query: str = "", cleaning: CleaningLevel = "light") -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
 
+from hybrid_memory.tiers.exchanges import exchanges
 from hybrid_memory.types import Event, EventKind, Message, Role
 
 
@@ -89,34 +89,17 @@ class Queue:
 
 def queue(events: Iterable[Event]) -> Queue:
     """The queue that these events of a session make up, by position: what was kept, and what followed."""
-    units: list[Unit] = []
-    exchange: list[Event] = []
-    waiting: Counter[str | None] = Counter()
     notes = _Notes()
+    said: list[Event] = []
     for event in events:
         if event.kind is EventKind.RECALLED:
             notes.add(event)
-        if event.kind is not EventKind.MESSAGE:
-            continue
-        message = event.message
-        if message.role is Role.TOOL:
-            # Counted, because calls without an id, or with the same one, need a result each.
-            if waiting[message.tool_call_id]:
-                waiting[message.tool_call_id] -= 1
-                exchange.append(event)
-            else:
-                units.append(Unit((event,), shown=False))
-                continue
-        else:
-            if exchange:
-                units.append(Unit(tuple(exchange), shown=False))
-            exchange, waiting = [event], Counter(call.id for call in message.tool_calls)
-        if not waiting.total():
-            units.append(Unit(tuple(exchange)))
-            exchange = []
-    if exchange:
-        units.append(Unit(tuple(exchange), shown=False, pending=True))
-    units.sort(key=lambda unit: unit.first)  # a result without a call may stand among the results of another
+        elif event.kind is EventKind.MESSAGE:
+            said.append(event)
+    units = [
+        Unit(tuple(said[row] for row in exchange.rows), shown=exchange.complete, pending=exchange.pending)
+        for exchange in exchanges([event.message for event in said])
+    ]
     return _split(*notes.given_to(units))
 
 
