@@ -13,14 +13,14 @@ from hybrid_memory.flows.facts import portrait
 from hybrid_memory.flows.fitting import Fitted, fit
 from hybrid_memory.flows.fold import fold, retries
 from hybrid_memory.flows.history import checked_count
-from hybrid_memory.flows.session import load
+from hybrid_memory.flows.session import Session, among, load
 from hybrid_memory.flows.triggers import due
 from hybrid_memory.flows.viewing import View, view
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.tiers.prompt import Layout
-from hybrid_memory.types import Context, EventKind, Hit, RecordKind, Scope
+from hybrid_memory.types import Context, EventKind, Hit, RecordKind, Role, Scope
 from hybrid_memory.types.validation import shown, storable
 
 LEAST_TOKENS = 50
@@ -46,9 +46,14 @@ class Request:
     tools: Sequence[Mapping[str, Any]] = ()
     k: int = MAX_HITS
     layout: Layout = "stable"
+    among: frozenset[str] | None = None
+    wait: bool = True
 
     @classmethod
-    def of(cls, query: Any, *, max_tokens: Any, k: Any, layout: Any, tools: Any, blocks: Any, **texts: Any) -> Self:
+    def of(
+        cls, query: Any, *, max_tokens: Any, k: Any, layout: Any, tools: Any, blocks: Any, among: Any = None,
+        wait: bool = True, **texts: Any,
+    ) -> Self:  # fmt: skip
         """The request, if its parts are in order; raises `InvalidInputError`."""
         if query is not None and (not isinstance(query, str) or not query.strip()):
             raise InvalidInputError(f"the query must be text, or None for the user's last turn; got {shown(query)}")
@@ -68,8 +73,12 @@ class Request:
                 storable(dict(tool))
             except (TypeError, ValueError) as error:
                 raise InvalidInputError(f"a tool must be a schema in JSON, got {shown(tool)}: {error}") from None
+        if isinstance(among, str) or not isinstance(among, Collection | None) or _not_texts(among or ()):
+            raise InvalidInputError(f"among must be a list of message ids, got {shown(among)}")
         return cls(
             query=query,
+            among=None if among is None else frozenset(among),
+            wait=bool(wait),
             max_tokens=checked_count("max_tokens", max_tokens, least=LEAST_TOKENS),
             k=checked_count("k", k, least=0),
             layout=layout,
@@ -79,8 +88,20 @@ class Request:
         )
 
 
-async def assemble(run: Runner, world: World, scope: Scope, request: Request) -> Context:
-    """The prompt; folds older turns first if a trigger asks for it.
+def _not_texts(values: Collection[Any]) -> bool:
+    return not all(isinstance(value, str) for value in values)
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A prompt, and whether turns are to be folded or summarised anew now that nobody waits for it."""
+
+    context: Context
+    behind: bool = False
+
+
+async def assemble(run: Runner, world: World, scope: Scope, request: Request) -> Assembled:
+    """The prompt; folds older turns first if a trigger asks for it, or if they no longer fit and nobody can wait.
 
     Raises:
         InvalidInputError: identity, instructions, tools and question alone need more than ``max_tokens``, or there is
@@ -91,22 +112,59 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
     reason = ""
     for _ in range(FOLDS + 1):
         session = await load(run, world, scope)
-        if request.profile is None:
-            known = await portrait(run, world, session, int(PROFILE_RATIO * request.max_tokens))
-            seen = view(world, session, replace(request, profile=known))
-        else:
-            seen = view(world, session, request)
+        seen = await _view(run, world, session, request)
         hits = await _recalled(run, world, scope, request, seen)
         fitted = fit(world, seen, request, hits)
-        why, count = await due(run, world, seen, fitted.wanted, request.max_tokens)
+        whole = await _view(run, world, session, replace(request, among=None)) if seen.session is not session else seen
+        why, count = await due(run, world, whole, fitted.wanted, request.max_tokens)
         again = not reason and retries(world, session)
-        if not count and not again:
+        left = not request.wait and fitted.wanted <= request.max_tokens
+        if left or not (count or (again and request.wait)):
             break
-        if await fold(run, world, session, count, max_tokens=request.max_tokens):
+        if await fold(run, world, session, count, max_tokens=request.max_tokens, ask=request.wait):
             reason = reason or why or "the model is asked again"
     if request.k and seen.noted is None and request.layout == "stable":
         await _keep_note(run, world, scope, seen, fitted)
-    return replace(fitted.context, compacted=reason)
+    behind = bool(count) or again or fitted.wanted > world.config.compaction.pressure * request.max_tokens
+    return Assembled(replace(fitted.context, compacted=reason), behind=behind)
+
+
+async def fold_ahead(run: Runner, world: World, scope: Scope, request: Request) -> bool:
+    """Fold now what a prompt would have to fold soon, from the configured pressure on; False in the midst of a round.
+
+    Between a question and its answer nothing is folded, so that all prompts of a round begin alike.
+    """
+    world = await in_view(run, present(world), scope)
+    config = world.config.compaction
+    ahead = config.model_copy(update={"flush": min(config.flush, config.pressure)})
+    world = replace(world, config=world.config.model_copy(update={"compaction": ahead}))
+    request = replace(request, query=None, among=None, k=0)
+    for turn in range(FOLDS):
+        session = await load(run, world, scope)
+        if not _answered(session):
+            return False
+        seen = await _view(run, world, session, request)
+        _, count = await due(run, world, seen, fit(world, seen, request, []).wanted, request.max_tokens)
+        if not count and (turn or not retries(world, session)):
+            break
+        await fold(run, world, session, count, max_tokens=request.max_tokens)
+    return True
+
+
+def _answered(session: Session) -> bool:
+    last = session.queue.units[-1].messages[-1] if session.queue.units else None
+    return last is None or (last.role is Role.ASSISTANT and not last.tool_calls)
+
+
+async def _view(run: Runner, world: World, session: Session, request: Request) -> View:
+    if request.profile is None:
+        known = await portrait(run, world, session, int(PROFILE_RATIO * request.max_tokens))
+        request = replace(request, profile=known)
+    seen = view(world, among(session, request.among), request)
+    # What is left out on purpose does not come back as a memory.
+    kept = {unit.first for unit in seen.session.queue.units}
+    left_out = {event.id for unit in session.queue.units if unit.first not in kept for event in unit.events}
+    return replace(seen, visible=seen.visible | left_out) if left_out else seen
 
 
 async def _recalled(run: Runner, world: World, scope: Scope, request: Request, seen: View) -> list[Hit]:

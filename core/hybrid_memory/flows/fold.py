@@ -37,21 +37,29 @@ ATTEMPTS = 3
 
 
 async def fold(
-    run: Runner, world: World, session: Session, count: int, *, max_tokens: int, strategy: str | Strategy | None = None
+    run: Runner,
+    world: World,
+    session: Session,
+    count: int,
+    *,
+    max_tokens: int,
+    strategy: str | Strategy | None = None,
+    ask: bool = True,
 ) -> bool:
     """Fold the oldest ``count`` units of the queue; False if another process was faster, and nothing was changed.
 
     ``max_tokens`` is the budget of the prompts that the summary is for. With a count of 0 only a span that the model
-    failed on before is tried again.
+    failed on before is tried again. Without ``ask`` no model is asked now; `retries` then says that one is to be.
     """
     way = chosen_strategy(world.config.compaction, strategy)
     old = session.state
     units, rest = folding(session.queue.units, count)
     span = fresh_events(session, units)
     shown = max(LEAST_SHOWN, int(world.config.compaction.summary_ratio * max_tokens))
-    state = await _retried(run, world, session, way, shown)
+    state = await _retried(run, world, session, way, shown) if ask else old
     if span:
-        state = await _summarised(run, world, way, state, Job(state.lines, span, space(world, span, shown)))
+        job = Job(state.lines, span, space(world, span, shown))
+        state = await _summarised(run, world, way, state, job, ask=ask)
     state = replace(
         state,
         number=old.number + 1,
@@ -110,17 +118,21 @@ def space(world: World, span: Sequence[Event], shown: int) -> Room:
     )
 
 
-async def _summarised(run: Runner, world: World, way: Strategy, state: QueueState, job: Job) -> QueueState:
+async def _summarised(
+    run: Runner, world: World, way: Strategy, state: QueueState, job: Job, *, ask: bool
+) -> QueueState:
     span = job.span
     ledger = merge(state.ledger, read_on(state.ledger, [event.message for event in span]))
     shown = render(ledger, max_tokens=LEDGER_TOKENS, count=world.count)
-    written = await summarise(run, world, way, job, shown)
+    asked = world if ask else replace(world, language_model=None, compressor=None)
+    written = await summarise(run, asked, way, job, shown)
     report = replace(
         audited(span, written.lines, written.fresh, shown), fallbacks=int(written.failed), filled=written.filled
     )
     missed = []
-    if written.failed and way.schema is not None:
-        missed.append(Attempt(tuple(event.position for event in span), 1, report))
+    unasked = not ask and world.language_model is not None
+    if (written.failed or unasked) and way.schema is not None:
+        missed.append(Attempt(tuple(event.position for event in span), int(written.failed), report))
     return replace(
         state,
         lines=tuple(written.lines),

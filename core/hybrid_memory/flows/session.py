@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hybrid_memory.compute.runners import Runner
@@ -10,7 +10,7 @@ from hybrid_memory.errors import IdConflictError
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft, EventLog
-from hybrid_memory.tiers.queue import Queue, queue
+from hybrid_memory.tiers.queue import Queue, Unit, queue
 from hybrid_memory.tiers.state import QueueState
 from hybrid_memory.types import RESERVED, Event, EventKind, Scope
 
@@ -38,6 +38,20 @@ async def load(run: Runner, world: World, scope: Scope) -> Session:
     events = await at_positions(run, world, scope, before)
     events += await run.call(world.log.read, scope, after=state.cursor, kinds=TURNS)
     return Session(scope=scope, state=state, queue=queue(events))
+
+
+def among(session: Session, ids: Collection[str] | None) -> Session:
+    """The session without what it holds behind the first of these messages and is not one of them."""
+    units = session.queue.units
+    first = next((unit.first for unit in units if _one_of(unit, ids or ())), None)
+    if ids is None or first is None:
+        return session
+    kept = tuple(unit for unit in units if unit.first < first or _one_of(unit, ids))
+    return session if len(kept) == len(units) else replace(session, queue=replace(session.queue, units=kept))
+
+
+def _one_of(unit: Unit, ids: Collection[str]) -> bool:
+    return any(event.id in ids for event in unit.events)
 
 
 async def _last_state(run: Runner, log: EventLog, scope: Scope) -> Event | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from hybrid_memory.compression.offload.grep import Matches
@@ -36,6 +36,8 @@ class Conversation(Handle):
         tools: Sequence[Mapping[str, Any]] = (),
         k: int = assembling.MAX_HITS,
         layout: Layout = "stable",
+        among: Collection[str] | None = None,
+        wait: bool = True,
     ) -> Context:
         """The prompt for the next call of a model: summary, recent turns, what is recalled, and the question.
 
@@ -54,6 +56,10 @@ class Conversation(Handle):
             tools: tool schemas that go along, to be counted.
             k: the most turns to recall; 0 recalls nothing.
             layout: ``stable`` as above; ``classic`` for identity, profile, memory, conversation, instruction.
+            among: ids of the messages in the caller's own copy of the conversation. Behind the first of them only they
+                are shown: the rest is of another branch, or of a run that answers something else at the same time.
+            wait: let a language model write the summary before this returns. Otherwise turns are folded in the pause
+                after the answer, and now only if they no longer fit, without asking the model yet.
 
         Raises:
             InvalidInputError: an argument is wrong, there is no question, or the budget is too little for identity,
@@ -61,9 +67,10 @@ class Conversation(Handle):
         """
         request = self._request(
             query, max_tokens, identity=identity, instructions=instructions, blocks=blocks, profile=profile,
-            tools=tools, k=k, layout=layout,
+            tools=tools, k=k, layout=layout, among=among, wait=wait,
         )  # fmt: skip
-        return drive(assembling.assemble(INLINE, self._world, self.scope, request))
+        made = drive(assembling.assemble(INLINE, self._world, self.scope, request))
+        return self._house.assembled(self.scope, request, made)
 
     async def aassemble(
         self,
@@ -77,13 +84,16 @@ class Conversation(Handle):
         tools: Sequence[Mapping[str, Any]] = (),
         k: int = assembling.MAX_HITS,
         layout: Layout = "stable",
+        among: Collection[str] | None = None,
+        wait: bool = True,
     ) -> Context:
         """Async twin of `assemble`."""
         request = self._request(
             query, max_tokens, identity=identity, instructions=instructions, blocks=blocks, profile=profile,
-            tools=tools, k=k, layout=layout,
+            tools=tools, k=k, layout=layout, among=among, wait=wait,
         )  # fmt: skip
-        return await assembling.assemble(self._house.loop, self._world, self.scope, request)
+        made = await assembling.assemble(self._house.loop, self._world, self.scope, request)
+        return self._house.assembled(self.scope, request, made)
 
     def _request(self, query: str | None, max_tokens: int | None, **wanted: Any) -> assembling.Request:
         default = self._world.config.compaction.max_tokens

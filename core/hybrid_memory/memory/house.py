@@ -11,9 +11,10 @@ from hybrid_memory.compute.progress import progress_bar
 from hybrid_memory.compute.runners import InlineRunner, LoopRunner, Runner, drive
 from hybrid_memory.errors import MemoryClosedError
 from hybrid_memory.flows import flush
+from hybrid_memory.flows.assemble import Assembled, Request, fold_ahead
 from hybrid_memory.flows.learn import learn
 from hybrid_memory.flows.world import World
-from hybrid_memory.types import Receipt, Scope
+from hybrid_memory.types import Context, Receipt, Scope
 
 WORKERS = 16
 """Threads for the async face, started as they are needed: enough for slow models, few enough for one store."""
@@ -32,6 +33,8 @@ class House:
         learning = world.config.learning
         self._learns = learning.background
         self._learner = Debounced(self._learn, learning.delay.total_seconds())
+        self._folder = Debounced(self._fold, learning.delay.total_seconds())
+        self._behind: dict[Scope, Request] = {}
         self.closed = False
 
     @property
@@ -51,10 +54,32 @@ class House:
                 self._executor = ThreadPoolExecutor(max_workers=WORKERS, thread_name_prefix="hybrid-memory")
             return LoopRunner(self._executor)
 
-    def said(self, owner: Scope) -> None:
+    def said(self, scope: Scope) -> None:
         """Something was written: let it be read, by rules and the language model, once the conversation pauses."""
         if self._learns:
-            self._learner.ask(owner.owner)
+            self._learner.ask(scope.owner)
+        if scope in self._behind:
+            self._folder.ask(scope)
+
+    def assembled(self, scope: Scope, request: Request, prompt: Assembled) -> Context:
+        """The prompt; if its caller cannot wait, what is to be folded is left for the pause after the answer."""
+        if prompt.behind and not request.wait:
+            self._behind[scope] = request
+        return prompt.context
+
+    async def fold_ahead(self, run: Runner, owner: Scope | None) -> None:
+        """Fold now what was left for a pause, of this owner or of all."""
+        for scope in list(self._behind):
+            if owner is None or scope.owner == owner:
+                await self._folded(run, scope)
+
+    async def _folded(self, run: Runner, scope: Scope) -> None:
+        request = self._behind.get(scope)
+        if request is not None and await fold_ahead(run, self.world, scope, request):
+            self._behind.pop(scope, None)
+
+    def _fold(self, scope: Scope) -> None:
+        drive(self._folded(INLINE, scope))
 
     def _learn(self, owner: Scope) -> None:
         drive(learn(INLINE, self._world, owner, model=True))
@@ -62,6 +87,7 @@ class House:
     def close(self) -> None:
         """Release stores and threads."""
         self._learner.close()
+        self._folder.close()
         with self._lock:
             self.closed = True
             executor, self._executor = self._executor, None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
 from hybrid_memory.compute.runners import Runner, drive
+from hybrid_memory.flows import follow as following
 from hybrid_memory.flows import history, recall, remember, sharing
 from hybrid_memory.flows.recall import Request
 from hybrid_memory.flows.remember import Content, as_messages
@@ -70,6 +71,29 @@ class ScopedMemory(Conversation, Knowledge, Upkeep, Membership):
         receipt = await remember.remember(self._house.loop, self._world, self.scope, messages)
         self._house.said(self.scope)
         return receipt
+
+    def follow(self, messages: Sequence[Message]) -> list[str | None]:
+        """Bring the log up to a conversation that somebody else holds, such as an agent's state or a chat window.
+
+        Give all of it, or the end of it; what the log has already is not written again, whether the messages have their
+        ids or were sent without. What the log was told to forget is not written again either. All or nothing.
+
+        Returns:
+            For each message the id of its event, None where the log has none.
+
+        Raises:
+            InvalidMessageError: one of them cannot be stored. Nothing was written.
+            StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
+        """
+        ids = drive(following.follow(INLINE, self._world, self.scope, as_messages(messages)))
+        self._house.said(self.scope)
+        return ids
+
+    async def afollow(self, messages: Sequence[Message]) -> list[str | None]:
+        """Async twin of `follow`."""
+        ids = await following.follow(self._house.loop, self._world, self.scope, as_messages(messages))
+        self._house.said(self.scope)
+        return ids
 
     def recall(
         self,
@@ -165,7 +189,7 @@ class ScopedMemory(Conversation, Knowledge, Upkeep, Membership):
         return await history.history(self._house.loop, world, self.scope, limit=limit, since=since, until=until)
 
     def flush(self, *, progress: bool | None = None) -> Receipt:
-        """Index now what was written and is not indexed yet; recall would otherwise do it first.
+        """Do now what waits for a pause: index what was written, which recall would do first, and fold what is due.
 
         Args:
             progress: show a bar; None shows it on a terminal.
@@ -173,10 +197,12 @@ class ScopedMemory(Conversation, Knowledge, Upkeep, Membership):
         Raises:
             ModelError: the embedder failed; texts are indexed, and the vectors that wait are made next time.
         """
+        drive(self._house.fold_ahead(INLINE, self.scope.owner))
         return drive(flush_owners(INLINE, self._world, [self.scope.owner], progress))
 
     async def aflush(self, *, progress: bool | None = None) -> Receipt:
         """Async twin of `flush`."""
+        await self._house.fold_ahead(self._house.loop, self.scope.owner)
         return await flush_owners(self._house.loop, self._world, [self.scope.owner], progress)
 
     def __repr__(self) -> str:
