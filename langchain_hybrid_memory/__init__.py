@@ -15,15 +15,23 @@ if TYPE_CHECKING:
     from langchain_hybrid_memory.history import HybridChatMessageHistory as HybridChatMessageHistory
     from langchain_hybrid_memory.messages import from_langchain as from_langchain
     from langchain_hybrid_memory.messages import to_langchain as to_langchain
+    from langchain_hybrid_memory.middleware import HybridMemoryMiddleware as HybridMemoryMiddleware
 
 _HOME = {
     "HybridChatMemory": "chat_memory",
     "HybridChatMessageHistory": "history",
+    "HybridMemoryMiddleware": "middleware",
     "from_langchain": "messages",
     "to_langchain": "messages",
 }
 
-__all__ = ["HybridChatMemory", "HybridChatMessageHistory", "from_langchain", "to_langchain"]
+__all__ = [
+    "HybridChatMemory",
+    "HybridChatMessageHistory",
+    "HybridMemoryMiddleware",
+    "from_langchain",
+    "to_langchain",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -33,7 +41,7 @@ def __getattr__(name: str) -> Any:
         module = import_module(f"{__name__}.{_HOME[name]}")
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        if package not in {"langchain_core", "langchain_classic"}:
+        if package not in {"langchain", "langchain_core", "langchain_classic", "langgraph"}:
             raise
         raise MissingDependencyError(package.replace("_", "-"), "langchain") from error
     value = globals()[name] = getattr(module, name)

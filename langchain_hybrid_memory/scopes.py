@@ -1,0 +1,93 @@
+"""Whose memory a run of an agent works on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from langchain_core.runnables import ensure_config
+
+from hybrid_memory.errors import InvalidScopeError
+from hybrid_memory.memory import HybridMemory, ScopedMemory
+
+_KEYS = {
+    "user": ("user_id", "user", "langgraph_user_id"),
+    "session": ("session_id", "session", "thread_id"),
+    "agent": ("agent_id", "agent"),
+    "tenant": ("tenant_id", "tenant"),
+}
+"""Under which names a part of the scope is looked for, first one first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A memory, and what is known of the scope before a run begins.
+
+    What is left open is looked for in the run: in its ``context`` (attributes or keys), then in
+    ``config["configurable"]``, under the names of `user_id`, `session_id` or `thread_id`, `agent_id` and `tenant_id`;
+    the user at last among those that the server has authenticated.
+    """
+
+    memory: HybridMemory
+    user: str | None = None
+    session: str | None = None
+    agent: str | None = None
+    tenant: str | None = None
+
+    def scoped(self, runtime: Any = None) -> ScopedMemory:
+        """The memory of this run.
+
+        Args:
+            runtime: LangGraph's ``Runtime`` or ``ToolRuntime``; None outside of a run.
+
+        Raises:
+            InvalidScopeError: no user is named, or another one than the server has authenticated.
+        """
+        config = _configurable(runtime)
+        places = [getattr(runtime, "context", None), config]
+        signed_in = _authenticated(runtime, config)
+        user = self.user
+        if user is None:
+            user = _found("user", places)
+            if user is None:
+                user = signed_in
+            elif signed_in is not None and user != signed_in:
+                raise InvalidScopeError(f"the run asks for the memory of {user!r}, but {signed_in!r} is signed in")
+        if user is None:
+            raise InvalidScopeError(
+                "whose memory? give user=, or name the user in the run: context={'user_id': ...} or "
+                "config={'configurable': {'user_id': ...}}"
+            )
+        return self.memory.scoped(
+            user=user,
+            session=self.session or _found("session", places),
+            agent=self.agent or _found("agent", places),
+            tenant=self.tenant or _found("tenant", places),
+        )
+
+
+def _configurable(runtime: Any) -> Mapping[str, Any]:
+    # A node's runtime has no configuration, a chain has no runtime: LangChain keeps that of the run that is going on.
+    config = getattr(runtime, "config", None) or ensure_config()
+    return config.get("configurable") or {}
+
+
+def _authenticated(runtime: Any, configurable: Mapping[str, Any]) -> str | None:
+    """The identity that the LangGraph server vouches for."""
+    user = getattr(getattr(runtime, "server_info", None), "user", None)
+    identity = getattr(user, "identity", None) or configurable.get("langgraph_auth_user_id")
+    return None if identity is None else str(identity)
+
+
+def _found(part: str, places: list[Any]) -> str | None:
+    return next((value for place in places for value in _values(part, place)), None)
+
+
+def _values(part: str, place: Any) -> Iterator[str]:
+    for key in _KEYS[part]:
+        value = place.get(key) if isinstance(place, Mapping) else getattr(place, key, None)
+        # Ids of databases are numbers or UUIDs as often as they are text; an object would be no stable name.
+        if isinstance(value, str | int | UUID) and not isinstance(value, bool):
+            yield str(value)

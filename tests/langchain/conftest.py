@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+import pytest
+from blockbuster import blockbuster_ctx
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from pydantic import Field
+
+
+class ScriptedChat(BaseChatModel):
+    """Answers from a list, or by a function of the prompt; an error in the list is raised."""
+
+    answers: list[Any] = Field(default_factory=list)
+    answer: Callable[[list[BaseMessage]], AIMessage] | None = None
+    prompts: list[list[BaseMessage]] = Field(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
+        return self
+
+    def _next(self, messages: list[BaseMessage]) -> AIMessage:
+        self.prompts.append(list(messages))
+        said = self.answers.pop(0) if self.answer is None else self.answer(messages)
+        if isinstance(said, Exception):
+            raise said
+        return AIMessage(said) if isinstance(said, str) else said
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=self._next(messages))])
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        await asyncio.sleep(0)
+        return ChatResult(generations=[ChatGeneration(message=self._next(messages))])
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        for chunk in _chunks(self._next(messages)):
+            if run_manager is not None:
+                run_manager.on_llm_new_token(str(chunk.message.content), chunk=chunk)
+            yield chunk
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        for chunk in _chunks(self._next(messages)):
+            await asyncio.sleep(0)
+            if run_manager is not None:
+                await run_manager.on_llm_new_token(str(chunk.message.content), chunk=chunk)
+            yield chunk
+
+
+def _chunks(said: AIMessage) -> Iterator[ChatGenerationChunk]:
+    if said.tool_calls:
+        yield ChatGenerationChunk(message=AIMessageChunk(content=said.content, tool_calls=said.tool_calls))
+        return
+    for word in str(said.content).split(" "):
+        yield ChatGenerationChunk(message=AIMessageChunk(content=f"{word} "))
+
+
+@pytest.fixture
+def scripted() -> type[ScriptedChat]:
+    """A chat model that answers what it is told to, and keeps the prompts that it got."""
+    return ScriptedChat
+
+
+class Invoke(Protocol):
+    """Runs a runnable, blocking or async."""
+
+    def __call__(self, runnable: Any, given: Any, config: Any = None, **kwargs: Any) -> Any: ...
+
+
+def _blocking(runnable: Any, given: Any, config: Any = None, **kwargs: Any) -> Any:
+    return runnable.invoke(given, config, **kwargs)
+
+
+def _async(runnable: Any, given: Any, config: Any = None, **kwargs: Any) -> Any:
+    return asyncio.run(runnable.ainvoke(given, config, **kwargs))
+
+
+@pytest.fixture(params=["blocking", "async"])
+def invoke(request: pytest.FixtureRequest) -> Iterator[Invoke]:
+    """Both ways to run in turn; the async one fails if it ever blocks the event loop."""
+    if request.param == "blocking":
+        yield _blocking
+    else:
+        with blockbuster_ctx() as blockbuster:
+            blockbuster.functions["threading.Lock.acquire"].can_block_in("coverage/collector.py", "lock_data")
+            yield _async
+
+
+def orphans(prompt: Sequence[BaseMessage]) -> list[str]:
+    """What a provider would refuse: calls without results right behind them, results without a call."""
+    wrong: list[str] = []
+    waiting: set[str | None] = set()
+    for message in prompt:
+        if message.type == "tool":
+            name = getattr(message, "tool_call_id", None)
+            if name not in waiting:
+                wrong.append(f"result {name} without its call")
+            waiting.discard(name)
+            continue
+        wrong += [f"call {name} without its result" for name in waiting]
+        waiting = {call["id"] for call in message.tool_calls} if isinstance(message, AIMessage) else set()
+    return wrong + [f"call {name} without its result" for name in waiting]
+
+
+@pytest.fixture(name="orphans")
+def _orphans() -> Callable[[Sequence[BaseMessage]], list[str]]:
+    return orphans

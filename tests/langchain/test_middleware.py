@@ -1,0 +1,475 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    ClearToolUsesEdit,
+    ContextEditingMiddleware,
+    HumanInTheLoopMiddleware,
+    PIIMiddleware,
+)
+from langchain.agents.structured_output import ToolStrategy
+from langchain.tools import tool
+from langchain_anthropic.middleware import AnthropicPromptCachingMiddleware
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from pydantic import BaseModel
+
+from hybrid_memory import HybridMemory
+from hybrid_memory.errors import InvalidInputError, InvalidScopeError, StoreUnavailableError
+from langchain_hybrid_memory import HybridMemoryMiddleware
+
+if TYPE_CHECKING:
+    from tests.conftest import Open
+    from tests.langchain.conftest import Invoke, ScriptedChat
+
+    Scripted = type[ScriptedChat]
+    Orphans = Callable[[Sequence[BaseMessage]], list[str]]
+
+THREAD: RunnableConfig = {"configurable": {"thread_id": "t1", "user_id": "alice"}}
+
+
+@tool
+def weather(city: str) -> str:
+    """The weather in a city."""
+    return f"sunny in {city}"
+
+
+def calls(*cities: str, start: int = 1) -> AIMessage:
+    wanted = [{"name": "weather", "args": {"city": city}, "id": f"c{row}"} for row, city in enumerate(cities, start)]
+    return AIMessage("", tool_calls=wanted)
+
+
+def said(*texts: str) -> Any:
+    return {"messages": [HumanMessage(text) for text in texts]}
+
+
+def words(prompt: Sequence[BaseMessage]) -> list[str]:
+    return [message.text for message in prompt]
+
+
+def asked_for(message: BaseMessage) -> list[Any]:
+    assert isinstance(message, AIMessage)
+    return message.tool_calls
+
+
+def logged(memory: HybridMemory, user: str = "alice", session: str = "t1") -> list[str]:
+    return [message.text for message in memory.scoped(user=user, session=session).history()]
+
+
+def test_what_is_said_is_kept_and_the_state_stays_as_it_is(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke
+) -> None:
+    model = scripted(answers=["hello", calls("Rome", "Oslo"), "sunny in both", "bye"])
+    agent = create_agent(
+        model, [weather], system_prompt="Be brief.",
+        middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver(),
+    )  # fmt: skip
+    for text in ("hi", "the weather in Rome and Oslo?", "thanks"):
+        state = invoke(agent, said(text), THREAD)
+    everything = [
+        "hi", "hello", "the weather in Rome and Oslo?",
+        'weather {"city": "Rome"}\nweather {"city": "Oslo"}', "sunny in Rome", "sunny in Oslo", "sunny in both",
+        "thanks", "bye",
+    ]  # fmt: skip
+    assert logged(memory) == everything
+    assert [message.type for message in state["messages"]] == [
+        "human", "ai", "human", "ai", "tool", "tool", "ai", "human", "ai"
+    ]  # fmt: skip
+    assert "hybrid_memory" not in state
+    assert words(model.prompts[-1]) == ["Be brief.", *words(state["messages"][:-1])]
+    assert asked_for(model.prompts[2][-3]) == asked_for(state["messages"][3]) != []
+
+
+def test_an_agent_without_a_checkpointer_goes_on_where_it_was(opened: Open, scripted: Scripted, invoke: Invoke) -> None:
+    for text in ("I live in Rome", "nice weather", "where do I live?"):
+        memory = opened()  # as after a restart
+        model = scripted(answers=["fine"])
+        invoke(create_agent(model, middleware=[HybridMemoryMiddleware(memory)]), said(text), THREAD)
+        memory.close()
+    assert words(model.prompts[0])[-5:] == ["I live in Rome", "fine", "nice weather", "fine", "where do I live?"]
+
+
+def test_a_chat_window_that_sends_everything_each_time_is_written_once(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke
+) -> None:
+    model = scripted(answers=["hello", calls("Rome"), "sunny", "bye"])
+    agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory)])
+    window: list[Any] = []
+    for text in ("hi", "weather?", "thanks"):
+        window.append({"role": "user", "content": text})
+        answer = invoke(agent, {"messages": window}, THREAD)["messages"][-1]
+        window.append({"role": "assistant", "content": answer.text})
+    steps = ['weather {"city": "Rome"}', "sunny in Rome"]
+    assert logged(memory) == ["hi", "hello", "weather?", *steps, "sunny", "thanks", "bye"]
+    assert words(model.prompts[-1])[-2:] == ["sunny", "thanks"]
+
+
+def test_the_users_turn_is_kept_when_the_model_raises(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+    model = scripted(answers=[RuntimeError("down"), calls("Rome"), RuntimeError("down again"), "at last"])
+    agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
+    for text in ("first", "second"):
+        with pytest.raises(RuntimeError, match="down"):
+            invoke(agent, said(text), THREAD)
+    assert logged(memory) == ["first", "second", 'weather {"city": "Rome"}', "sunny in Rome"]
+    invoke(agent, said("third"), THREAD)
+    assert words(model.prompts[-1]) == ["first", "second", "", "sunny in Rome", "third"]
+    assert logged(memory)[-2:] == ["third", "at last"]
+
+
+def test_a_turn_sent_again_after_a_failure_is_one_turn(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke
+) -> None:
+    model = scripted(answers=[RuntimeError("down"), "here"])
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)])
+    with pytest.raises(RuntimeError, match="down"):
+        invoke(agent, said("hello?"), THREAD)
+    invoke(agent, said("hello?"), THREAD)
+    assert logged(memory) == ["hello?", "here"]
+
+
+def test_users_and_sessions_at_once_stay_apart(memory: HybridMemory, scripted: Scripted, orphans: Orphans) -> None:
+    def answer(prompt: list[BaseMessage]) -> AIMessage:
+        number = prompt[-1].text.rpartition(" ")[2]
+        if prompt[-1].type == "human":
+            return calls(f"{number}-a", f"{number}-b", start=int(number) * 10)
+        return AIMessage(f"done {number}")
+
+    model = scripted(answer=answer)
+    agent = create_agent(
+        model, [weather], middleware=[HybridMemoryMiddleware(memory, max_tokens=2000)], checkpointer=InMemorySaver()
+    )
+
+    async def run() -> None:
+        for turn in range(3):
+            await asyncio.gather(*(
+                agent.ainvoke(
+                    said(f"{user} in {session} says {turn}"),
+                    {"configurable": {"thread_id": session, "user_id": user}},
+                )
+                for user, session in (("ann", "a1"), ("ann", "a2"), ("ben", "b1"), ("ben", "b2"))
+            ))  # fmt: skip
+
+    asyncio.run(run())
+    for user, session in (("ann", "a1"), ("ann", "a2"), ("ben", "b1"), ("ben", "b2")):
+        told = logged(memory, user, session)
+        assert len(told) == 3 * 5
+        assert [text for text in told if "says" in text] == [f"{user} in {session} says {turn}" for turn in range(3)]
+    for prompt in model.prompts:
+        assert not orphans(prompt)
+        everything = "\n".join(words(prompt))
+        assert not ("ann in" in everything and "ben in" in everything)
+
+
+def test_two_runs_of_one_session_answer_their_own_question(memory: HybridMemory, scripted: Scripted) -> None:
+    model = scripted(answer=lambda prompt: AIMessage(f"re: {prompt[-1].text.splitlines()[-1]}"))
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)])
+
+    async def run() -> list[str]:
+        states = await asyncio.gather(*(agent.ainvoke(said(f"question {row}"), THREAD) for row in range(6)))
+        return [state["messages"][-1].text for state in states]
+
+    assert asyncio.run(run()) == [f"re: question {row}" for row in range(6)]
+    assert sorted(logged(memory)) == sorted(f"{kind}question {row}" for row in range(6) for kind in ("", "re: "))
+
+
+def test_words_between_two_results_lose_nothing(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke, orphans: Orphans
+) -> None:
+    model = scripted(answers=["both are sunny"])
+    agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory)])
+    history: list[AnyMessage] = [
+        HumanMessage("Rome and Oslo?"), calls("Rome", "Oslo"), ToolMessage("sunny in Rome", tool_call_id="c1"),
+        HumanMessage("be quick"), ToolMessage("sunny in Oslo", tool_call_id="c2"),
+    ]  # fmt: skip
+    invoke(agent, {"messages": history}, THREAD)
+    assert words(model.prompts[0]) == ["Rome and Oslo?", "", "sunny in Rome", "sunny in Oslo", "be quick"]
+    assert not orphans(model.prompts[0])
+    assert len(logged(memory)) == 6
+
+
+def test_a_long_history_is_bounded_and_its_beginning_stays_the_same(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke, orphans: Orphans
+) -> None:
+    model = scripted(answer=lambda prompt: calls("Rome") if prompt[-1].type == "human" else AIMessage("It is sunny."))
+    agent = create_agent(
+        model, [weather], system_prompt="Be brief.",
+        middleware=[HybridMemoryMiddleware(memory, max_tokens=700, k=2)], checkpointer=InMemorySaver(),
+    )  # fmt: skip
+    scoped = memory.scoped(user="alice", session="t1")
+    for turn in range(40):
+        state = invoke(agent, said(f"Question {turn}: what about plan {turn % 7} for the garden, is it sunny?"), THREAD)
+        if turn % 10 == 9:
+            scoped.flush()
+    counted = memory._house.world.count
+    changes = 0
+    for before, after in zip(model.prompts, model.prompts[1:], strict=False):
+        assert sum(counted(text) for text in words(after)) <= 700
+        assert not orphans(after)
+        changes += words(after)[: len(before)] != words(before)
+    # Each change of the beginning is a compaction.
+    assert 0 < changes <= 10
+    assert len(state["messages"]) == 160
+    assert len(logged(memory)) == 160
+
+
+def test_a_turn_is_recalled_for_once(opened: Open, scripted: Scripted, invoke: Invoke) -> None:
+    memory = opened()
+    memory.scoped(user="alice", session="before").remember("The garden gate has the code 4711.")
+    model = scripted(answers=[calls("Rome"), calls("Oslo", start=2), "4711"])
+    agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory)])
+    invoke(agent, said("what is the code of the garden gate?"), THREAD)
+    questions = [prompt[0].text for prompt in model.prompts]
+    assert "code 4711" in questions[0]
+    assert questions == [questions[0]] * 3
+    assert logged(memory)[0] == "what is the code of the garden gate?"
+
+
+@dataclass
+class Context:
+    user_id: str
+    session_id: str
+
+
+@pytest.mark.parametrize("context", [Context("alice", "t1"), {"user": "alice", "session": "t1"}])
+def test_the_scope_comes_from_the_context(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke, context: Any
+) -> None:
+    agent = create_agent(
+        scripted(answers=["hello"]), middleware=[HybridMemoryMiddleware(memory)], context_schema=type(context)
+    )
+    invoke(agent, said("hi"), {"configurable": {"thread_id": "other", "user_id": "bob"}}, context=context)
+    assert logged(memory) == ["hi", "hello"]
+
+
+@pytest.mark.parametrize(
+    "config", [{}, {"configurable": {"thread_id": "t1"}}, {"configurable": {"user_id": "alice"}}], ids=str
+)
+def test_a_run_without_user_or_session_ends_before_anything_is_written(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke, config: Any
+) -> None:
+    model = scripted(answers=["hello"])
+    with pytest.raises(InvalidScopeError, match=r"whose memory|which conversation"):
+        invoke(create_agent(model, middleware=[HybridMemoryMiddleware(memory)]), said("hi"), config)
+    assert memory.stats().events == 0
+    assert not model.prompts
+
+
+def test_a_prompt_that_cannot_fit_is_a_clear_error(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+    layer = HybridMemoryMiddleware(memory, max_tokens=300)
+    agent = create_agent(scripted(answers=["hello"]), system_prompt="word " * 400, middleware=[layer])
+    with pytest.raises(InvalidInputError, match="max_tokens=300 is too little"):
+        invoke(agent, said("hi"), THREAD)
+
+
+def test_what_it_notes_in_the_state_is_plain_json(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+    agent = create_agent(
+        scripted(answers=[calls("Rome"), "sunny"]), [weather],
+        middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver(),
+    )  # fmt: skip
+    state = invoke(agent, said("weather?"), THREAD)
+    noted = agent.get_state(THREAD).values["hybrid_memory"]
+    assert json.loads(json.dumps(noted)) == noted
+    assert noted["HybridMemoryMiddleware"]["last"] == state["messages"][-1].id
+
+
+def test_an_edited_call_is_shown_as_it_was_run(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+    for order in (0, 1):
+        model = scripted(answers=[calls("Rome"), "sunny", "fine"])
+        middleware: list[Any] = [HybridMemoryMiddleware(memory)]
+        middleware.insert(order, HumanInTheLoopMiddleware(interrupt_on={"weather": True}))
+        agent = create_agent(model, [weather], middleware=middleware, checkpointer=InMemorySaver())
+        thread: RunnableConfig = {"configurable": {"thread_id": "t1", "user_id": f"order {order}"}}
+        invoke(agent, said("weather?"), thread)
+        edit = {"type": "edit", "edited_action": {"name": "weather", "args": {"city": "Oslo"}}}
+        invoke(agent, Command(resume={"decisions": [edit]}), thread)
+        invoke(agent, said("thanks"), thread)
+        state = agent.get_state(thread).values["messages"]
+        assert "sunny in Oslo" in state[2].text
+        assert words(model.prompts[-1]) == words(state[:-1])
+        assert asked_for(model.prompts[-1][1]) == asked_for(state[1]) != []
+        assert state[2].text in logged(memory, f"order {order}")
+
+
+def test_what_is_redacted_before_it_is_never_written(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+    model = scripted(answers=["noted", "yes"])
+    agent = create_agent(
+        model, middleware=[PIIMiddleware("email", strategy="redact"), HybridMemoryMiddleware(memory)],
+        checkpointer=InMemorySaver(),
+    )  # fmt: skip
+    invoke(agent, said("mail me at bob@example.com"), THREAD)
+    invoke(agent, said("do you have it?"), THREAD)
+    assert logged(memory)[0] == "mail me at [REDACTED_EMAIL]"
+    assert not any("bob@example.com" in text for prompt in model.prompts for text in words(prompt))
+
+
+def test_an_edit_of_the_context_behind_it_works_on_its_prompt(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke
+) -> None:
+    model = scripted(answers=[calls("Rome"), calls("Oslo", start=2), "sunny"])
+    edits = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=1, keep=1)])
+    agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory), edits])
+    invoke(agent, said("weather?"), THREAD)
+    assert words(model.prompts[-1]) == ["weather?", "", "[cleared]", "", "sunny in Oslo"]
+    assert "sunny in Rome" in logged(memory)
+
+
+def test_a_cached_system_prompt_stays_marked_and_apart(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke
+) -> None:
+
+    model = scripted(answers=["hello"])
+    caching = AnthropicPromptCachingMiddleware(unsupported_model_behavior="ignore")
+    caching._should_apply_caching = lambda request: True  # type: ignore[method-assign]  # the scripted model is none
+    memory_layer = HybridMemoryMiddleware(memory, blocks={"persona": "kind"})
+    agent = create_agent(model, system_prompt="Be brief.", middleware=[caching, memory_layer])
+    invoke(agent, said("hi"), THREAD)
+    own, added = cast("list[dict[str, Any]]", model.prompts[0][0].content)
+    assert own["text"] == "Be brief."
+    assert "cache_control" in own
+    assert added == {"type": "text", "text": "<persona>\nkind\n</persona>"}
+
+
+def test_a_store_that_fails_does_not_end_the_run_and_loses_nothing(
+    memory: HybridMemory,
+    scripted: Scripted,
+    invoke: Invoke,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    model = scripted(answers=["one", "two", "three"])
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
+    invoke(agent, said("first"), THREAD)
+
+    def full(*_: Any) -> None:
+        raise StoreUnavailableError("the disk is full")
+
+    with monkeypatch.context() as patch, caplog.at_level(logging.WARNING):
+        patch.setattr(memory._house.world.log, "append", full)
+        invoke(agent, said("second"), THREAD)
+    assert "the disk is full" in caplog.text
+    assert words(model.prompts[1]) == ["first", "one", "second"]
+    assert logged(memory) == ["first", "one"]
+    invoke(agent, said("third"), THREAD)
+    assert logged(memory) == ["first", "one", "second", "two", "third", "three"]
+
+
+def test_a_branch_of_the_conversation_is_shown_as_the_state_has_it(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke
+) -> None:
+    model = scripted(answers=["a", "b", "c", "d"])
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
+    invoke(agent, said("one"), THREAD)
+    before = {"configurable": {**agent.get_state(THREAD).config["configurable"], **THREAD["configurable"]}}
+    invoke(agent, said("two"), THREAD)
+    invoke(agent, said("another two"), before)
+    assert words(model.prompts[-1]) == ["one", "a", "another two"]
+    invoke(agent, said("three"), THREAD)
+    assert words(model.prompts[-1]) == ["one", "a", "another two", "c", "three"]
+    assert logged(memory) == ["one", "a", "two", "b", "another two", "c", "three", "d"]
+
+
+def test_what_is_forgotten_does_not_come_back_from_the_state(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke
+) -> None:
+    model = scripted(answers=["noted", "done", "hm"])
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
+    invoke(agent, said("the code is 4711"), THREAD)
+    invoke(agent, said("forget that"), THREAD)
+    memory.scoped(user="alice").forget(query="4711")
+    invoke(agent, said("which code?"), THREAD)
+    assert not any("4711" in text for text in (*words(model.prompts[-1]), *logged(memory)))
+
+
+def test_messages_that_others_take_out_of_the_state_stay_in_the_log(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke
+) -> None:
+    class Trim(AgentMiddleware[Any, Any, Any]):
+        def before_model(self, state: Any, runtime: Any) -> dict[str, Any]:
+            return {"messages": [RemoveMessage(id=old.id) for old in state["messages"][:-3]]}
+
+    model = scripted(answers=["a", "b", "c", "d"])
+    agent = create_agent(model, middleware=[Trim(), HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
+    for text in ("1", "2", "3", "4"):
+        invoke(agent, said(text), THREAD)
+    assert logged(memory) == ["1", "a", "2", "b", "3", "c", "4", "d"]
+    assert words(model.prompts[-1]) == ["1", "a", "2", "b", "3", "c", "4"]
+
+
+def test_two_memories_serve_one_agent(opened: Open, scripted: Scripted, invoke: Invoke) -> None:
+    memory = opened(url="memory://")
+    model = scripted(answers=["a", "b"])
+    agent = create_agent(
+        model, checkpointer=InMemorySaver(),
+        middleware=[
+            HybridMemoryMiddleware(memory),
+            HybridMemoryMiddleware(memory, user="everyone", name="shared"),
+        ],
+    )  # fmt: skip
+    for text in ("1", "2"):
+        invoke(agent, said(text), THREAD)
+    assert logged(memory) == logged(memory, user="everyone") == ["1", "a", "2", "b"]
+
+
+def test_an_answer_with_a_schema_is_kept(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+    class Answer(BaseModel):
+        """An answer."""
+
+        city: str
+
+    structured = AIMessage("", tool_calls=[{"name": "Answer", "args": {"city": "Rome"}, "id": "s1"}])
+    model = scripted(answers=[structured, "Rome it is"])
+    layer = HybridMemoryMiddleware(memory)
+    agent = create_agent(model, middleware=[layer], response_format=ToolStrategy(Answer), checkpointer=InMemorySaver())
+    assert invoke(agent, said("where?"), THREAD)["structured_response"] == Answer(city="Rome")
+    assert 'Answer {"city": "Rome"}' in logged(memory)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_stream_has_the_words_of_the_answer_only(
+    memory: HybridMemory, scripted: Scripted, asynchronous: bool
+) -> None:
+    model = scripted(answers=[calls("Rome"), "it is sunny"])
+    agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory)])
+
+    async def streamed() -> list[Any]:
+        return [part async for part in agent.astream(said("weather?"), THREAD, stream_mode="messages")]
+
+    parts: list[Any]
+    if asynchronous:
+        parts = asyncio.run(streamed())
+    else:
+        parts = list(agent.stream(said("weather?"), THREAD, stream_mode="messages"))
+    assert "".join(part.text for part, _ in parts if part.type == "AIMessageChunk").strip() == "it is sunny"
+    assert logged(memory)[-1].strip() == "it is sunny"
+
+
+def test_content_that_is_no_json_is_kept_as_what_json_can_tell(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke
+) -> None:
+    agent = create_agent(scripted(answers=["nice", "bye"]), middleware=[HybridMemoryMiddleware(memory)])
+    picture = HumanMessage([{"type": "text", "text": "look"}, {"type": "image", "data": b"\x89PNG"}])
+    invoke(agent, {"messages": [picture]}, THREAD)
+    assert logged(memory) == ["look", "nice"]
+
+
+def test_a_signed_in_user_gets_no_other_memory(memory: HybridMemory) -> None:
+    layer = HybridMemoryMiddleware(memory)
+    server = SimpleNamespace(user=SimpleNamespace(identity="alice"))
+    runtime = SimpleNamespace(context={"user_id": "bob", "session_id": "s"}, server_info=server)
+    with pytest.raises(InvalidScopeError, match="signed in"):
+        layer.before_model({"messages": [HumanMessage("hi", id="1")]}, runtime)  # type: ignore[arg-type]
+    runtime.context = {"session_id": "s"}
+    layer.before_model({"messages": [HumanMessage("hi", id="1")]}, runtime)  # type: ignore[arg-type]
+    assert logged(memory, session="s") == ["hi"]
