@@ -5,10 +5,15 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 FULL := .venv-full
 FULL_STAMP := $(FULL)/.set-up
+OLDEST := .oldest
+OLDEST_STAMP := $(OLDEST)/.set-up
 MODELS := .models
 PYTHONS := $(strip $(PYTHON) python3.13 python3.12 python3.11 python3)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 MAKEFLAGS += --no-print-directory
+
+# Files of tests run side by side, one process a core.
+SPREAD := --numprocesses auto --dist loadfile
 
 # The stamp holds the folder that it was made in: in a copied tree the environment would still import the original.
 # A missing or broken environment is made again, and so is one of an older pyproject.toml.
@@ -17,12 +22,13 @@ FULL_STALE := $(shell test "$$(cat $(FULL_STAMP) 2>/dev/null)" = "$(CURDIR)" && 
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup again demo test test-full check lint format types imports bench clean clean-models
+.PHONY: help setup again demo test test-oldest test-full check lint format types imports bench clean clean-models
 
 help:
 	@echo "make demo       a long chat goes in, LangChain and LlamaIndex answer from it    (STORE=file keeps it)"
 	@echo "make test       the tests                    (ARGS='-k recall' for some of them, ARGS=--cov for coverage)"
-	@echo "make test-full  what is tested with real models, in $(FULL): 3 GB on disk, 1.4 GB of it downloaded once"
+	@echo "make test-oldest  the tests of the LangChain adapter with the oldest versions that it admits"
+	@echo "make test-full  that, and what is tested with real models, in $(FULL): 3 GB on disk, 1.4 GB downloaded once"
 	@echo "make check      ruff, ruff format, mypy, import-linter"
 	@echo "make bench      how to measure retrieval, latency, compression, learning       (DATA=folder measures them)"
 	@echo "make setup      make the environment in $(VENV); the targets above do it when they need it"
@@ -62,9 +68,20 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	@echo "== the tests: pytest"
-	@$(BIN)/python -m pytest -q $(ARGS)
+	@$(BIN)/python -m pytest -q $(SPREAD) $(ARGS)
 
-test-full: $(FULL_STAMP)
+# Installed in front of what the environment has: an environment of their own would take minutes and half a gigabyte.
+test-oldest: $(OLDEST_STAMP)
+	@echo "== the tests of the LangChain adapter, with the oldest versions: pytest tests/langchain"
+	@PYTHONPATH=$(OLDEST) $(BIN)/python -m pytest -q $(SPREAD) tests/langchain $(ARGS)
+
+$(OLDEST_STAMP): $(STAMP)
+	@echo "== installing the oldest versions into $(OLDEST)"
+	@rm -rf $(OLDEST)
+	@$(BIN)/python -m pip install -qq --no-deps --target $(OLDEST) --group oldest
+	@touch $@
+
+test-full: test-oldest $(FULL_STAMP)
 	@echo "== the tests with real models: pytest tests/full"
 	@$(FULL)/bin/python -m pytest -q --durations=5 tests/full $(ARGS)
 
@@ -123,8 +140,8 @@ bench:
 endif
 
 clean:
-	@echo "== removing $(VENV), $(FULL), caches and reports"
-	@rm -rf $(VENV) $(FULL) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
+	@echo "== removing $(VENV), $(FULL), $(OLDEST), caches and reports"
+	@rm -rf $(VENV) $(FULL) $(OLDEST) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
 	@rm -f retrieval.json latency.json compression.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -11,25 +11,46 @@ from typing import TYPE_CHECKING, Any
 from hybrid_memory.errors import MissingDependencyError
 
 if TYPE_CHECKING:
-    from langchain_hybrid_memory.chat_memory import HybridChatMemory as HybridChatMemory
-    from langchain_hybrid_memory.history import HybridChatMessageHistory as HybridChatMessageHistory
+    from langchain_hybrid_memory.agents.middleware import HybridMemoryMiddleware as HybridMemoryMiddleware
+    from langchain_hybrid_memory.agents.tools import memory_tools as memory_tools
+    from langchain_hybrid_memory.chains.chat_memory import HybridChatMemory as HybridChatMemory
+    from langchain_hybrid_memory.chains.history import HybridChatMessageHistory as HybridChatMessageHistory
+    from langchain_hybrid_memory.documents.compressors import HybridDocumentCompressor as HybridDocumentCompressor
+    from langchain_hybrid_memory.documents.compressors import HybridScoreCompressor as HybridScoreCompressor
+    from langchain_hybrid_memory.documents.retriever import HybridMemoryRetriever as HybridMemoryRetriever
     from langchain_hybrid_memory.messages import from_langchain as from_langchain
     from langchain_hybrid_memory.messages import to_langchain as to_langchain
-    from langchain_hybrid_memory.middleware import HybridMemoryMiddleware as HybridMemoryMiddleware
+    from langchain_hybrid_memory.store.namespaces import namespace as namespace
+    from langchain_hybrid_memory.store.namespaces import namespace_ids as namespace_ids
+    from langchain_hybrid_memory.store.store import HybridMemoryStore as HybridMemoryStore
 
 _HOME = {
-    "HybridChatMemory": "chat_memory",
-    "HybridChatMessageHistory": "history",
-    "HybridMemoryMiddleware": "middleware",
+    "HybridChatMemory": "chains.chat_memory",
+    "HybridChatMessageHistory": "chains.history",
+    "HybridDocumentCompressor": "documents.compressors",
+    "HybridMemoryMiddleware": "agents.middleware",
+    "HybridMemoryRetriever": "documents.retriever",
+    "HybridMemoryStore": "store.store",
+    "HybridScoreCompressor": "documents.compressors",
     "from_langchain": "messages",
+    "memory_tools": "agents.tools",
+    "namespace": "store.namespaces",
+    "namespace_ids": "store.namespaces",
     "to_langchain": "messages",
 }
 
 __all__ = [
     "HybridChatMemory",
     "HybridChatMessageHistory",
+    "HybridDocumentCompressor",
     "HybridMemoryMiddleware",
+    "HybridMemoryRetriever",
+    "HybridMemoryStore",
+    "HybridScoreCompressor",
     "from_langchain",
+    "memory_tools",
+    "namespace",
+    "namespace_ids",
     "to_langchain",
 ]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import Grant, HybridMemory, Right, ScopedMemory, SpaceMemory
+from hybrid_memory import Grant, HybridMemory, Message, Right, ScopedMemory, SpaceMemory
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.memory.membership import Membership
 from hybrid_memory.memory.space import RIGHTS
@@ -44,6 +44,7 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
     named = {
         "expand": (team.history()[0].id,),
         "fetch": (team.history()[0].id,),
+        "follow": ([Message(content="One more thing.")],),
         "grep": (team.history()[0].id, "launch"),
         "offload": ("a long note",),
         "recall": ("launch",),

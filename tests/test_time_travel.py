@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +15,9 @@ from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.errors import IdConflictError, InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.types import Fact
+
+if TYPE_CHECKING:
+    from tests.conftest import Face
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 
@@ -139,6 +142,35 @@ def test_what_is_written_after_a_rollback_goes_on_from_there() -> None:
             ("Rome", "current"),
         ]
         assert not [hit for hit in alice.recall("Berlin", k=10) if "Berlin" in hit.record.text]
+
+
+def homes(memory: ScopedMemory) -> list[tuple[str, str]]:
+    return [(fact.value, str(fact.state)) for fact in memory.facts(attribute="home", history=True)]
+
+
+def test_a_settled_fact_stands_from_its_settling_on(face: Face) -> None:
+    with opened() as memory:
+        alice = memory.scoped(user="u", session="s1")
+        alice.remember("I live in Paris.", at=START)
+        alice.remember("I moved to Berlin.", at=START + timedelta(days=1))
+        paris, berlin = alice.facts(attribute="home", history=True)
+        assert (berlin.current, paris.current) == (True, False)
+        before, place = homes(alice), max(positions(alice))
+        (settled,) = face(alice, "settle", paris).positions
+        now = homes(alice)
+        assert ("Paris", "current") in now
+        assert ("Berlin", "superseded") in now
+        assert homes(alice.at(place)) == before
+        assert homes(alice.at(settled)) == now
+        assert homes(alice.at(START + timedelta(days=2))) == before
+        (rolled,) = alice.rollback(place).positions
+        assert homes(alice) == before
+        alice.rollback(rolled - 1)
+        assert homes(alice) == now
+        bob = memory.scoped(user="bob")
+        for wrong in (paris, "Paris"):
+            with pytest.raises(InvalidInputError, match="fact"):
+                face(bob, "settle", wrong)
 
 
 def test_a_conversation_is_compacted_after_a_rollback() -> None:

@@ -101,7 +101,7 @@ def test_speaker_is_the_name_or_else_the_role() -> None:
         ({"metadata": {"at": datetime(2024, 5, 1, tzinfo=UTC)}}, "JSON"),
         ({"metadata": {"score": float("nan")}}, "JSON"),
         ({"metadata": {"score": float("inf")}}, "JSON"),
-        ({"metadata": {"tags": {"a", "b"}}}, "JSON"),
+        ({"metadata": {"tags": {"a"}}}, "JSON"),
         ({"metadata": {"text": "\ud800"}}, "surrogate"),
         ({"metadata": {"\ud800": 1}}, "surrogate"),
         ({"metadata": {1: "number as key"}}, "metadata"),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hybrid_memory.memory import SpaceMemory as SpaceMemory
     from hybrid_memory.types import Audit as Audit
     from hybrid_memory.types import Category as Category
+    from hybrid_memory.types import Condensed as Condensed
     from hybrid_memory.types import Context as Context
     from hybrid_memory.types import Denial as Denial
     from hybrid_memory.types import Explanation as Explanation
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from hybrid_memory.types import Right as Right
     from hybrid_memory.types import Role as Role
     from hybrid_memory.types import Scope as Scope
+    from hybrid_memory.types import Scored as Scored
     from hybrid_memory.types import Section as Section
     from hybrid_memory.types import Signals as Signals
     from hybrid_memory.types import Stats as Stats
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from hybrid_memory.types import UserProfile as UserProfile
     from hybrid_memory.types import Weights as Weights
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 _HOME = {
     "CompactionConfig": "config",
@@ -61,8 +63,9 @@ _HOME = {
     "aopen_memory": "build",
     "open_memory": "build",
 } | dict.fromkeys(
-    """Audit Category Context Denial Explanation Fact FactState Grant Hit Line Message Payload ProfileEntry Receipt
-    Record Right Role Scope Section Signals Stats Summary ToolCall UserProfile Weights""".split(),
+    """Audit Category Condensed Context Denial Explanation Fact FactState Grant Hit Line Message Payload
+    ProfileEntry Receipt Record Right Role Scope Scored Section Signals Stats Summary ToolCall UserProfile
+    Weights""".split(),
     "types",
 )
 
@@ -70,6 +73,7 @@ __all__ = [
     "Audit",
     "Category",
     "CompactionConfig",
+    "Condensed",
     "Context",
     "Denial",
     "Explanation",
@@ -93,6 +97,7 @@ __all__ = [
     "Role",
     "Scope",
     "ScopedMemory",
+    "Scored",
     "Section",
     "Signals",
     "SpaceMemory",

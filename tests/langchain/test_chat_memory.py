@@ -258,6 +258,44 @@ def test_the_turn_is_found_among_several_keys(memory: HybridMemory, face: Call) 
     assert memory.stats().events == 4
 
 
+def test_the_turn_is_the_only_text_if_no_name_is_usual(memory: HybridMemory, face: Call) -> None:
+    guessing = chat(memory)
+    save(
+        face, guessing, {"topic": "bees", "n": 3, "docs": [object()]}, {"verdict": "fine", "sources": [1], "cost": 0.1}
+    )
+    save(face, guessing, {"topic": HumanMessage("hives"), "past": [AIMessage("x")]}, {"verdict": AIMessage("good")})
+    assert load(face, guessing, {}) == "Human: bees\nAI: fine\nHuman: hives\nAI: good"
+    assert "bees" in load(face, chat(memory, session="s2"), {"topic": "bees", "n": 3})
+    for wrong in ({"n": 3, "m": 4}, {"a": "text", "b": "text"}):
+        with pytest.raises(InvalidInputError, match="set output_key"):
+            save(face, guessing, {"input": "Q"}, wrong)
+
+
+def test_an_answer_of_content_blocks_is_stored(memory: HybridMemory, face: Call) -> None:
+    blocks: list[str | dict[Any, Any]] = [{"type": "text", "text": "Two "}, "hives."]
+    whole = chat(memory, return_messages=True)
+    say(face, whole, "How many?", blocks)
+    say(face, whole, "And bees?", ["many"])
+    assert load(face, whole, {}) == [
+        HumanMessage("How many?"), AIMessage(blocks), HumanMessage("And bees?"), AIMessage(["many"])
+    ]  # fmt: skip
+    for wrong in ([{"rating": 5}], [1], ("a", "b"), None):
+        with pytest.raises(InvalidInputError, match="the output must be text"):
+            say(face, whole, "Q", wrong)
+
+
+def test_the_profile_can_be_left_out_or_given(memory: HybridMemory, face: Call) -> None:
+    say(face, chat(memory), "I am a baker and I live in Bonn.", "Noted.")
+    say(face, chat(memory, session="s2"), "Good morning.", "Hello.")
+    shown = {
+        profile: load(face, chat(memory, session="s2", max_tokens=500, k=0, profile=profile), {"input": "Hello"})
+        for profile in (None, "", "She is a welder.")
+    }
+    said = "Human: Good morning.\nAI: Hello."
+    assert shown[None].startswith(f"{PROFILE_HEADING}\nprofession: baker")
+    assert shown == {None: shown[None], "": said, "She is a welder.": f"She is a welder.\n\n{said}"}
+
+
 def test_messages_are_stored_whole(memory: HybridMemory, face: Call) -> None:
     asked = HumanMessage("Weather in Bonn?", id="h1")
     answered = [
@@ -345,7 +383,8 @@ def test_calls_and_results_are_never_separated(
         said += [AIMessage("done")] * concluded
         session.save_context({"input": "go"}, {"output": said})
     shown = session.load_memory_variables({})["history"]
-    assert len(shown) <= window
+    last = max((row for row, message in enumerate(shown) if isinstance(message, HumanMessage)), default=0)
+    assert len(shown) <= window or (window and not last), "only a last turn that is longer is shown beyond it"
     open_calls: set[str] = set()
     for message in shown:
         if isinstance(message, ToolMessage):

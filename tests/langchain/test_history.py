@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from hybrid_memory import HybridMemory
@@ -77,6 +79,28 @@ def test_all_or_none_are_added(memory: HybridMemory) -> None:
     with pytest.raises(InvalidMessageError):
         history.add_messages([HumanMessage("fine"), HumanMessage("\ud800")])
     assert history.messages == []
+
+
+@given(st.lists(st.sampled_from("HAT"), max_size=12), st.integers(0, 6), st.integers(0, 3))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_newest_messages_reach_back_to_the_turns_asked_for(
+    memory: HybridMemory, face: Call, kinds: list[str], limit: int, rounds: int
+) -> None:
+    history = HybridChatMessageHistory(memory, user="alice", session=f"s{memory.stats().events}-{len(kinds)}")
+    made = {"H": HumanMessage("h"), "A": AIMessage("a"), "T": ToolMessage("t", tool_call_id="c")}
+    history.clear()
+    history.add_messages([made[kind] for kind in kinds])
+    newest = [message.role.value for message in face(history, "recent", limit, rounds)]
+    everything = [message.role.value for message in face(history, "recent")]
+    assert len(everything) == len(kinds)
+    assert newest == everything[len(everything) - len(newest) :]
+    assert len(newest) >= min(limit, len(everything))
+    if limit:
+        assert newest.count("user") >= min(rounds, everything.count("user"))
+        fits = everything[len(everything) - min(limit, len(everything)) :].count("user") >= rounds
+        assert len(newest) <= limit or not fits
+    else:
+        assert newest == []
 
 
 def test_the_scope_is_checked(memory: HybridMemory) -> None:

@@ -17,7 +17,8 @@ def run(code: str) -> None:
 def test_the_import_loads_nothing_of_langchain() -> None:
     run(
         "import sys, langchain_hybrid_memory\n"
-        "assert not [name for name in sys.modules if name.startswith(('langchain_core', 'langchain_classic'))]"
+        "there = {name.partition('.')[0] for name in sys.modules}\n"
+        "assert not there & {'langchain_core', 'langchain_classic', 'langchain', 'langgraph'}"
     )
 
 
@@ -37,14 +38,27 @@ def test_the_history_does_without_langchain_classic() -> None:
     )
 
 
-def test_a_chat_memory_warns_of_nothing() -> None:
+def test_only_langchain_warns_and_of_its_chain_alone() -> None:
     run(
-        "from hybrid_memory import MemoryConfig, open_memory\n"
-        "from langchain_hybrid_memory import HybridChatMemory\n"
-        "memory = open_memory(MemoryConfig(url='memory://', embedder='hashing'))\n"
-        "chat = HybridChatMemory(memory=memory, user='alice', session='s1')\n"
-        "chat.save_context({'input': 'a'}, {'output': 'b'})\n"
-        "assert chat.load_memory_variables({'input': 'a'}) == {'history': 'Human: a\\nAI: b'}"
+        "import asyncio, warnings\n"
+        "with warnings.catch_warnings(record=True) as told:\n"
+        "    warnings.simplefilter('always')\n"
+        "    from langchain_classic.chains import ConversationChain\n"
+        "    from langchain_core.language_models import FakeListLLM\n"
+        "    from hybrid_memory import MemoryConfig, open_memory\n"
+        "    from langchain_hybrid_memory import HybridChatMemory, migration\n"
+        "    memory = open_memory(MemoryConfig(url='memory://', embedder='hashing'))\n"
+        "    llm = FakeListLLM(responses=['x'])\n"
+        "    old = [getattr(migration, name)(llm=llm) for name in migration.__all__]\n"
+        "    for chat in [HybridChatMemory(memory=memory, user='alice', session='s1'), *old]:\n"
+        "        chat.save_context({'input': 'I keep bees'}, {'output': 'b'})\n"
+        "        assert 'bees' in chat.load_memory_variables({'input': 'bees'})['history']\n"
+        "        asyncio.run(chat.asave_context({'input': 'I keep cats'}, {'output': 'b'}))\n"
+        "        assert 'cats' in asyncio.run(chat.aload_memory_variables({'input': 'cats'}))['history']\n"
+        "        chat.clear()\n"
+        "    chain = ConversationChain(llm=llm, memory=HybridChatMemory(memory=memory, user='bob', session='s1'))\n"
+        "    assert chain.invoke({'input': 'a'})['response'] == 'x'\n"
+        "assert ['ConversationChain' in str(one.message) for one in told] == [True], told"
     )
 
 

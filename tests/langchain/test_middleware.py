@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain.agents import create_agent
@@ -328,14 +328,17 @@ def test_an_edit_of_the_context_behind_it_works_on_its_prompt(
 def test_a_cached_system_prompt_stays_marked_and_apart(
     memory: HybridMemory, scripted: Scripted, invoke: Invoke
 ) -> None:
-
     model = scripted(answers=["hello"])
     caching = AnthropicPromptCachingMiddleware(unsupported_model_behavior="ignore")
     caching._should_apply_caching = lambda request: True  # type: ignore[method-assign]  # the scripted model is none
     memory_layer = HybridMemoryMiddleware(memory, blocks={"persona": "kind"})
     agent = create_agent(model, system_prompt="Be brief.", middleware=[caching, memory_layer])
     invoke(agent, said("hi"), THREAD)
-    own, added = cast("list[dict[str, Any]]", model.prompts[0][0].content)
+    content: Any = model.prompts[0][0].content
+    if isinstance(content, str):  # its older versions mark the request, and leave the system prompt as it is
+        assert content == "Be brief.\n\n<persona>\nkind\n</persona>"
+        return
+    own, added = content
     assert own["text"] == "Be brief."
     assert "cache_control" in own
     assert added == {"type": "text", "text": "<persona>\nkind\n</persona>"}

@@ -97,8 +97,9 @@ async def _known(run: Runner, world: World, scope: Scope) -> Knowledge:
 
 
 def _seen(event: Event, world: World, before: datetime | None) -> bool:
-    """Whether the turn of a claim is visible: that it was read later makes it no later."""
-    return visible(event.payload["source"], world.hidden) and (before is None or event.at < before)
+    """Whether a claim is visible: with its turn, however late that was read; one that settles, with itself."""
+    place = event.position if event.payload["by"] == SETTLED else event.payload["source"]
+    return visible(place, world.hidden) and (before is None or event.at < before)
 
 
 async def _mark(run: Runner, world: World, scope: Scope) -> tuple[int, ...]:

@@ -11,12 +11,13 @@ import numpy as np
 
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import ModelError, StoreUnavailableError
+from hybrid_memory.flows.item_state import current
 from hybrid_memory.flows.learn import learn
 from hybrid_memory.flows.redact import learnt
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Embedder, Entry, Floats, Progress
 from hybrid_memory.tiers.semantic import derive, index_terms, passage
-from hybrid_memory.types import Event, EventKind, Receipt, Record, Scope, Where
+from hybrid_memory.types import Event, EventKind, Receipt, Record, RecordKind, Scope, Where
 
 READ_BATCH = 512
 EMBED_BATCH = 32
@@ -61,10 +62,11 @@ async def index_texts(run: Runner, world: World, owner: Scope) -> int:
         erased = [event for event in events if event.kind is EventKind.ERASED]
         for event in erased:
             await _unindex(run, world, owner, event)
-        if erased:
+        if any(event.payload.get("scrub", "now") == "now" for event in erased):
             await _scrubbed(run, world)
-        sessions = list(dict.fromkeys(event.scope.session for event in events))
-        derived = derive(learnt(world, events), await run.call(world.index.tails, owner, sessions))
+        news = learnt(world, await current(run, world, owner, events))
+        sessions = list(dict.fromkeys(event.scope.session for event in news))
+        derived = derive(news, await run.call(world.index.tails, owner, sessions))
         entries = [
             Entry(item.record, index_terms(item.record, item.previous, world.config.cleaning)) for item in derived
         ]
@@ -87,6 +89,10 @@ async def _unindex(run: Runner, world: World, owner: Scope, erased: Event) -> No
     ids = np.array(
         [place for first, last in erased.payload["positions"] for place in range(first, last + 1)], dtype=np.int64
     )
+    records = await run.call(world.index.get, ids.tolist())
+    if all(record.kind is RecordKind.ITEM for record in records):  # nothing was made with their words
+        await run.call(world.index.delete, [record.id for record in records])
+        return
     around = await run.call(world.index.places, ids, Where(owner.owner), 1)
     gone = np.isin(around.ids, ids)
     keys = set(zip(around.segments[gone].tolist(), (around.ordinals[gone] + 1).tolist(), strict=True))

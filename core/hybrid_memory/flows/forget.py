@@ -13,6 +13,7 @@ from hybrid_memory.compression.ledger import merge, read_on
 from hybrid_memory.compression.summaries.lines import candidates
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.flows.echoes import rewritten_echoes
 from hybrid_memory.flows.expired import expired_turns
 from hybrid_memory.flows.flush import index_texts
 from hybrid_memory.flows.history import check_span
@@ -154,7 +155,7 @@ async def _destroy(run: Runner, world: World, scope: Scope, chosen: list[Event],
     receipt = Receipt(
         ids=tuple(event.id for event in plan.turns),
         positions=tuple(event.position for event in plan.turns),
-        erased=dict(plan.counts),
+        erased=dict(+plan.counts),
         dry_run=request.dry_run,
     )
     if request.dry_run:
@@ -234,6 +235,9 @@ async def _planned(run: Runner, world: World, scope: Scope, turns: list[Event], 
         elif event.payload["source"] in places if event.kind is EventKind.CLAIM else _noted(event, plan.turns, words):
             plan.derived.append(event)
             plan.counts[NAMES[event.kind]] += 1
+    echoes = await rewritten_echoes(run, world, scope, turns)
+    plan.rewritten |= echoes
+    plan.counts["tool messages rewritten"] += len(echoes)
     return plan
 
 

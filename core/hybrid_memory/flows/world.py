@@ -22,11 +22,14 @@ from hybrid_memory.ports import (
 )
 from hybrid_memory.tiers.episodic import Horizon, Stretches
 from hybrid_memory.tiers.grants import Standing
+from hybrid_memory.tiers.items import KeptItems
 from hybrid_memory.types import Fact, Message, Scope, UserProfile
 
 SHOWN_CACHE = 8192
 FACTS_CACHE = 256
 STANDINGS_CACHE = 4096
+PASSAGES_CACHE = 2048
+ITEMS_CACHE = 64
 
 FactsKey: TypeAlias = tuple[Scope, Stretches, Horizon | None]
 
@@ -57,6 +60,8 @@ class World:
         portraits: profiles as prompts show them.
         facts: what is known, by owner and view.
         standings: who may do what, by space.
+        passages: vectors of texts that are no memories, by embedder and text.
+        items: what applications keep, by owner.
         author, trusted: in a space, who writes through this handle, and whether that needs no approval.
     """
 
@@ -81,6 +86,8 @@ class World:
     viewed: bool = False
     whole: EventLog | None = None
     standings: LruCache[Scope, Standing] = field(default_factory=lambda: LruCache(STANDINGS_CACHE))
+    passages: LruCache[bytes, Floats] = field(default_factory=lambda: LruCache(PASSAGES_CACHE))
+    items: LruCache[Scope, KeptItems] = field(default_factory=lambda: LruCache(ITEMS_CACHE))
     author: str = ""
     trusted: bool = True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,12 +15,14 @@ from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.flows import forget, rebuild, stats
 from hybrid_memory.flows.world import World
 from hybrid_memory.memory.house import INLINE, House, flush_owners
+from hybrid_memory.memory.items import SWEEP_EVERY, ItemMemory
 from hybrid_memory.memory.scoped import ScopedMemory
+from hybrid_memory.memory.texts import Texts
 from hybrid_memory.ports import Embedder, Key
 from hybrid_memory.types import Receipt, Scope, Stats
 
 
-class HybridMemory:
+class HybridMemory(Texts):
     """A memory store. Open one with `open_memory`, close it or use it in a ``with`` block; any thread may call it.
 
     Args:
@@ -70,12 +73,27 @@ class HybridMemory:
         """
         return ScopedMemory(self._house, Scope(tenant=tenant, user=user, agent=agent, session=session))
 
+    def items(self, agent: str, *, tenant: str | None = None, sweep_every: timedelta = SWEEP_EVERY) -> ItemMemory:
+        """What an application keeps under namespaces and keys; nothing of it is a turn, is learned from, or recalled.
+
+        Args:
+            agent: the application, by a name of its own.
+            tenant: as in `scoped`.
+            sweep_every: see `ItemMemory`.
+
+        Raises:
+            InvalidScopeError: a name is malformed.
+        """
+        return ItemMemory(self._house, Scope(tenant=tenant, agent=agent), sweep_every)
+
     def flush(self, *, progress: bool | None = None) -> Receipt:
         """Do all derived work now, for every owner; see `ScopedMemory.flush`."""
+        drive(self._house.fold_ahead(INLINE, None))
         return drive(flush_owners(INLINE, self._house.world, None, progress))
 
     async def aflush(self, *, progress: bool | None = None) -> Receipt:
         """Async twin of `flush`."""
+        await self._house.fold_ahead(self._house.loop, None)
         return await flush_owners(self._house.loop, self._house.world, None, progress)
 
     def stats(self) -> Stats:

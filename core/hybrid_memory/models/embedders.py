@@ -202,5 +202,9 @@ def _name_of(model: Any) -> str:
     if isinstance(own := getattr(model, "name", None), str):
         return own
     kind = getattr(model, "__qualname__", type(model).__qualname__)
-    variant = getattr(model, "model", None) or getattr(model, "model_name", None)
-    return f"{kind}/{variant}" if isinstance(variant, str) else str(kind)
+    # Many keep a client object under one of these names, and what it loads under the other.
+    variants = [getattr(model, field, None) for field in ("model", "model_name", "model_id")]
+    variant = next((variant for variant in variants if isinstance(variant, str) and variant), None)
+    if variant is None and (cached := getattr(model, "underlying_embeddings", None)) is not None:  # LangChain's cache
+        return _name_of(cached)
+    return str(kind) if variant is None else f"{kind}/{variant}"

@@ -20,6 +20,9 @@ from hybrid_memory.types import Message, Role
 MAX_HANGING = 4
 """Calls beyond their time limit that one model may leave behind; until one of them ends, it is not called again."""
 
+_UNSEEN = {"tags": ["nostream"]}
+"""LangChain's settings of a call whose tokens LangGraph leaves out of the stream of messages."""
+
 Chat = list[dict[str, str]]
 """Messages as the frameworks take them: ``role`` is system, user or assistant, ``content`` is text."""
 
@@ -31,9 +34,12 @@ def as_language_model(model: Any, *, timeout: timedelta = timedelta(seconds=30))
     one whose parameter is called ``messages``, or is annotated as something else than ``str``, gets a list of
     ``{"role": ..., "content": ...}``, any other the conversation as one text. What a tool said is sent as the user's.
 
+    Calls of a LangChain model carry the tag ``nostream``, so that inside a LangGraph run the user's message stream does
+    not show them. Callbacks of that run are kept: its trace and its count of tokens are to know of these calls too.
+
     Args:
         model: what writes.
-        timeout: for each call of the model; `LanguageModel.structured` may call it twice.
+        timeout: for each call of the model; `LanguageModel.structured` may call it three times.
 
     Raises:
         InvalidInputError: it is none of these, or the timeout is not positive.
@@ -51,6 +57,7 @@ class WrappedLanguageModel:
         self._is_port = _has(model, "complete", "structured")
         self._ask = _asker(model)
         self._structured = model.structured if self._is_port else None
+        self._native = None if self._is_port else _native(model)
         self._limit = _TimeLimit(self.name, timeout)
 
     def complete(self, messages: Sequence[Message]) -> str:
@@ -59,13 +66,29 @@ class WrappedLanguageModel:
         return self._text(self._limit.call(self._ask, given))
 
     def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
-        """The JSON object in the answer to a prompt that shows the schema; asked once more if there is none."""
+        """The JSON object in the answer to a prompt that shows the schema; asked once more if there is none.
+
+        Of a LangChain chat model its own structured output is asked for first, where it has one.
+        """
         if self._structured is not None:
             value = self._limit.call(self._structured, list(messages), schema)
             if not isinstance(value, dict):
                 raise ModelError(f"language model {self.name!r} answered {type(value).__name__}, not an object")
             return value
-        chat = _with_schema(_chat(messages), schema)
+        chat = _chat(messages)
+        if self._native is None:
+            return self._in_text(chat, schema)
+        try:
+            found = _object_in(self._limit.call(self._native, chat, schema))
+        except ModelError as error:
+            if error.__cause__ is None:  # out of time: another call would be, too
+                raise
+            found = self._in_text(chat, schema)
+            self._native = None  # it answers, but not that way
+        return found or self._in_text(chat, schema)
+
+    def _in_text(self, chat: Chat, schema: Mapping[str, Any]) -> dict[str, Any]:
+        chat = _with_schema(chat, schema)
         answer = self._text(self._limit.call(self._ask, chat))
         found = parse_object(answer)
         if found is None:
@@ -133,8 +156,9 @@ def _asker(model: Any) -> Callable[[Any], Any]:
     if _has(model, "complete", "structured"):
         return model.complete  # type: ignore[no-any-return]
     if _has(model, "invoke"):  # LangChain
-        return lambda chat: model.invoke([(message["role"], message["content"]) for message in chat])
-    if any(base.__module__.startswith("llama_index.") for base in type(model).__mro__) and _has(model, "chat"):
+        settings = (_UNSEEN,) if _is_of("langchain_core", model) else ()
+        return lambda chat: model.invoke(_turns(chat), *settings)
+    if _is_of("llama_index", model) and _has(model, "chat"):
         # Their chat takes objects of their own; where the model is, so is this module.
         chat_message = importlib.import_module("llama_index.core.llms").ChatMessage
         return lambda chat: model.chat([chat_message(**message) for message in chat])
@@ -144,6 +168,42 @@ def _asker(model: Any) -> Callable[[Any], Any]:
         f"{model!r} cannot write: give a LangChain chat model, a LlamaIndex LLM, a LanguageModel, "
         "or a callable from a prompt, or from messages, to text"
     )
+
+
+def _native(model: Any) -> Callable[[Chat, Mapping[str, Any]], Any] | None:
+    """What asks a LangChain chat model by its own structured output; None where there is none."""
+    # Asked of the class: a model with retries or bound arguments would hand out the bare one's method.
+    if not _is_of("langchain_core", model) or not _has(type(model), "with_structured_output"):
+        return None
+
+    def ask(chat: Chat, schema: Mapping[str, Any]) -> Any:
+        named = {"title": "answer", "description": "The answer.", **schema}
+        return model.with_structured_output(named, include_raw=True).invoke(_turns(chat), _UNSEEN)
+
+    return ask
+
+
+def _turns(chat: Chat) -> list[tuple[str, str]]:
+    return [(message["role"], message["content"]) for message in chat]
+
+
+def _object_in(answer: Any) -> dict[str, Any] | None:
+    """The object in ``{"raw", "parsed", "parsing_error"}``; the parser gives up on what can still be read."""
+    if not isinstance(answer, Mapping):
+        return None
+    if isinstance(answer.get("parsed"), dict) and answer["parsed"]:
+        return dict(answer["parsed"])
+    raw = answer.get("raw")
+    for call in getattr(raw, "tool_calls", ()):
+        if call["args"]:
+            return dict(call["args"])
+    written = [call.get("args") for call in getattr(raw, "invalid_tool_calls", ())]
+    texts = [text for text in (*written, _text_of(raw)) if text]
+    return next((found for found in map(parse_object, texts) if found), None)
+
+
+def _is_of(package: str, model: Any) -> bool:
+    return any(base.__module__.partition(".")[0] == package for base in type(model).__mro__)
 
 
 def _has(model: Any, *methods: str) -> bool:

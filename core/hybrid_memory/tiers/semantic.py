@@ -11,6 +11,8 @@ from hybrid_memory.config import CleaningLevel
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.speakers import named
 from hybrid_memory.text.tokenize import terms
+from hybrid_memory.tiers.echoes import is_echo
+from hybrid_memory.tiers.items import category_of
 from hybrid_memory.types import Event, EventKind, Record, RecordKind, Role
 
 SEGMENT_PAUSE = timedelta(hours=12)
@@ -18,6 +20,9 @@ SEGMENT_PAUSE = timedelta(hours=12)
 
 PASSAGE_CHARS = 400
 """How much of a turn is embedded; the text index takes all of it. See docs/decisions/0003."""
+
+ITEM_CHARS = 6_000
+"""How much of an item's text is embedded: what longer texts models refuse differs, and one would hold up all others."""
 
 CONTEXT_CHARS = 250
 """A turn shorter than this is filled up to it with the end of the turn that it answers."""
@@ -39,7 +44,7 @@ class Derived:
 def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[Derived]:
     """The records of these events, which continue the sessions that end in ``tails``.
 
-    System messages are instructions, not memories; a message without words leaves no record.
+    System messages are instructions, not memories; a message without words leaves no record, and so does an echo.
     The result does not depend on how the log is cut into batches.
     """
     latest = dict(tails)
@@ -47,11 +52,13 @@ def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[
     for event in events:
         if event.kind is EventKind.CLAIM and "text" in event.payload:
             derived.append(Derived(_fact(event), None))
+        if event.kind is EventKind.ITEM and "text" in event.payload:
+            derived.append(Derived(_item(event), None))
         if event.kind is not EventKind.MESSAGE:
             continue
         message = event.message
         text = message.text.translate(_UNPRINTABLE).strip()
-        if message.role is Role.SYSTEM or not text:
+        if message.role is Role.SYSTEM or not text or is_echo(message):
             continue
         session = event.scope.session
         previous = latest.get(session)
@@ -97,6 +104,23 @@ def _fact(event: Event) -> Record:
     )
 
 
+def _item(event: Event) -> Record:
+    """A text by which an item is found."""
+    payload = event.payload
+    return Record(
+        id=event.position,
+        scope=event.scope,
+        text=payload["text"].translate(_UNPRINTABLE),
+        at=event.at,
+        sources=(payload.get("of", event.id),),
+        segment=event.position,
+        ordinal=0,
+        kind=RecordKind.ITEM,
+        category=category_of(payload["namespace"]),
+        metadata={"namespace": payload["namespace"], "key": payload["key"]},
+    )
+
+
 def substance(text: str) -> float:
     """``ln(1 + n / 40) / ln(16)`` for n characters, at most 600: 0 for nothing, 1 for a paragraph.
 
@@ -109,8 +133,10 @@ def passage(record: Record, previous: Record | None, cleaning: CleaningLevel = "
     """What is embedded for a record: the turn with its speaker, behind the end of the turn that it answers; cleaned.
 
     The tag makes passages of a chat more alike in form, so that the embedder compares what they say: on LoCoMo it
-    raised R@10 by vectors alone from .51 to .62.
+    raised R@10 by vectors alone from .51 to .62. The text of an item is the application's own, and embedded as it is.
     """
+    if record.kind is RecordKind.ITEM:
+        return record.text[:ITEM_CHARS]
     turn = _line(record, cleaning)[:PASSAGE_CHARS]
     answered = _answered(record, previous, CONTEXT_CHARS - len(turn))
     return (
@@ -120,6 +146,8 @@ def passage(record: Record, previous: Record | None, cleaning: CleaningLevel = "
 
 def index_terms(record: Record, previous: Record | None, cleaning: CleaningLevel = "light") -> str:
     """What the text index takes for a record, cleaned, as terms separated by spaces."""
+    if record.kind is RecordKind.ITEM:
+        return " ".join(terms(record.text))
     return " ".join(
         terms(_line(record, cleaning)) + terms(_answered(record, previous, CONTEXT_CHARS - len(record.text)))
     )

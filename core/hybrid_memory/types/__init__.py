@@ -17,12 +17,23 @@ from hybrid_memory.types.artifacts import (
     SweepKind,
     TestRun,
 )
+from hybrid_memory.types.condensed import Condensed
 from hybrid_memory.types.context import Context, Dropped, Payload
 from hybrid_memory.types.event import Event, EventKind, Receipt, Stats, Tier
 from hybrid_memory.types.explanation import Explanation
 from hybrid_memory.types.fact import USER, Category, Claim, Fact, FactState, Stance
 from hybrid_memory.types.grant import QUARANTINE, Denial, Grant, Right
-from hybrid_memory.types.hit import Hit, Signals, Weights
+from hybrid_memory.types.hit import Hit, Scored, Signals, Weights
+from hybrid_memory.types.item import (
+    FindItems,
+    GetItem,
+    Item,
+    ItemOperation,
+    ItemResult,
+    ListNamespaces,
+    Namespace,
+    PutItem,
+)
 from hybrid_memory.types.message import RESERVED, Message, Role, ToolCall
 from hybrid_memory.types.profile import ProfileEntry, UserProfile
 from hybrid_memory.types.record import Record, RecordKind, Where
@@ -37,6 +48,7 @@ __all__ = [
     "Audit",
     "Category",
     "Claim",
+    "Condensed",
     "Context",
     "Denial",
     "Dropped",
@@ -46,22 +58,31 @@ __all__ = [
     "Fact",
     "FactState",
     "FileState",
+    "FindItems",
+    "GetItem",
     "Grant",
     "Hit",
+    "Item",
+    "ItemOperation",
+    "ItemResult",
     "Ledger",
     "Line",
+    "ListNamespaces",
     "Mention",
     "Message",
+    "Namespace",
     "Operation",
     "Origin",
     "Payload",
     "ProfileEntry",
+    "PutItem",
     "Receipt",
     "Record",
     "RecordKind",
     "Right",
     "Role",
     "Scope",
+    "Scored",
     "Script",
     "ScriptEffect",
     "Section",

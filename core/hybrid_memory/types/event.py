@@ -30,7 +30,7 @@ class EventKind(StrEnum):
     A claim was read from a turn; learned says how far the turns were read; a rollback hides what came after a place
     in the log, or shows it again; erased says what was forgotten. In a shared space: a grant gives or takes a right,
     or lets messages out of quarantine; a denial says who was refused; quarantined is a message of somebody who is not
-    trusted yet.
+    trusted yet. An item is a value that an application put, refreshed or destroyed under a key of its own.
     """
 
     MESSAGE = "message"
@@ -45,6 +45,7 @@ class EventKind(StrEnum):
     GRANT = "grant"
     DENIED = "denied"
     QUARANTINED = "quarantined"
+    ITEM = "item"
 
 
 @dataclass(frozen=True)

@@ -89,16 +89,47 @@ class Hit:
 
     def why(self) -> str:
         """The arithmetic of the score in one line, strongest share first, and the events behind it, with author."""
-        total = sum(getattr(self.weights, part.name) for part in fields(Weights))
-        shares = [
-            (getattr(self.weights, part.name), getattr(self.signals, part.name), part.name)
-            for part in fields(Weights)
-            if getattr(self.weights, part.name)
-        ]
-        shares.sort(key=lambda share: share[0] * share[1], reverse=True)
-        terms = " + ".join(f"{weight:g}*{signal:.2f} {name}" for weight, signal, name in shares)
-        arithmetic = terms if abs(total - 1) < 1e-9 else f"({terms}) / {total:g}"  # noqa: PLR2004 - float noise
         origin = f" in the space {self.record.scope.space!r}" if self.record.scope.space else ""
         author = f", written by {self.record.author}" if self.record.author else ""
         note = f"; {self.note}" if self.note else ""
-        return f"{self.score:.3f} = {arithmetic}; from {', '.join(self.record.sources)}{origin}{author}{note}"
+        arithmetic = _arithmetic(self.score, self.signals, self.weights)
+        return f"{arithmetic}; from {', '.join(self.record.sources)}{origin}{author}{note}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Scored:
+    """A text that is no memory, and how well it answers a query.
+
+    Attributes:
+        row: its place among the texts that were given, from 0.
+        score: in [0, 1], higher is better.
+        signals: what spoke for it; weights: as applied.
+        note: what was out of the ordinary, such as an embedder that failed.
+    """
+
+    row: int
+    text: str
+    score: float
+    signals: Signals
+    weights: Weights
+    note: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Scored {self.score:.3f} {self.row}: {shown(self.text)}>"
+
+    def why(self) -> str:
+        """The arithmetic of the score in one line, strongest share first."""
+        return _arithmetic(self.score, self.signals, self.weights) + (f"; {self.note}" if self.note else "")
+
+
+def _arithmetic(score: float, signals: Signals, weights: Weights) -> str:
+    total = sum(getattr(weights, part.name) for part in fields(Weights))
+    shares = [
+        (getattr(weights, part.name), getattr(signals, part.name), part.name)
+        for part in fields(Weights)
+        if getattr(weights, part.name)
+    ]
+    shares.sort(key=lambda share: share[0] * share[1], reverse=True)
+    terms = " + ".join(f"{weight:g}*{signal:.2f} {name}" for weight, signal, name in shares)
+    arithmetic = terms if abs(total - 1) < 1e-9 else f"({terms}) / {total:g}"  # noqa: PLR2004 - float noise
+    return f"{score:.3f} = {arithmetic}"

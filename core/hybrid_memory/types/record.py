@@ -19,6 +19,7 @@ class RecordKind(StrEnum):
 
     TURN = "turn"
     FACT = "fact"
+    ITEM = "item"
 
 
 @dataclass(frozen=True, slots=True)

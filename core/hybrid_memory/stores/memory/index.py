@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,11 +12,9 @@ import numpy as np
 
 from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError
 from hybrid_memory.ports import Entry, Floats, Ids, IndexSize, Matches, Places
+from hybrid_memory.scoring.lexical import bm25, idf
 from hybrid_memory.stores.memory.log import within
 from hybrid_memory.types import Record, RecordKind, Scope, Where
-
-BM25_K1 = 1.2
-BM25_B = 0.75
 
 
 @dataclass(slots=True)
@@ -132,25 +129,20 @@ class InMemoryIndex:
     def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
         """The k records with the highest BM25; see `SemanticIndex.matching`.
 
-        The formula of SQLite's FTS5 (https://sqlite.org/fts5.html#the_bm25_function), with statistics over the whole
-        index: ``sum(idf(t) * f * (k1 + 1) / (f + k1 * (1 - b + b * length / average)))``. The length counts one
-        term more than the text has: FTS5 stores the owner beside it.
+        With statistics over the whole index. The length counts one term more than the text has: FTS5 stores the owner
+        beside it.
         """
         wanted = list(dict.fromkeys(terms))
         with self._lock:
             state = self._open()
             total = len(state.rows)
-            average = sum(row.length for row in state.rows.values()) / max(total, 1)
-            idf = {
-                term: max(math.log((total - state.frequency[term] + 0.5) / (state.frequency[term] + 0.5)), 1e-6)
-                for term in wanted
-            }
+            average = max(sum(row.length for row in state.rows.values()) / max(total, 1), 1e-9)
+            weights = {term: idf(total, state.frequency[term]) for term in wanted}
             scores = {}
             for row in self._rows(where):
-                norm = BM25_K1 * (1 - BM25_B + BM25_B * row.length / max(average, 1e-9))
-                found = [(idf[term], row.terms[term]) for term in wanted if row.terms[term]]
+                found = [(weights[term], row.terms[term]) for term in wanted if row.terms[term]]
                 if found:
-                    scores[row.record.id] = sum(weight * f * (BM25_K1 + 1) / (f + norm) for weight, f in found)
+                    scores[row.record.id] = bm25(found, row.length / average)
         return _best(scores, k)
 
     def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:

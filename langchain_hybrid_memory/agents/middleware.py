@@ -16,7 +16,7 @@ from hybrid_memory.compute.caches import LruCache
 from hybrid_memory.errors import InvalidMessageError, InvalidScopeError, ModelError, StoreError
 from hybrid_memory.memory import HybridMemory, ScopedMemory
 from hybrid_memory.types import Context, Message, Role
-from langchain_hybrid_memory.following import Follower, Seen
+from langchain_hybrid_memory.agents.following import Follower, Seen
 from langchain_hybrid_memory.messages import to_langchain
 from langchain_hybrid_memory.scopes import Binding
 
@@ -25,6 +25,9 @@ FAILURES = (StoreError, ModelError, InvalidMessageError)
 
 SCHEMAS = 256
 """Tools whose schema is kept."""
+
+CONVERTED = 4096
+"""Messages of prompts that are kept as LangChain's."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,11 +41,11 @@ class HybridMemoryState(AgentState[Any]):
 class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
     """Gives an agent a memory: what is said is kept, and each model call gets a prompt of bounded size.
 
-    Before each model call, and after it, what is new among the agent's messages goes into the log. The model is shown
-    what `ScopedMemory.assemble` lays out: the agent's own system prompt, blocks, profile and summary; the recent turns;
-    and what was recalled for a turn of the user in front of it, once per turn. The agent's state keeps all its messages
-    as they are. With a checkpointer the state tells which branch of a conversation is meant; without one the log does,
-    and an agent that is given only the new message goes on where it was.
+    Before each model call, and at the end of a run, what is new among the agent's messages goes into the log. The model
+    is shown what `ScopedMemory.assemble` lays out: the agent's own system prompt, blocks, profile and summary; the
+    recent turns; and what was recalled for a turn of the user in front of it, once per turn. The agent's state keeps
+    all its messages as they are. With a checkpointer the state tells which branch of a conversation is meant; without
+    one the log does, and an agent that is given only the new message goes on where it was.
 
     Turns are folded into the summary in the pause after an answer, not while somebody waits for it. If the store or a
     model fails, that is logged, the agent goes on without memory, and the next step writes what is missing.
@@ -88,6 +91,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         self._layout = {"max_tokens": max_tokens, "k": k, "blocks": dict(blocks or {}), "profile": profile}
         self._name = name
         self._schemas: LruCache[int, tuple[Any, dict[str, Any]]] = LruCache(SCHEMAS)
+        self._converted: LruCache[int, tuple[Message, BaseMessage]] = LruCache(CONVERTED)
 
     @property
     def name(self) -> str:
@@ -112,8 +116,9 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             _told(error)
             return None
 
-    after_model = after_agent = before_model
-    aafter_model = aafter_agent = abefore_model
+    # Not after_model: the models' words might still be redacted or edited by those that stand before it in the list.
+    after_agent = before_model
+    aafter_agent = abefore_model
 
     def wrap_model_call(
         self, request: ModelRequest[ContextT], handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]]
@@ -172,16 +177,25 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         """The request with this prompt, and at its end what others put there for this call."""
         laid = list(context.messages)
         head = laid.pop(0).text if laid and laid[0].role is Role.SYSTEM else ""
-        written = {said.id: said for said in Follower(request.state, self._name).written}
-        asked = request.messages
-        end = next((row for row in range(len(asked), 0, -1) if asked[row - 1].id in written), 0)
-        messages: list[Any] = [_shown(message, written.get(message.id)) for message in laid]
-        return request.override(system_message=_system(request.system_message, head), messages=messages + asked[end:])
+        written = Follower(request.state, self._name).written
+        own = {said.id: said for said in written[-len(laid) :]}
+        asked, last = request.messages, written[-1].id
+        passing = next((row for row in range(len(asked), 0, -1) if asked[row - 1].id == last), len(asked))
+        messages: list[Any] = [self._shown(message, own.get(message.id)) for message in laid]
+        return request.override(
+            system_message=_system(request.system_message, head), messages=[*messages, *asked[passing:]]
+        )
 
-
-def _shown(message: Message, own: BaseMessage | None) -> BaseMessage:
-    """The message for the model; the state's own object where it says the same."""
-    return own if own is not None and own.content == message.content else to_langchain(message)
+    def _shown(self, message: Message, own: BaseMessage | None) -> BaseMessage:
+        """The message for the model; the state's own object where it says the same."""
+        if own is not None and own.content == message.content:
+            return own
+        found = self._converted.get(id(message.extra))
+        # Turns come from a cache of the core, but a note in front of one makes a copy, which shares what is in it.
+        if found is None or found[0].extra is not message.extra or found[0].content != message.content:
+            found = message, to_langchain(message)
+            self._converted.put(id(message.extra), found)
+        return found[1]
 
 
 def _system(own: SystemMessage | None, head: str) -> SystemMessage | None:

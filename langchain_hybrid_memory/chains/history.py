@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 
 from hybrid_memory.errors import InvalidScopeError
 from hybrid_memory.memory import HybridMemory
-from hybrid_memory.types import Message
+from hybrid_memory.types import Message, Role
 from langchain_hybrid_memory.messages import from_langchain, to_langchain
 
 
@@ -26,6 +26,10 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
         session: the conversation.
         user, agent, tenant: whose it is; at least one.
 
+    Attributes:
+        memory: the open memory.
+        scoped: the handle of this session in it.
+
     Raises:
         InvalidScopeError: no session, or none of user, agent and tenant.
     """
@@ -40,6 +44,7 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
         tenant: str | None = None,
     ) -> None:
         super().__init__()
+        self.memory = memory
         self.scoped = memory.scoped(tenant=tenant, user=user, agent=agent, session=session)
         if self.scoped.scope.session is None:
             raise InvalidScopeError("which conversation? give session=")
@@ -73,10 +78,27 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
         """Async twin of `clear`."""
         await self.scoped.areset()
 
-    def recent(self, limit: int | None = None) -> list[Message]:
-        """The newest messages since the last `clear`, as the core has them, oldest first."""
-        return self.scoped.conversation(limit=limit)
+    def recent(self, limit: int | None = None, rounds: int = 1) -> list[Message]:
+        """The newest messages since the last `clear`, as the core has them, oldest first.
 
-    async def arecent(self, limit: int | None = None) -> list[Message]:
+        Args:
+            limit: how many; None is all. There are more of them if the last turns of the user begin earlier.
+            rounds: how many turns of the user are to be among them.
+        """
+        found = self.scoped.conversation(limit=limit)
+        while limit and _lacks(found, limit, rounds):
+            limit *= 2
+            found = self.scoped.conversation(limit=limit)
+        return found
+
+    async def arecent(self, limit: int | None = None, rounds: int = 1) -> list[Message]:
         """Async twin of `recent`."""
-        return await self.scoped.aconversation(limit=limit)
+        found = await self.scoped.aconversation(limit=limit)
+        while limit and _lacks(found, limit, rounds):
+            limit *= 2
+            found = await self.scoped.aconversation(limit=limit)
+        return found
+
+
+def _lacks(found: Sequence[Message], limit: int, rounds: int) -> bool:
+    return len(found) == limit and sum(message.role is Role.USER for message in found) < rounds

@@ -1,0 +1,29 @@
+"""Tools by which a model uses a memory itself: framework-free, for agents, tool servers and the paging loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.tools.notes import FORGET, REMEMBER, UPDATE
+from hybrid_memory.tools.reading import EXPAND, FETCH, RECALL
+from hybrid_memory.tools.tool import MAX_TOKENS, Answer, MemoryTool
+from hybrid_memory.types.validation import shown
+
+MEMORY_TOOLS = (REMEMBER, RECALL, UPDATE, FORGET, EXPAND, FETCH)
+"""All of them."""
+
+__all__ = ["MAX_TOKENS", "MEMORY_TOOLS", "Answer", "MemoryTool", "tools_named"]
+
+
+def tools_named(names: Iterable[str] | None) -> list[MemoryTool]:
+    """The tools with these names, in the order of `MEMORY_TOOLS`; None names all.
+
+    Raises:
+        InvalidInputError: one of them is no tool's name.
+    """
+    known = {tool.name: tool for tool in MEMORY_TOOLS}
+    wanted = set(known) if names is None else {names} if isinstance(names, str) else set(names)
+    for name in wanted - known.keys():
+        raise InvalidInputError(f"no memory tool {shown(name)}: choose from {', '.join(known)}")
+    return [tool for tool in MEMORY_TOOLS if tool.name in wanted]

@@ -1,0 +1,155 @@
+"""Tools that write: `memory_remember`, `memory_update` and `memory_forget`."""
+
+from __future__ import annotations
+
+import hashlib
+from copy import copy
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.tools.tool import Call, MemoryTool
+from hybrid_memory.tools.versions import (
+    NOTED_WITH,
+    REPLACES,
+    UPDATED,
+    named,
+    newest,
+    position,
+    updates,
+    with_older,
+)
+from hybrid_memory.types import Message, Receipt, RecordKind
+from hybrid_memory.types.validation import CheckedModel
+
+NOTED = "memory_remember"
+CODE_BYTES = 3
+PREVIEW_CHARS = 200
+MAX_HANDLES = 8
+
+
+class Remembering(CheckedModel):
+    """What to note."""
+
+    text: str = Field(
+        description="One statement that can be understood alone; about the user in the first person: 'I live in Rome'"
+    )
+    category: str = Field(default="", description="A label, such as 'diet'")
+    importance: float = Field(default=0.5, ge=0, le=1, description="0 trivial to 1 vital")
+
+
+async def remember(call: Call, memory: ScopedMemory, wanted: Remembering) -> str:
+    """Write a note, unless one that stands says the same."""
+    text = _said(wanted.text)
+    replaced = await updates(call, memory, text)
+    for hit in await call(memory.recall, text, kinds=(RecordKind.TURN,)):
+        if hit.record.turn not in replaced and _plain(hit.record.text) == _plain(text):
+            return f"That is remembered already, as {named(hit.record.turn)}."
+    category = {"category": wanted.category} if wanted.category.strip() else {}
+    note = Message(content=text, importance=wanted.importance, metadata={NOTED_WITH: NOTED, **category})
+    receipt: Receipt = await call(_outside(memory).remember, note)
+    return f"Remembered as {named(receipt.positions[0])}{_waiting(receipt)}."
+
+
+class Updating(CheckedModel):
+    """What to write instead."""
+
+    handle: str = Field(description="What to correct, such as '#12'")
+    text: str = Field(description="How it is now, as one whole statement; about the user in the first person")
+
+
+async def update(call: Call, memory: ScopedMemory, wanted: Updating) -> str:
+    """Write a note in the place of a turn, or of what replaced that turn before."""
+    text, asked = _said(wanted.text), position(wanted.handle)
+    place = newest(asked, await updates(call, memory, text))
+    old: Message = (await call(memory.expand, named(place)))[0]
+    category = {"category": label} if isinstance(label := old.metadata.get("category"), str) else {}
+    note = Message(
+        content=text,
+        importance=old.importance,
+        metadata={NOTED_WITH: UPDATED, REPLACES: place, **category},
+    )
+    receipt: Receipt = await call(_outside(memory).remember, note)
+    now = f"{named(receipt.positions[0])}{_waiting(receipt)}"
+    known = "; ".join([str(fact) for fact in await call(memory.facts) if fact.positions == (place,)])
+    stands = f" What stands from there: {known}." if known else ""
+    return f"Remembered as {now}. It is found instead of {named(place)}, which only the history keeps.{stands}"
+
+
+def _listed(handles: Any) -> Any:
+    return handles.replace(",", " ").split() if isinstance(handles, str) else handles
+
+
+class Forgetting(CheckedModel):
+    """What to destroy."""
+
+    handles: Annotated[list[str], BeforeValidator(_listed)] = Field(
+        min_length=1, max_length=MAX_HANDLES, description="From memory_recall, such as ['#12']"
+    )
+    code: str = Field(default="", description="Empty to see what would go; then the code that was given, to destroy it")
+
+
+async def forget(call: Call, memory: ScopedMemory, wanted: Forgetting) -> str:
+    """Show what would be destroyed, or, with the code that this showed, destroy it."""
+    places = with_older([position(name) for name in wanted.handles], await updates(call, memory, "update"))
+    handles = [named(place) for place in places]
+    shown = [await call(memory.fetch, name, max_chars=PREVIEW_CHARS) for name in handles]
+    planned: Receipt = await call(memory.forget, ids=handles, dry_run=True)
+    # Who names the code was shown the words: a guessed handle destroys nothing.
+    code = hashlib.blake2b("\n".join(planned.ids).encode(), digest_size=CODE_BYTES).hexdigest()
+    if not wanted.code.strip():
+        lines = [f"{name} {' '.join(page.text.split())}" for name, page in zip(handles, shown, strict=True)]
+        return "\n".join(
+            [
+                "Nothing is forgotten yet. This would be destroyed for good, with all that was learned from it:",
+                *lines,
+                f"If the user wants that, call memory_forget again with the same handles and code='{code}'.",
+            ]
+        )
+    if wanted.code.strip().strip("'\"") != code:
+        raise InvalidInputError("the code does not belong to these handles: call memory_forget without one to see it")
+    await call(memory.forget, ids=handles)
+    return f"Forgotten for good: {', '.join(handles)}."
+
+
+def _outside(memory: ScopedMemory) -> ScopedMemory:
+    """The memory without its session: a note is no turn, and would part a tool call from its result."""
+    outside = copy(memory)
+    outside.scope = memory.scope.owner
+    return outside
+
+
+def _said(text: str) -> str:
+    if not text.strip():
+        raise InvalidInputError("text is empty: say what to remember")
+    return text.strip()
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".。!！")
+
+
+def _waiting(receipt: Receipt) -> str:
+    return ", but not found until an admin approves it" if receipt.quarantined else ""
+
+
+REMEMBER = MemoryTool(
+    NOTED,
+    "Keep what will matter in later conversations: a fact, preference, decision or plan. Not small talk.",
+    Remembering,
+    remember,
+)
+UPDATE = MemoryTool(
+    UPDATED,
+    "Correct what memory_recall gave, when it has changed or is wrong. The new words are found instead of the old.",
+    Updating,
+    update,
+)
+FORGET = MemoryTool(
+    "memory_forget",
+    "Destroy what memory_recall gave, only when the user asks for it. The first call shows what would go.",
+    Forgetting,
+    forget,
+)

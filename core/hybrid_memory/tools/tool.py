@@ -1,0 +1,106 @@
+"""A tool: its name and words for a model, the check of its arguments, and an answer of bounded length."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from hybrid_memory.compute.runners import drive
+from hybrid_memory.errors import (
+    AccessDeniedError,
+    InvalidConfigError,
+    InvalidInputError,
+    InvalidScopeError,
+    ModelError,
+    StoreError,
+)
+from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.types.validation import CheckedModel
+
+MAX_TOKENS = 2000
+"""Of any answer, by `hybrid_memory.text.tokens.estimate_tokens`."""
+
+PREFIX = "memory_"
+"""Of every tool's name, so that it meets no tool of the application."""
+
+CUT = " … (cut)"
+
+_log = logging.getLogger(__name__)
+
+Call: TypeAlias = Callable[..., Awaitable[Any]]
+"""Calls a verb of a memory, given the blocking one: itself, or its async twin."""
+
+Flow: TypeAlias = Callable[[Call, ScopedMemory, Any], Coroutine[Any, Any, str]]
+"""What a tool does, written once for both faces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model is told; ``failed`` if the call was wrong, and the text then says why."""
+
+    text: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTool:
+    """One thing that a model can do with its memory.
+
+    Attributes:
+        name: begins with `PREFIX`.
+        description: for the model: what it does, and when to use it.
+        arguments: their schema, with a description of each.
+        flow: what it does.
+    """
+
+    name: str
+    description: str
+    arguments: type[CheckedModel]
+    flow: Flow
+
+    def run(self, memory: ScopedMemory, arguments: Mapping[str, Any]) -> Answer:
+        """The answer, in at most `MAX_TOKENS`, in the memory of one owner.
+
+        What the model did wrong is an answer too: a wrong argument, a handle that is nobody's or somebody else's,
+        a right that it lacks. So is a store or a model that fails, and that is logged.
+
+        Raises:
+            InvalidScopeError: the scope names nobody.
+            MemoryClosedError: the memory was closed.
+        """
+        return drive(self._answer(_here, memory, arguments))
+
+    async def arun(self, memory: ScopedMemory, arguments: Mapping[str, Any]) -> Answer:
+        """Async twin of `run`."""
+        return await self._answer(_by_twin, memory, arguments)
+
+    async def _answer(self, call: Call, memory: ScopedMemory, arguments: Mapping[str, Any]) -> Answer:
+        try:
+            return Answer(bounded(await self.flow(call, memory, self.arguments.of(arguments))))
+        except (InvalidScopeError, InvalidConfigError):
+            raise
+        except (InvalidInputError, AccessDeniedError) as error:
+            return Answer(bounded(f"Error: {error}"), failed=True)
+        except (ModelError, StoreError) as error:
+            _log.warning("%s failed: %s", self.name, error)
+            return Answer("Error: the memory cannot be reached now. Go on without it.", failed=True)
+
+
+async def _here(verb: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return verb(*args, **kwargs)
+
+
+async def _by_twin(verb: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return await getattr(verb.__self__, f"a{verb.__name__}")(*args, **kwargs)  # type: ignore[attr-defined]
+
+
+def bounded(text: str, max_tokens: int = MAX_TOKENS) -> str:
+    """The text, or as much of its beginning as fits, with a mark behind it."""
+    kept, chars = text, len(text)
+    while (tokens := estimate_tokens(kept)) > max_tokens:
+        chars = min(chars - 1, chars * max_tokens // tokens)
+        kept = text[:chars] + CUT
+    return kept

@@ -1,0 +1,85 @@
+"""Handles as a model writes them, and which note took the place of which turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.tools.tool import Call
+from hybrid_memory.types import Record, RecordKind, handle
+from hybrid_memory.types.validation import shown
+
+NOTED_WITH = "noted_with"
+"""Metadata of every note: the tool that wrote it."""
+
+REPLACES = "replaces"
+"""Metadata of a note that `update` wrote: the position of the turn whose place it takes."""
+
+UPDATED = "memory_update"
+
+MAX_STRETCH = 500
+
+MAX_UPDATES = 1000
+"""So many are looked at, those nearest to the question first."""
+
+_HANDLE = re.compile(r"\[?#?(\d{1,18})(?:\s*-\s*#?(\d{1,18}))?\]?")
+
+
+def stretch(text: str) -> tuple[int, int]:
+    """The first and last position of a handle; raises `InvalidInputError` if it is none, or is too long."""
+    found = _HANDLE.fullmatch(text.strip())
+    if found is None:
+        raise InvalidInputError(f"{shown(text)} is no handle: give one that memory_recall gave, such as '#12'")
+    first, last = int(found[1]), int(found[2] or found[1])
+    if not first <= last < first + MAX_STRETCH:
+        raise InvalidInputError(f"{shown(text)} must ascend, over {MAX_STRETCH} places at most")
+    return first, last
+
+
+def position(text: str) -> int:
+    """The position of a handle of one turn; raises `InvalidInputError`."""
+    first, last = stretch(text)
+    if first != last:
+        raise InvalidInputError(f"{shown(text)} is a stretch: give the handle of each turn, such as '#12'")
+    return first
+
+
+async def updates(call: Call, memory: ScopedMemory, query: str) -> dict[int, Record]:
+    """The note that took the place of a turn, by the position of that turn.
+
+    Args:
+        call: of verbs.
+        memory: whose.
+        query: any text; one that is recalled for anyway costs nothing more to embed.
+    """
+    hits = await call(memory.recall, query, k=MAX_UPDATES, kinds=(RecordKind.TURN,), metadata={NOTED_WITH: UPDATED})
+    notes = sorted((hit.record for hit in hits), key=lambda record: record.turn)
+    # A note stands behind what it replaces, whatever an application writes into metadata: so no chain is a circle.
+    return {old: note for note in notes if isinstance(old := note.metadata.get(REPLACES), int) and old < note.turn}
+
+
+def newest(place: int, replaced: Mapping[int, Record]) -> int:
+    """The position of what stands now instead of the turn at this place; the place itself if it was not replaced."""
+    while place in replaced:
+        place = replaced[place].turn
+    return place
+
+
+def with_older(places: Collection[int], replaced: Mapping[int, Record]) -> list[int]:
+    """These places, ascending, and those whose turns they replaced, which would be recalled again without them."""
+    return sorted({*places, *(old for old in replaced if not _chain(old, replaced).isdisjoint(places))})
+
+
+def _chain(place: int, replaced: Mapping[int, Record]) -> set[int]:
+    chain = set()
+    while place in replaced:
+        place = replaced[place].turn
+        chain.add(place)
+    return chain
+
+
+def named(place: int) -> str:
+    """The handle of one turn."""
+    return handle(place, place)

@@ -1,0 +1,1 @@
+"""The memory of agents made by ``create_agent``."""

@@ -1,0 +1,1 @@
+"""The memory of classic chains, and the log as a history of messages."""

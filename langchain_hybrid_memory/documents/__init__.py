@@ -1,0 +1,1 @@
+"""Memories as documents, and documents of any retriever ranked and shortened."""

@@ -1,0 +1,198 @@
+"""LangChain's old memories under their names, over a hybrid memory: for most programs the import line is all to change.
+
+Whose memory it is, say ``memory=``, ``user=`` and ``session=``, as for `HybridChatMemory`. Without ``memory=`` each
+object has a store of its own that ends with the process, as the old ones did; it is nobody else's, so no owner is
+named then. Arguments that an old class did not know are ignored, as they were.
+
+A ``chat_memory`` that is given is read once, when the object is made: what the session does not hold of it yet is
+appended. A `HybridChatMessageHistory` is used as it is. See docs/langchain-migration.md for what else differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.messages import BaseMessage, SystemMessage
+from pydantic import ConfigDict, Field, model_validator
+
+from hybrid_memory.flows.assemble import LEAST_TOKENS
+from hybrid_memory.types import Message, Role
+from langchain_hybrid_memory.chains.chat_memory import HybridChatMemory
+from langchain_hybrid_memory.messages import to_langchain
+from langchain_hybrid_memory.migration.migrated import MigratedMemory
+from langchain_hybrid_memory.migration.retrieval_memory import VectorStoreRetrieverMemory
+
+__all__ = [
+    "ConversationBufferMemory",
+    "ConversationBufferWindowMemory",
+    "ConversationSummaryBufferMemory",
+    "ConversationSummaryMemory",
+    "VectorStoreRetrieverMemory",
+]
+
+
+class ConversationBufferMemory(MigratedMemory):
+    """All messages of the session since the last `clear`, as they were said.
+
+    The arguments are those of LangChain's class of this name; whose memory it is, see above.
+    """
+
+    @property
+    def buffer(self) -> Any:
+        """What `load_memory_variables` gives."""
+        return self._view(self.buffer_as_messages)
+
+    @property
+    def buffer_as_str(self) -> str:
+        """The messages as text."""
+        return self._as_text(self.buffer_as_messages)
+
+    @property
+    def buffer_as_messages(self) -> list[BaseMessage]:
+        """The messages."""
+        return _newest(self.chat_memory.recent(*self._reach), self._rounds)
+
+    async def abuffer(self) -> Any:
+        """Async twin of `buffer`."""
+        return self._view(await self.abuffer_as_messages())
+
+    async def abuffer_as_str(self) -> str:
+        """Async twin of `buffer_as_str`."""
+        return self._as_text(await self.abuffer_as_messages())
+
+    async def abuffer_as_messages(self) -> list[BaseMessage]:
+        """Async twin of `buffer_as_messages`."""
+        return _newest(await self.chat_memory.arecent(*self._reach), self._rounds)
+
+    def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - LangChain's signature
+        """The messages, or their text, under ``memory_key``."""
+        return {self.memory_key: _growing(self.buffer)}
+
+    async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - as above
+        """Async twin of `load_memory_variables`."""
+        return {self.memory_key: _growing(await self.abuffer())}
+
+    def save_context(self, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
+        """Append the turn; see `HybridChatMemory.save_context`. What a chain returns as its history shows it too."""
+        super().save_context(inputs, outputs)
+        self._show(inputs, outputs)
+
+    async def asave_context(self, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
+        """Async twin of `save_context`."""
+        await super().asave_context(inputs, outputs)
+        self._show(inputs, outputs)
+
+    def _show(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
+        history = inputs.get(self.memory_key)
+        if isinstance(history, _Growing) and self._rounds is None:
+            history += self._turn(inputs, outputs)
+
+    @property
+    def _rounds(self) -> int | None:
+        """How many turns of the user are shown; None is all."""
+        return None
+
+    @property
+    def _reach(self) -> tuple[int | None, int]:
+        """How many messages to read, and how many turns of the user must be among them."""
+        return (None, 0) if self._rounds is None else (2 * self._rounds, self._rounds)
+
+
+class ConversationBufferWindowMemory(ConversationBufferMemory):
+    """The last k rounds of the session: k turns of the user, and all that followed each of them.
+
+    The arguments are those of LangChain's class of this name; whose memory it is, see above.
+    """
+
+    k: int = 5
+
+    @property
+    def _rounds(self) -> int:
+        return max(0, self.k)
+
+
+class ConversationSummaryBufferMemory(MigratedMemory, HybridChatMemory):
+    """A summary of the older turns, the newest ones verbatim, and what is recalled for the input, within a budget.
+
+    The arguments are those of LangChain's class of this name; whose memory it is, see above. ``llm`` writes the
+    summaries of a private store; a memory that is given has a language model of its own, or none.
+
+    Attributes:
+        max_token_limit: of everything that comes back and the input together; less than 50 counts as 50.
+        summary_message_cls: of the message that holds the summary.
+    """
+
+    model_config = ConfigDict(extra="ignore")
+
+    llm: Any = Field(default=None, exclude=True)
+    max_token_limit: int = Field(default=2000, frozen=True)
+    summary_message_cls: type[BaseMessage] = SystemMessage
+
+    _summary_argument = "moving_summary_buffer"
+
+    @model_validator(mode="after")
+    def _within_the_limit(self) -> Self:
+        self.max_tokens = max(LEAST_TOKENS, self.max_token_limit)
+        return self
+
+    @property
+    def buffer(self) -> Any:
+        """What `load_memory_variables` gives without an input."""
+        return self.load_memory_variables({})[self.memory_key]
+
+    async def abuffer(self) -> Any:
+        """Async twin of `buffer`."""
+        return (await self.aload_memory_variables({}))[self.memory_key]
+
+    @property
+    def moving_summary_buffer(self) -> str:
+        """What stands for the older turns; empty as long as all of them fit."""
+        return str(self.chat_memory.scoped.summary().text)
+
+    def _headed(self, before: str) -> BaseMessage:
+        return self.summary_message_cls(content=before)
+
+
+class ConversationSummaryMemory(ConversationSummaryBufferMemory):
+    """The conversation as one text: a summary of the older turns, and the newest ones word for word.
+
+    With ``return_messages`` the text is one message. The arguments are those of LangChain's class of this name, and
+    ``max_token_limit``; whose memory it is, see above.
+    """
+
+    _summary_argument = "buffer"
+
+    @classmethod
+    def from_messages(cls, llm: Any, chat_memory: BaseChatMessageHistory, **kwargs: Any) -> Self:
+        """A memory that holds these messages; they are summarised when they no longer fit, not step by step."""
+        return cls(**{**kwargs, "llm": llm, "chat_memory": chat_memory})
+
+    @property
+    def buffer(self) -> str:
+        """The text."""
+        loaded = super().buffer
+        return loaded if isinstance(loaded, str) else "".join(str(message.content) for message in loaded)
+
+    def _view(self, turns: Sequence[BaseMessage], *, before: str = "", after: str = "") -> str | list[BaseMessage]:
+        text = self._as_text(turns, before, after)
+        if self.return_messages:
+            return [self._headed(text)] if text else []
+        return text
+
+
+class _Growing(list[BaseMessage]):
+    """The history in the result of a chain; programs show it, and count on the turn just answered being in it."""
+
+
+def _growing(buffer: str | list[BaseMessage]) -> str | list[BaseMessage]:
+    return buffer if isinstance(buffer, str) else _Growing(buffer)
+
+
+def _newest(messages: Sequence[Message], rounds: int | None) -> list[BaseMessage]:
+    """The messages of the last rounds; all of them if there are no more."""
+    turns = [row for row, message in enumerate(messages) if message.role is Role.USER]
+    if rounds is not None and len(turns) >= rounds:
+        messages = messages[turns[-rounds] :] if rounds else ()
+    return [to_langchain(message) for message in messages]

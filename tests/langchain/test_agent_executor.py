@@ -1,0 +1,335 @@
+"""The memory of an `AgentExecutor`: tool steps between the user's turn and the answer, whole and in pairs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+from blockbuster import blockbuster_ctx
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langchain_classic.agents import AgentExecutor, create_react_agent, create_tool_calling_agent
+from langchain_classic.agents.output_parsers.tools import ToolAgentAction
+from langchain_core.agents import AgentAction, AgentActionMessageLog
+from langchain_core.documents import Document
+from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.outputs import ChatResult
+from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
+from langchain_core.tools import BaseTool, tool
+from pydantic import Field
+
+from hybrid_memory import HybridMemory
+from hybrid_memory.errors import InvalidMessageError
+from langchain_hybrid_memory import HybridChatMemory
+
+Call = Callable[..., Any]
+
+
+class ToolCaller(FakeMessagesListChatModel):
+    """Answers and calls tools from a list, and keeps what it was shown."""
+
+    shown: list[list[BaseMessage]] = Field(default_factory=list)
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> ToolCaller:
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        self.shown.append(messages)
+        return super()._generate(messages, *args, **kwargs)
+
+
+@tool
+async def weather(city: str) -> dict[str, Any]:
+    """The weather in a city."""
+    return {"city": city, "degrees": {"Bonn": 12, "Rom": 24}[city]}
+
+
+@tool
+async def ferry(day: str) -> str:
+    """When the ferry leaves."""
+    return f"at nine on {day}"
+
+
+@tool("weather")
+def weather_now(city: str) -> dict[str, Any]:
+    """The weather in a city."""
+    return {"city": city, "degrees": {"Bonn": 12, "Rom": 24}[city]}
+
+
+@tool("ferry")
+def ferry_now(day: str) -> str:
+    """When the ferry leaves."""
+    return f"at nine on {day}"
+
+
+def call(name: str, id_: str | None, **args: Any) -> dict[str, Any]:
+    return {"name": name, "args": args, "id": id_, "type": "tool_call"}
+
+
+SCRIPT = [
+    AIMessage("Let me see.", tool_calls=[call("weather", "c1", city="Bonn"), call("weather", "c2", city="Rom")]),
+    AIMessage("", tool_calls=[call("ferry", "c3", day="Friday")]),
+    AIMessage("Rome is warmer; the ferry leaves at nine."),
+    AIMessage("On Friday."),
+]
+SAID = [
+    HumanMessage("Bonn or Rome, and when does the ferry leave?"),
+    SCRIPT[0],
+    ToolMessage('{"city": "Bonn", "degrees": 12}', tool_call_id="c1", name="weather"),
+    ToolMessage('{"city": "Rom", "degrees": 24}', tool_call_id="c2", name="weather"),
+    SCRIPT[1],
+    ToolMessage("at nine on Friday", tool_call_id="c3", name="ferry"),
+    SCRIPT[2],
+]
+PROMPT = ChatPromptTemplate.from_messages(
+    [("placeholder", "{history}"), ("human", "{input}"), ("placeholder", "{agent_scratchpad}")]
+)
+
+
+def chat(memory: HybridMemory, session: str = "s1", **options: Any) -> HybridChatMemory:
+    return HybridChatMemory(memory=memory, user="alice", session=session, **options)
+
+
+def executor(
+    memory: HybridChatMemory, *, tools: Sequence[BaseTool] = (weather_now, ferry_now), steps: bool = True
+) -> tuple[AgentExecutor, ToolCaller]:
+    model = ToolCaller(responses=[message.model_copy() for message in SCRIPT])  # it gives them ids
+    agent = create_tool_calling_agent(model, tools, PROMPT)
+    return AgentExecutor(agent=agent, tools=tools, memory=memory, return_intermediate_steps=steps), model
+
+
+def run(face: str, memory: HybridChatMemory, *said: str, steps: bool = True) -> list[list[BaseMessage]]:
+    """Let the agent answer; what its model was shown."""
+    if face in {"invoke", "stream"}:
+        agent, model = executor(memory, steps=steps)
+        for text in said:
+            assert list(agent.stream({"input": text})) if face == "stream" else agent.invoke({"input": text})
+        return model.shown
+    agent, model = executor(memory, tools=(weather, ferry), steps=steps)
+
+    async def talk() -> None:
+        for text in said:
+            if face == "ainvoke":
+                await agent.ainvoke({"input": text})
+            else:
+                assert [chunk async for chunk in agent.astream({"input": text})]
+
+    # Streaming, an executor asks every memory by its blocking face, on the loop.
+    with blockbuster_ctx() if face == "ainvoke" else nullcontext():
+        asyncio.run(talk())
+    return model.shown
+
+
+def plain(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The messages without their ids."""
+    return [message.model_copy(update={"id": None, "response_metadata": {}}) for message in messages]
+
+
+@pytest.mark.parametrize("face", ["invoke", "stream", "ainvoke", "astream"])
+def test_an_agent_remembers_its_steps(opened: Call, face: str) -> None:
+    with opened() as memory:
+        shown = run(face, chat(memory, return_messages=True), str(SAID[0].content), "Which day?")
+        assert plain(shown[-1]) == [*SAID, HumanMessage("Which day?")]
+    with opened() as memory:
+        again = chat(memory, return_messages=True)
+        assert plain(again.load_memory_variables({})["history"]) == [*SAID, HumanMessage("Which day?"), SCRIPT[3]]
+        recalled = chat(memory, "s2").load_memory_variables({"input": "ferry Friday"})["history"]
+        assert "at nine on Friday" in recalled
+
+
+@pytest.mark.parametrize("face", ["invoke", "ainvoke"])
+def test_without_returned_steps_only_turn_and_answer_are_remembered(opened: Call, face: str) -> None:
+    memory = chat(opened(), return_messages=True)
+    run(face, memory, str(SAID[0].content), steps=False)
+    assert plain(memory.load_memory_variables({})["history"]) == [SAID[0], SAID[-1]]
+
+
+def test_steps_can_be_left_out(memory: HybridMemory) -> None:
+    without = chat(memory, return_messages=True, keep_steps=False)
+    run("invoke", without, str(SAID[0].content))
+    assert plain(without.load_memory_variables({})["history"]) == [SAID[0], SAID[-1]]
+
+
+def test_steps_can_be_read_in_the_text_form(memory: HybridMemory) -> None:
+    run("invoke", chat(memory, return_messages=True), str(SAID[0].content))
+    as_text = chat(memory)
+    assert as_text.load_memory_variables({})["history"].splitlines() == [
+        "Human: Bonn or Rome, and when does the ferry leave?",
+        "AI: Let me see.",
+        'weather {"city": "Bonn"}',
+        'weather {"city": "Rom"}',
+        'Tool: {"city": "Bonn", "degrees": 12}',
+        'Tool: {"city": "Rom", "degrees": 24}',
+        'AI: ferry {"day": "Friday"}',
+        "Tool: at nine on Friday",
+        "AI: Rome is warmer; the ferry leaves at nine.",
+    ]
+
+
+@pytest.mark.parametrize("limits", [{"window": 2}, {"max_tokens": 2000}])
+def test_a_long_turn_is_shown_whole(memory: HybridMemory, face: Call, limits: dict[str, Any]) -> None:
+    tight = chat(memory, return_messages=True, k=0, **limits)
+    run("invoke", tight, str(SAID[0].content))
+    assert plain(face(tight, "load_memory_variables", {})["history"]) == SAID
+
+
+def test_an_agent_of_plain_text_remembers_its_steps(memory: HybridMemory) -> None:
+    model = ToolCaller(
+        responses=[
+            AIMessage("Thought: the weather first\nAction: weather\nAction Input: Bonn"),
+            AIMessage("Bonn is nice."),  # not in the format: the executor notes a step of no tool
+            AIMessage("Thought: I know\nFinal Answer: 12 degrees"),
+        ]
+    )
+    prompt = PromptTemplate.from_template("{history}\n{tools} {tool_names}\n{input}\n{agent_scratchpad}")
+    own = chat(memory, return_messages=True)
+    agent = AgentExecutor(
+        agent=create_react_agent(model, [weather_now], prompt),
+        tools=[weather_now],
+        memory=own,
+        return_intermediate_steps=True,
+        handle_parsing_errors=True,
+    )
+    assert agent.invoke({"input": "How is Bonn?"})["output"] == "12 degrees"
+    asked, called, result, answer = own.load_memory_variables({})["history"]
+    assert (asked.content, answer.content) == ("How is Bonn?", "12 degrees")
+    assert str(called.content).startswith("Thought: the weather first")
+    (made,) = called.tool_calls
+    assert (made["name"], made["args"]) == ("weather", {"input": "Bonn"})
+    assert result.tool_call_id == made["id"]
+    assert json.loads(result.content) == {"city": "Bonn", "degrees": 12}
+
+
+def stored(memory: HybridMemory, *steps: Any, said: str = "go", session: str = "s1") -> list[BaseMessage]:
+    """What a turn with these steps leaves between the question and the answer."""
+    own = chat(memory, session=session, return_messages=True)
+    own.save_context({"input": said}, {"output": "done", "intermediate_steps": list(steps)})
+    first, *between, last = own.load_memory_variables({})["history"][-2 - 2 * len(steps) :]
+    assert (first.content, last.content) == (said, "done")
+    return list(between)
+
+
+def acted(message: AIMessage, row: int) -> ToolAgentAction:
+    made = message.tool_calls[row]
+    return ToolAgentAction(
+        tool=made["name"], tool_input=made["args"], log="", message_log=[message], tool_call_id=made["id"]
+    )
+
+
+def test_calls_without_an_id_get_one_each(memory: HybridMemory) -> None:
+    asked = AIMessage("", tool_calls=[call("f", None, x=1), call("f", None, x=2), call("g", None)])
+    steps = [(acted(asked, 2), "for g"), (acted(asked, 1), "for 2"), (acted(asked, 0), "for 1")]
+    said, *results = stored(memory, *steps)
+    assert isinstance(said, AIMessage)
+    made = {made["id"]: (made["name"], made["args"]) for made in said.tool_calls}
+    assert len(made) == 3
+    answered = {result.content: made[result.tool_call_id] for result in results if isinstance(result, ToolMessage)}
+    assert answered == {"for g": ("g", {}), "for 2": ("f", {"x": 2}), "for 1": ("f", {"x": 1})}
+    assert stored(memory, *steps, session="s2") == [said, *results], "the ids follow from the step"
+    assert not made.keys() & {made["id"] for made in stored(memory, *steps, said="again")[0].tool_calls}  # type: ignore[attr-defined]
+
+
+def test_the_same_message_twice_is_two_rounds(memory: HybridMemory) -> None:
+    asked = AIMessage("", tool_calls=[call("next", "c1")])
+    said = stored(memory, (acted(asked, 0), "one"), (acted(asked, 0), "two"))
+    result = [ToolMessage(text, tool_call_id="c1", name="next") for text in ("one", "two")]
+    assert said == [asked, result[0], asked, result[1]]
+
+
+def test_a_function_call_of_old_becomes_a_tool_call(memory: HybridMemory) -> None:
+    function = {"name": "f", "arguments": '{"x": 1}'}
+    asked = AIMessage("", additional_kwargs={"function_call": function, "refusal": None})
+    action = AgentActionMessageLog(tool="f", tool_input={"x": 1}, log="", message_log=[asked])
+    said, result = stored(memory, (action, "one"))
+    assert isinstance(said, AIMessage)
+    assert isinstance(result, ToolMessage)
+    (made,) = said.tool_calls
+    assert (made["name"], made["args"], made["id"]) == ("f", {"x": 1}, result.tool_call_id)
+    assert said.additional_kwargs == {"refusal": None}
+
+
+def test_a_call_that_was_never_run_is_left_out(memory: HybridMemory) -> None:
+    broken = {"name": "f", "args": "{", "id": "c9", "error": "no JSON", "type": "invalid_tool_call"}
+    asked = AIMessage("Well", tool_calls=[call("f", "c1"), call("g", "c2")], invalid_tool_calls=[broken])
+    assert stored(memory, (acted(asked, 0), "one")) == [
+        AIMessage("Well", tool_calls=[call("f", "c1")]),
+        ToolMessage("one", tool_call_id="c1", name="f"),
+    ]
+
+
+def test_a_streamed_message_is_stored_as_a_message(memory: HybridMemory) -> None:
+    chunk = AIMessageChunk(
+        content="Well",
+        tool_call_chunks=[{"name": "f", "args": '{"x": 1}', "id": "c1", "index": 0, "type": "tool_call_chunk"}],
+    )
+    said, _ = stored(memory, (acted(chunk, 0), "one"))
+    assert said == AIMessage("Well", tool_calls=[call("f", "c1", x=1)])
+
+
+@pytest.mark.parametrize(
+    ("observation", "text"),
+    [
+        ("as it is", "as it is"),
+        ({"grüße": [1, None]}, '{"grüße": [1, null]}'),
+        (None, "null"),
+        (12.5, "12.5"),
+        ({"at": 5, 7: {8}}, '{"at": 5, "7": [8]}'),
+        ([Document("words")], None),
+    ],
+)
+def test_an_observation_is_stored_as_text(memory: HybridMemory, observation: Any, text: str | None) -> None:
+    _, result = stored(memory, (AgentAction("f", "x", "log"), observation))
+    if text is None:
+        assert json.loads(str(result.content))[0]["page_content"] == "words"
+    else:
+        assert result.content == text
+
+
+@pytest.mark.parametrize("steps", [None, ["SELECT 1", {"query": "x"}], "text", [("no action", "x")], 5])
+def test_intermediate_steps_of_other_chains_are_no_tool_steps(memory: HybridMemory, steps: Any) -> None:
+    own = chat(memory, return_messages=True)
+    own.save_context({"input": "go"}, {"answer_key": "done", "intermediate_steps": steps})
+    assert own.load_memory_variables({})["history"] == [HumanMessage("go"), AIMessage("done")]
+
+
+def test_a_step_that_cannot_be_stored_leaves_nothing_behind(memory: HybridMemory) -> None:
+    with pytest.raises(InvalidMessageError):
+        stored(memory, (AgentAction("f", "x", "log"), "\ud800"))
+    assert memory.stats().events == 0
+
+
+ROUNDS = st.lists(st.lists(st.tuples(st.sampled_from("fg"), st.booleans()), min_size=1, max_size=3), max_size=4)
+
+
+@given(ROUNDS, st.integers(1, 9))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_call_has_its_result_and_every_result_its_call(
+    memory: HybridMemory, rounds: list[list[tuple[str, bool]]], window: int
+) -> None:
+    own = chat(memory, session=f"s{memory.stats().events}", return_messages=True, window=window, k=0)
+    steps: list[tuple[AgentAction, str]] = []
+    for number, calls in enumerate(rounds):
+        made = [call(name, f"{number}-{row}" if named else None, n=row) for row, (name, named) in enumerate(calls)]
+        asked = AIMessage("", tool_calls=made)
+        steps += [(acted(asked, row), f"result {number} {row}") for row in range(len(made))]
+    own.save_context({"input": "go"}, {"output": "done", "intermediate_steps": steps})
+    asked_first, *between, answer = own.load_memory_variables({})["history"]
+    assert (asked_first.content, answer.content) == ("go", "done")
+    assert [message.content for message in between if isinstance(message, ToolMessage)] == [text for _, text in steps]
+    said = [message for message in between if isinstance(message, AIMessage)]
+    assert [[made["name"] for made in message.tool_calls] for message in said] == [
+        [name for name, _ in calls] for calls in rounds
+    ]
+    place = 0
+    for message in said:
+        ids = [made["id"] for made in message.tool_calls]
+        assert between[place] == message
+        results = between[place + 1 : place + 1 + len(ids)]
+        assert [result.tool_call_id for result in results if isinstance(result, ToolMessage)] == ids
+        place += 1 + len(ids)
+    assert place == len(between)

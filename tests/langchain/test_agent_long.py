@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from benchmarks.agent import FACTS, LIVE, MAX_TOKENS, SESSION, USER, Scripted, agent_with, opened, talk
+
+if TYPE_CHECKING:
+    from tests.langchain.conftest import Invoke
+
+LOOKED_UP = sum(item is not None for _, item in LIVE)
+
+
+@pytest.mark.parametrize(
+    ("invoke", "checkpointer"), [("blocking", None), ("async", InMemorySaver())], indirect=["invoke"]
+)
+def test_an_agent_goes_on_with_a_conversation_of_three_hundred_turns(
+    invoke: Invoke, checkpointer: Any, orphans: Callable[[Sequence[BaseMessage]], list[str]], tmp_path: Path
+) -> None:
+    with opened(f"sqlite:///{tmp_path / 'memory.db'}") as memory:
+        scoped = memory.scoped(user=USER, session=SESSION)
+        before = len(scoped.history())
+        assert sum(message.role == "user" for message in scoped.history()) == 300
+        agent, recorder = agent_with(memory, Scripted(), checkpointer=checkpointer)
+        talk(memory, agent, recorder, invoke)
+        lasting = scoped.history()
+    calls = recorder.calls
+    assert len(calls) == len(LIVE) + LOOKED_UP
+    assert len(lasting) == before + 2 * len(calls)
+    assert all(0 < call.tokens <= MAX_TOKENS for call in calls)
+    assert not any(orphans(call.prompt) for call in calls)
+    # A prompt begins with the one before, unless turns were folded in between; the first folds the 300.
+    changed = [call.turn for call, last in zip(calls[1:], calls, strict=False) if call.compactions > last.compactions]
+    assert [call.turn for call in calls if not call.kept] == changed
+    assert calls[0].compactions > 0
+    assert 1 <= len(changed) <= 5
+    for call, fact in ((calls[-1], FACTS[5]), (calls[-2], FACTS[6])):
+        assert fact[0] in call.prompt[-1].text
+        assert call.prompt[-1].text.endswith(LIVE[call.turn - 1][0])

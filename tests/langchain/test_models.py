@@ -1,0 +1,264 @@
+"""LangChain's models behind the core's ports."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any, TypedDict
+
+import numpy as np
+import pytest
+from langchain_core.callbacks import UsageMetadataCallbackHandler
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import FakeListChatModel, FakeListLLM, LanguageModelInput
+from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel, GenericFakeChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable, RunnableLambda
+from langgraph.graph import END, START, StateGraph
+from pydantic import Field
+
+from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
+from hybrid_memory.errors import ModelError
+from hybrid_memory.models.embedders import HashingEmbedder, WrappedEmbedder
+from hybrid_memory.models.language import as_language_model
+
+Open = Callable[..., HybridMemory]
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+QUESTION = [Message(content="我住在里斯本。 Where do I live?")]
+LISBON = {"city": "里斯本"}
+
+
+def call_of(args: Any) -> dict[str, Any]:
+    return {"name": "answer", "args": args, "id": "c1"}
+
+
+class ToolCaller(FakeMessagesListChatModel):
+    """Answers from a script, and takes tools; keeps what it was shown and bound."""
+
+    shown: list[list[BaseMessage]] = Field(default_factory=list)
+    bound: list[Any] = Field(default_factory=list)
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
+        self.bound.append(tools)
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        self.shown.append(messages)
+        if self.responses[self.i].content == "refuses" and len(self.shown) == 1:
+            raise ValueError("400: tools are not supported")
+        return super()._generate(messages, *args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("answers", "asked"),
+    [
+        ([AIMessage("", tool_calls=[call_of(LISBON)])], 1),
+        ([AIMessage('Sure:\n```json\n{"city": "里斯本",}\n```')], 1),  # parsed is None, and so is the error
+        ([AIMessage("", invalid_tool_calls=[{**call_of('{"city": "里斯本"'), "error": "bad"}])], 1),
+        ([AIMessage("", tool_calls=[{**call_of(LISBON), "name": "Answer"}])], 1),
+        ([AIMessage([{"type": "text", "text": '<think>{"city": "?"}</think>{"city": "里斯本"}'}])], 1),
+        ([AIMessage("You live in Lisbon."), AIMessage('{"city": "里斯本"}')], 2),
+        ([AIMessage("", tool_calls=[call_of({})]), AIMessage("No."), AIMessage('{"city": "里斯本"}')], 3),
+        ([AIMessage("refuses"), AIMessage('{"city": "里斯本"}')], 3),
+    ],
+)
+def test_a_structured_answer_is_found_however_it_comes(answers: list[BaseMessage], asked: int) -> None:
+    model = ToolCaller(responses=answers)
+    assert as_language_model(model).structured(QUESTION, SCHEMA) == LISBON
+    assert len(model.shown) == asked
+    (tool,) = model.bound[0]
+    assert tool["properties"] == SCHEMA["properties"]
+    assert "JSON schema" not in str(model.shown[0])
+    assert all("JSON schema" in str(shown) for shown in model.shown[1:])
+
+
+def test_a_model_that_refuses_tools_is_asked_for_text_from_then_on() -> None:
+    model = ToolCaller(responses=[AIMessage("refuses"), AIMessage('{"city": "里斯本"}')])
+    wrapped = as_language_model(model)
+    for _ in range(3):
+        assert wrapped.structured(QUESTION, SCHEMA) == LISBON
+    assert len(model.bound) == 1
+
+
+def test_a_model_without_structured_output_answers_in_text() -> None:
+    for model in (FakeListChatModel(responses=['{"city": "里斯本"}']), FakeListLLM(responses=['{"city": "里斯本"}'])):
+        wrapped = as_language_model(model)
+        for _ in range(2):
+            assert wrapped.structured(QUESTION, SCHEMA) == LISBON
+
+
+def test_a_model_that_only_chats_gives_no_object() -> None:
+    model = ToolCaller(responses=[AIMessage("Lisbon.")])
+    with pytest.raises(ModelError, match="no JSON object: 'Lisbon"):
+        as_language_model(model).structured(QUESTION, SCHEMA)
+    assert len(model.shown) == 3
+
+
+def test_a_model_that_is_too_slow_is_not_asked_again() -> None:
+    class Slow(ToolCaller):
+        def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+            self.shown.append([])
+            release.wait(10)
+            return ChatResult(generations=[ChatGeneration(message=AIMessage("late"))])
+
+    release = threading.Event()
+    model = Slow(responses=[AIMessage("")])
+    with pytest.raises(ModelError, match="took longer"):
+        as_language_model(model, timeout=timedelta(milliseconds=50)).structured(QUESTION, SCHEMA)
+    release.set()
+    assert len(model.shown) == 1
+
+
+def test_models_with_retries_fallbacks_and_bound_arguments_answer() -> None:
+    model = FakeListChatModel(responses=['{"city": "里斯本"}'])
+    caller = ToolCaller(responses=[AIMessage('{"city": "里斯本"}')])
+    for runnable in (model.with_retry(), model.with_fallbacks([model]), caller.bind(stop=["x"]), model | str_of):
+        wrapped = as_language_model(runnable)
+        assert wrapped.structured(QUESTION, SCHEMA) == LISBON
+        assert wrapped.complete(QUESTION) == '{"city": "里斯本"}'
+
+
+def str_of(message: BaseMessage) -> str:
+    return str(message.content)
+
+
+class State(TypedDict):
+    said: str
+
+
+def streaming(*texts: str) -> GenericFakeChatModel:
+    return GenericFakeChatModel(messages=iter(AIMessage(text) for text in texts))
+
+
+@pytest.fixture
+def graph() -> Any:
+    """A node that asks our wrapper, and then a model of its own, which is the user's."""
+    ours = as_language_model(streaming("secret words", '{"city": "secret"}'))
+    theirs = streaming("public words")
+
+    def node(state: State) -> State:
+        summary = ours.complete(QUESTION)
+        fact = ours.structured(QUESTION, SCHEMA)
+        return {"said": f"{summary} {fact} {theirs.invoke('go').content}"}
+
+    async def anode(state: State) -> State:
+        summary = await asyncio.to_thread(ours.complete, QUESTION)
+        fact = await asyncio.to_thread(ours.structured, QUESTION, SCHEMA)
+        return {"said": f"{summary} {fact} {(await theirs.ainvoke('go')).content}"}
+
+    graph = StateGraph(State)
+    graph.add_node("node", RunnableLambda(node, anode))
+    graph.add_edge(START, "node")
+    graph.add_edge("node", END)
+    return graph.compile()
+
+
+def told(chunks: list[Any]) -> str:
+    return "".join(str(message.content) for message, _ in chunks)
+
+
+def test_our_calls_do_not_leak_into_the_stream_of_messages(graph: Any) -> None:
+    assert told(list(graph.stream({"said": ""}, stream_mode="messages"))) == "public words"
+
+
+def test_nor_on_the_async_face(graph: Any) -> None:
+    async def collect() -> list[Any]:
+        return [chunk async for chunk in graph.astream({"said": ""}, stream_mode="messages")]
+
+    assert told(asyncio.run(collect())) == "public words"
+
+
+def test_without_the_tag_they_would_leak() -> None:
+    model = streaming("secret words")
+
+    def node(state: State) -> State:
+        return {"said": str(model.invoke("go").content)}
+
+    graph = StateGraph(State)
+    graph.add_node("node", node)
+    graph.add_edge(START, "node")
+    graph.add_edge("node", END)
+    assert told(list(graph.compile().stream({"said": ""}, stream_mode="messages"))) == "secret words"
+
+
+def test_callbacks_of_the_run_count_our_calls() -> None:
+    usage = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
+    answer = AIMessage("x", usage_metadata=usage, response_metadata={"model_name": "m"})
+    ours = as_language_model(FakeMessagesListChatModel(responses=[answer]))
+
+    def node(state: State) -> State:
+        return {"said": ours.complete(QUESTION)}
+
+    graph = StateGraph(State)
+    graph.add_node("node", node)
+    graph.add_edge(START, "node")
+    graph.add_edge("node", END)
+    counted = UsageMetadataCallbackHandler()
+    graph.compile().invoke({"said": ""}, {"callbacks": [counted]})
+    assert counted.usage_metadata["m"]["total_tokens"] == 7
+
+
+def test_a_memory_asks_a_chat_model_on_both_faces(face: Any) -> None:
+    model = ToolCaller(responses=[AIMessage("", tool_calls=[call_of({"facts": []})])])
+    with open_memory(MemoryConfig(url="memory://", embedder="hashing"), language_model=model) as memory:
+        alice = memory.scoped(user="alice", session="s1")
+        alice.remember("我妹妹住在里斯本。")
+        face(alice, "learn")
+    assert "里斯本" in str(model.shown[0])
+    assert len(model.shown) == 1
+
+
+class Named(Embeddings):
+    """Embeddings that keep a client under one name, and what it loads under another."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[3.0, 4.0]] * len(texts)
+
+    def embed_query(self, text: str) -> list[float]:
+        return [0.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({}, "Named"),
+        ({"model": "small"}, "Named/small"),
+        ({"model": object(), "model_name": "small"}, "Named/small"),
+        ({"model_id": "small"}, "Named/small"),
+        ({"underlying_embeddings": Named(model="small")}, "Named/small"),
+    ],
+)
+def test_embeddings_are_told_apart_by_what_they_load(fields: dict[str, Any], name: str) -> None:
+    embedder = WrappedEmbedder(Named(**fields))
+    assert embedder.name == name
+    assert embedder.dim == 2
+    np.testing.assert_allclose(embedder.embed_documents(["a", "b"]), [[0.6, 0.8]] * 2, rtol=1e-6)
+    np.testing.assert_allclose(embedder.embed_query("a"), [0, 1])
+
+
+class Hashed(Embeddings):
+    """Counts words."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return HashingEmbedder(64).embed_documents(texts).tolist()  # type: ignore[no-any-return]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+@pytest.mark.parametrize("words", ["A boat in the harbour.", "港口里的一条船。"])
+def test_a_memory_recalls_by_any_embeddings(opened: Open, face: Any, words: str) -> None:
+    memory = opened(embedder=Hashed())
+    alice = memory.scoped(user="alice")
+    face(alice, "remember", ["something else", words])
+    (hit, *_) = face(alice, "recall", words)
+    assert hit.record.text == words
+    assert hit.signals.vector > 0
+    assert (memory.stats().embedder, memory.stats().vectors) == ("Hashed", 2)

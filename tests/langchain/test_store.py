@@ -1,0 +1,440 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from operator import itemgetter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain.agents import create_agent
+from langchain.tools import ToolRuntime
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.tools import BaseTool, tool
+from langgraph.store.base import (
+    GetOp,
+    InvalidNamespaceError,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
+from pydantic import BaseModel, Field
+
+from hybrid_memory import HybridMemory
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from langchain_hybrid_memory.store.namespaces import namespace, namespace_ids
+from langchain_hybrid_memory.store.store import HybridMemoryStore
+
+Call = Callable[..., Any]
+
+BOB = ("users", "bob")
+
+
+def keys(found: Sequence[Item]) -> list[str]:
+    return [item.key for item in found]
+
+
+@pytest.fixture
+def kept(memory: HybridMemory) -> HybridMemoryStore:
+    """An empty store over each engine."""
+    return HybridMemoryStore(memory)
+
+
+def test_both_faces_do_all_operations(kept: HybridMemoryStore, face: Call) -> None:
+    put = [PutOp(BOB, "a", {"text": "likes trains"}), PutOp(BOB, "b", {"text": "likes ships"})]
+    assert face(kept, "batch", [GetOp(BOB, "a"), *put, SearchOp(BOB)]) == [None, None, None, []]
+    got, found, all_of_it, listed = face(
+        kept, "batch", [GetOp(BOB, "a"), SearchOp(("users",), query="trains"), SearchOp(()), ListNamespacesOp()]
+    )
+    assert type(got) is Item
+    assert (got.namespace, got.key, got.value) == (BOB, "a", {"text": "likes trains"})
+    assert got.created_at.tzinfo is not None
+    assert type(found[0]) is SearchItem
+    assert (found[0].key, found[0].score) == ("a", 1.0)
+    assert [(item.key, item.score) for item in all_of_it] == [("b", None), ("a", None)]
+    assert listed == [BOB]
+    assert face(kept, "batch", [PutOp(BOB, "a", None), PutOp(BOB, "never", None)]) == [None, None]
+    assert keys(face(kept, "search", BOB)) == ["b"]
+
+
+def test_a_batch_with_a_fault_writes_nothing(kept: HybridMemoryStore, face: Call) -> None:
+    faults: list[tuple[Any, type[Exception]]] = [
+        (PutOp(("a.b",), "k", {}), InvalidNamespaceError),
+        (PutOp((7,), "k", {}), InvalidNamespaceError),  # type: ignore[arg-type]
+        (GetOp(("",), "k"), InvalidNamespaceError),
+        (PutOp(BOB, "k", {"x": object()}), InvalidInputError),
+        (PutOp(BOB, "k", {"x": float("nan")}), InvalidInputError),
+        (PutOp(BOB, "k", {"x": "\ud800"}), InvalidInputError),
+        (PutOp(BOB, "k", ["x"]), InvalidInputError),  # type: ignore[arg-type]
+        (PutOp(BOB, "k", {}, None, 1e300), InvalidInputError),
+        (SearchOp((), {"x": {"$near": 1}}), InvalidInputError),
+        (SearchOp((), {"x": {"y": {"$near": 1}}}), InvalidInputError),
+        ("get everything", InvalidInputError),
+    ]
+    for fault, error in faults:
+        with pytest.raises(error):
+            face(kept, "batch", [PutOp(BOB, "fine", {}), fault])
+    assert kept.search(()) == []
+
+
+def test_values_come_back_as_json_has_them(kept: HybridMemoryStore) -> None:
+    class Model(BaseModel):
+        name: str = "x"
+
+    kept.put(BOB, "k", {"day": date(2026, 1, 2), "pair": (1, 2), "model": Model(), "text": "a\x00b", "none": None})
+    item = kept.get(BOB, "k")
+    assert item is not None
+    assert item.value == {
+        "day": "2026-01-02", "pair": [1, 2], "model": {"name": "x"}, "text": "a\x00b", "none": None,
+    }  # fmt: skip
+
+
+def test_only_what_is_to_be_indexed_is_found(kept: HybridMemoryStore, face: Call) -> None:
+    kept.put(BOB, "whole", {"title": "cats", "body": {"text": "about dogs"}})
+    kept.put(BOB, "body", {"title": "cats", "body": {"text": "about dogs"}}, index=["body.text"])
+    kept.put(BOB, "none", {"title": "cats"}, index=False)
+    found = face(kept, "search", BOB, query="dogs")
+    assert [item.score is None for item in found] == [False, False, True]
+    assert found[0].key == "body"
+    kept.put(BOB, "whole", {"title": "cats", "body": {"text": "about dogs"}}, index=False)
+    assert keys([item for item in face(kept, "search", BOB, query="dogs") if item.score is not None]) == ["body"]
+
+
+def test_a_text_may_come_twice_in_a_batch(kept: HybridMemoryStore, face: Call) -> None:
+    face(kept, "batch", [PutOp(BOB, str(number), {"text": "the same"}) for number in range(5)])
+    assert len({item.score for item in face(kept, "search", BOB, query="the same")}) == 1
+    assert len(kept.search(BOB, query="the same")) == 5
+
+
+def fake_embed(texts: Sequence[str]) -> list[list[float]]:
+    return [[float(text.count("x")), 1.0] for text in texts]
+
+
+async def fake_aembed(texts: Sequence[str]) -> list[list[float]]:
+    await asyncio.sleep(0)
+    return fake_embed(texts)
+
+
+@pytest.mark.parametrize(
+    "embed", [DeterministicFakeEmbedding(size=8), fake_embed, fake_aembed], ids=["class", "function", "async"]
+)
+def test_it_stands_in_for_the_store_in_memory(embed: Any, face: Call) -> None:
+    kept = HybridMemoryStore(index={"dims": 2, "embed": embed, "fields": ["text"]})
+    kept.put(BOB, "a", {"text": "xxxx"})
+    kept.put(BOB, "b", {"text": "ooo"})
+    assert keys(face(kept, "search", BOB, query="xxxx")) == ["a", "b"]
+
+
+async def test_an_async_embedder_serves_a_blocking_call_inside_a_loop() -> None:
+    kept = HybridMemoryStore(index={"dims": 2, "embed": fake_aembed})
+    kept.put(BOB, "a", {"text": "xxxx"})
+    assert keys(kept.search(BOB, query="xxxx")) == ["a"]
+
+
+def test_a_memory_keeps_its_embedder(memory: HybridMemory) -> None:
+    with pytest.raises(InvalidConfigError, match=r"open_memory\(embedder"):
+        HybridMemoryStore(memory, index={"dims": 2, "embed": fake_embed})
+    kept = HybridMemoryStore(memory, index={"dims": 256, "fields": ["title"]})
+    kept.put(BOB, "a", {"title": "trains", "body": "ships"})
+    kept.put(BOB, "b", {"title": "ships", "body": "trains"})
+    assert keys(kept.search(BOB, query="trains", limit=1)) == ["a"]
+
+
+def test_tenants_and_conversations_stay_apart(memory: HybridMemory) -> None:
+    acme, other, none = (HybridMemoryStore(memory, tenant=tenant) for tenant in ("acme", "other", None))
+    acme.put(BOB, "a", {"text": "I live in Berlin"})
+    memory.flush()
+    assert other.search((), query="Berlin") == none.search((), query="Berlin") == []
+    assert memory.scoped(user="bob", tenant="acme").recall("Berlin") == []
+    assert acme.get(BOB, "a") is not None
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def test_time_to_live_is_in_minutes_and_begins_anew_as_configured(opened: Call, face: Call) -> None:
+    clock = Clock()
+    memory = opened(clock=clock)
+    kept = HybridMemoryStore(memory, ttl={"default_ttl": 10, "refresh_on_read": False})
+    kept.put(BOB, "default", {})
+    kept.put(BOB, "own", {}, ttl=30)
+    kept.put(BOB, "ever", {}, ttl=None)
+    clock.now += timedelta(minutes=9)
+    assert len(face(kept, "search", BOB)) == 3
+    assert face(kept, "get", BOB, "own", refresh_ttl=True) is not None
+    clock.now += timedelta(minutes=2)
+    assert keys(face(kept, "search", BOB)) == ["ever", "own"]
+    assert face(kept, "sweep_ttl") == 1
+    clock.now += timedelta(minutes=27)
+    assert keys(kept.search(BOB)) == ["ever", "own"]
+    clock.now += timedelta(minutes=2)
+    assert keys(kept.search(BOB)) == ["ever"]
+    refreshed = HybridMemoryStore(memory, ttl={"default_ttl": 10})
+    refreshed.put(BOB, "kept", {})
+    for _ in range(3):
+        clock.now += timedelta(minutes=9)
+        assert face(refreshed, "get", BOB, "kept") is not None
+
+
+def test_threads_over_two_handles_and_a_restart(opened: Call) -> None:
+    stores = [HybridMemoryStore(opened()), HybridMemoryStore(opened())]
+
+    def write(number: int) -> None:
+        for step in range(10):
+            stores[number % 2].put(BOB, f"{number}-{step}", {"text": f"word {number}"})
+            stores[number % 2].search(BOB, query="word")
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    stores.append(HybridMemoryStore(opened()))
+    for one in stores:
+        assert len(one.search(BOB, limit=100)) == len(one.search(BOB, query="word", limit=100)) == 40
+
+
+async def test_concurrent_calls_on_a_loop_lose_nothing(kept: HybridMemoryStore) -> None:
+    await asyncio.gather(*(kept.aput(BOB, str(number), {"text": f"word {number}"}) for number in range(40)))
+    found = await asyncio.gather(*(kept.asearch(BOB, query=f"word {number}", limit=1) for number in range(40)))
+    assert [keys(page) for page in found] == [[str(number)] for number in range(40)]
+
+
+IDS = st.lists(
+    st.one_of(st.text(max_size=6), st.integers(), st.sampled_from(["a@b.com", "langgraph", "%41", "%int:7"]))
+)
+
+
+@given(IDS, IDS)
+def test_any_ids_make_a_namespace_and_come_back(one: list[str | int], other: list[str | int]) -> None:
+    assert namespace_ids(namespace(*one)) == tuple(one)
+    assert (namespace(*one) == namespace(*other)) is (one == other)
+    assert all(label and not set(label) & set(".\x00*") for label in namespace(*one))
+    assert namespace("langgraph", "x")[0] != "langgraph"
+
+
+def test_awkward_ids_work_in_all_operations(kept: HybridMemoryStore) -> None:
+    place = namespace("users", "a@b.com", 7)
+    kept.put(place, "k", {"text": "x"})
+    kept.put(namespace("users", "a@b.com", "7"), "k", {"text": "y"})
+    assert [item.value["text"] for item in kept.search(namespace("users", "a@b.com", 7))] == ["x"]
+    assert [namespace_ids(found) for found in kept.list_namespaces(prefix=namespace("users", "a@b.com"))] == [
+        ("users", "a@b.com", 7), ("users", "a@b.com", "7"),
+    ]  # fmt: skip
+    with pytest.raises(InvalidInputError, match="text and integers"):
+        namespace(True)
+    with pytest.raises(InvalidNamespaceError):
+        kept.put(("a@b.com",), "k", {})
+
+
+FILTERS: list[tuple[dict[str, Any], list[str]]] = [
+    ({"n": 5}, ["int"]),
+    ({"n": {"$eq": 5}}, ["int"]),
+    ({"n": {"$ne": 5}}, ["none", "text", "nested", "list", "missing"]),
+    ({"n": {"$gt": 4, "$lte": 5}}, ["int"]),
+    ({"n": {"$gte": "2026-01-01"}}, ["text"]),
+    ({"n": {"$lt": "2026-01-01"}}, []),
+    ({"n": {"$lt": 10**400}}, ["int"]),
+    ({"n": None}, ["none", "missing"]),
+    ({"n": {"deep": {"$gt": 1}}}, ["nested"]),
+    ({"n": {"deep": 2, "more": None}}, ["nested"]),
+    ({"n": [1, {"$gt": 1}]}, ["list"]),
+    ({"n": [1]}, []),
+    ({}, ["int", "none", "text", "nested", "list", "missing"]),
+    ({"n": 5, "m": 1}, []),
+]
+
+
+@pytest.mark.parametrize(("wanted", "expected"), FILTERS, ids=str)
+def test_filters_compare_as_json_does(wanted: dict[str, Any], expected: list[str]) -> None:
+    kept = HybridMemoryStore()
+    values = {"int": 5, "none": None, "text": "2026-05-01", "nested": {"deep": 2}, "list": [1, 2]}
+    kept.batch([PutOp(BOB, key, {"n": value}) for key, value in values.items()])
+    kept.put(BOB, "missing", {})
+    assert sorted(keys(kept.search(BOB, filter=wanted))) == sorted(expected)
+
+
+LABELS = st.sampled_from(["a", "b", "c"])
+NAMESPACES = st.lists(LABELS, min_size=1, max_size=3).map(tuple)
+PATHS = st.lists(st.one_of(LABELS, st.just("*")), max_size=3).map(tuple)
+CONDITIONS = st.builds(MatchCondition, st.sampled_from(["prefix", "suffix"]), PATHS)
+OPERATIONS = st.one_of(
+    st.builds(PutOp, NAMESPACES, LABELS, st.fixed_dictionaries({"n": st.integers(0, 3)}) | st.none(), ttl=st.none()),
+    st.builds(GetOp, NAMESPACES, LABELS, st.booleans()),
+    st.builds(
+        SearchOp,
+        st.lists(LABELS, max_size=2).map(tuple),
+        st.none() | st.fixed_dictionaries({"n": st.integers(0, 3)}),
+        st.integers(0, 5),
+        st.integers(0, 3),
+        query=st.none(),
+    ),
+    st.builds(
+        ListNamespacesOp, st.none() | st.lists(CONDITIONS, max_size=2).map(tuple), st.none() | st.integers(1, 3),
+        st.integers(0, 5), st.integers(0, 2),
+    ),
+)  # fmt: skip
+
+
+class Oracle:
+    """The contract of the store, on a dict whose last entry was put last."""
+
+    def __init__(self) -> None:
+        self.items: dict[tuple[tuple[str, ...], str], dict[str, Any]] = {}
+
+    def batch(self, ops: Sequence[Op]) -> list[Any]:
+        results = [self._read(op) for op in ops]
+        for op in ops:
+            if isinstance(op, PutOp):
+                self.items.pop((op.namespace, op.key), None)
+                if op.value is not None:
+                    self.items[op.namespace, op.key] = dict(op.value)
+        return results
+
+    def _read(self, op: Op) -> Any:
+        if isinstance(op, GetOp):
+            return self.items.get((op.namespace, op.key))
+        if isinstance(op, SearchOp):
+            found = [
+                (name, value)
+                for name, value in reversed(self.items.items())
+                if name[0][: len(op.namespace_prefix)] == op.namespace_prefix
+                and (op.filter is None or value["n"] == op.filter["n"])
+            ]
+            return found[op.offset : op.offset + op.limit]
+        if isinstance(op, ListNamespacesOp):
+            there = {name[0] for name in self.items}
+            for condition in op.match_conditions or ():
+                there = {labels for labels in there if self._matches(condition, labels)}
+            return sorted({labels[: op.max_depth] for labels in there})[op.offset : op.offset + op.limit]
+        return None
+
+    @staticmethod
+    def _matches(condition: MatchCondition, labels: tuple[str, ...]) -> bool:
+        ends = reversed if condition.match_type == "suffix" else tuple
+        pairs = list(zip(ends(labels), ends(condition.path), strict=False))
+        return len(pairs) == len(condition.path) and all(path in ("*", label) for label, path in pairs)
+
+
+def plain(result: Result) -> Any:
+    if isinstance(result, Item):
+        return result.value
+    if isinstance(result, list) and result and isinstance(result[0], SearchItem):
+        return [((item.namespace, item.key), item.value) for item in result if isinstance(item, SearchItem)]
+    return result
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(OPERATIONS, max_size=5), max_size=6))
+def test_it_does_what_a_dict_does(batches: list[list[Op]]) -> None:
+    kept, oracle = HybridMemoryStore(), Oracle()
+    for ops in batches:
+        assert [plain(result) for result in kept.batch(ops)] == oracle.batch(ops)
+
+
+class Scripted(BaseChatModel):
+    """Answers with one message after the other."""
+
+    answers: list[AIMessage] = Field(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=self.answers.pop(0))])
+
+
+def calling(*calls: tuple[str, dict[str, Any]]) -> Scripted:
+    asked = [
+        AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"call-{number}"}])
+        for number, (name, args) in enumerate(calls)
+    ]
+    return Scripted(answers=[*asked, AIMessage("done")])
+
+
+@dataclass
+class Context:
+    user_id: str
+
+
+@tool
+def save(text: str, runtime: ToolRuntime[Context]) -> str:
+    """Keep a text."""
+    assert runtime.store is not None
+    runtime.store.put(namespace("users", runtime.context.user_id), "note", {"text": text})
+    return "kept"
+
+
+@tool
+async def look_up(query: str, runtime: ToolRuntime[Context]) -> str:
+    """Find a text."""
+    assert runtime.store is not None
+    found = await runtime.store.asearch(namespace("users", runtime.context.user_id), query=query)
+    return "; ".join(item.value["text"] for item in found)
+
+
+async def test_tools_of_an_agent_use_it(kept: HybridMemoryStore) -> None:
+    def agent(*calls: tuple[str, dict[str, Any]]) -> Any:
+        return create_agent(calling(*calls), [save, look_up], store=kept, context_schema=Context)
+
+    asked = {"messages": [("user", "hi")]}
+    saving = agent(("save", {"text": "Ann takes the train"}))
+    await asyncio.to_thread(saving.invoke, asked, context=Context("ann@x.org"))
+    await agent(("save", {"text": "Ben takes the ship"})).ainvoke(asked, context=Context("ben@x.org"))
+    for user, text in (("ann@x.org", "Ann takes the train"), ("ben@x.org", "Ben takes the ship")):
+        result = await agent(("look_up", {"query": "who takes the train?"})).ainvoke(asked, context=Context(user))
+        (answer,) = [message for message in result["messages"] if isinstance(message, ToolMessage)]
+        assert answer.content == text
+
+
+def langmem_tools() -> list[BaseTool]:
+    langmem = pytest.importorskip("langmem")
+    place = ("memories", "{langgraph_user_id}")
+    return [langmem.create_manage_memory_tool(place), langmem.create_search_memory_tool(place)]
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_langmem_tools_work_on_it(kept: HybridMemoryStore, way: str) -> None:
+    tools = langmem_tools()
+
+    async def run(name: str, **args: Any) -> str:
+        agent: Any = create_agent(calling((name, args)), tools, store=kept)
+        config = {"configurable": {"langgraph_user_id": "bob"}}
+        asked = {"messages": [("user", "hi")]}
+        if way == "invoke":
+            result = await asyncio.to_thread(agent.invoke, asked, config)
+        else:
+            result = await agent.ainvoke(asked, config)
+        (answer,) = [message for message in result["messages"] if isinstance(message, ToolMessage)]
+        return str(answer.content)
+
+    await run("manage_memory", content="Bob likes trains", action="create")
+    await run("manage_memory", content="Bob has a cat", action="create")
+    found = kept.search(("memories", "bob"), query="trains", limit=1)
+    assert "Bob likes trains" in await run("search_memory", query="trains")
+    await run("manage_memory", content="Bob likes ships", action="update", id=found[0].key)
+    assert "trains" not in await run("search_memory", query="what does Bob like?")
+    await run("manage_memory", action="delete", id=found[0].key)
+    left = sorted(map(itemgetter("content"), (item.value for item in kept.search(("memories",)))))
+    assert left == ["Bob has a cat"]

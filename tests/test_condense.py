@@ -1,0 +1,325 @@
+"""Texts shortened to a budget: never above it, never half a sentence, and what matters stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ToolCall, Weights, open_memory
+from hybrid_memory.compression.extractive import joined, pieces
+from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.testing import FaultyModel, ScriptedModel
+from hybrid_memory.testing.faults import FaultyEmbedder
+from hybrid_memory.text.sentences import sentences
+from hybrid_memory.text.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from tests.conftest import Face, Open
+
+ENGLISH = [
+    "The hotel was built in 1911. It has 40 rooms, and a park. My sister booked room 12 for us. Breakfast is at 7.",
+    "Trains leave every hour. The ride takes two hours, and there is a view of the lake. Buy tickets on the train.",
+]
+CHINESE = [
+    "这家酒店建于1911年。酒店有四十个房间和一个大花园。我妹妹订了12号房间。早餐七点开始。",
+    "火车每小时一班。路上大约两个小时，可以看到湖。车上可以买票。",
+]
+CODE = (
+    "Run this:\n\n```python\nif x. y:\n    print('a. b')\n```\n\nIt prints. See https://example.org/a?b=1. Then stop."
+)
+SENTENCES = [
+    *(piece for text in (*ENGLISH, *CHINESE) for piece in sentences(text)),
+    "```\ncode. more code.\n```",
+    "See https://example.org/a.b?c=1.",
+    "He said “No. Never.” and left.",
+    "- a list item",
+    "Ok.",
+    "1. First step",
+    '{"id": "order_4711", "total": 12.50}',
+]
+
+
+class Shortener:
+    """A compressor that keeps every other word, or fails."""
+
+    def __init__(self, *, fails: bool = False, loose: bool = False) -> None:
+        self.asked: list[tuple[str, int]] = []
+        self._fails = fails
+        self._loose = loose
+
+    def compress(self, text: str, *, max_tokens: int) -> str:
+        self.asked.append((text, max_tokens))
+        if self._fails:
+            raise ModelError("out of memory")
+        return text if self._loose else " ".join(text.split()[::3])
+
+
+def said(text: str) -> list[str]:
+    return sentences(text)
+
+
+@pytest.mark.parametrize(
+    ("texts", "query", "answer"),
+    [
+        (ENGLISH, "Which room did my sister book?", "My sister booked room 12 for us."),
+        (CHINESE, "我妹妹订了哪个房间？", "我妹妹订了12号房间。"),
+    ],
+    ids=["en", "zh"],
+)
+def test_the_answer_stays_and_whole_sentences_with_it(
+    face: Face, opened: Open, texts: list[str], query: str, answer: str
+) -> None:
+    short = face(opened(), "condense", texts, query=query, max_tokens=30)
+    assert answer in short.texts[0]
+    assert len(short.texts) == 2
+    assert short.tokens_after <= 30 < short.tokens_before
+    assert (short.how, short.note) == ("extractive", "")
+    for text, left in zip(texts, short.texts, strict=True):
+        order = [said(text).index(sentence) for sentence in said(left)]
+        assert order == sorted(order)
+
+
+def test_what_fits_stays_as_it_is(face: Face, opened: Open) -> None:
+    texts = ["  A line.\n\n", "", "第二行。", " "]
+    short = face(opened(), "condense", texts, max_tokens=50)
+    assert short.texts == tuple(texts)
+    assert (short.how, short.before) == ("", short.after)
+
+
+@pytest.mark.parametrize("how", ["extractive", "anchored"])
+def test_a_budget_too_small_for_any_sentence_leaves_nothing(face: Face, opened: Open, how: str) -> None:
+    short = face(opened(), "condense", ENGLISH, max_tokens=1, how=how)
+    assert short.texts == ("", "")
+    assert short.after == (0, 0)
+
+
+def test_without_a_query_what_matters_by_itself_stays(face: Face, opened: Open) -> None:
+    texts = ["Well, hello there. Nice weather today. My name is Nora and I am allergic to peanuts. See you."]
+    (left,) = face(opened(), "condense", texts, max_tokens=13).texts
+    assert left == "My name is Nora and I am allergic to peanuts."
+
+
+def test_what_was_said_once_is_not_said_again(face: Face, opened: Open) -> None:
+    texts = ["My sister lives in Lisbon.", "My sister lives in Lisbon.", "My sister has a cat and a red sofa."]
+    short = face(opened(), "condense", texts, query="What about my sister?", max_tokens=16)
+    assert sorted(short.texts) == ["", "My sister has a cat and a red sofa.", "My sister lives in Lisbon."]
+
+
+def test_code_and_addresses_stay_whole_or_go(face: Face, opened: Open) -> None:
+    assert [piece.text for piece in pieces(0, CODE)] == [
+        "Run this:",
+        "```python\nif x. y:\n    print('a. b')\n```",
+        "It prints.",
+        "See https://example.org/a?b=1.",
+        "Then stop.",
+    ]
+    short = face(opened(), "condense", [CODE], query="print code x y", max_tokens=estimate_tokens(CODE) - 8)
+    assert "```python\nif x. y:\n    print('a. b')\n```" in short.texts[0]
+    quoted = "We met at noon. He said 'It is late. Go home' and left. Nobody laughed."
+    assert [piece.text for piece in pieces(0, quoted)][1] == "He said 'It is late. Go home' and left."
+    address = "见https://example.org/路径。下一句？第三句。"
+    assert joined(address, pieces(0, address)) == address
+
+
+def test_lines_stay_lines_and_chinese_gets_no_blanks(face: Face, opened: Open) -> None:
+    text = "# Title\n\n- red car\n- blue sofa in the room upstairs\n- red house\n"
+    (left,) = face(opened(), "condense", [text], query="red", max_tokens=9).texts
+    assert left == "- red car\n- red house"
+    (left,) = face(
+        opened(), "condense", ["猫在睡觉。今天下雨了，明天也会下雨。猫很老。"], query="猫", max_tokens=18
+    ).texts
+    assert left == "猫在睡觉。猫很老。"
+
+
+def test_sentences_are_embedded_only_for_a_weight_on_vectors(face: Face, opened: Open) -> None:
+    embedder = FaultyEmbedder(HashingEmbedder())
+    memory = opened(embedder=embedder)
+    query = "Which room did my sister book?"
+    words = face(memory, "condense", ENGLISH, query=query, max_tokens=30)
+    assert embedder.calls == []
+    both = face(memory, "condense", ENGLISH, query=query, max_tokens=30, weights=Weights.plain())
+    assert embedder.calls == ["embed_query", "embed_documents"]
+    assert "My sister booked room 12 for us." in both.texts[0]
+    with embedder.failing(ConnectionError("offline")):
+        failed = face(memory, "condense", CHINESE, query=query, max_tokens=30, weights=Weights.plain())
+    assert "offline" in failed.note
+    assert failed.texts == face(memory, "condense", CHINESE, query=query, max_tokens=30).texts
+    assert (words.note, both.note) == ("", "")
+
+
+def open_with(compressor: Any = None, language_model: Any = None) -> HybridMemory:
+    config = MemoryConfig(url="memory://", embedder="hashing")
+    return open_memory(config, compressor=compressor, language_model=language_model)
+
+
+def test_a_compressor_shortens_each_text_to_its_share(face: Face) -> None:
+    shortener = Shortener()
+    short = face(open_with(shortener), "condense", [*ENGLISH, " "], max_tokens=45, how="llmlingua")
+    assert [text for text, _ in shortener.asked] == ENGLISH
+    first, second = (room for _, room in shortener.asked)
+    assert first + second <= 45
+    assert first / second == pytest.approx(short.before[0] / short.before[1], rel=0.1)
+    assert short.texts[0] == " ".join(ENGLISH[0].split()[::3])
+    assert (short.texts[2], short.how, short.note) == ("", "llmlingua", "")
+
+
+def test_a_compressor_that_misses_the_budget_is_held_to_it(face: Face) -> None:
+    short = face(open_with(Shortener(loose=True)), "condense", ENGLISH, max_tokens=45, how="llmlingua")
+    assert 0 < short.tokens_after <= 45
+
+
+def test_a_failing_compressor_leaves_whole_sentences_and_says_so(face: Face) -> None:
+    short = face(open_with(Shortener(fails=True)), "condense", ENGLISH, max_tokens=45, how="llmlingua")
+    assert short.how == "extractive"
+    assert "out of memory" in short.note
+    assert 0 < short.tokens_after <= 45
+    assert all(sentence in ENGLISH[0] for sentence in said(short.texts[0]))
+
+
+def test_without_a_compressor_llmlingua_is_refused_before_anything(face: Face, opened: Open) -> None:
+    with pytest.raises(InvalidInputError, match="compressor="):
+        face(opened(), "condense", ["short"], max_tokens=100, how="llmlingua")
+
+
+RUN = [
+    Message(role=Role.USER, content="Well, hello. Please fix the login. Nice weather."),
+    Message(
+        role=Role.ASSISTANT,
+        content="",
+        tool_calls=[ToolCall(name="write_file", arguments={"path": "src/login.py"}, id="c1")],
+    ),
+    Message(role=Role.TOOL, content="Wrote src/login.py. Ticket id: order_48213.", tool_call_id="c1"),
+    Message(
+        role=Role.ASSISTANT, content="We decided to use tokens of 15 minutes. Hm. So it goes, as they say around here."
+    ),
+]
+
+
+def test_notes_keep_decisions_and_artifacts_with_their_messages(face: Face, opened: Open) -> None:
+    short = face(opened(), "condense", RUN, max_tokens=50, how="anchored")
+    assert short.how == "anchored"
+    assert short.tokens_after <= 50
+    assert "Please fix the login." in short.texts[0]
+    assert short.texts[0].startswith("user: ")
+    assert "src/login.py" in short.texts[2]
+    assert "order_48213" in short.texts[2]
+    assert "We decided to use tokens of 15 minutes." in short.texts[3]
+
+
+def test_notes_read_a_long_text_to_its_end(face: Face, opened: Open) -> None:
+    filler = "The river was quiet and the path went on for a while. " * 200
+    middle = f"{filler}We decided to move to Lisbon in May. {filler}"
+    (left,) = face(opened(), "condense", [middle], max_tokens=60, how="anchored").texts
+    assert "We decided to move to Lisbon in May." in left
+
+
+def test_a_language_model_writes_the_notes(face: Face) -> None:
+    model = ScriptedModel([{"decisions": [{"text": "The room of the sister is 12.", "turns": [1]}]}])
+    short = face(open_with(language_model=model), "condense", ENGLISH, max_tokens=40, how="anchored")
+    (prompt,) = model.prompts
+    assert all(sentence in str(prompt) for text in ENGLISH for sentence in said(text))
+    assert "The room of the sister is 12." in short.texts[0]
+
+
+def test_a_failing_language_model_leaves_the_deterministic_notes(face: Face) -> None:
+    failed = face(open_with(language_model=FaultyModel("raises")), "condense", RUN, max_tokens=50, how="anchored")
+    alone = face(open_with(), "condense", RUN, max_tokens=50, how="anchored")
+    assert (failed.texts, alone.note) == (alone.texts, "")
+    assert "failed" in failed.note
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"texts": "one text"}, "list of texts"),
+        ({"texts": [1]}, "list of texts"),
+        ({"max_tokens": 0}, "max_tokens must be"),
+        ({"query": ""}, "query is empty"),
+        ({"how": "magic"}, "extractive, llmlingua, anchored"),
+        ({"weights": 1}, r"Weights\(\.\.\.\)"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_condensed_is_refused(face: Face, opened: Open, options: dict[str, Any], message: str) -> None:
+    asked = {"texts": ENGLISH, "max_tokens": 10, **options}
+    with pytest.raises(InvalidInputError, match=message):
+        face(opened(), "condense", asked.pop("texts"), **asked)
+
+
+COUNTERS: dict[str, Callable[[str], int]] = {
+    "estimate": estimate_tokens,
+    "characters": len,
+    "words": lambda text: len(text.split()),
+    "more than the parts": lambda text: len(text) ** 2 // 50,
+}
+MEMORIES = {
+    name: open_memory(MemoryConfig(url="memory://", embedder="hashing"), token_counter=counter)
+    for name, counter in COUNTERS.items()
+}
+
+
+def test_the_budget_holds_where_a_text_takes_more_than_its_sentences() -> None:
+    sentence = "My sister booked a red car for {} o'clock."
+    text = " ".join(sentence.format(hour) for hour in ("two", "six", "ten"))
+    one = COUNTERS["more than the parts"](sentence.format("two"))
+    short = MEMORIES["more than the parts"].condense([text], max_tokens=3 * one)
+    assert short.texts == (sentence.format("two"),)
+
+
+some_texts = st.lists(
+    st.lists(st.tuples(st.sampled_from(SENTENCES), st.sampled_from([" ", "\n", "\n\n", ""])), max_size=6).map(
+        lambda parts: "".join(sentence + gap for sentence, gap in parts)
+    ),
+    max_size=5,
+)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.sampled_from(list(COUNTERS)),
+    some_texts,
+    st.integers(1, 120),
+    st.fixed_dictionaries(
+        {
+            "query": st.sampled_from([None, "my sister's room", "我妹妹的房间"]),
+            "how": st.sampled_from(["extractive", "anchored"]),
+            "weights": st.sampled_from([None, Weights.plain()]),
+        }
+    ),
+    st.booleans(),
+)
+def test_never_above_the_budget_and_never_half_a_sentence(
+    counter: str, texts: list[str], max_tokens: int, options: dict[str, Any], as_messages: bool
+) -> None:
+    given_texts = [Message(content=text) if as_messages and text.strip() else text for text in texts]
+    short = MEMORIES[counter].condense(given_texts, max_tokens=max_tokens, **options)
+    assert len(short.texts) == len(texts)
+    assert sum(COUNTERS[counter](text) for text in short.texts if text) <= max_tokens
+    assert list(short.after) == [COUNTERS[counter](text) if text else 0 for text in short.texts]
+    if short.how == "extractive":
+        for text, left in zip(texts, short.texts, strict=True):
+            bare = left.removeprefix("user: ") if as_messages else left
+            assert made_of([piece.text for piece in pieces(0, text)], bare)
+
+
+def made_of(parts: list[str], text: str) -> bool:
+    """Whether a text is some of these parts in their order, but for blanks."""
+    wanted = "".join(text.split())
+    reached = {0}
+    for part in parts:
+        bare = "".join(part.split())
+        reached |= {at + len(bare) for at in reached if wanted.startswith(bare, at)}
+    return len(wanted) in reached
+
+
+@given(some_texts)
+def test_all_pieces_of_a_text_are_the_text(texts: list[str]) -> None:
+    for text in texts:
+        assert joined(text, pieces(0, text)) == text.strip()
+        # Each is a sentence, or several that something protected holds together.
+        assert "".join("".join(piece.text.split()) for piece in pieces(0, text)) == "".join(text.split())

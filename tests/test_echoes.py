@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid_memory import Message, Role, ScopedMemory, ToolCall
+from hybrid_memory.tiers.echoes import OWN_TOOLS, is_echo
+from hybrid_memory.tools import MEMORY_TOOLS
+
+if TYPE_CHECKING:
+    from tests.conftest import Face
+
+
+def call(name: str, **arguments: Any) -> Message:
+    return Message(role=Role.ASSISTANT, tool_calls=[ToolCall(name=name, id="c", arguments=arguments)])
+
+
+def result(name: str, text: str) -> Message:
+    return Message(role=Role.TOOL, name=name, tool_call_id="c", content=text)
+
+
+def test_the_tools_are_all_known() -> None:
+    assert {tool.name for tool in MEMORY_TOOLS} == OWN_TOOLS
+
+
+@pytest.mark.parametrize(
+    ("message", "echo"),
+    [
+        (call("memory_recall", query="rome"), True),
+        (result("memory_recall", "#1 I live in Rome"), True),
+        (call("weather", city="Rome"), False),
+        (result("weather", "sunny"), False),
+        (Message(content="memory_recall"), False),
+        (Message(role=Role.ASSISTANT, content="memory_recall {}"), False),
+    ],
+)
+def test_what_an_echo_is(message: Message, echo: bool) -> None:
+    assert is_echo(message) is echo
+
+
+def test_a_call_beside_another_tools_is_no_echo() -> None:
+    both = [ToolCall(name="memory_recall", id="1"), ToolCall(name="weather", id="2")]
+    assert not is_echo(Message(role=Role.ASSISTANT, tool_calls=both))
+
+
+def test_an_echo_is_in_the_conversation_and_is_not_recalled(alice: ScopedMemory, face: Face) -> None:
+    told = [call("memory_recall", query="Where does she live? Rome?"), result("memory_recall", "#1 I live in Rome")]
+    face(alice, "remember", ["I live in Rome", *told, Message(role=Role.ASSISTANT, content="In Rome.")])
+    found = face(alice, "recall", "Rome", k=10)
+    assert sorted(hit.record.text for hit in found) == ["I live in Rome", "In Rome."]
+    assert len(alice.history()) == 4
+    assert [message.role for message in alice.assemble("and now?", max_tokens=500).messages][1:3] == [
+        Role.ASSISTANT,
+        Role.TOOL,
+    ]
+
+
+def test_what_is_forgotten_is_forgotten_in_its_echoes_too(alice: ScopedMemory, face: Face) -> None:
+    first = face(alice, "remember", 'My code is "zircon 4711".').positions[0]
+    other = face(alice, "remember", "I like tea.").positions[0]
+    alice.remember(
+        [
+            call("memory_remember", text='My code is "zircon 4711".'),
+            result("memory_remember", f"Remembered as #{first}."),
+            call("memory_recall", query="tea"),
+            result("memory_recall", f"#{other} user: I like tea."),
+            call("memory_recall", query="code"),
+            result("memory_recall", f"#{other} user: I like tea.\n#{first} user: an excerpt of zircon"),
+        ]
+    )
+    planned = face(alice, "forget", ids=[f"#{first}"], dry_run=True)
+    assert planned.erased["tool messages rewritten"] == 3
+    assert "zircon" in alice.history()[-1].text
+    face(alice, "forget", ids=[f"#{first}"])
+    told = [message.text for message in alice.history()]
+    assert not any("zircon" in text for text in told)
+    assert told[-3:] == [f"#{other} user: I like tea.", 'memory_recall {"query": "code"}', "(forgotten)"]

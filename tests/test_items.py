@@ -1,0 +1,410 @@
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybrid_memory import HybridMemory, MemoryConfig, RecallConfig, RetentionConfig, open_memory
+from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
+from hybrid_memory.memory.items import ItemMemory
+from hybrid_memory.tiers.items import KeptItems
+from hybrid_memory.types import EventKind, FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
+
+Call = Callable[..., Any]
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+HOME = ("users", "alice")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_by(self, **time: float) -> None:
+        self.now += timedelta(**time)
+
+
+def put(key: str, words: str, *texts: str, ttl: timedelta | None = None) -> PutItem:
+    return PutItem(HOME, key, {"text": words}, (words, *texts), ttl)
+
+
+def one(items: ItemMemory, operation: ItemOperation) -> Any:
+    (found,) = items.batch([operation])
+    return found
+
+
+def words(found: list[Item]) -> list[str]:
+    return [item.value["text"] for item in found]
+
+
+def files(store: str) -> bytes:
+    path = Path(store.removeprefix("sqlite:///"))
+    return b"".join(file.read_bytes() for file in path.parent.iterdir() if file.is_file())
+
+
+def test_what_is_read_stood_before_the_batch(memory: HybridMemory, face: Call) -> None:
+    items = memory.items("app")
+    asked = [
+        GetItem(HOME, "a"), put("a", "first"), FindItems(), FindItems(query="first"), put("a", "second"),
+        PutItem(HOME, "gone", None), ListNamespaces(),
+    ]  # fmt: skip
+    assert face(items, "batch", asked) == [None, None, [], [], None, None, []]
+    item, namespaces = face(items, "batch", [GetItem(HOME, "a"), ListNamespaces()])
+    assert (item.value, namespaces) == ({"text": "second"}, [HOME])
+    assert face(items, "batch", []) == []
+    assert memory.stats().events == 1
+
+
+def test_an_update_keeps_when_it_was_created(opened: Call) -> None:
+    clock = Clock()
+    items = opened(clock=clock).items("app")
+    one(items, put("a", "old"))
+    clock.pass_by(hours=1)
+    one(items, put("a", "new"))
+    item = one(items, GetItem(HOME, "a"))
+    assert (item.created_at, item.updated_at) == (NOON, NOON + timedelta(hours=1))
+    one(items, PutItem(HOME, "a", None))
+    one(items, put("a", "newer"))
+    assert one(items, GetItem(HOME, "a")).created_at == NOON + timedelta(hours=1)
+
+
+def test_values_are_copies(memory: HybridMemory) -> None:
+    items = memory.items("app")
+    value = {"tags": ["a"]}
+    one(items, PutItem(HOME, "a", value))
+    value["tags"].append("b")
+    for operation in (GetItem(HOME, "a"), FindItems()):
+        found = one(items, operation)
+        item = found[0] if isinstance(found, list) else found
+        assert item.value == {"tags": ["a"]}
+        item.value["tags"].append("c")
+    assert one(items, GetItem(HOME, "a")).value == {"tags": ["a"]}
+
+
+def test_an_earlier_value_is_never_found_whoever_asks(opened: Call, face: Call) -> None:
+    memory, other = opened(), opened()
+    items = memory.items("app")
+    items.batch([put("a", "zebra crossing"), put("b", "lion den"), put("c", "a zebra in a herd of others")])
+    assert words(other.items("app").batch([FindItems(query="zebra")])[0])[0] == "zebra crossing"
+    one(items, put("a", "giraffe house"))
+    one(items, PutItem(HOME, "b", {"text": "unindexed"}))
+
+    def zebras(handle: HybridMemory) -> list[tuple[str, bool]]:
+        found = face(handle.items("app"), "batch", [FindItems(query="zebra crossing")])[0]
+        return [(item.value["text"], item.score is None) for item in found]
+
+    expected = [("a zebra in a herd of others", False), ("giraffe house", False), ("unindexed", True)]
+    assert zebras(memory) == zebras(other) == expected
+    memory.rebuild()
+    assert zebras(memory) == zebras(other) == expected
+    assert memory.stats().records == 2
+    memory.close()
+    with opened() as again:
+        assert zebras(again) == expected
+
+
+def test_the_best_text_of_an_item_ranks_it_once(memory: HybridMemory, face: Call) -> None:
+    items = memory.items("app")
+    items.batch([put("a", "apples", "bananas", "cherries"), put("b", "bananas bananas"), put("c", "figs")])
+    found = face(items, "batch", [FindItems(query="cherries")])[0]
+    assert sorted(item.key for item in found) == ["a", "b", "c"]
+    assert found[0].key == "a"
+    assert all(before.score >= after.score for before, after in pairwise(found))
+    assert 0 <= found[-1].score < found[0].score <= 1
+
+
+def test_words_alone_find_what_contains_them(opened: Call, face: Call) -> None:
+    items = opened(embedder="none").items("app")
+    items.batch([put("a", "Alice likes 乌龙茶"), put("b", "Bob likes coffee")])
+    assert words(face(items, "batch", [FindItems(query="乌龙茶")])[0]) == ["Alice likes 乌龙茶"]
+    assert face(items, "batch", [FindItems(query="tractor")]) == [[]]
+
+
+def test_pages_of_a_search_make_up_the_whole(opened: Call) -> None:
+    items = opened(url="memory://").items("app")
+    chance = random.Random(7)  # noqa: S311 - the same texts every time
+    texts = [" ".join(chance.choices("red green blue long short old new".split(), k=9)) for _ in range(400)]
+    items.batch(
+        [PutItem(("n", str(number % 3)), str(number), {"n": number}, (text,)) for number, text in enumerate(texts)]
+        + [PutItem(("n", "unindexed"), str(number), {"n": number}) for number in range(400, 406)]
+    )
+
+    def odd(value: dict[str, Any]) -> bool:
+        return bool(value["n"] % 2)
+
+    for query in ("", "red blue"):
+        whole = one(items, FindItems(("n",), query=query, where=odd, limit=500))
+        assert sorted(item.value["n"] for item in whole) == list(range(1, 406, 2))
+        pages = [
+            one(items, FindItems(("n",), query=query, where=odd, limit=9, offset=start)) for start in range(0, 210, 9)
+        ]
+        assert [item.key for page in pages for item in page] == [item.key for item in whole]
+    assert [item.score is None for item in whole] == [False] * 200 + [True] * 3
+
+
+@pytest.mark.parametrize("wanted", [{17, 2999}, set(range(1500, 3000))], ids=["rare", "worst"])
+def test_what_is_wanted_is_found_below_thousands_that_are_not(opened: Call, wanted: set[int]) -> None:
+    items = opened(url="memory://").items("app")
+    texts = ["the same words" if n < 1500 else "nothing like that" for n in range(3000)]
+    items.batch([PutItem(("n",), str(n), {"n": n}, (text,)) for n, text in enumerate(texts)])
+    found = one(items, FindItems(("n",), query="the same words", where=lambda value: value["n"] in wanted, limit=8))
+    assert len(found) == min(8, len(wanted))
+    assert {item.value["n"] for item in found} <= wanted
+
+
+def test_prefixes_match_label_by_label(memory: HybridMemory, face: Call) -> None:
+    items = memory.items("app")
+    places = [("u", "al"), ("u", "alice"), ("u", "al", "x"), ("U", "al"), ('["u"', "al"), ("u.al",)]
+    items.batch([PutItem(place, "k", {"text": str(place)}, ("same",)) for place in places])
+    for query in ("", "same"):
+        found = face(items, "batch", [FindItems(("u", "al"), query=query), FindItems((), query=query)])
+        assert {item.namespace for item in found[0]} == {("u", "al"), ("u", "al", "x")}
+        assert {item.namespace for item in found[1]} == set(places)
+
+
+def test_what_expired_is_invisible_at_once_and_destroyed_with_a_later_write(opened: Call, store: str) -> None:
+    clock = Clock()
+    memory = opened(clock=clock)
+    items = memory.items("app")
+    items.batch([put("a", "kangaroo", ttl=timedelta(minutes=10)), put("b", "for ever")])
+    one(items, FindItems(query="kangaroo", refresh=False))
+    clock.pass_by(minutes=10)
+    assert items.batch([GetItem(HOME, "a"), FindItems(query="kangaroo")])[0] is None
+    assert words(one(items, FindItems(query="kangaroo"))) == ["for ever"]
+    assert b"kangaroo" in files(store)
+    one(items, put("c", "another"))
+    assert b"kangaroo" not in files(store)
+    assert memory.stats().records == 2
+
+
+def test_reading_lets_a_time_to_live_begin_anew(opened: Call, face: Call) -> None:
+    clock = Clock()
+    items = opened(clock=clock).items("app")
+    ttl = timedelta(minutes=10)
+    items.batch([put("got", "x", ttl=ttl), put("found", "y", ttl=ttl), put("left", "z", ttl=ttl)])
+    clock.pass_by(minutes=6)
+    found = FindItems(where=lambda value: value["text"] == "y")
+    face(items, "batch", [GetItem(HOME, "got"), found, GetItem(HOME, "left", refresh=False)])
+    clock.pass_by(minutes=6)
+    assert sorted(item.key for item in one(items, FindItems(refresh=False))) == ["found", "got"]
+    assert face(items, "sweep") == 1
+    clock.pass_by(minutes=4)
+    assert (face(items, "sweep"), face(items, "sweep")) == (2, 0)
+    assert one(items, FindItems()) == []
+
+
+def test_reading_again_and_again_does_not_fill_the_log(opened: Call) -> None:
+    clock = Clock()
+    memory = opened(clock=clock)
+    items = memory.items("app")
+    one(items, put("a", "x", ttl=timedelta(minutes=100)))
+    for _ in range(200):
+        clock.pass_by(seconds=1)
+        one(items, GetItem(HOME, "a"))
+    assert memory.stats().events < 8
+    clock.pass_by(minutes=200)
+    items.sweep()
+    assert memory.stats().events == 1
+
+
+def test_an_item_that_expired_begins_anew_when_it_is_put(opened: Call) -> None:
+    clock = Clock()
+    items = opened(clock=clock).items("app")
+    one(items, put("a", "old", ttl=timedelta(minutes=1)))
+    clock.pass_by(minutes=2)
+    one(items, put("a", "new"))
+    item = one(items, GetItem(HOME, "a"))
+    assert (item.value["text"], item.created_at) == ("new", NOON + timedelta(minutes=2))
+
+
+def test_a_deletion_destroys_all_values_to_the_last_byte(opened: Call, store: str, face: Call) -> None:
+    clock = Clock()
+    memory = opened(clock=clock)
+    items = memory.items("app")
+    one(items, put("a", "armadillo", "armadillo too"))
+    one(items, put("a", "aardvark"))
+    one(items, put("keep", "keeper"))
+    one(items, put("b", "buffalo"))
+    one(items, FindItems(query="aardvark"))
+    face(items, "batch", [PutItem(HOME, "a", None)])
+    there = files(store)
+    assert not [name for name in (b"armadillo", b"aardvark") if name in there]
+    # So soon after the files were cleaned, the next deletion leaves that to a later write.
+    face(items, "batch", [PutItem(HOME, "b", None)])
+    world = memory._house.world
+    assert "buffalo" not in str(world.truth.read(items.scope))
+    assert memory.stats().records == 1
+    clock.pass_by(minutes=6)
+    one(items, put("c", "c"))
+    assert b"buffalo" not in files(store)
+    assert sorted(item.key for item in one(items, FindItems())) == ["c", "keep"]
+
+
+def test_a_sweep_cleans_at_once(opened: Call, store: str, face: Call) -> None:
+    items = opened().items("app")
+    items.batch([put("a", "armadillo"), put("b", "buffalo")])
+    one(items, PutItem(HOME, "a", None))
+    one(items, PutItem(HOME, "b", None))
+    face(items, "sweep")
+    assert not [name for name in (b"armadillo", b"buffalo") if name in files(store)]
+
+
+def test_a_deletion_that_was_interrupted_is_finished_later(
+    opened: Call, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = opened()
+    items = memory.items("app")
+    one(items, put("a", "armadillo"))
+
+    def fails(*_: Any) -> Any:
+        raise StoreUnavailableError("no disk")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(memory._house.world.log, "erase", fails)
+        with pytest.raises(StoreUnavailableError):
+            one(items, PutItem(HOME, "a", None))
+    assert one(items, GetItem(HOME, "a")) is None
+    assert one(items, FindItems(query="armadillo")) == []
+    memory.close()
+    with opened() as again:
+        one(again.items("app"), put("b", "another"))
+        assert b"armadillo" not in files(store)
+
+
+def test_values_that_are_replaced_often_do_not_pile_up(opened: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = opened(url="memory://")
+    items = memory.items("app")
+    one(items, put("b", "counts in apples"))
+    for number in range(250):
+        one(items, put("a", f"counts {number}"))
+        if number % 50 == 0:
+            assert words(one(items, FindItems(query="counts")))[0] == f"counts {number}"
+    assert memory.stats().events < 110
+    assert memory.stats().records <= 103
+
+
+def test_what_hides_old_turns_hides_no_item(opened: Call) -> None:
+    clock = Clock()
+    forgetful = RetentionConfig(half_life=timedelta(hours=1), ttl={"turn": timedelta(hours=1)})
+    memory = opened(clock=clock, retention=forgetful, recall=RecallConfig(diversity=1.0, candidates=1))
+    items = memory.items("app")
+    items.batch([put("a", "one apple"), put("b", "two apples and an apple"), put("c", "three pears")])
+    clock.pass_by(days=400)
+    assert len(one(items, FindItems(query="apple"))) == 3
+
+
+def test_items_are_nobodys_turns(memory: HybridMemory) -> None:
+    items = memory.items("app", tenant="acme")
+    one(items, put("a", "I live in Berlin and my name is Alice."))
+    memory.flush()
+    alice = memory.scoped(user="alice", tenant="acme")
+    assert alice.recall("Berlin") == []
+    assert alice.facts() == []
+    assert memory.scoped(agent="app", tenant="acme").history() == []
+    assert one(memory.items("app"), FindItems()) == []
+    assert one(memory.items("other", tenant="acme"), FindItems()) == []
+    alice.remember("Hello Berlin")
+    memory.forget(user="alice", tenant="acme")
+    assert len(one(items, FindItems(query="Berlin"))) == 1
+
+
+def test_threads_and_handles_lose_nothing(opened: Call) -> None:
+    handles = [opened().items("app"), opened().items("app")]
+    errors: list[BaseException] = []
+
+    def write(number: int) -> None:
+        try:
+            for step in range(12):
+                handles[number % 2].batch([put(f"{number}-{step}", f"w{number} {step}"), put("shared", f"s{number}")])
+                if step % 4 == 3:
+                    handles[number % 2].batch([PutItem(HOME, f"{number}-{step}", None), FindItems(query="w1")])
+        except BaseException as error:  # noqa: BLE001 - a thread swallows what it raises
+            errors.append(error)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    expected = {f"{number}-{step}" for number in range(6) for step in range(12) if step % 4 != 3} | {"shared"}
+    fresh = opened().items("app")
+    for items in (*handles, fresh):
+        assert {item.key for item in one(items, FindItems(limit=1000))} == expected
+        assert {item.key for item in one(items, FindItems(query="w1", limit=1000))} == expected
+
+
+KEYS = st.sampled_from(["a", "b", "c"])
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), KEYS, st.sampled_from([None, 1, 5]), st.integers(0, 2)),
+        st.tuples(st.just("delete"), KEYS),
+        st.tuples(st.just("get"), KEYS),
+        st.tuples(st.just("pass"), st.sampled_from([0.1, 1.0, 6.0])),
+        st.tuples(st.just("sweep")),
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS)
+def test_the_fold_is_the_same_however_it_is_read(steps: list[tuple[Any, ...]]) -> None:
+    """What was kept up to date, and what a process reads that starts now, agree with a dict and with one another."""
+    clock = Clock()
+    oracle: dict[str, tuple[int, datetime, timedelta | None]] = {}
+    with open_memory(MemoryConfig(url="memory://", embedder="none"), clock=clock) as memory:
+        items = memory.items("app")
+        for number, step in enumerate(steps):
+            oracle = {k: v for k, v in oracle.items() if v[2] is None or v[1] + v[2] > clock.now}
+            if step[0] == "put":
+                ttl = None if step[2] is None else timedelta(minutes=step[2])
+                texts = tuple(f"text {number} {part}" for part in range(step[3]))
+                one(items, PutItem((), step[1], {"n": number}, texts, ttl))
+                oracle[step[1]] = (number, clock.now, ttl)
+            elif step[0] == "delete":
+                one(items, PutItem((), step[1], None))
+                oracle.pop(step[1], None)
+            elif step[0] == "get":
+                item = one(items, GetItem((), step[1]))
+                assert (None if item is None else item.value["n"]) == oracle.get(step[1], (None,))[0]
+                if step[1] in oracle:
+                    oracle[step[1]] = (oracle[step[1]][0], clock.now, oracle[step[1]][2])
+            elif step[0] == "pass":
+                clock.pass_by(minutes=step[1])
+            else:
+                items.sweep()
+            world = memory._house.world
+            one(items, ListNamespaces())
+            known = world.items.get(items.scope) or KeptItems()
+            fresh = KeptItems().after(world.truth.read(items.scope, kinds=(EventKind.ITEM, EventKind.ERASED)))
+            assert (known.items, known.dead, known.soiled, known.cleaned) == (
+                fresh.items, fresh.dead, fresh.soiled, fresh.cleaned,
+            )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: PutItem(HOME, "a", {"x": float("nan")}), "JSON"),
+        (lambda: PutItem(HOME, "a", {"x": "\ud800"}), "surrogate"),
+        (lambda: PutItem(HOME, "a", [1]), "must be a dict"),  # type: ignore[arg-type]
+        (lambda: PutItem(HOME, "\ud800", {}), "no label or key"),
+        (lambda: GetItem((7,), "a"), "must be strings"),  # type: ignore[arg-type]
+        (lambda: FindItems(limit=-1), "0 or more"),
+    ],
+)
+def test_what_cannot_be_stored_or_asked_is_refused(wrong: Call, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        wrong()

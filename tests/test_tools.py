@@ -1,0 +1,419 @@
+"""The tools of a memory, as a model calls them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from blockbuster import blockbuster_ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybrid_memory import HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
+from hybrid_memory.errors import InvalidInputError, InvalidScopeError, MemoryClosedError, StoreUnavailableError
+from hybrid_memory.text.tokens import estimate_tokens, schema_tokens
+from hybrid_memory.tools import MAX_TOKENS, MEMORY_TOOLS, Answer, tools_named
+
+TOOLS = {tool.name.removeprefix("memory_"): tool for tool in MEMORY_TOOLS}
+MARCH = datetime(2026, 3, 5, 12, tzinfo=UTC)
+MAY = datetime(2026, 5, 3, 23, 30, tzinfo=UTC)
+ENGLISH = "The harbour was grey, and nobody had told the captain about the storm. "
+CHINESE = "港口一片灰色，没有人告诉船长暴风雨要来。"
+
+Use = Callable[..., Answer]
+
+
+@pytest.fixture(params=["blocking", "async"])
+def use(request: pytest.FixtureRequest) -> Use:
+    """Calls a tool, blocking or by its async twin on a loop that may not be blocked."""
+
+    def blocking(memory: ScopedMemory, tool: str, **arguments: Any) -> Answer:
+        return TOOLS[tool].run(memory, arguments)
+
+    def by_twin(memory: ScopedMemory, tool: str, **arguments: Any) -> Answer:
+        with blockbuster_ctx():
+            return asyncio.run(TOOLS[tool].arun(memory, arguments))
+
+    return blocking if request.param == "blocking" else by_twin
+
+
+def handles(answer: Answer) -> list[str]:
+    assert not answer.failed, answer
+    return re.findall(r"^#\d+", answer.text, re.MULTILINE)
+
+
+def code_in(answer: Answer) -> str:
+    found = re.search(r"code='(\w+)'", answer.text)
+    assert found is not None, answer
+    return found[1]
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [("My sister Ana lives in Lisbon.", "Where does my sister live?"), ("我妹妹住在里斯本。", "我妹妹住在哪里？")],
+)
+def test_what_is_remembered_is_recalled_in_another_session(
+    memory: HybridMemory, use: Use, said: str, asked: str
+) -> None:
+    told = use(memory.scoped(user="alice", session="s1"), "remember", text=said, category="family", importance=0.9)
+    later = memory.scoped(user="alice", session="s2")
+    answer = use(later, "recall", query=asked)
+    assert f"as {handles(answer)[0]}." in told.text
+    assert said.rstrip("。.") in answer.text
+    (hit,) = later.recall(asked, kinds=["turn"])
+    assert hit.record.metadata == {"noted_with": "memory_remember", "category": "family"}
+    assert hit.record.importance == 0.9
+
+
+def test_a_note_is_no_turn_of_the_conversation(alice: ScopedMemory, use: Use) -> None:
+    alice.remember("Please remember that I like tea.")
+    use(alice, "remember", text="I like tea.")
+    assert [message.text for message in alice.conversation()] == ["Please remember that I like tea."]
+    assert alice.scope.session == "s1"
+
+
+def test_what_is_remembered_already_is_not_written_again(alice: ScopedMemory, use: Use) -> None:
+    first = use(alice, "remember", text="I like green tea.")
+    again = use(alice, "remember", text=" i like  green tea ")
+    assert "already" in again.text
+    assert handles(Answer(first.text[first.text.index("#") :])) == handles(Answer(again.text[again.text.index("#") :]))
+    assert len(alice.recall("green tea", kinds=["turn"])) == 1
+    assert "already" not in use(alice, "remember", text="I like black tea.").text
+
+
+def test_a_note_in_the_first_person_teaches_the_profile(alice: ScopedMemory, use: Use) -> None:
+    use(alice, "remember", text="I live in Berlin.")
+    use(alice, "update", handle="#1", text="I live in Lisbon.")
+    assert [str(fact) for fact in alice.facts()] == ["user · home: Lisbon"]
+
+
+def test_an_update_says_what_it_did_not_touch(alice: ScopedMemory, use: Use) -> None:
+    use(alice, "remember", text="I live in Berlin and I am vegetarian.")
+    told = use(alice, "update", handle="#1", text="I live in Lisbon.")
+    assert told.text.endswith(" What stands from there: user · diet: vegetarian.")
+
+
+def test_lines_name_date_speaker_and_handle(alice: ScopedMemory, use: Use) -> None:
+    alice.remember("The tide table hangs in the hall.", at=MARCH)
+    alice.remember(Message(role="assistant", name="Bo", content="The tide is at nine."), at=MAY)  # type: ignore[arg-type]
+    assert sorted(use(alice, "recall", query="tide").text.splitlines()) == [
+        "#1 [2026-03-05] user: The tide table hangs in the hall.",
+        "#2 [2026-05-03] Bo: The tide is at nine.",
+    ]
+
+
+def test_what_the_tools_said_themselves_is_not_recalled(alice: ScopedMemory, use: Use) -> None:
+    alice.remember("The tide table hangs in the hall.")
+    for number in range(3):
+        call = {"id": f"c{number}", "name": "memory_recall", "arguments": {"query": "tide table"}}
+        alice.remember({"role": "assistant", "content": "", "tool_calls": [call]})
+        answer = use(alice, "recall", query="tide table")
+        alice.remember({"role": "tool", "name": "memory_recall", "content": answer.text, "tool_call_id": f"c{number}"})
+    assert handles(use(alice, "recall", query="tide table", k=10)) == ["#1"]
+    alice.remember("memory_recall {is a name}")
+    assert handles(use(alice, "recall", query="memory_recall name")) == ["#8", "#1"]
+
+
+def test_dates_narrow_recall_and_the_last_day_counts(alice: ScopedMemory, use: Use) -> None:
+    alice.remember("tide one", at=MARCH)
+    alice.remember("tide two", at=MAY)
+    assert handles(use(alice, "recall", query="tide", since="2026-04-01")) == ["#2"]
+    assert handles(use(alice, "recall", query="tide", until="2026-03-05")) == ["#1"]
+    assert handles(use(alice, "recall", query="tide", until="2026-05-03")) in (["#1", "#2"], ["#2", "#1"])
+    assert handles(use(alice, "recall", query="tide", until="2026-05-03T23:00:00+00:00")) == ["#1"]
+    assert handles(use(alice, "recall", query="tide", until="9999-12-30")) != []
+    assert use(alice, "recall", query="tide", since="2027-01-01").text == "Nothing is remembered about that."
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "says"),
+    [
+        ("recall", {"query": " "}, "empty"),
+        ("recall", {}, "query"),
+        ("recall", {"query": "tide", "k": 99}, "less than or equal to 10"),
+        ("recall", {"query": "tide", "since": "last week"}, "such as '2026-05-03'"),
+        ("recall", {"query": "tide", "since": "2026-05-03", "until": "2026-01-01"}, "after until"),
+        ("recall", {"query": "tide", "until": "9999-12-31"}, "such as '2026-05-03'"),
+        ("remember", {"text": ""}, "empty"),
+        ("remember", {"text": "\ud800"}, "surrogate"),
+        ("remember", {"text": "a", "importance": 7}, "less than or equal to 1"),
+        ("update", {"handle": "#99", "text": "b"}, "nothing is behind"),
+        ("update", {"handle": "#1-2", "text": "b"}, "stretch"),
+        ("update", {"handle": "#1", "text": " "}, "empty"),
+        ("forget", {"handles": []}, "at least 1"),
+        ("forget", {"handles": ["#1", "everything"]}, "no handle"),
+        ("forget", {"handles": ["#99"]}, "nothing is behind"),
+        ("forget", {"handles": ["#1"], "code": "yes"}, "does not belong"),
+        ("expand", {"handle": "the first"}, "no handle"),
+        ("expand", {"handle": "#9-3"}, "ascend"),
+        ("expand", {"handle": "#1-99999999"}, "ascend"),
+        ("fetch", {"handle": "#1", "where": "900-901"}, "lines"),
+        ("fetch", {"handle": "#1", "pattern": "("}, "pattern"),
+    ],
+)
+def test_a_wrong_call_is_answered_and_changes_nothing(
+    alice: ScopedMemory, use: Use, tool: str, arguments: dict[str, Any], says: str
+) -> None:
+    alice.remember("tide")
+    answer = use(alice, tool, **arguments)
+    assert answer.failed
+    assert answer.text.startswith("Error: ")
+    assert says in answer.text
+    assert [message.text for message in alice.history()] == ["tide"]
+
+
+def test_a_handle_of_somebody_else_is_nothing(memory: HybridMemory, use: Use) -> None:
+    bob = memory.scoped(user="bob", session="s1")
+    bob.remember("The code of the safe is 4711.")
+    alice = memory.scoped(user="alice", session="s1")
+    code = code_in(use(bob, "forget", handles=["#1"]))
+    for tool, arguments in (
+        ("expand", {"handle": "#1"}),
+        ("fetch", {"handle": "#1"}),
+        ("fetch", {"handle": "#1", "pattern": "safe"}),
+        ("update", {"handle": "#1", "text": "It is 0000."}),
+        ("forget", {"handles": ["#1"], "code": code}),
+    ):
+        answer = use(alice, tool, **arguments)
+        assert answer.failed
+        assert "4711" not in answer.text
+    assert use(alice, "recall", query="code of the safe").text == "Nothing is remembered about that."
+    assert [message.text for message in bob.history()] == ["The code of the safe is 4711."]
+    assert alice.history() == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "asked"),
+    [
+        ("The party is at Ana's place on Friday.", "The party was moved: Bo's garden, Saturday.", "party Ana Friday"),
+        ("聚会星期五在安娜家。", "聚会改到星期六，在小波的花园。", "星期五安娜家聚会"),
+    ],
+)
+def test_an_update_is_found_instead_of_the_old_words(
+    alice: ScopedMemory, use: Use, old: str, new: str, asked: str
+) -> None:
+    alice.remember(old)
+    alice.remember("Something else about a party.")
+    told = use(alice, "update", handle="#1", text=new)
+    answer = use(alice, "recall", query=asked)
+    assert new.rstrip("。.") in answer.text
+    assert old.rstrip("。.") not in answer.text
+    both = [message.text for message in _owner(alice).history()]
+    assert old in both
+    assert new in both
+    assert "#1" in told.text
+
+
+def _owner(memory: ScopedMemory) -> ScopedMemory:
+    return type(memory)(memory._house, memory.scope.owner)
+
+
+def test_an_update_is_found_by_words_that_only_the_old_turn_had(alice: ScopedMemory, use: Use) -> None:
+    alice.remember("Our dentist is Dr Kowalczyk.")
+    use(alice, "update", handle="#1", text="We go to the clinic at the station now.")
+    assert use(alice, "recall", query="Kowalczyk").text.endswith("We go to the clinic at the station now.")
+
+
+def test_an_update_of_an_update_leads_to_the_last(alice: ScopedMemory, use: Use) -> None:
+    use(alice, "remember", text="The budget is 100.", category="money")
+    use(alice, "update", handle="#1", text="The budget is 200.")
+    use(alice, "update", handle="#1", text="The budget is 300.")
+    answer = use(alice, "recall", query="What is the budget?")
+    assert "300" in answer.text
+    assert "200" not in answer.text
+    assert "100" not in answer.text
+    (hit,) = [hit for hit in alice.recall("budget", kinds=["turn"]) if "300" in hit.record.text]
+    assert hit.record.metadata["category"] == "money"
+
+
+def test_what_was_noted_before_can_be_noted_again_after_an_update(alice: ScopedMemory, use: Use) -> None:
+    use(alice, "remember", text="The office is in Rome.")
+    use(alice, "update", handle="#1", text="The office is in Oslo.")
+    assert "already" not in use(alice, "remember", text="The office is in Rome.").text
+
+
+def test_a_question_about_a_time_shows_what_was_said_then(alice: ScopedMemory, use: Use) -> None:
+    alice.remember("The budget is 100.", at=MARCH)
+    now = handles(Answer(use(alice, "update", handle="#1", text="The budget is 200.").text.partition("as ")[2]))[0]
+    answer = use(alice, "recall", query="budget", until="2026-04-01")
+    assert answer.text == f"#1 [2026-03-05] user: The budget is 100. (later changed: {now})"
+
+
+def test_forgetting_takes_the_code_that_comes_with_the_words(alice: ScopedMemory, use: Use) -> None:
+    alice.remember("My locker has the number 17.")
+    alice.remember("The locker room is cold.")
+    preview = use(alice, "forget", handles=["#1"])
+    assert "My locker has the number 17." in preview.text
+    assert "cold" not in preview.text
+    assert len(alice.history()) == 2
+    wrong = use(alice, "forget", handles=["#1", "#2"], code=code_in(preview))
+    assert wrong.failed
+    assert len(alice.history()) == 2
+    done = use(alice, "forget", handles="#1", code=code_in(preview))
+    assert done == Answer("Forgotten for good: #1.")
+    assert [message.text for message in alice.history()] == ["The locker room is cold."]
+    assert use(alice, "forget", handles=["#1"], code=code_in(preview)).failed
+
+
+def test_forgetting_an_update_forgets_what_it_replaced(alice: ScopedMemory, use: Use) -> None:
+    use(alice, "remember", text="I am with the bank of Porto.")
+    use(alice, "update", handle="#1", text="I am with the bank of Braga.")
+    now = handles(use(alice, "recall", query="bank"))
+    preview = use(alice, "forget", handles=now)
+    assert "Porto" in preview.text
+    use(alice, "forget", handles=now, code=code_in(preview))
+    assert _owner(alice).history() == []
+    assert use(alice, "recall", query="bank").text == "Nothing is remembered about that."
+
+
+def test_a_stretch_is_expanded_word_for_word(alice: ScopedMemory, use: Use) -> None:
+    alice.remember([{"role": "user", "content": f"line  {number}"} for number in range(5)], at=MARCH)
+    assert use(alice, "expand", handle="[#2-#4]").text.splitlines() == [
+        f"[2026-03-05 12:00] user: line  {number}" for number in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize("words", [ENGLISH, CHINESE])
+def test_a_long_text_is_read_page_by_page(alice: ScopedMemory, use: Use, words: str) -> None:
+    text = "\n".join(f"{number}: {words * 3}" for number in range(60))
+    alice.remember(text)
+    pieces = []
+    answer = use(alice, "expand", handle="#1")
+    while True:
+        head, _, rest = answer.text.partition("\n")
+        piece, more, place = rest.partition("\n(more: memory_fetch with handle='#1', where='")
+        assert head.startswith("#1 ")
+        assert estimate_tokens(answer.text) <= MAX_TOKENS
+        pieces.append(piece)
+        if not more:
+            break
+        answer = use(alice, "fetch", handle="#1", where=place.removesuffix("')"))
+    assert len(pieces) >= 2
+    assert "".join(piece if piece.endswith("\n") else f"{piece}\n" for piece in pieces).rstrip("\n") == text
+
+
+def test_lines_of_a_payload_are_found_by_pattern(alice: ScopedMemory, use: Use) -> None:
+    payload = alice.offload("\n".join(f"row {number}" for number in range(500)))
+    found = use(alice, "fetch", handle=payload.result_id, pattern=r"row 4\d7$")
+    assert found.text.splitlines()[1:] == [f"{number + 1}: row {number}" for number in range(407, 500, 10)]
+    assert "No line" in use(alice, "fetch", handle=payload.result_id, pattern="column").text
+
+
+@pytest.mark.parametrize("words", [ENGLISH, CHINESE, "𝔘" * 60, "x" * 60, "\n\n- "])
+def test_answers_are_bounded_whatever_was_said(alice: ScopedMemory, use: Use, words: str) -> None:
+    alice.remember([f"{number} {words * 400}" for number in range(12)])
+    for tool, arguments in (
+        ("recall", {"query": "5 captain 船长", "k": 10}),
+        ("expand", {"handle": "#1-12"}),
+        ("expand", {"handle": "#1"}),
+        ("fetch", {"handle": "#1"}),
+        ("fetch", {"handle": "#1", "pattern": "."}),
+        ("forget", {"handles": [f"#{number}" for number in range(1, 9)]}),
+        ("fetch", {"handle": "#1", "where": words * 400}),
+        ("recall", {"query": "a", "since": words * 4000}),
+    ):
+        assert estimate_tokens(use(alice, tool, **arguments).text) <= MAX_TOKENS
+
+
+def test_of_a_long_turn_the_part_that_was_asked_for_is_shown(alice: ScopedMemory, use: Use) -> None:
+    alice.remember(ENGLISH * 30 + "The password of the router is tulip. " + ENGLISH * 30)
+    answer = use(alice, "recall", query="password of the router")
+    assert "The password of the router is tulip." in answer.text
+    assert answer.text.endswith("(more: memory_expand)")
+    assert estimate_tokens(answer.text) < 200
+
+
+def test_what_the_operator_must_see_is_raised(memory: HybridMemory, use: Use) -> None:
+    alice = memory.scoped(user="alice")
+    memory.close()
+    for tool, arguments in (("recall", {"query": "a"}), ("remember", {"text": "a"}), ("expand", {"handle": "#1"})):
+        with pytest.raises(MemoryClosedError):
+            use(alice, tool, **arguments)
+    with pytest.raises(InvalidScopeError):
+        memory.scoped()
+
+
+def test_a_store_that_fails_is_logged_and_told(
+    alice: ScopedMemory, use: Use, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: Any) -> None:
+        raise StoreUnavailableError("/var/memory.db: disk full")
+
+    monkeypatch.setattr(alice._house.world.log, "append", full)
+    answer = use(alice, "remember", text="I like tea.")
+    assert answer.failed
+    assert "cannot be reached" in answer.text
+    assert "/var/memory.db" not in answer.text
+    assert "memory_remember failed: /var/memory.db: disk full" in caplog.text
+
+
+def test_a_view_of_the_past_is_read_only(alice: ScopedMemory, use: Use) -> None:
+    alice.remember("tide")
+    past = alice.at(1)
+    assert handles(use(past, "recall", query="tide")) == ["#1"]
+    assert "view of the past" in use(past, "remember", text="new").text
+
+
+def test_in_a_space_a_tool_may_what_its_user_may(memory: HybridMemory, use: Use) -> None:
+    alice = memory.scoped(user="alice")
+    space = alice.create_space("team")
+    space.grant(user="bob", right="read")
+    use(space, "remember", text="The standup is at nine.")
+    bobs = memory.scoped(user="bob").space("team", session="s1")
+    assert "standup" in use(bobs, "recall", query="standup").text
+    refused = use(bobs, "remember", text="The standup is at ten.")
+    assert refused.failed
+    assert "may not remember" in refused.text
+    assert len(space.history()) == 1
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[HybridMemory]:
+    with open_memory(MemoryConfig(url="memory://", embedder="hashing")) as memory:
+        memory.scoped(user="bob").remember([f"secret {number}" for number in range(20)])
+        yield memory
+
+
+TEXTS = st.one_of(st.text(max_size=80), st.sampled_from(["#1", "#2-9", "secret 3", "2026-05-03", "", "#21", "c1-"]))
+VALUES = st.one_of(TEXTS, st.lists(TEXTS, max_size=3), st.integers(-3, 12), st.none(), st.floats())
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_no_call_ends_a_run_or_shows_another_owner(shared: HybridMemory, data: st.DataObject) -> None:
+    alice = shared.scoped(user="alice", session="s1")
+    tool = data.draw(st.sampled_from(MEMORY_TOOLS))
+    fields = tool.arguments.model_fields
+    arguments = data.draw(st.fixed_dictionaries({}, optional=dict.fromkeys(fields, VALUES)))
+    answer = tool.run(alice, arguments)
+    assert answer.text
+    assert estimate_tokens(answer.text) <= MAX_TOKENS
+    told = str(arguments)
+    assert not [number for number in range(20) if f"secret {number}" in answer.text and "secret" not in told]
+    assert len(shared.scoped(user="bob").history()) == 20
+
+
+def test_the_schemas_cost_few_tokens_and_explain_each_argument() -> None:
+    schemas = [
+        {"name": tool.name, "description": tool.description, "parameters": tool.arguments.model_json_schema()}
+        for tool in MEMORY_TOOLS
+    ]
+    assert schema_tokens(schemas, estimate_tokens) < 1100
+    for tool in MEMORY_TOOLS:
+        assert tool.name.startswith("memory_")
+        assert all(field.description for field in tool.arguments.model_fields.values())
+
+
+def test_tools_are_chosen_by_name() -> None:
+    assert [tool.name for tool in tools_named(None)] == [tool.name for tool in MEMORY_TOOLS]
+    assert [tool.name for tool in tools_named(["memory_recall", "memory_remember"])] == [
+        "memory_remember",
+        "memory_recall",
+    ]
+    assert [tool.name for tool in tools_named("memory_recall")] == ["memory_recall"]
+    with pytest.raises(InvalidInputError, match=r"no memory tool 'recall'.*memory_recall"):
+        tools_named(["recall"])
