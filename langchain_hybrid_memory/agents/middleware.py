@@ -17,17 +17,11 @@ from hybrid_memory.errors import InvalidMessageError, InvalidScopeError, ModelEr
 from hybrid_memory.memory import HybridMemory, ScopedMemory
 from hybrid_memory.types import Context, Message, Role
 from langchain_hybrid_memory.agents.following import Follower, Seen
-from langchain_hybrid_memory.messages import to_langchain
+from langchain_hybrid_memory.conversions import Conversions
 from langchain_hybrid_memory.scopes import Binding
 
 FAILURES = (StoreError, ModelError, InvalidMessageError)
 """What must not end a run: the agent goes on with the messages that it has, and the next step writes again."""
-
-SCHEMAS = 256
-"""Tools whose schema is kept."""
-
-CONVERTED = 4096
-"""Messages of prompts that are kept as LangChain's."""
 
 _log = logging.getLogger(__name__)
 
@@ -90,8 +84,8 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         self._binding = Binding(memory, user=user, session=session, agent=agent, tenant=tenant)
         self._layout = {"max_tokens": max_tokens, "k": k, "blocks": dict(blocks or {}), "profile": profile}
         self._name = name
-        self._schemas: LruCache[int, tuple[Any, dict[str, Any]]] = LruCache(SCHEMAS)
-        self._converted: LruCache[int, tuple[Message, BaseMessage]] = LruCache(CONVERTED)
+        self._schemas: LruCache[int, tuple[Any, dict[str, Any]]] = LruCache(256)
+        self._converted = Conversions()
 
     @property
     def name(self) -> str:
@@ -186,16 +180,12 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             system_message=_system(request.system_message, head), messages=[*messages, *asked[passing:]]
         )
 
-    def _shown(self, message: Message, own: BaseMessage | None) -> BaseMessage:
+    def _shown(self, message: Message, own: Any) -> BaseMessage:
         """The message for the model; the state's own object where it says the same."""
-        if own is not None and own.content == message.content:
-            return own
-        found = self._converted.get(id(message.extra))
-        # Turns come from a cache of the core, but a note in front of one makes a copy, which shares what is in it.
-        if found is None or found[0].extra is not message.extra or found[0].content != message.content:
-            found = message, to_langchain(message)
-            self._converted.put(id(message.extra), found)
-        return found[1]
+        if own is None or own.content != message.content:
+            return self._converted(message)
+        calls = [call.arguments for call in message.tool_calls]
+        return own if not calls or calls == [call["args"] for call in own.tool_calls] else self._converted(message)
 
 
 def _system(own: SystemMessage | None, head: str) -> SystemMessage | None:

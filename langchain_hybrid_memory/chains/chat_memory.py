@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.assemble import LEAST_TOKENS
@@ -15,6 +15,7 @@ from hybrid_memory.tiers.context import recollect
 from hybrid_memory.types import Context, Role
 from langchain_hybrid_memory.chains.session_memory import SessionMemory
 from langchain_hybrid_memory.chains.turns import INPUT_KEYS, as_messages, last_words, pick
+from langchain_hybrid_memory.conversions import Conversions
 from langchain_hybrid_memory.messages import to_langchain
 
 
@@ -61,6 +62,8 @@ class HybridChatMemory(SessionMemory):
     max_tokens: int | None = Field(default=None, ge=LEAST_TOKENS)
     profile: str | None = None
 
+    _converted: Conversions = PrivateAttr(default_factory=Conversions)
+
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """The recent turns, the summary and the note, under ``memory_key``; without an input nothing is recalled.
 
@@ -106,7 +109,9 @@ class HybridChatMemory(SessionMemory):
             turns.pop()
             note = context.note
         head = turns.pop(0).text if turns and turns[0].role is Role.SYSTEM else ""
-        return self._view(list(map(to_langchain, turns)), before=head, after=note)
+        # Chains write into the messages that they are given.
+        said = map(to_langchain if self.return_messages else self._converted, turns)
+        return self._view(list(said), before=head, after=note)
 
     def _query(self, inputs: Mapping[str, Any]) -> str:
         """What to recall for; empty if there is no input or nothing is to be recalled."""

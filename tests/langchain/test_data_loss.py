@@ -106,6 +106,36 @@ def test_one_turn_of_the_user_with_many_calls(
     kept(memory, state, [f"zircon{row}" for row in range(60)])
 
 
+@pytest.mark.parametrize("checkpoints", [False, True])
+def test_calls_with_long_arguments(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke, orphans: Orphans, checkpoints: bool
+) -> None:
+    def write(path: str, text: str) -> str:
+        """Write a file."""
+        return f"{len(text)} characters in {path}"
+
+    def answer(prompt: list[BaseMessage]) -> AIMessage:
+        row = len(model.prompts) - 1
+        if row == 8:
+            return AIMessage("All files are written.")
+        wanted = {"path": f"zircon{row}.md", "text": f"Chapter {row}. {FILLING * 6}"}
+        return AIMessage("", tool_calls=[{"name": "write", "args": wanted, "id": f"c{row}"}])
+
+    model = scripted(answer=answer)
+    layer = HybridMemoryMiddleware(memory, max_tokens=BUDGET)
+    checkpointer = InMemorySaver() if checkpoints else None
+    agent = create_agent(model, [write], middleware=[layer], checkpointer=checkpointer)
+    state = invoke(agent, {"messages": [HumanMessage("Write eight chapters.")]}, {**THREAD, "recursion_limit": 100})
+    for prompt in model.prompts:
+        arguments = [str(call["args"]) for message in prompt for call in getattr(message, "tool_calls", [])]
+        assert size(prompt) + sum(map(estimate_tokens, arguments)) <= BUDGET
+        assert not orphans(prompt)
+    written = [call["args"]["text"] for message in state["messages"] for call in getattr(message, "tool_calls", [])]
+    told = [call for message in memory.scoped(user="alice", session="t1").history() for call in message.tool_calls]
+    assert [call.arguments["text"] for call in told if isinstance(call.arguments, dict)] == written
+    assert len(written) == 8
+
+
 def test_words_between_two_results_of_one_call(
     memory: HybridMemory, scripted: Scripted, invoke: Invoke, orphans: Orphans
 ) -> None:
