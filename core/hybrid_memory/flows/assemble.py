@@ -20,7 +20,7 @@ from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.tiers.prompt import Layout
-from hybrid_memory.types import Context, EventKind, Hit, RecordKind, Role, Scope
+from hybrid_memory.types import Context, EventKind, Hit, Message, RecordKind, Role, Scope
 from hybrid_memory.types.validation import shown, storable
 
 LEAST_TOKENS = 50
@@ -110,16 +110,23 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
     world = await in_view(run, present(world), scope)
     await run.call(world.count, "")  # a counter may have tables to load, off the event loop
     reason = ""
-    for _ in range(FOLDS + 1):
+    for left in reversed(range(FOLDS + 1)):
         session = await load(run, world, scope)
         seen = await _view(run, world, session, request)
+        whole = await _view(run, world, session, replace(request, among=None)) if seen.session is not session else seen
+        least = seen.fixed + sum(seen.costs)
+        if left and least > request.max_tokens >= 2 * seen.fixed:
+            # What cannot fit is neither recalled for nor laid out; where the rest alone may be too much, `fit` says so.
+            why, count = await due(run, world, whole, least, request.max_tokens)
+            if count and await fold(run, world, session, count, max_tokens=request.max_tokens, ask=request.wait):
+                reason = reason or why
+                continue
         hits = await _recalled(run, world, scope, request, seen)
         fitted = fit(world, seen, request, hits)
-        whole = await _view(run, world, session, replace(request, among=None)) if seen.session is not session else seen
         why, count = await due(run, world, whole, fitted.wanted, request.max_tokens)
         again = not reason and retries(world, session)
-        left = not request.wait and fitted.wanted <= request.max_tokens
-        if left or not (count or (again and request.wait)):
+        later = not request.wait and fitted.wanted <= request.max_tokens
+        if later or not (count or (again and request.wait)):
             break
         if await fold(run, world, session, count, max_tokens=request.max_tokens, ask=request.wait):
             reason = reason or why or "the model is asked again"
@@ -184,7 +191,25 @@ async def _recalled(run: Runner, world: World, scope: Scope, request: Request, s
         weights=None,
     )
     hits = await recall.recall(run, world, wanted)
-    return [hit for hit in hits if not seen.visible.intersection(hit.record.sources)][: request.k]
+    fresh = [hit for hit in hits if not seen.visible.intersection(hit.record.sources)]
+    bare = await _calls_alone(run, world, scope, fresh)
+    return [hit for hit in fresh if hit.record.sources[0] not in bare][: request.k]
+
+
+async def _calls_alone(run: Runner, world: World, scope: Scope, hits: Sequence[Hit]) -> set[str]:
+    """Those that only call tools: without their results they say nothing, and the results are found themselves."""
+    asked = [hit.record.sources[0] for hit in hits if hit.record.speaker == Role.ASSISTANT]
+    events = await run.call(world.log.get, scope.owner, asked) if asked else []
+    return {event.id for event in events if event.kind is EventKind.MESSAGE and _only_calls(event.message)}
+
+
+def _only_calls(message: Message) -> bool:
+    words = message.content if isinstance(message.content, str) else "".join(_texts(message.content))
+    return bool(message.tool_calls) and not words.strip()
+
+
+def _texts(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [block["text"] for block in blocks if isinstance(block.get("text"), str)]
 
 
 async def _keep_note(run: Runner, world: World, scope: Scope, seen: View, fitted: Fitted) -> None:

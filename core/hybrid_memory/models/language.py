@@ -10,7 +10,10 @@ import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
+
+from pydantic import ConfigDict, create_model
 
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.ports import LanguageModel
@@ -68,7 +71,7 @@ class WrappedLanguageModel:
     def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
         """The JSON object in the answer to a prompt that shows the schema; asked once more if there is none.
 
-        Of a LangChain chat model its own structured output is asked for first, where it has one.
+        Of a model of LangChain or LlamaIndex its own structured output is asked for first, where it has one.
         """
         if self._structured is not None:
             value = self._limit.call(self._structured, list(messages), schema)
@@ -171,16 +174,43 @@ def _asker(model: Any) -> Callable[[Any], Any]:
 
 
 def _native(model: Any) -> Callable[[Chat, Mapping[str, Any]], Any] | None:
-    """What asks a LangChain chat model by its own structured output; None where there is none."""
+    """What asks a model of a framework by its own structured output; None where there is none."""
     # Asked of the class: a model with retries or bound arguments would hand out the bare one's method.
-    if not _is_of("langchain_core", model) or not _has(type(model), "with_structured_output"):
+    if _is_of("langchain_core", model) and _has(type(model), "with_structured_output"):
+        return lambda chat, schema: model.with_structured_output(_named(schema), include_raw=True).invoke(
+            _turns(chat), _UNSEEN
+        )
+    if _is_of("llama_index", model) and _predicts_objects(model):
+        return partial(_predicted, model)
+    return None
+
+
+def _named(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"title": "answer", "description": "The answer.", **schema}
+
+
+def _predicts_objects(model: Any) -> bool:
+    """Whether a LlamaIndex model calls tools, or has a way of its own to keep to a schema."""
+    # For the others its base class writes the schema into the prompt and accepts nothing but faultless JSON.
+    owner = next((base for base in type(model).__mro__ if "structured_predict" in vars(base)), None)
+    if owner is None or owner.__module__ != "llama_index.core.llms.llm":
+        return owner is not None
+    return bool(model.metadata.is_function_calling_model) and _has(model, "chat_with_tools")
+
+
+def _predicted(model: Any, chat: Chat, schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The object under ``parsed``; None if what the model answered is none."""
+    core = importlib.import_module("llama_index.core")
+    closed = {"additionalProperties": False, **_named(schema)}
+    answer = create_model("answer", __config__=ConfigDict(extra="allow", json_schema_extra=closed))
+    # The words are filled in, since braces in a template are its variables.
+    words = {f"message{row}": message["content"] for row, message in enumerate(chat)}
+    turns = [(message["role"], f"{{{name}}}") for message, name in zip(chat, words, strict=True)]
+    template = core.ChatPromptTemplate.from_messages(turns)
+    try:
+        return {"parsed": model.structured_predict(answer, template, **words).model_dump()}
+    except (AssertionError, AttributeError, LookupError, TypeError, ValueError):
         return None
-
-    def ask(chat: Chat, schema: Mapping[str, Any]) -> Any:
-        named = {"title": "answer", "description": "The answer.", **schema}
-        return model.with_structured_output(named, include_raw=True).invoke(_turns(chat), _UNSEEN)
-
-    return ask
 
 
 def _turns(chat: Chat) -> list[tuple[str, str]]:
