@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from langchain_core.callbacks import Callbacks
@@ -15,6 +14,7 @@ from hybrid_memory.compute.caches import LruCache
 from hybrid_memory.flows.condense import How
 from hybrid_memory.memory import HybridMemory
 from hybrid_memory.types import Condensed, Scored, Weights
+from hybrid_memory.types.validation import instant
 from langchain_hybrid_memory.documents.editing import edited, told
 
 SHORTENED = 1024
@@ -63,21 +63,9 @@ class HybridScoreCompressor(BaseDocumentCompressor):
         return _ranked(documents, await self.memory.ascore(query, texts, **options))
 
     def _asked(self, documents: Sequence[Document]) -> tuple[list[str], dict[str, Any]]:
-        at = [_instant(document.metadata.get(self.time_key)) for document in documents]
+        at = [instant(document.metadata.get(self.time_key)) for document in documents]
         options = {"k": self.top_n, "at": at, "weights": self.weights, "diversity": self.diversity}
         return [document.page_content for document in documents], options
-
-
-def _instant(value: Any) -> datetime | None:
-    """The time, in UTC where it has no zone; None if it is none."""
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            return None
-    if not isinstance(value, datetime):
-        return None
-    return value if value.tzinfo else value.replace(tzinfo=UTC)
 
 
 def _ranked(documents: Sequence[Document], found: Sequence[Scored]) -> list[Document]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from copy import deepcopy
-from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -100,17 +98,4 @@ class HybridMemoryRetriever(BaseRetriever):
 
 def document(hit: Hit) -> Document:
     """The hit as a document; see `HybridMemoryRetriever`."""
-    record = hit.record
-    told = {
-        "score": hit.score,
-        "why": hit.why(),
-        "signals": asdict(hit.signals),
-        "speaker": record.speaker,
-        "at": record.at.isoformat(),
-        "sources": list(record.sources),
-        "kind": record.kind.value,
-        "session": record.scope.session,
-    }
-    if record.scope.space is not None:
-        told |= {"space": record.scope.space, "author": record.author}
-    return Document(page_content=record.text, id=record.sources[0], metadata=deepcopy(record.metadata) | told)
+    return Document(page_content=hit.record.text, id=hit.record.sources[0], metadata=hit.as_metadata())

@@ -13,7 +13,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from pydantic import ConfigDict, create_model
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.ports import LanguageModel
@@ -202,13 +202,24 @@ def _predicted(model: Any, chat: Chat, schema: Mapping[str, Any]) -> dict[str, A
     """The object under ``parsed``; None if what the model answered is none."""
     core = importlib.import_module("llama_index.core")
     closed = {"additionalProperties": False, **_named(schema)}
-    answer = create_model("answer", __config__=ConfigDict(extra="allow", json_schema_extra=closed))
+
+    class Answer(BaseModel):
+        model_config = ConfigDict(title="answer", extra="allow", json_schema_extra=closed)
+
+        @model_validator(mode="before")
+        @classmethod
+        def filled(cls, fields: Any) -> Any:
+            # Older versions lose a single argument at first, and try again when that is refused.
+            if not fields:
+                raise ValueError("an answer has fields")
+            return fields
+
     # The words are filled in, since braces in a template are its variables.
     words = {f"message{row}": message["content"] for row, message in enumerate(chat)}
     turns = [(message["role"], f"{{{name}}}") for message, name in zip(chat, words, strict=True)]
     template = core.ChatPromptTemplate.from_messages(turns)
     try:
-        return {"parsed": model.structured_predict(answer, template, **words).model_dump()}
+        return {"parsed": model.structured_predict(Answer, template, **words).model_dump()}
     except (AssertionError, AttributeError, LookupError, TypeError, ValueError):
         return None
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from copy import deepcopy
+from dataclasses import asdict, dataclass, fields
 from math import isfinite
-from typing import Self
+from typing import Any, Self
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.types.record import Record
@@ -86,6 +87,27 @@ class Hit:
 
     def __repr__(self) -> str:
         return f"<Hit {self.score:.3f} {self.record.speaker}: {shown(self.record.text)}>"
+
+    def as_metadata(self) -> dict[str, Any]:
+        """The record's own metadata, and what speaks for the hit, in its place where it has the same name.
+
+        ``score``, ``why``, ``signals``, ``speaker``, ``at`` (ISO 8601), ``sources``, ``kind``, ``session``; of a shared
+        space also ``space`` and ``author``.
+        """
+        record = self.record
+        told = {
+            "score": self.score,
+            "why": self.why(),
+            "signals": asdict(self.signals),
+            "speaker": record.speaker,
+            "at": record.at.isoformat(),
+            "sources": list(record.sources),
+            "kind": record.kind.value,
+            "session": record.scope.session,
+        }
+        if record.scope.space is not None:
+            told |= {"space": record.scope.space, "author": record.author}
+        return deepcopy(record.metadata) | told
 
     def why(self) -> str:
         """The arithmetic of the score in one line, strongest share first, and the events behind it, with author."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -60,6 +61,18 @@ def shown(value: Any) -> str:
         return _short(repr(value))
     except ValueError:  # Python writes no integer of more than 4300 digits
         return f"a {type(value).__name__}"
+
+
+def instant(value: Any) -> datetime | None:
+    """The time that a datetime or an ISO 8601 text tells, in UTC where it has no zone; None if it tells none."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    if not isinstance(value, datetime):
+        return None
+    return value if value.tzinfo else value.replace(tzinfo=UTC)
 
 
 def _readable(error: ValidationError) -> str:
