@@ -2,94 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from hybrid_memory.compute.runners import Runner
-from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows import recall
 from hybrid_memory.flows.facts import portrait
 from hybrid_memory.flows.fitting import Fitted, fit
 from hybrid_memory.flows.fold import fold, retries
-from hybrid_memory.flows.history import checked_count
+from hybrid_memory.flows.prompting import Request
 from hybrid_memory.flows.session import Session, among, load
 from hybrid_memory.flows.triggers import due
 from hybrid_memory.flows.viewing import View, view
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
-from hybrid_memory.tiers.prompt import Layout
 from hybrid_memory.types import Context, EventKind, Hit, Message, RecordKind, Role, Scope
-from hybrid_memory.types.validation import shown, storable
 
-LEAST_TOKENS = 50
 PROFILE_RATIO = 0.1
 """Share of the budget for what was learned of the user."""
 
-MAX_HITS = 20
-
 FOLDS = 3
 """Compactions in one call, before what does not fit is left out of the prompt."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A checked call of assemble."""
-
-    query: str | None
-    max_tokens: int
-    identity: str = ""
-    instructions: str = ""
-    blocks: Mapping[str, str] = field(default_factory=dict)
-    profile: str | None = None
-    tools: Sequence[Mapping[str, Any]] = ()
-    k: int = MAX_HITS
-    layout: Layout = "stable"
-    among: frozenset[str] | None = None
-    wait: bool = True
-
-    @classmethod
-    def of(
-        cls, query: Any, *, max_tokens: Any, k: Any, layout: Any, tools: Any, blocks: Any, among: Any = None,
-        wait: bool = True, **texts: Any,
-    ) -> Self:  # fmt: skip
-        """The request, if its parts are in order; raises `InvalidInputError`."""
-        if query is not None and (not isinstance(query, str) or not query.strip()):
-            raise InvalidInputError(f"the query must be text, or None for the user's last turn; got {shown(query)}")
-        for name, text in texts.items():
-            if not isinstance(text, str) and (name, text) != ("profile", None):
-                raise InvalidInputError(f"{name} must be text, got {shown(text)}")
-        if layout not in ("stable", "classic"):
-            raise InvalidInputError(f"layout must be 'stable' or 'classic', got {shown(layout)}")
-        if not isinstance(blocks, Mapping | None) or not all(
-            isinstance(part, str) for pair in (blocks or {}).items() for part in pair
-        ):
-            raise InvalidInputError(f"blocks must be texts by label, got {shown(blocks)}")
-        if isinstance(tools, str) or not isinstance(tools, Collection):
-            raise InvalidInputError(f"tools must be a list of tool schemas, got {shown(tools)}")
-        for tool in tools:
-            try:
-                storable(dict(tool))
-            except (TypeError, ValueError) as error:
-                raise InvalidInputError(f"a tool must be a schema in JSON, got {shown(tool)}: {error}") from None
-        if isinstance(among, str) or not isinstance(among, Collection | None) or _not_texts(among or ()):
-            raise InvalidInputError(f"among must be a list of message ids, got {shown(among)}")
-        return cls(
-            query=query,
-            among=None if among is None else frozenset(among),
-            wait=bool(wait),
-            max_tokens=checked_count("max_tokens", max_tokens, least=LEAST_TOKENS),
-            k=checked_count("k", k, least=0),
-            layout=layout,
-            tools=tuple(tools),
-            blocks=dict(blocks or {}),
-            **texts,
-        )
-
-
-def _not_texts(values: Collection[Any]) -> bool:
-    return not all(isinstance(value, str) for value in values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from hybrid_memory.compression.summaries.strategy import Strategy
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.flows import session as sessions
-from hybrid_memory.flows.assemble import Request
 from hybrid_memory.flows.fold import LEDGER_TOKENS, chosen_strategy, fold, folding, fresh_events, retries
 from hybrid_memory.flows.history import checked_count
+from hybrid_memory.flows.prompting import Request
 from hybrid_memory.flows.triggers import excess
 from hybrid_memory.flows.viewing import view
 from hybrid_memory.flows.visible import in_view, present

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from hybrid_memory.compression.ledger import changed_since, render
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.flows.prompting import Request
 from hybrid_memory.flows.viewing import LEAST_INLINE, PRIMING, View, as_shown, cost, with_summary
 from hybrid_memory.flows.world import World
 from hybrid_memory.text.asking import asking_share
@@ -15,9 +15,6 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.tiers.context import HEADING, memory_line, memory_note
 from hybrid_memory.tiers.prompt import Parts, messages
 from hybrid_memory.types import Context, Dropped, Hit, Message, Role, handle
-
-if TYPE_CHECKING:
-    from hybrid_memory.flows.assemble import Request
 
 CHAT_RECALL = 0.1
 """Share of the room for recall that a turn gets which asks nothing: what it is shown stays in the prompt."""

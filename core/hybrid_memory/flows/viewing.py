@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from hybrid_memory.compression.ledger import render
 from hybrid_memory.compression.offload.inlining import inlined
 from hybrid_memory.compression.summaries.lines import shown
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.flows.prompting import Request
 from hybrid_memory.flows.session import Session
 from hybrid_memory.flows.world import World
 from hybrid_memory.text.cleaning import clean
@@ -17,9 +17,6 @@ from hybrid_memory.text.tokens import message_tokens, schema_tokens
 from hybrid_memory.tiers.prompt import Parts, messages
 from hybrid_memory.tiers.queue import Unit
 from hybrid_memory.types import Event, Message, Role, handle, written
-
-if TYPE_CHECKING:
-    from hybrid_memory.flows.assemble import Request
 
 INLINE_SHARE = 0.125
 """No message takes more of the budget than this share, unless the user wrote it: then `USERS` times that."""

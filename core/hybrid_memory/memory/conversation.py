@@ -12,6 +12,7 @@ from hybrid_memory.compute.runners import drive
 from hybrid_memory.flows import assemble as assembling
 from hybrid_memory.flows import compact as compacting
 from hybrid_memory.flows import expand as expanding
+from hybrid_memory.flows.prompting import MAX_HITS, Request
 from hybrid_memory.memory.handle import Handle
 from hybrid_memory.memory.house import INLINE
 from hybrid_memory.tiers.prompt import Layout
@@ -34,7 +35,7 @@ class Conversation(Handle):
         blocks: Mapping[str, str] | None = None,
         profile: str | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
-        k: int = assembling.MAX_HITS,
+        k: int = MAX_HITS,
         layout: Layout = "stable",
         among: Collection[str] | None = None,
         wait: bool = True,
@@ -82,7 +83,7 @@ class Conversation(Handle):
         blocks: Mapping[str, str] | None = None,
         profile: str | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
-        k: int = assembling.MAX_HITS,
+        k: int = MAX_HITS,
         layout: Layout = "stable",
         among: Collection[str] | None = None,
         wait: bool = True,
@@ -95,9 +96,9 @@ class Conversation(Handle):
         made = await assembling.assemble(self._house.loop, self._world, self.scope, request)
         return self._house.assembled(self.scope, request, made)
 
-    def _request(self, query: str | None, max_tokens: int | None, **wanted: Any) -> assembling.Request:
+    def _request(self, query: str | None, max_tokens: int | None, **wanted: Any) -> Request:
         default = self._world.config.compaction.max_tokens
-        return assembling.Request.of(query, max_tokens=default if max_tokens is None else max_tokens, **wanted)
+        return Request.of(query, max_tokens=default if max_tokens is None else max_tokens, **wanted)
 
     def compact(self, *, strategy: str | Strategy | None = None, keep: int | None = None) -> Receipt:
         """Fold all but the newest rounds into the summary now; the log keeps every word.

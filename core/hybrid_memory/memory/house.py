@@ -11,8 +11,9 @@ from hybrid_memory.compute.progress import progress_bar
 from hybrid_memory.compute.runners import InlineRunner, LoopRunner, Runner, drive
 from hybrid_memory.errors import MemoryClosedError
 from hybrid_memory.flows import flush
-from hybrid_memory.flows.assemble import Assembled, Request, fold_ahead
+from hybrid_memory.flows.assemble import Assembled, fold_ahead
 from hybrid_memory.flows.learn import learn
+from hybrid_memory.flows.prompting import Request
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import Context, Receipt, Scope
 
