@@ -27,7 +27,7 @@ FULL_STALE := $(shell test "$$(cat $(FULL_STAMP) 2>/dev/null)" = "$(CURDIR)" && 
 help:
 	@echo "make demo       a long chat goes in, LangChain and LlamaIndex answer from it    (STORE=file keeps it)"
 	@echo "make test       the tests                    (ARGS='-k recall' for some of them, ARGS=--cov for coverage)"
-	@echo "make test-oldest  the tests of the LangChain adapter with the oldest versions that it admits"
+	@echo "make test-oldest  the tests of the adapters with the oldest versions that they admit"
 	@echo "make test-full  that, and what is tested with real models, in $(FULL): 3 GB on disk, 1.4 GB downloaded once"
 	@echo "make check      ruff, ruff format, mypy, import-linter"
 	@echo "make bench      how to measure retrieval, latency, compression, learning       (DATA=folder measures them)"
@@ -72,8 +72,8 @@ test: $(STAMP)
 
 # Installed in front of what the environment has: an environment of their own would take minutes and half a gigabyte.
 test-oldest: $(OLDEST_STAMP)
-	@echo "== the tests of the LangChain adapter, with the oldest versions: pytest tests/langchain"
-	@PYTHONPATH=$(OLDEST) $(BIN)/python -m pytest -q $(SPREAD) tests/langchain $(ARGS)
+	@echo "== the tests of the adapters, with the oldest versions: pytest tests/langchain tests/llamaindex"
+	@PYTHONPATH=$(OLDEST) $(BIN)/python -m pytest -q $(SPREAD) tests/langchain tests/llamaindex $(ARGS)
 
 $(OLDEST_STAMP): $(STAMP)
 	@echo "== installing the oldest versions into $(OLDEST)"
@@ -138,10 +138,13 @@ bench:
 	@echo "  $(BIN)/python benchmarks/compression --data folder      prompts and summaries of long chats; --parts, --limit"
 	@echo "  $(BIN)/python benchmarks/learning --data folder         facts, updates, forgetting, isolation; --parts, --limit"
 	@echo
-	@echo "Two need no data:"
+	@echo "  $(BIN)/python benchmarks/reranking.py --data folder     what LlamaIndex finds, ranked anew; --sets, --limit"
+	@echo
+	@echo "These need no data:"
 	@echo
 	@echo "  $(BIN)/python benchmarks/adapters.py                    what the adapters for LangChain cost per turn"
 	@echo "  $(BIN)/python benchmarks/agent.py                       what an agent is shown of a long conversation; --model"
+	@echo "  $(BIN)/python benchmarks/agent_llamaindex.py            the same with an agent of LlamaIndex"
 endif
 
 clean:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any, Self
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemory
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr
 
-from hybrid_memory import HybridMemory, Scope
+from hybrid_memory import HybridMemory
 from hybrid_memory.compute.runners import InlineRunner, drive
-from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.flows.assemble import LEAST_TOKENS
+from hybrid_memory.flows.prompting import LEAST_TOKENS
+from llamaindex_hybrid_memory.bound import Bound
 from llamaindex_hybrid_memory.conversation import Conversation, TwinRunner
-from llamaindex_hybrid_memory.sharing import held, opened, url_of
 
 DEFAULT_TOKEN_LIMIT = 3000
 """As in LlamaIndex's ``ChatMemoryBuffer``."""
@@ -24,7 +22,7 @@ DEFAULT_TOKEN_LIMIT = 3000
 _INLINE, _TWINS = InlineRunner(), TwinRunner()
 
 
-class HybridChatMemory(BaseMemory):
+class HybridChatMemory(Bound, BaseMemory):
     """The memory of one session, for agents and chat engines; made by `from_defaults`.
 
     ``get`` returns what fits into ``token_limit``: a system message with the opening instructions and the summary of
@@ -38,29 +36,22 @@ class HybridChatMemory(BaseMemory):
     process that reads the session; what they hide can still be recalled. ``set`` writes only what the session does not
     hold in this order yet, so passing ``chat_history=`` with every request stores nothing twice.
 
-    Its fields are ids, a URL and two numbers, never messages: it survives ``Context.to_dict()`` with either serializer,
-    pickling and ``model_dump()``, and finds its store again by the URL. In another process a store with settings of its
-    own needs the path of a YAML file as ``url``, which is also the place for a password; a store of ``memory://`` is
-    found only in the process that holds it, and elsewhere the first use raises `InvalidConfigError`.
+    No language model is asked while somebody waits: older turns are summarised in the pause after the answer. It can be
+    serialised, copied and made anew for each request; see `llamaindex_hybrid_memory.bound.Bound`.
 
     Attributes:
         tenant, user, agent, session: whose memory it is.
         url: where the store is, as for `hybrid_memory.open_memory`.
         k: how many memories are recalled for one question at most; 0 turns recall off.
         token_limit: of what ``get`` returns, tool calls included; long results stand there as digests.
+        profile: about the user; by default what was learned of them. An empty text shows none.
     """
 
-    model_config = ConfigDict(frozen=True)
-
-    tenant: str | None = None
-    user: str | None = None
-    agent: str | None = None
     session: str = Field(default_factory=lambda: str(uuid4()))
-    url: str = "sqlite:///memory.db"
     k: int = Field(default=5, ge=0)
     token_limit: int = Field(default=DEFAULT_TOKEN_LIMIT, ge=LEAST_TOKENS)
+    profile: str | None = None
 
-    _memory: HybridMemory | None = PrivateAttr(default=None)
     _conversation: Conversation | None = PrivateAttr(default=None)
 
     @classmethod
@@ -80,6 +71,7 @@ class HybridChatMemory(BaseMemory):
         memory: HybridMemory | None = None,
         k: int = 5,
         token_limit: int = DEFAULT_TOKEN_LIMIT,
+        profile: str | None = None,
         **unknown: Any,
     ) -> Self:
         """A chat memory on an open memory, or on the store behind a URL, which is opened with the first use.
@@ -93,30 +85,23 @@ class HybridChatMemory(BaseMemory):
             memory: instead of ``url``; the caller closes it.
             k: see the class.
             token_limit: see the class.
+            profile: see the class.
             unknown: nothing else is accepted.
 
         Raises:
             InvalidScopeError: nobody is named.
             InvalidConfigError: ``url`` and ``memory`` are both given, or an argument is out of range or unknown.
         """
-        if unknown:
-            raise InvalidConfigError(f"HybridChatMemory has no argument {', '.join(unknown)}")
-        if memory is not None and url is not None:
-            raise InvalidConfigError("give memory= or url=, not both")
-        Scope(tenant=tenant, user=user, agent=agent, session=session)
-        url = url if memory is None else url_of(memory)
-        given = {name: value for name, value in (("session", session), ("url", url)) if value is not None}
-        try:
-            return cls(tenant=tenant, user=user, agent=agent, k=k, token_limit=token_limit, **given)
-        except ValidationError as error:
-            problems = (f"{p['loc'][0]}: {p['msg']} (got {p['input']!r})" for p in error.errors(include_url=False))
-            raise InvalidConfigError("; ".join(problems)) from error
+        fields = {"tenant": tenant, "user": user, "agent": agent, "session": session}
+        settings = {"k": k, "token_limit": token_limit, "profile": profile}
+        return cls._bound(memory=memory, url=url, unknown=unknown, **fields, **settings)
 
-    def model_post_init(self, context: Any, /) -> None:  # noqa: ARG002 - the signature is pydantic's
-        """Hold on to the memory, if this process has it open."""
-        self._memory = held(self.url)
-
-    def get(self, input: str | None = None, initial_token_count: int = 0, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ARG002 - the host's
+    def get(
+        self,
+        input: str | ChatMessage | None = None,  # noqa: A002 - the host's name
+        initial_token_count: int = 0,
+        **kwargs: Any,  # noqa: ARG002 - the host's signature
+    ) -> list[ChatMessage]:
         """What the model should see next: instructions and summary, recent turns with what was recalled for them.
 
         The first of the turns is the user's, and a tool call comes with its results. One recall serves all calls
@@ -130,7 +115,12 @@ class HybridChatMemory(BaseMemory):
         """
         return drive(self._open().prompt(_INLINE, input, self.token_limit - initial_token_count))
 
-    async def aget(self, input: str | None = None, initial_token_count: int = 0, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ARG002 - the host's
+    async def aget(
+        self,
+        input: str | ChatMessage | None = None,  # noqa: A002 - the host's name
+        initial_token_count: int = 0,
+        **kwargs: Any,  # noqa: ARG002 - the host's signature
+    ) -> list[ChatMessage]:
         """Async twin of `get`."""
         return await (await self._aopen()).prompt(_TWINS, input, self.token_limit - initial_token_count)
 
@@ -186,24 +176,12 @@ class HybridChatMemory(BaseMemory):
         """Async twin of `reset`."""
         await self.aset([])
 
-    def __getstate__(self) -> dict[Any, Any]:
-        return {**BaseModel.__getstate__(self), "__pydantic_private__": None}
-
-    def __copy__(self) -> Self:
-        # Without the conversation: `model_copy(update=...)` may change whose it is.
-        return type(self)(**self.__dict__)
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return self.__copy__()  # the fields are text and numbers
-
     def _open(self) -> Conversation:
-        if self._conversation is None:
-            if self._memory is None or url_of(self._memory) != self.url:
-                self._memory = held(self.url) or opened(self.url)
-            mine = self._memory.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
-            self._conversation = Conversation(mine, k=self.k)
-        return self._conversation
+        return self._conversation or self._converse(self._store())
 
     async def _aopen(self) -> Conversation:
-        # The first use of a URL reads files and may load a model, and `open_memory` has no async twin.
-        return self._open() if self._conversation or self._memory else await asyncio.to_thread(self._open)
+        return self._conversation or self._converse(await self._astore())
+
+    def _converse(self, store: HybridMemory) -> Conversation:
+        self._conversation = Conversation(self._scoped(store, self.session), k=self.k, profile=self.profile)
+        return self._conversation

@@ -15,13 +15,13 @@ from hybrid_memory.compute.runners import InlineRunner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.tiers.context import window
 from hybrid_memory.types import Context
-from llamaindex_hybrid_memory.messages import from_chat_message, to_chat_message
+from llamaindex_hybrid_memory.messages import from_chat_messages, to_chat_message
 from llamaindex_hybrid_memory.view import revision
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_new_id = TimeOrderedIds()
+new_id = TimeOrderedIds()
 
 
 class TwinRunner(InlineRunner):
@@ -40,21 +40,27 @@ class Conversation:
     Args:
         memory: of an owner, with a session.
         k: how many memories are recalled for one question at most.
+        profile: about the user; None for what was learned.
     """
 
-    def __init__(self, memory: ScopedMemory, *, k: int) -> None:
+    def __init__(self, memory: ScopedMemory, *, k: int, profile: str | None = None) -> None:
         self._memory = memory
         self._k = k
+        self._profile = profile
+        self._called: dict[str, str] = {}
 
-    async def prompt(self, run: InlineRunner, question: str | None, max_tokens: int) -> list[ChatMessage]:
+    async def prompt(self, run: InlineRunner, question: str | ChatMessage | None, max_tokens: int) -> list[ChatMessage]:
         """What the model should see, without a question that is not in the log: engines add it themselves.
 
         If the question alone is too long, the rest without it; if that is too long as well, the last turn whole.
         """
-        asked = question if question and question.strip() else None
+        words = question.content if isinstance(question, ChatMessage) else question
+        asked = words if words and words.strip() else None
         for query, k in ((asked, self._k), (None, 0)):
             with suppress(InvalidInputError):
-                context = await run.call(self._memory.assemble, query, max_tokens=max_tokens, k=k)
+                context = await run.call(
+                    self._memory.assemble, query, max_tokens=max_tokens, k=k, profile=self._profile, wait=False
+                )
                 return [to_chat_message(message) for message in _before_the_question(context)]
         shown = await run.call(self._memory.conversation)
         opening = takewhile(lambda message: message.role is Role.SYSTEM, shown)
@@ -66,17 +72,20 @@ class Conversation:
 
     async def append(self, run: InlineRunner, messages: Sequence[ChatMessage]) -> None:
         """Write the messages, next to each other and all or none."""
-        written = [from_chat_message(message) for message in messages]
-        await run.call(self._memory.remember, written)
+        await run.call(self._memory.remember, from_chat_messages(messages, self._called))
 
     async def show(self, run: InlineRunner, messages: Sequence[ChatMessage]) -> None:
         """Let the session show these messages, and write those that it lacks."""
-        wanted = [from_chat_message(message) for message in messages]
-        log = await run.call(self._memory.history)
-        change = revision(log, await run.call(self._memory.conversation), wanted, _new_id)
-        await run.call(self._memory.remember, change.fresh)
-        if change.keep is not None:
-            await run.call(self._memory.reset, keep=change.keep)
+        await show(run, self._memory, from_chat_messages(messages, {}))
+
+
+async def show(run: InlineRunner, session: ScopedMemory, wanted: Sequence[Message]) -> None:
+    """Let a session show these messages, and write those that it lacks."""
+    log = await run.call(session.history)
+    change = revision(log, await run.call(session.conversation), wanted, new_id)
+    await run.call(session.remember, change.fresh)
+    if change.keep is not None:
+        await run.call(session.reset, keep=change.keep)
 
 
 def _before_the_question(context: Context) -> list[Message]:

@@ -7,7 +7,7 @@ verbatim under ``extra["llama_index"]`` as JSON: ``role``, ``blocks``, ``additio
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
@@ -54,6 +54,28 @@ def from_chat_message(chat: ChatMessage) -> Message:
     except (PydanticSerializationError, RecursionError) as error:
         raise InvalidMessageError(f"only JSON values can be stored in a chat message: {error}") from error
     return Message(**fields, extra={EXTRA: own}) if own else Message(**fields)
+
+
+def from_chat_messages(chats: Iterable[ChatMessage], called: dict[str, str]) -> list[Message]:
+    """The messages in our form, a tool's result with the name of its tool, which LlamaIndex leaves out.
+
+    Args:
+        chats: of one conversation, in order.
+        called: names of tools by the id of their call, from earlier messages; those of these are added.
+
+    Raises:
+        InvalidMessageError: as in `from_chat_message`.
+    """
+    said = []
+    for chat in chats:
+        message = from_chat_message(chat)
+        called |= {call.id: call.name for call in message.tool_calls if call.id}
+        tool = called.get(message.tool_call_id or "")
+        if message.role is Role.TOOL and message.name is None and tool is not None:
+            own = {**message.extra.get(EXTRA, {}), "additional_kwargs": json_value(chat.additional_kwargs)}
+            message = message.model_copy(update={"name": tool, "extra": {EXTRA: own}})
+        said.append(message)
+    return said
 
 
 def to_chat_message(message: Message) -> ChatMessage:

@@ -43,7 +43,7 @@ def revision(
     if [held[row] for row in begun] == keys[: len(begun)]:
         rows = max(_found(held, keys, begun), rows, key=len)
     fresh = [message.model_copy(update={"id": new_id()}) for message in wanted[len(rows) :]]
-    keep = [*(_id(log[row]) for row in rows), *map(_id, fresh)]
+    keep = [*(message_id(log[row]) for row in rows), *map(message_id, fresh)]
     return Revision(fresh, None if rows == begun else keep)
 
 
@@ -63,7 +63,8 @@ def _key(message: Message) -> str:
     return to_chat_message(message).model_dump_json()
 
 
-def _id(message: Message) -> str:
+def message_id(message: Message) -> str:
+    """The id of a message that the log gave back."""
     if message.id is None:
         raise ValueError(f"a message of the log has an id: {message!r}")
     return message.id

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from hybrid_memory.types import UserProfile as UserProfile
     from hybrid_memory.types import Weights as Weights
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 _HOME = {
     "CompactionConfig": "config",

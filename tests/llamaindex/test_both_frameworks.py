@@ -24,7 +24,7 @@ TURNS: list[tuple[BaseMessage, ChatMessage]] = [
         ),
     ),
     (
-        ToolMessage("12 degrees", tool_call_id="c1"),
+        ToolMessage("12 degrees", tool_call_id="c1", name="weather"),
         ChatMessage(role="tool", content="12 degrees", additional_kwargs={"tool_call_id": "c1"}),
     ),
     (AIMessage("12 degrees."), ChatMessage(role="assistant", content="12 degrees.")),
@@ -62,6 +62,8 @@ def test_each_reads_what_the_other_wrote(store: HybridMemory) -> None:
 
     history.add_messages([langchain for langchain, _ in TURNS])
 
-    assert chat.get_all() == chat.get() == [llama for _, llama in TURNS]
+    expected = [llama.model_copy(deep=True) for _, llama in TURNS]
+    expected[2].additional_kwargs["name"] = "weather"  # LangChain's tools say who they are
+    assert chat.get_all() == chat.get() == expected
     chat.set(chat.get_all()[:4])
     assert history.messages == [langchain for langchain, _ in TURNS[:4]]

@@ -522,6 +522,7 @@ class TestTravel:
             "url": config,
             "k": 5,
             "token_limit": 3000,
+            "profile": None,
             "class_name": "HybridChatMemory",
         }
         assert b"a secret" not in pickle.dumps(chat)

@@ -1,0 +1,122 @@
+"""`HybridMemoryToolSpec`: the memory as tools of LlamaIndex agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
+from llama_index.core.tools.tool_spec.base import BaseToolSpec
+
+from hybrid_memory import HybridMemory, ScopedMemory
+from hybrid_memory.tools import Answer, MemoryTool, tools_named
+from llamaindex_hybrid_memory.bound import Bound
+
+
+class HybridMemoryToolSpec(BaseToolSpec):
+    """Tools by which a model remembers, recalls, updates, forgets and reads on itself.
+
+    They answer wrong arguments and handles with a text that says how to do it right, as a `ToolOutput` with
+    ``is_error``, so that the model can mend its call. What a tool notes belongs to the user and to no session: it is
+    recalled everywhere, and parts no tool call from its result in the conversation.
+
+    Whose memory it is stands fast when the object is made; no argument of a model can change it. The store behind a URL
+    is opened with the first call.
+
+    Args:
+        user: whose memory it is; at least one of user, tenant and agent is needed.
+        session: the conversation, for handles of a stretch of it.
+        tenant: whose, beside or instead of the user's.
+        agent: whose, beside or instead of the user's.
+        url: of the store, or the path of a YAML file; what has the same URL in one process shares it.
+        memory: instead of ``url``; the caller closes it.
+        names: only these tools, such as ``memory_recall``; by default all.
+
+    Raises:
+        InvalidScopeError: nobody is named.
+        InvalidConfigError: ``url`` and ``memory`` are both given.
+        InvalidInputError: a name is no tool's.
+    """
+
+    def __init__(
+        self,
+        *,
+        user: str | None = None,
+        session: str | None = None,
+        tenant: str | None = None,
+        agent: str | None = None,
+        url: str | None = None,
+        memory: HybridMemory | None = None,
+        names: Iterable[str] | None = None,
+    ) -> None:
+        whose = {"tenant": tenant, "user": user, "agent": agent, "session": session}
+        self._owner = _Owner.of(memory=memory, url=url, **whose)
+        self.spec_functions = [tool.name for tool in tools_named(names)]
+
+    def to_tool_list(
+        self,
+        spec_functions: Sequence[str | tuple[str, str]] | None = None,
+        func_to_metadata_mapping: Mapping[str, ToolMetadata] | None = None,
+    ) -> list[FunctionTool]:
+        """The tools, each with both faces.
+
+        Args:
+            spec_functions: names, or pairs whose first is a name; by default all of this object.
+            func_to_metadata_mapping: for a name, what the model is told instead of our words.
+
+        Raises:
+            InvalidInputError: a name is no tool's.
+        """
+        names = [one if isinstance(one, str) else one[0] for one in spec_functions or self.spec_functions]
+        told = func_to_metadata_mapping or {}
+        return [_function_tool(tool, self._owner, told.get(tool.name)) for tool in tools_named(names)]
+
+
+class _Owner(Bound):
+    """Whose memory the tools work on."""
+
+    session: str | None = None
+
+    @classmethod
+    def of(cls, *, memory: HybridMemory | None, url: str | None, **whose: str | None) -> Self:
+        return cls._bound(memory=memory, url=url, unknown={}, **whose)
+
+    def scoped(self) -> ScopedMemory:
+        return self._scoped(self._store(), self.session)
+
+    async def ascoped(self) -> ScopedMemory:
+        return self._scoped(await self._astore(), self.session)
+
+
+def _function_tool(tool: MemoryTool, owner: _Owner, told: ToolMetadata | None) -> FunctionTool:
+    metadata = told or ToolMetadata(name=tool.name, description=tool.description, fn_schema=tool.arguments)
+
+    def given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        # Agents of older versions hand over a single argument without its name.
+        return {**dict(zip(tool.arguments.model_fields, args, strict=False)), **kwargs}
+
+    def output(answer: Answer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolOutput:
+        return ToolOutput(
+            tool_name=metadata.get_name(),
+            content=answer.text,
+            raw_input={"args": args, "kwargs": kwargs},
+            raw_output=answer.text,
+            is_error=answer.failed,
+        )
+
+    def run(*args: Any, **kwargs: Any) -> ToolOutput:
+        return output(tool.run(owner.scoped(), given(args, kwargs)), args, kwargs)
+
+    async def arun(*args: Any, **kwargs: Any) -> ToolOutput:
+        return output(await tool.arun(await owner.ascoped(), given(args, kwargs)), args, kwargs)
+
+    # Without the callbacks the host makes an output of its own, which cannot say that the call was wrong.
+    return FunctionTool(fn=run, async_fn=arun, metadata=metadata, callback=_unchanged, async_callback=_aunchanged)
+
+
+def _unchanged(output: ToolOutput) -> ToolOutput:
+    return output
+
+
+async def _aunchanged(output: ToolOutput) -> ToolOutput:
+    return output

@@ -1,0 +1,48 @@
+"""Every block of code in the documents on LlamaIndex runs."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from llama_index.core.memory import Memory
+from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
+
+from hybrid_memory.models.embedders import HashingEmbedder
+from llamaindex_hybrid_memory.sharing import close_all
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
+    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
+    pytest.mark.skipif(
+        "chat_store" not in inspect.signature(Memory.from_defaults).parameters,
+        reason="the documents show what llama-index-core has from 0.14.24 on",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "count"), [("llamaindex.md", 5), ("llamaindex-migration.md", 6)])
+def test_the_code_in_a_document_runs(name: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("hybrid_memory.build._embedder", lambda _: HashingEmbedder())
+    text = (DOCS / name).read_text(encoding="utf-8")
+    blocks = [(found.start(1), found[1]) for found in re.finditer(r"```python\n(.*?)```", text, re.DOTALL)]
+    assert len(blocks) == count
+    names: dict[str, Any] = {"__name__": "guide"}
+    try:
+        for start, code in blocks:
+            line = text.count("\n", 0, start)
+            exec(compile("\n" * line + code, name, "exec"), names)  # noqa: S102 - our own code
+    finally:
+        close_all()
+        names["memory"].close()
+        for value in names.values():
+            if isinstance(value, Memory) and isinstance(value.sql_store, SQLAlchemyChatStore):
+                asyncio.run(value.sql_store._async_engine.dispose())  # type: ignore[union-attr]
+    assert (tmp_path / "memory.db").exists()

@@ -1,0 +1,501 @@
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+import pickle
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from blockbuster import blockbuster_ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
+from llama_index.core.memory import InsertMethod, Memory
+from llama_index.core.utils import get_tokenizer
+from llama_index.core.workflow import JsonSerializer
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import StaticPool
+from workflows.context import PickleSerializer
+
+from hybrid_memory import HybridMemory, Message
+from hybrid_memory.errors import InvalidConfigError, InvalidScopeError, StoreUnavailableError
+from hybrid_memory.flows import recall
+from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.tiers.context import HEADING
+from llamaindex_hybrid_memory import HybridChatStore, HybridMemoryBlock, from_chat_message
+from llamaindex_hybrid_memory.flushes import fresh
+
+LOGGER = "llamaindex_hybrid_memory"
+
+
+def user(text: str) -> ChatMessage:
+    return ChatMessage(role="user", content=text)
+
+
+def assistant(text: str) -> ChatMessage:
+    return ChatMessage(role="assistant", content=text)
+
+
+def chatter(count: int, start: int = 0) -> list[ChatMessage]:
+    numbers = range(start, start + count)
+    return [
+        turn for n in numbers for turn in (user(f"How much is {n} and one?"), assistant(f"It makes {n + 1}, friend."))
+    ]
+
+
+def written(store: HybridMemory, session: str | None = "s1", who: str = "alice") -> list[Message]:
+    return store.scoped(user=who, session=session).history()
+
+
+def texts(messages: Sequence[Any]) -> list[str]:
+    return [message.content or "" for message in messages]
+
+
+def flush(block: HybridMemoryBlock, messages: list[ChatMessage], session: str = "s1") -> Awaitable[None]:
+    """As the stock ``Memory`` does it."""
+    copies = [message.model_copy(deep=True) for message in messages]
+    return block.aput(copies, from_short_term_memory=True, session_id=session)
+
+
+def ask(block: HybridMemoryBlock, *queue: ChatMessage, session: str = "s1") -> Awaitable[str]:
+    return block.aget(list(queue), session_id=session)
+
+
+@pytest.fixture(autouse=True)
+def nothing_blocks_the_loop() -> Iterator[None]:
+    with blockbuster_ctx() as blockbuster:
+        # LlamaIndex reads its tokenizer's tables where it stands.
+        for function in blockbuster.functions.values():
+            function.can_block_in("llama_index/core/utils.py", {"get_tokenizer"})
+        yield
+
+
+@pytest.fixture
+def block(store: HybridMemory) -> HybridMemoryBlock:
+    return HybridMemoryBlock.from_defaults(user="alice", memory=store)
+
+
+Host = Callable[..., Memory]
+
+
+@pytest.fixture
+async def host(block: HybridMemoryBlock) -> AsyncIterator[Host]:
+    """Makes stock memories of session s1 with their own store, and closes what these leave open."""
+    engines: list[AsyncEngine] = []
+
+    def make(**wanted: Any) -> Memory:
+        engines.append(create_async_engine("sqlite+aiosqlite:///:memory:", poolclass=StaticPool))
+        chosen: dict[str, Any] = {"session_id": "s1", "memory_blocks": [block], "async_engine": engines[-1], **wanted}
+        return Memory.from_defaults(**chosen)
+
+    yield make
+    for engine in engines:
+        await engine.dispose()
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch, store: HybridMemory) -> Callable[[bool], None]:
+    """Lets the store fail, or not any more."""
+    log = store._house.world.log
+    real = log.append
+    state = {"broken": False}
+
+    def append(*args: Any, **kwargs: Any) -> Any:
+        if state["broken"]:
+            raise StoreUnavailableError("the disk is full")
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(log, "append", append)
+    return lambda broken: state.update(broken=broken)
+
+
+class TestWhatIsFlushed:
+    async def test_it_is_kept_as_it_was_said(self, block: HybridMemoryBlock, store: HybridMemory) -> None:
+        call = ChatMessage(
+            role="assistant", blocks=[ToolCallBlock(tool_call_id="c", tool_name="weather", tool_kwargs={})]
+        )
+        result = ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": "c"})
+        said = [user("weather?"), call, result, assistant("Rain.")]
+
+        await flush(block, said)
+
+        assert written(store) == [
+            from_chat_message(chat).model_copy(update={"id": told.id, "at": told.at})
+            for chat, told in zip(said, written(store), strict=True)
+        ]
+        assert "session_id" not in str(written(store))
+
+    async def test_the_same_flush_twice_is_written_once(self, block: HybridMemoryBlock, store: HybridMemory) -> None:
+        for _ in range(3):
+            await flush(block, chatter(4))
+            await flush(block, chatter(4, start=4))
+
+        assert texts(written(store)) == texts(chatter(8))
+
+    async def test_a_flush_that_reaches_further_adds_the_rest(
+        self, block: HybridMemoryBlock, store: HybridMemory
+    ) -> None:
+        await flush(block, chatter(4))
+        await flush(block, chatter(6))
+        await flush(block, chatter(4, start=4))
+
+        assert texts(written(store)) == texts(chatter(8))
+
+    async def test_flushes_at_the_same_time_write_once(self, sqlite: HybridMemory) -> None:
+        blocks = [HybridMemoryBlock.from_defaults(user="alice", memory=sqlite) for _ in range(2)]
+
+        await asyncio.gather(*(flush(blocks[n % 2], chatter(3 + n % 3)) for n in range(12)))
+
+        assert texts(await sqlite.scoped(user="alice", session="s1").ahistory()) == texts(chatter(5))
+
+    @settings(deadline=None, max_examples=25)
+    @given(cuts=st.lists(st.integers(1, 5), max_size=6), again=st.lists(st.integers(0, 6), max_size=4))
+    def test_any_cuts_keep_everything_in_order(self, cuts: list[int], again: list[int]) -> None:
+        log: list[Message] = []
+        said = [from_chat_message(chat) for chat in chatter(15)]
+        stretches, start = [], 0
+        for size in cuts:
+            stretches.append(said[start : start + 2 * size])
+            start += 2 * size
+        for number, stretch in enumerate(stretches):
+            log += fresh(log, stretch)
+            for back in again:
+                log += fresh(log, stretches[min(back, number)])
+
+        assert texts(log) == texts(said[:start])
+        assert len({message.id for message in log}) == len(log)
+
+    async def test_what_the_chat_store_holds_is_not_written_again(
+        self, block: HybridMemoryBlock, store: HybridMemory
+    ) -> None:
+        chat_store = HybridChatStore.from_defaults(user="alice", memory=store)
+        memory = Memory.from_defaults(
+            session_id="s1", token_limit=200, token_flush_size=40, memory_blocks=[block], chat_store=chat_store
+        )
+        for message in chatter(20):
+            await memory.aput(message)
+
+        assert texts(written(store)) == texts(chatter(20))
+
+    async def test_sessions_and_users_are_kept_apart(self, store: HybridMemory) -> None:
+        block = HybridMemoryBlock.from_defaults(user="alice", memory=store)
+        bobs = HybridMemoryBlock.from_defaults(user="bob", memory=store, name="bobs")
+        await flush(block, [user("one")], "s1")
+        await flush(block, [user("two")], "s2")
+        await flush(bobs, [user("three")], "s1")
+
+        assert [texts(written(store, s)) for s in ("s1", "s2")] == [["one"], ["two"]]
+        assert texts(written(store, "s1", "bob")) == ["three"]
+
+    async def test_one_that_cannot_be_stored_does_not_take_the_others_along(
+        self, block: HybridMemoryBlock, store: HybridMemory, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        await flush(block, [user("a"), user("\ud800"), user("b")])
+
+        assert texts(written(store)) == ["a", "b"]
+        assert "cannot hold" in caplog.text
+
+    async def test_after_a_rollback_the_same_words_are_written(
+        self, block: HybridMemoryBlock, store: HybridMemory
+    ) -> None:
+        await flush(block, chatter(1))
+        scoped = store.scoped(user="alice", session="s1")
+        await scoped.arollback(0)
+        assert written(store) == []
+
+        await flush(block, chatter(1))
+
+        assert texts(written(store)) == texts(chatter(1))
+
+
+class TestAFailingStore:
+    async def test_nothing_is_raised_and_nothing_lost(
+        self,
+        host: Host,
+        store: HybridMemory,
+        broken: Callable[[bool], None],
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        memory = host(token_limit=150, token_flush_size=40)
+        with caplog.at_level(logging.WARNING, LOGGER):
+            broken(True)
+            for message in chatter(8):
+                await memory.aput(message)
+            assert "the disk is full" in caplog.text
+            assert written(store) == []
+            broken(False)
+            for message in chatter(8, start=8):
+                await memory.aput(message)
+
+        left = len(await memory.aget_all()) - len(written(store))
+        assert 0 < left < 16
+        assert texts(written(store)) == texts(chatter(16))[:-left]
+
+    async def test_the_next_question_writes_it_too(
+        self, block: HybridMemoryBlock, store: HybridMemory, broken: Callable[[bool], None]
+    ) -> None:
+        broken(True)
+        await flush(block, [user("My cat is called Pixel.")])
+        await flush(block, [user("My cat is called Pixel.")])
+        broken(False)
+
+        assert "Pixel" in await ask(block, user("what is my cat called?"))
+        assert texts(written(store)) == ["My cat is called Pixel."]
+
+    async def test_a_task_that_is_cancelled_loses_nothing(
+        self, block: HybridMemoryBlock, store: HybridMemory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr("llamaindex_hybrid_memory.memory_block.fresh", _cancelled)
+            with pytest.raises(asyncio.CancelledError):
+                await flush(block, [user("a")])
+        await flush(block, [user("b")])
+
+        assert texts(written(store)) == ["a", "b"]
+
+    async def test_a_store_that_is_gone_leaves_the_conversation_alone(
+        self, block: HybridMemoryBlock, store: HybridMemory, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        await store.aclose()
+
+        await flush(block, [user("a")])
+
+        assert await ask(block, user("a")) == ""
+        assert "closed" in caplog.text
+
+
+def _cancelled(*_: Any) -> list[Message]:
+    raise asyncio.CancelledError
+
+
+class TestContent:
+    async def test_profile_summary_and_what_is_recalled(self, store: HybridMemory) -> None:
+        block = HybridMemoryBlock.from_defaults(user="alice", memory=store, token_limit=300)
+        await flush(block, [user("I work as a nurse. My cat is called Pixel."), assistant("Noted.")], "s0")
+        await flush(block, [user("We decided to paint the house blue."), assistant("Blue it is."), *chatter(20)])
+
+        text = await ask(block, user("what is my cat called?"))
+
+        assert estimate_tokens(text) <= 300
+        profile, summary, note = text.split("\n\n")
+        assert "profession: nurse" in profile
+        assert "paint the house blue" in summary
+        assert note.startswith(HEADING)
+        assert "My cat is called Pixel." in note
+
+    async def test_it_begins_empty(self, block: HybridMemoryBlock) -> None:
+        assert await ask(block, user("hello?")) == ""
+        assert await block.aget() == ""
+        assert await block.aget([], session_id="s1") == ""
+
+    @pytest.mark.parametrize("limit", [50, 80, 120, 160])
+    async def test_it_keeps_within_its_limit_in_whole_lines(self, store: HybridMemory, limit: int) -> None:
+        whole = HybridMemoryBlock.from_defaults(user="alice", memory=store, token_limit=5000, k=9)
+        await flush(whole, [user("I work as a nurse, and I live in Berlin."), *chatter(12)])
+        small = HybridMemoryBlock.from_defaults(user="alice", memory=store, token_limit=limit, k=9)
+
+        text, all_of_it = (
+            await ask(small, user("how much is 3 and one?")),
+            await ask(whole, user("how much is 3 and one?")),
+        )
+
+        assert estimate_tokens(text) <= limit < estimate_tokens(all_of_it)
+        assert set(text.splitlines()) <= set(all_of_it.splitlines())
+
+    async def test_the_best_hit_stays_longest(self, store: HybridMemory) -> None:
+        block = HybridMemoryBlock.from_defaults(user="alice", memory=store, k=4, profile="")
+        await flush(block, [user("My cat is called Pixel."), *chatter(6)], "s0")
+        content: str | None = await ask(block, user("what is my cat called?"))
+        tokenizer = get_tokenizer()
+        sizes = []
+        while content:
+            assert "Pixel" in content
+            sizes.append(len(content.splitlines()))
+            before = len(tokenizer(content))
+            content = await block.atruncate(content, before - len(tokenizer("\n".join(content.splitlines()[1:]))))
+            assert content is None or len(tokenizer(content)) < before
+
+        assert sizes[0] == 5
+        assert content is None
+
+    async def test_truncation_drops_whole_lines_of_any_text(self, block: HybridMemoryBlock) -> None:
+        assert await block.atruncate("first line\nsecond line\nthird line", 2) == "first line\nsecond line"
+        assert await block.atruncate("one line", 1) is None
+        assert await block.atruncate("", 5) is None
+        assert await block.atruncate([], 5) is None  # type: ignore[arg-type]  # what Memory gives for an empty block
+
+    async def test_what_stands_in_the_queue_is_not_recalled(self, store: HybridMemory) -> None:
+        block = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="")
+        await flush(block, [user("My cat is called Pixel."), user("The dog is called Rex.")])
+
+        text = await ask(block, user("My cat is called Pixel."), user("what are cat and dog called?"))
+
+        assert "Rex" in text
+        assert "Pixel" not in text
+
+    async def test_it_may_keep_to_its_session(self, store: HybridMemory) -> None:
+        both: dict[str, Any] = {"user": "alice", "memory": store, "profile": ""}
+        everywhere, here = (HybridMemoryBlock.from_defaults(within=w, **both) for w in ("user", "session"))
+        await flush(here, [user("My cat is called Pixel.")], "s0")
+
+        assert "Pixel" in await ask(everywhere, user("cat?"))
+        assert await ask(here, user("cat?")) == ""
+        assert await here.aget([user("cat?")]) == ""
+        assert "Pixel" in await ask(here, user("cat?"), session="s0")
+
+    async def test_a_profile_of_the_callers_own(self, store: HybridMemory) -> None:
+        mine = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="She is a nurse.", k=0)
+        none = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="", k=0)
+        await flush(mine, [user("I live in Berlin.")])
+
+        assert await ask(mine, user("hi")) == "She is a nurse."
+        assert await ask(none, user("hi")) == ""
+
+    @pytest.mark.parametrize(
+        "other", [{"user": "bob"}, {"user": "alice", "tenant": "t"}, {"user": "alice", "agent": "a"}]
+    )
+    async def test_nobody_else_sees_it(self, store: HybridMemory, other: dict[str, str]) -> None:
+        await flush(HybridMemoryBlock.from_defaults(user="alice", memory=store), [user("My code is 4711.")])
+        stranger = HybridMemoryBlock.from_defaults(**other, memory=store)
+
+        assert await ask(stranger, user("what is the code?")) == ""
+
+    async def test_recall_runs_once_a_turn(
+        self, block: HybridMemoryBlock, store: HybridMemory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await flush(block, [user("My cat is called Pixel.")], "s0")
+        asked: list[str] = []
+        real = recall.recall
+
+        async def counted(run: Any, world: Any, request: Any, *rest: Any) -> Any:
+            asked.append(request.query)
+            return await real(run, world, request, *rest)
+
+        monkeypatch.setattr(recall, "recall", counted)
+        call = ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_call_id="c", tool_name="w", tool_kwargs={})])
+        result = ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": "c"})
+        question = user("my cat?")
+        queue: list[ChatMessage] = []
+        for _ in range(2):  # the same words in a second turn are another question
+            seen = {
+                await ask(block, *queue, *more)
+                for more in ([question], [question, question], [question, call, result, question])
+            }
+            queue += [question, call, result, assistant("Pixel.")]
+            seen.add(await ask(block, *queue))
+            assert len(seen) == 1
+            assert "Pixel" in seen.pop()
+
+        assert asked == ["my cat?", "my cat?"]
+
+    async def test_what_was_just_flushed_can_be_recalled_in_the_same_turn(self, block: HybridMemoryBlock) -> None:
+        assert await ask(block, user("my cat?")) == ""
+        await flush(block, [user("My cat is called Pixel.")])
+
+        assert "Pixel" in await ask(block, user("my cat?"))
+
+
+def common_prefix(one: str, two: str) -> int:
+    return next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+
+
+async def cached(host: Host, block: HybridMemoryBlock, method: InsertMethod) -> float:
+    """Share of each prompt that begins as the one before, over a conversation that is not flushed."""
+    await flush(block, [user(f"My {name} is {value}.") for name, value in FACTS.items()], "s0")
+    memory = host(insert_method=method)
+    before, same, total = "", 0, 0
+    for name in FACTS:
+        await memory.aput(user(f"What is my {name}? Tell me in a full sentence, please, and be kind."))
+        prompt = "\n".join(f"{m.role.value}: {m.content}" for m in await memory.aget())
+        await memory.aput(
+            assistant(f"Your {name} is known to me, dear friend, and I am glad to tell you all about it.")
+        )
+        same, total, before = same + common_prefix(before, prompt), total + len(prompt), prompt
+    return same / total
+
+
+FACTS = {
+    "cat": "Pixel", "dog": "Rex", "city": "Bern", "car": "a Volvo", "job": "nursing", "team": "Ajax", "drink": "tea",
+    "garden": "small", "boat": "the Argo", "bike": "red", "sister": "Anna", "phone": "a Nokia",
+}  # fmt: skip
+
+
+async def test_before_the_users_words_it_keeps_the_prefix_of_the_prompt(host: Host, block: HybridMemoryBlock) -> None:
+    before_everything = await cached(host, block, InsertMethod.SYSTEM)
+    before_the_question = await cached(host, block, InsertMethod.USER)
+
+    assert before_everything < 0.3
+    assert before_the_question > 2 * before_everything
+
+
+class TestBinding:
+    @pytest.mark.parametrize(
+        ("wrong", "error"),
+        [
+            ({}, InvalidScopeError),
+            ({"user": ""}, InvalidScopeError),
+            ({"user": "alice", "k": -1}, InvalidConfigError),
+            ({"user": "alice", "token_limit": 10}, InvalidConfigError),
+            ({"user": "alice", "within": "all"}, InvalidConfigError),
+            ({"user": "alice", "sesion": "s1"}, InvalidConfigError),
+            ({"user": "alice", "url": "sqlite:///m.db"}, InvalidConfigError),
+        ],
+    )
+    def test_wrong_arguments_are_named(
+        self, store: HybridMemory, wrong: dict[str, Any], error: type[Exception]
+    ) -> None:
+        with pytest.raises(error):
+            HybridMemoryBlock.from_defaults(**wrong, memory=store)
+
+    async def test_a_block_of_nobody_shows_and_keeps_nothing(self, caplog: pytest.LogCaptureFixture) -> None:
+        block = HybridMemoryBlock()
+
+        assert await ask(block, user("hi")) == ""
+        await flush(block, [user("hi")])
+        assert caplog.text.count("whose memory?") == 2
+
+    @pytest.mark.parametrize(
+        "travel",
+        [
+            lambda block: HybridMemoryBlock.model_validate_json(block.model_dump_json()),
+            lambda block: pickle.loads(pickle.dumps(block)),  # noqa: S301 - our own bytes
+            copy.copy,
+            copy.deepcopy,
+            lambda block: JsonSerializer().deserialize(JsonSerializer().serialize(block)),
+            lambda block: PickleSerializer().deserialize(PickleSerializer().serialize(block)),
+        ],
+        ids=["json", "pickle", "copy", "deepcopy", "serializer", "pickle serializer"],
+    )
+    async def test_it_travels_as_ids_and_a_url(
+        self, sqlite: HybridMemory, travel: Callable[[HybridMemoryBlock], HybridMemoryBlock]
+    ) -> None:
+        block = HybridMemoryBlock.from_defaults(user="alice", memory=sqlite, name="long", k=3)
+        await flush(block, [user("My cat is called Pixel.")])
+        await ask(block, user("cat?"))
+        assert "Pixel" not in block.model_dump_json()
+        assert b"Pixel" not in pickle.dumps(block)
+
+        there = travel(block)
+
+        assert there.model_dump() == block.model_dump()
+        assert "Pixel" in await ask(there, user("cat?"))
+
+    async def test_the_first_use_of_a_url_does_not_block_the_loop(self, config: str) -> None:
+        block = HybridMemoryBlock.from_defaults(user="alice", url=config)
+
+        await flush(block, [user("My cat is called Pixel.")])
+
+        assert re.search("Pixel", await ask(block, user("cat?")))
+
+
+def test_the_blocking_face_of_memory_uses_it(store: HybridMemory, block: HybridMemoryBlock) -> None:
+    chat_store = HybridChatStore.from_defaults(user="alice", memory=store)
+    limits: dict[str, Any] = {"token_limit": 200, "token_flush_size": 40}
+    memory = Memory.from_defaults(session_id="s1", memory_blocks=[block], chat_store=chat_store, **limits)
+    memory.put_messages([user("My cat is called Pixel."), assistant("Noted."), *chatter(14)])
+    memory.put(user("what is my cat called?"))
+
+    assert "My cat is called Pixel." in (memory.get()[0].content or "")

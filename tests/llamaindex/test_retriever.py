@@ -1,0 +1,315 @@
+"""What a memory recalls, as LlamaIndex's nodes."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import pickle
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from blockbuster import blockbuster_ctx
+from llama_index.core import MockEmbedding, VectorStoreIndex
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.chat_engine import CondensePlusContextChatEngine
+from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.retrievers import BaseRetriever, QueryFusionRetriever
+from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
+from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
+
+from hybrid_memory import HybridMemory, MemoryConfig, Weights, open_memory
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError, InvalidScopeError
+from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.types import RecordKind
+from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryRetriever
+from llamaindex_hybrid_memory.sharing import close_all
+
+MAY = datetime(2024, 5, 1, 12, tzinfo=UTC)
+Ask = Callable[[BaseRetriever, str], list[NodeWithScore]]
+Scripted = Callable[..., Any]
+
+
+@pytest.fixture(params=["sync", "sync in a loop", "async"])
+def ask(request: pytest.FixtureRequest) -> Iterator[Ask]:
+    """Asks a retriever: blocking, outside or inside a running loop, or on a loop that must not be blocked."""
+
+    async def inside(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:
+        return retriever.retrieve(query)
+
+    if request.param == "sync":
+        yield lambda retriever, query: retriever.retrieve(query)
+    elif request.param == "sync in a loop":
+        yield lambda retriever, query: asyncio.run(inside(retriever, query))
+    else:
+        with blockbuster_ctx():
+            yield lambda retriever, query: asyncio.run(retriever.aretrieve(query))
+
+
+@pytest.fixture
+def idle_loop() -> Iterator[None]:
+    """An event loop of the main thread, which LlamaIndex would make and never close."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
+
+
+@pytest.fixture
+def told(store: HybridMemory) -> HybridMemory:
+    """Alice's two sessions, and Bob's one."""
+    alice = store.scoped(user="alice", session="s1")
+    alice.remember("My sister lives in Lisbon.", at=MAY, id="m1", metadata={"topic": "family", "score": "high"})
+    alice.remember("My cat sleeps on the sofa.", role="assistant", at=MAY.replace(month=6), metadata={"topic": "pets"})
+    store.scoped(user="alice", session="s2").remember("我妹妹住在里斯本。", at=MAY.replace(month=7))
+    store.scoped(user="bob").remember("My sister lives in Porto.")
+    return store
+
+
+def texts(nodes: list[NodeWithScore]) -> list[str]:
+    return [one.text for one in nodes]
+
+
+def test_a_node_says_what_and_why(told: HybridMemory, ask: Ask) -> None:
+    retriever = HybridMemoryRetriever(memory=told, user="alice", similarity_top_k=1)
+    (found,) = ask(retriever, "Where does my sister live?")
+    (hit,) = told.scoped(user="alice").recall("Where does my sister live?", k=1)
+    assert found.text == "My sister lives in Lisbon."
+    assert found.score == pytest.approx(hit.score)
+    assert found.metadata["score"] == found.score
+    assert found.metadata["signals"].keys() == asdict(hit.signals).keys()
+    assert found.metadata["why"].endswith("; from m1")
+    rest = {key: value for key, value in found.metadata.items() if key not in ("score", "signals", "why")}
+    assert rest == {
+        "topic": "family",
+        "speaker": "user",
+        "at": "2024-05-01T12:00:00+00:00",
+        "sources": ["m1"],
+        "kind": "turn",
+        "session": "s1",
+    }
+    assert json.loads(json.dumps(found.metadata)) == found.metadata
+
+
+def test_a_model_is_shown_who_said_it_and_when_and_no_arithmetic(told: HybridMemory, ask: Ask) -> None:
+    (found,) = ask(HybridMemoryRetriever(memory=told, user="alice", similarity_top_k=1), "sister in Lisbon")
+    shown = found.node.get_content(metadata_mode=MetadataMode.LLM)
+    assert sorted(shown.splitlines()) == [
+        "",
+        "My sister lives in Lisbon.",
+        "at: 2024-05-01T12:00:00+00:00",
+        "speaker: user",
+        "topic: family",
+    ]
+    assert found.node.get_content(metadata_mode=MetadataMode.EMBED) == "My sister lives in Lisbon."
+
+
+def test_nodes_can_be_changed_without_harm(told: HybridMemory, ask: Ask) -> None:
+    told.scoped(user="dora").remember("A list.", metadata={"tags": ["one"]})
+    retriever = HybridMemoryRetriever(memory=told, user="dora")
+    (found,) = ask(retriever, "list")
+    found.metadata["tags"].append("two")
+    found.node.excluded_llm_metadata_keys.clear()
+    (again,) = ask(retriever, "list")
+    assert again.metadata["tags"] == ["one"]
+    assert "why" in again.node.excluded_llm_metadata_keys
+
+
+def test_ids_are_stable_and_tell_apart_what_has_one_source_or_one_name(store: HybridMemory, ask: Ask) -> None:
+    alice = store.scoped(user="alice", session="s1")
+    alice.remember("I work as a nurse and I live in Lisbon.", id="t1")
+    store.scoped(user="alice", session="s2").remember("My sister works as a pilot.", id="t1")
+    alice.learn()
+    kinds = [HybridMemoryRetriever(memory=store, user="alice", kinds=[kind]) for kind in ("turn", "fact")]
+    question = "Who works as a nurse or a pilot, and who lives in Lisbon?"
+
+    def names() -> dict[str, str]:
+        return {one.node_id: one.text for retriever in kinds for one in ask(retriever, question)}
+
+    found = names()
+    hits = [hit for kind in ("turn", "fact") for hit in alice.recall(question, kinds=[kind])]
+    assert sorted(found.values()) == sorted(hit.record.text for hit in hits)
+    assert [hit.record.kind for hit in hits].count(RecordKind.FACT) > 1
+    assert {hit.record.sources[0] for hit in hits} == {"t1"}
+    assert all(name.startswith("t1") for name in found)
+    store.rebuild()
+    assert names() == found
+
+
+def test_only_the_owners_memory_is_found(told: HybridMemory, ask: Ask) -> None:
+    everything = ask(HybridMemoryRetriever(memory=told, user="alice"), "sister 妹妹")
+    assert set(texts(everything)) == {"My sister lives in Lisbon.", "My cat sleeps on the sofa.", "我妹妹住在里斯本。"}
+    assert ask(HybridMemoryRetriever(memory=told, user="carol"), "sister") == []
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"within": "session"}, {"My sister lives in Lisbon.", "My cat sleeps on the sofa."}),
+        ({"since": MAY.replace(month=7)}, {"我妹妹住在里斯本。"}),
+        ({"until": MAY.replace(month=6)}, {"My sister lives in Lisbon."}),
+        ({"metadata": {"topic": "pets"}}, {"My cat sleeps on the sofa."}),
+        ({"kinds": ["fact"]}, set()),
+        ({"kinds": [RecordKind.TURN], "similarity_top_k": 1}, {"My sister lives in Lisbon."}),
+        ({"categories": ["task"]}, set()),
+    ],
+    ids=str,
+)
+def test_filters_count(told: HybridMemory, ask: Ask, options: dict[str, Any], expected: set[str]) -> None:
+    retriever = HybridMemoryRetriever(memory=told, user="alice", session="s1", **options)
+    assert set(texts(ask(retriever, "My sister lives where?"))) == expected
+
+
+def test_values_of_a_filter_keep_their_type(store: HybridMemory) -> None:
+    store.scoped(user="alice").remember("Flagged.", metadata={"flag": True})
+    found = [
+        HybridMemoryRetriever(memory=store, user="alice", metadata={"flag": flag}).retrieve("flagged")
+        for flag in (True, 1, 1.0, "true")
+    ]
+    assert [len(nodes) for nodes in found] == [1, 0, 0, 0]
+
+
+def test_weights_are_handed_on(told: HybridMemory, ask: Ask) -> None:
+    words = Weights(vector=0, text=1, neighbours=0, segment=0, importance=0)
+    (found, *_) = ask(HybridMemoryRetriever(memory=told, user="alice", weights=words), "sister")
+    assert "vector" not in found.metadata["why"]
+
+
+@pytest.mark.parametrize("spaces", [["team"], "all"])
+def test_shared_spaces_are_searched_and_named(told: HybridMemory, ask: Ask, spaces: Any) -> None:
+    team = told.scoped(user="alice").create_space("team")
+    team.remember("The sister project launches on Friday.")
+    retriever = HybridMemoryRetriever(memory=told, user="alice", spaces=spaces)
+    (shared,) = [one for one in ask(retriever, "sister project") if "space" in one.metadata]
+    assert shared.metadata["space"] == "team"
+    assert "alice" in shared.metadata["author"]
+
+
+@pytest.mark.parametrize("query", ["", "  \n"])
+def test_an_empty_question_finds_nothing(told: HybridMemory, ask: Ask, query: str) -> None:
+    assert ask(HybridMemoryRetriever(memory=told, user="alice"), query) == []
+
+
+def test_what_is_wrong_is_refused(told: HybridMemory) -> None:
+    with pytest.raises(InvalidScopeError, match="whose memory"):
+        HybridMemoryRetriever(memory=told)
+    with pytest.raises(InvalidConfigError, match="not both"):
+        HybridMemoryRetriever(memory=told, url="sqlite:///other.db", user="alice")
+    for wrong in ({"similarity_top_k": 0}, {"within": "tenant"}, {"kinds": ["poem"]}, {"spaces": "team"}):
+        with pytest.raises(InvalidConfigError, match=next(iter(wrong))):
+            HybridMemoryRetriever(memory=told, user="alice", **wrong)
+    with pytest.raises(InvalidInputError, match="session"):
+        HybridMemoryRetriever(memory=told, user="alice", within="session").retrieve("sister")
+
+
+def test_a_url_is_opened_with_the_first_question(config: str, ask: Ask) -> None:
+    HybridChatMemory.from_defaults(user="alice", url=config).put(ChatMessage(content="My sister lives in Lisbon."))
+    close_all()
+    retriever = HybridMemoryRetriever(url=config, user="alice")
+    assert texts(ask(retriever, "sister")) == ["My sister lives in Lisbon."]
+    close_all()
+
+
+def test_copies_find_the_same(told: HybridMemory, ask: Ask) -> None:
+    retriever = HybridMemoryRetriever(memory=told, user="alice", weights=Weights.plain(), metadata={"topic": "pets"})
+    for copied in (copy.deepcopy(retriever), pickle.loads(pickle.dumps(retriever))):  # noqa: S301 - our own
+        assert texts(ask(copied, "sister")) == ["My cat sleeps on the sofa."]
+
+
+@pytest.mark.parametrize("mode", list(FUSION_MODES))
+@pytest.mark.parametrize("use_async", [True, False])
+@pytest.mark.usefixtures("idle_loop")
+def test_a_fusion_of_several_questions_has_each_memory_once(
+    told: HybridMemory, ask: Ask, scripted: Scripted, mode: FUSION_MODES, use_async: bool
+) -> None:
+    stock = VectorStoreIndex([TextNode(text="A page.")], embed_model=MockEmbedding(8)).as_retriever()
+    fused = QueryFusionRetriever(
+        [HybridMemoryRetriever(memory=told, user="alice"), stock],
+        llm=scripted("Who lives in Lisbon?\nWhat does the cat do on the sofa?"),
+        mode=mode,
+        num_queries=3,
+        similarity_top_k=4,
+        use_async=use_async,
+    )
+    found = ask(fused, "Where does my sister live?")
+    expected = ["A page.", "My cat sleeps on the sofa.", "My sister lives in Lisbon.", "我妹妹住在里斯本。"]
+    assert sorted(texts(found)) == expected
+    if mode is FUSION_MODES.RECIPROCAL_RANK:  # one question gives 1/60 at most: what three find is added up
+        assert all((one.score or 0) > 3 / 64 - 1e-9 for one in found)
+
+
+@pytest.mark.parametrize("face", ["query", "aquery"])
+async def test_it_answers_in_a_query_engine(told: HybridMemory, scripted: Scripted, face: str) -> None:
+    llm = scripted("In Lisbon.")
+    retriever = HybridMemoryRetriever(memory=told, user="alice", similarity_top_k=2)
+    engine = RetrieverQueryEngine.from_args(retriever, llm=llm)
+    question = "Where does my sister live?"
+    answer = engine.query(question) if face == "query" else await engine.aquery(question)
+    assert str(answer) == "In Lisbon."
+    assert answer.source_nodes[0].metadata["sources"] == ["m1"]
+    shown = "\n".join(str(message) for message in llm.seen[-1])
+    assert "My sister lives in Lisbon." in shown
+    assert "Porto" not in shown
+    assert not [word for word in ("why:", "signals:", "score:", "0.7*", "m1") if word in shown]
+
+
+@pytest.mark.parametrize("face", ["chat", "achat", "stream_chat", "astream_chat"])
+async def test_it_gives_a_chat_engine_its_context(
+    told: HybridMemory, chat: HybridChatMemory, scripted: Scripted, face: str
+) -> None:
+    llm = scripted("In Lisbon.")
+    engine = CondensePlusContextChatEngine.from_defaults(
+        retriever=HybridMemoryRetriever(memory=told, user="bob"), llm=llm, memory=chat
+    )
+    question = "Where does my sister live?"
+    if face == "chat":
+        answer: Any = engine.chat(question)
+    elif face == "achat":
+        answer = await engine.achat(question)
+    elif face == "stream_chat":
+        answer = engine.stream_chat(question)
+        list(answer.response_gen)
+    else:
+        answer = await engine.astream_chat(question)
+        _ = [token async for token in answer.async_response_gen()]
+    assert texts(answer.source_nodes) == ["My sister lives in Porto."]
+    shown = "\n".join(str(message) for message in llm.seen[-1])
+    assert "My sister lives in Porto." in shown
+    assert "why:" not in shown
+
+
+async def test_the_mock_model_repeats_what_was_found(told: HybridMemory, chat: HybridChatMemory) -> None:
+    engine = CondensePlusContextChatEngine.from_defaults(
+        retriever=HybridMemoryRetriever(memory=told, user="bob"), llm=MockLLM(), memory=chat
+    )
+    assert "My sister lives in Porto." in str(engine.chat("Where does my sister live?"))
+    assert "My sister lives in Porto." in str(await engine.achat("Where does my sister live?"))
+
+
+async def test_the_question_is_embedded_beside_the_loop() -> None:
+    threads: set[int] = set()
+
+    def embed(texts: list[str]) -> Any:
+        threads.add(threading.get_ident())
+        return HashingEmbedder().embed_documents(texts)
+
+    with open_memory(MemoryConfig(url="memory://"), embedder=embed) as memory:
+        await memory.scoped(user="alice").aremember("My sister lives in Lisbon.")
+        assert texts(await HybridMemoryRetriever(memory=memory, user="alice").aretrieve("sister"))
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+async def test_many_questions_at_once_are_answered_on_any_loop(told: HybridMemory) -> None:
+    retriever = HybridMemoryRetriever(memory=told, user="alice", similarity_top_k=1)
+    with blockbuster_ctx():
+        found = await asyncio.gather(*(retriever.aretrieve(word) for word in ["sister Lisbon", "cat sofa"] * 10))
+    assert [texts(nodes) for nodes in found] == [["My sister lives in Lisbon."], ["My cat sleeps on the sofa."]] * 10
+    again = await asyncio.to_thread(lambda: asyncio.run(retriever.aretrieve("cat sofa")))
+    assert texts(again) == ["My cat sleeps on the sofa."]

@@ -1,0 +1,121 @@
+"""The name under which LlamaIndex users look for a memory, beside what others ship there."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import llamaindex_hybrid_memory
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SHIM = "llama_index.memory.hybrid"
+
+
+def python(script: str, *options: str) -> str:
+    """What a fresh interpreter prints."""
+    command = [sys.executable, "-W", "error", *options, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    """A folder that holds the memory of somebody else's distribution."""
+    package = tmp_path / "other" / "llama_index" / "memory" / "other"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("class OtherMemory: ...\n", encoding="utf-8")
+    return tmp_path / "other"
+
+
+@pytest.fixture
+def installed(tmp_path: Path, other: Path) -> Path:
+    """A folder that holds what our wheel ships, and the other distribution, as pip would lay them out."""
+    target = tmp_path / "site-packages"
+    shutil.copytree(other, target)
+    for package in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]:
+        shutil.copytree(ROOT / package, target / Path(package).name, dirs_exist_ok=True)
+    return target
+
+
+def test_the_shared_folders_are_nobodys() -> None:
+    assert [path.name for path in (ROOT / "llama_index").rglob("__init__.py")] == ["__init__.py"]
+    assert (ROOT / "llama_index/memory/hybrid/__init__.py").is_file()
+    assert (ROOT / "llama_index/memory/hybrid/py.typed").is_file()
+
+
+def test_it_stands_beside_another_integration_in_an_editable_install(
+    other: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(other)
+    theirs = importlib.import_module("llama_index.memory.other")
+    assert Path(str(theirs.__file__)).is_relative_to(other)
+    ours = importlib.reload(importlib.import_module(SHIM))
+    assert Path(str(ours.__file__)).is_relative_to(ROOT)
+    assert issubclass(ours.HybridChatMemory, importlib.import_module("llama_index.core.memory").BaseMemory)
+
+
+def test_it_stands_beside_another_integration_when_installed(installed: Path) -> None:
+    libraries = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+    script = f"""
+import sys
+sys.path[1:1] = [{str(installed)!r}]
+sys.path += {libraries}
+from llama_index.memory.hybrid import HybridChatMemory
+from llama_index.memory.other import OtherMemory
+from llama_index.core.memory import BaseMemory
+import hybrid_memory, llama_index.core, llama_index.memory.hybrid, llama_index.memory.other
+assert issubclass(HybridChatMemory, BaseMemory)
+print(hybrid_memory.__file__, llama_index.memory.hybrid.__file__, llama_index.memory.other.__file__)
+"""
+    # Without `site` nothing reads the file that makes the repository importable.
+    files = python(script, "-S", "-P").split()
+    assert [Path(file).is_relative_to(installed) for file in files] == [True, True, True]
+
+
+def test_importing_it_loads_no_llama_index() -> None:
+    assert python(f"import sys, {SHIM}; print('llama_index.core' in sys.modules)") == "False\n"
+
+
+def test_without_llama_index_the_error_names_the_extra() -> None:
+    script = f"""
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name == "llama_index.core":
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Missing())
+from hybrid_memory.errors import MissingDependencyError
+try:
+    from {SHIM} import HybridChatMemory
+except MissingDependencyError as error:
+    print(error.extra)
+"""
+    assert python(script) == "llamaindex\n"
+
+
+def test_it_has_the_public_names_and_no_others() -> None:
+    shim = importlib.import_module(SHIM)
+    assert dir(shim) == dir(llamaindex_hybrid_memory) == sorted(shim.__all__)
+    for name in llamaindex_hybrid_memory.__all__:
+        assert getattr(shim, name) is getattr(llamaindex_hybrid_memory, name)
+    names: dict[str, object] = {}
+    exec(f"from {SHIM} import *", names)  # noqa: S102 - as a user would
+    assert set(shim.__all__) <= set(names)
+    with pytest.raises(AttributeError, match="Nonsense"):
+        shim.Nonsense  # noqa: B018 - reading it is the point
+
+
+def test_llamahub_is_told_where_it_is() -> None:
+    hub = PROJECT["tool"]["llamahub"]
+    module = importlib.import_module(hub["import_path"])
+    for name in hub["class_authors"]:
+        assert isinstance(getattr(module, name), type)
