@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -20,10 +19,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
     pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
-    pytest.mark.skipif(
-        "chat_store" not in inspect.signature(Memory.from_defaults).parameters,
-        reason="the documents show what llama-index-core has from 0.14.24 on",
-    ),
 ]
 
 

@@ -26,7 +26,7 @@ from hybrid_memory.flows import recall
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tiers.context import HEADING
 from llamaindex_hybrid_memory import HybridChatStore, HybridMemoryBlock, from_chat_message
-from llamaindex_hybrid_memory.flushes import fresh
+from llamaindex_hybrid_memory.block.flushes import fresh
 
 LOGGER = "llamaindex_hybrid_memory"
 
@@ -249,7 +249,7 @@ class TestAFailingStore:
         self, block: HybridMemoryBlock, store: HybridMemory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr("llamaindex_hybrid_memory.memory_block.fresh", _cancelled)
+            patched.setattr("llamaindex_hybrid_memory.block.memory_block.fresh", _cancelled)
             with pytest.raises(asyncio.CancelledError):
                 await flush(block, [user("a")])
         await flush(block, [user("b")])

@@ -10,8 +10,8 @@ from pydantic import PrivateAttr
 
 from hybrid_memory import HybridMemory, Message, Scope
 from llamaindex_hybrid_memory.bound import Bound
-from llamaindex_hybrid_memory.keyed_log import KeyedLog
 from llamaindex_hybrid_memory.messages import from_chat_message, to_chat_message
+from llamaindex_hybrid_memory.stores.keyed_log import KeyedLog
 
 
 class KeyedStore(Bound):

@@ -19,9 +19,9 @@ from hybrid_memory.flows.prompting import LEAST_TOKENS
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tiers.prompt import PROFILE_HEADING
 from hybrid_memory.types import RecordKind
+from llamaindex_hybrid_memory.block.flushes import SESSION, Turn, by_session, fresh
+from llamaindex_hybrid_memory.block.portions import Portion
 from llamaindex_hybrid_memory.bound import Bound
-from llamaindex_hybrid_memory.flushes import SESSION, Turn, by_session, fresh
-from llamaindex_hybrid_memory.portions import Portion
 
 PROFILE_RATIO = 0.2
 """Share of the budget for what was learned of the user."""

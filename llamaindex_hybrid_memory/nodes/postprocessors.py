@@ -13,7 +13,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.condense import How
 from hybrid_memory.types import Condensed, Scored, Weights
 from hybrid_memory.types.validation import instant
-from llamaindex_hybrid_memory.nodes import MemoryPostprocessor, annotated, asked
+from llamaindex_hybrid_memory.nodes.base import MemoryPostprocessor, annotated, asked
 
 MEDIA = ("image", "image_path", "image_url", "image_resource", "audio_resource", "video_resource")
 

@@ -9,8 +9,8 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 
 from llamaindex_hybrid_memory.conversation import TwinRunner
-from llamaindex_hybrid_memory.keyed_log import Status
-from llamaindex_hybrid_memory.keyed_store import KeyedStore, as_chats, as_messages, at, everything, only
+from llamaindex_hybrid_memory.stores.keyed_log import Status
+from llamaindex_hybrid_memory.stores.keyed_store import KeyedStore, as_chats, as_messages, at, everything, only
 
 _TWINS = TwinRunner()
 

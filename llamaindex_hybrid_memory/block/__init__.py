@@ -1,0 +1,1 @@
+"""The memory as a block of LlamaIndex's own ``Memory``."""

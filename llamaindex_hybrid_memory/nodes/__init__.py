@@ -1,0 +1,1 @@
+"""Memories as nodes, and nodes of any retriever ranked and shortened."""

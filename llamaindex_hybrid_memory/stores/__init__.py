@@ -1,0 +1,1 @@
+"""The log behind LlamaIndex's own memories."""
