@@ -19,7 +19,8 @@ def exact_json(label: str, value: Any) -> Any:
         InvalidMessageError: JSON in UTF-8 would not give it back as it is.
     """
     try:
-        written = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+        written = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        written.encode()  # refuses lone surrogates
         copied = json.loads(written)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidMessageError(f"{label}: only JSON values can be stored: {error}") from None

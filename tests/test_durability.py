@@ -77,7 +77,7 @@ def test_nothing_acknowledged_is_lost_when_the_writer_is_killed(opened: Open, wr
             assert not set(acknowledged) - set(said), f"lost after kill {cycle}"
             assert max(said.values(), default=1) == 1
             assert_index_agrees_with_log(memory)
-    assert len(acknowledged) > CYCLES, "the writers were killed before they could write"
+    assert len(acknowledged) > CYCLES / 2, "the writers were killed before they could write"
     with opened() as memory:
         alice = memory.scoped(user="alice")
         by_session = Counter(name.split("-")[0] for name in acknowledged)
