@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import torch
 import xllamacpp
+from filelock import FileLock
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hybrid_memory.models.language import as_language_model
@@ -30,16 +31,13 @@ QWEN_PARTS = 22
 def once(name: str, make: Callable[[Path], None]) -> Path:
     """What ``make`` writes to the path that it is given, kept under the name; nothing half done is ever there."""
     kept = MODELS / name
-    if not kept.exists():
-        MODELS.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=MODELS) as folder:
-            made = Path(folder) / "made"
-            make(made)
-            try:
+    MODELS.mkdir(exist_ok=True)
+    with FileLock(MODELS / f".{name}.lock"):  # tests run side by side, and one download is enough
+        if not kept.exists():
+            with tempfile.TemporaryDirectory(dir=MODELS) as folder:
+                made = Path(folder) / "made"
+                make(made)
                 made.rename(kept)
-            except OSError:  # another session was faster
-                if not kept.exists():
-                    raise
     return kept
 
 
