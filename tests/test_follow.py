@@ -217,6 +217,16 @@ def test_in_the_midst_of_a_round_nothing_is_folded(chat: ScopedMemory, model: Mo
     assert chat.summary().lines
 
 
+def test_a_conversation_that_began_anew_meanwhile_is_left_alone(chat: ScopedMemory, face: Face) -> None:
+    chat.remember(said(12))
+    assert face(chat, "assemble", "And the rose?", wait=False).pressure > SETTINGS.pressure
+    chat.reset()
+    face(chat, "flush")
+    assert not chat.summary().lines
+    chat.remember(user("A new beginning."))
+    face(chat, "flush")
+
+
 @pytest.fixture
 def quick(opened: Open) -> ScopedMemory:
     memory = opened(compaction=SETTINGS, learning={"delay": "PT0.05S"})

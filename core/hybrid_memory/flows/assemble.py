@@ -80,13 +80,13 @@ async def fold_ahead(run: Runner, world: World, scope: Scope, request: Request) 
     config = world.config.compaction
     ahead = config.model_copy(update={"flush": min(config.flush, config.pressure)})
     world = replace(world, config=world.config.model_copy(update={"compaction": ahead}))
-    request = replace(request, query=None, among=None, k=0)
+    request = replace(request, query="?", among=None, k=0)
     for turn in range(FOLDS):
         session = await load(run, world, scope)
         if not _answered(session):
             return False
         seen = await _view(run, world, session, request)
-        _, count = await due(run, world, seen, fit(world, seen, request, []).wanted, request.max_tokens)
+        _, count = await due(run, world, seen, seen.fixed + sum(seen.costs), request.max_tokens)
         if not count and (turn or not retries(world, session)):
             break
         await fold(run, world, session, count, max_tokens=request.max_tokens)

@@ -23,9 +23,6 @@ from hybrid_memory.types.validation import CheckedModel
 MAX_TOKENS = 2000
 """Of any answer, by `hybrid_memory.text.tokens.estimate_tokens`."""
 
-PREFIX = "memory_"
-"""Of every tool's name, so that it meets no tool of the application."""
-
 CUT = " … (cut)"
 
 _log = logging.getLogger(__name__)
@@ -50,7 +47,7 @@ class MemoryTool:
     """One thing that a model can do with its memory.
 
     Attributes:
-        name: begins with `PREFIX`.
+        name: begins with ``memory_``, so that it meets no tool of the application.
         description: for the model: what it does, and when to use it.
         arguments: their schema, with a description of each.
         flow: what it does.
