@@ -1,0 +1,225 @@
+"""A server or a cluster, behind one URL: calls, scripts, and its failures told as ours."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, TypeVar, cast
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.cluster import RedisCluster
+from redis.exceptions import ConnectionError as LostConnectionError
+from redis.exceptions import NoScriptError, RedisClusterException, RedisError
+from redis.retry import Retry
+
+from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, StoreUnavailableError, StoreVersionError
+
+CONNECT_SECONDS = 2
+CALL_SECONDS = 10
+MAX_CONNECTIONS = 1_000
+"""Of one process; a thread uses one at a time."""
+
+READ_BYTES = 262_144
+"""Taken from a socket at once: vectors come in hundreds of kilobytes."""
+
+LAYOUT = 1
+"""Of the keys; a store that was written with a higher one is refused."""
+
+_SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster")
+_PREFIX = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+Value = str | bytes | int
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    scheme: str
+    host: str
+    port: int
+    database: int
+    user: str | None
+    password: str | None
+    prefix: str
+
+
+class RedisConnection:
+    """A Redis server, shared by the log and the index; any thread may use it.
+
+    A call that loses its connection is made once more, on a new one: every script of ours knows its own work again, so
+    that a lost answer does no harm, and a server that was restarted is found without opening the store anew.
+
+    Args:
+        url: ``redis://[user:password@]host[:port][/database][?prefix=name]``; ``rediss://`` for TLS, with ``+cluster``
+            for any node of a cluster. All keys begin with the prefix, ``hybrid-memory`` where none is given: letters,
+            digits, dots, dashes and underscores.
+
+    Attributes:
+        prefix: of all keys.
+        address: host and port, as errors name them.
+        connects: how many connections were made so far; changes when the server was restarted.
+
+    Raises:
+        InvalidConfigError: the URL is malformed.
+        StoreUnavailableError: the server does not answer, or refuses.
+        StoreVersionError: a newer version of this library wrote the store.
+    """
+
+    def __init__(self, url: str) -> None:
+        address = _parsed(url)
+        self.prefix = address.prefix
+        self.address = f"{address.host}:{address.port}"
+        self.database = address.database
+        self.connects = 0
+        self._connected = count(1)
+        self._closed = False
+        self._cluster = address.scheme.endswith("+cluster")
+        self._client: Any = self._attempted("connect to", lambda: self._opened(address), retry=False)
+        try:
+            self._check_layout()
+        except BaseException:
+            self._client.close()
+            raise
+
+    def call(self, *command: Value) -> Any:
+        """What the server answers to one command, as bytes, numbers and lists."""
+        return self._attempted("use", lambda: self._client.execute_command(*command))
+
+    def calls(self, commands: Sequence[Sequence[Value]]) -> list[Any]:
+        """What it answers to several, sent together where one server has all keys; not one transaction."""
+        if self._cluster:
+            return [self.call(*command) for command in commands]
+
+        def run() -> list[Any]:
+            pipeline = self._client.pipeline(transaction=False)
+            for command in commands:
+                pipeline.execute_command(*command)
+            return list(pipeline.execute())
+
+        return self._attempted("use", run) if commands else []
+
+    def script(self, script: Script, keys: Sequence[str], values: Sequence[Value] = ()) -> Any:
+        """What a script answers; atomic. All its keys lie in one slot."""
+
+        def run() -> Any:
+            try:
+                return self._client.evalsha(script.sha, len(keys), *keys, *values)
+            except NoScriptError:
+                return self._client.eval(script.text, len(keys), *keys, *values)
+
+        return self._attempted("use", run)
+
+    def on_servers(self, command: Callable[[Any], Result]) -> list[Result]:
+        """What a command gives on each server that holds a part of the store; it takes a client of that server."""
+
+        def run() -> list[Result]:
+            if not self._cluster:
+                return [command(self._client)]
+            return [command(self._client.get_redis_connection(node)) for node in self._client.get_primaries()]
+
+        return self._attempted("use", run)
+
+    def check_open(self) -> None:
+        """Raise `MemoryClosedError` after `close`."""
+        if self._closed:
+            raise MemoryClosedError
+
+    def close(self) -> None:
+        """Close all connections; harmless when repeated."""
+        self._closed = True
+        self._client.close()
+
+    def _attempted(self, verb: str, run: Callable[[], Result], *, retry: bool = True) -> Result:
+        self.check_open()
+        try:
+            try:
+                return run()
+            except LostConnectionError:
+                if self._closed or not retry:
+                    raise
+                return run()
+        except (RedisError, RedisClusterException, OSError) as error:
+            self.check_open()
+            raise StoreUnavailableError(
+                f"cannot {verb} Redis at {self.address}: {error}; see that the server runs, and that host, port, user "
+                "and password are right"
+            ) from error
+
+    def _opened(self, address: _Address) -> Any:
+        settings: dict[str, Any] = {
+            "host": address.host,
+            "port": address.port,
+            "username": address.user,
+            "password": address.password,
+            "ssl": address.scheme.startswith("rediss"),
+            "socket_connect_timeout": CONNECT_SECONDS,
+            "socket_timeout": CALL_SECONDS,
+            "protocol": 2,  # its answers have the same shape with every version of client and server
+            "max_connections": MAX_CONNECTIONS,
+            "socket_read_size": READ_BYTES,
+        }
+        if self._cluster:
+            return RedisCluster(redis_connect_func=self._counted, **settings)
+
+        def connected(connection: Any) -> None:
+            connection.on_connect()
+            self._counted(connection)
+
+        once = Retry(NoBackoff(), 0)
+        return Redis(db=address.database, redis_connect_func=cast("Any", connected), retry=once, **settings)
+
+    def _counted(self, _: Any) -> None:
+        self.connects = next(self._connected)  # threads connect side by side
+
+    def _check_layout(self) -> None:
+        key = f"{self.prefix}:layout"
+        self.call("SET", key, LAYOUT, "NX")
+        there = int(self.call("GET", key))
+        if there > LAYOUT:
+            raise StoreVersionError(
+                f"the store {self.prefix!r} on Redis at {self.address} has layout {there}, this version knows up to "
+                f"{LAYOUT}: upgrade hybrid-agent-memory"
+            )
+
+
+class Script:
+    """A Lua script, and the name by which a server knows it once it has run it."""
+
+    def __init__(self, *parts: str) -> None:
+        self.text = "\n".join(parts)
+        self.sha = hashlib.sha1(self.text.encode()).hexdigest()  # noqa: S324 - it is Redis's own name for it
+
+
+def _parsed(url: str) -> _Address:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or 6379
+    except ValueError as error:
+        raise InvalidConfigError(f"{_shown(url)} is no Redis URL: {error}") from None
+    options = parse_qs(parts.query, keep_blank_values=True)
+    prefix = options.pop("prefix", ["hybrid-memory"])[-1]
+    database = parts.path.strip("/") or "0"
+    if parts.scheme not in _SCHEMES:
+        raise InvalidConfigError(f"a Redis URL begins with one of {', '.join(_SCHEMES)}, got {_shown(url)}")
+    if options or parts.fragment:
+        raise InvalidConfigError(f"a Redis URL knows the option prefix alone, got {_shown(url)}")
+    if not _PREFIX.fullmatch(prefix):
+        raise InvalidConfigError(
+            f"the prefix of a Redis URL is 1 to 64 letters, digits, dots, dashes or underscores, got {prefix!r}"
+        )
+    if not database.isdecimal() or (parts.scheme.endswith("+cluster") and database != "0"):
+        raise InvalidConfigError(
+            f"the path of a Redis URL is the number of a database, and a cluster has only 0, got {_shown(url)}"
+        )
+    user, password = (unquote(part) if part else None for part in (parts.username, parts.password))
+    return _Address(parts.scheme, parts.hostname or "localhost", port, int(database), user, password, prefix)
+
+
+def _shown(url: str) -> str:
+    """The URL without its password."""
+    return repr(re.sub(r"//[^/@]*@", "//***@", url))

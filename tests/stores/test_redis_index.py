@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from datetime import timedelta
+from itertools import count
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from redis.exceptions import ConnectionError as LostConnectionError
+
+from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.ports import Places, SemanticIndex, Use
+from hybrid_memory.stores.memory import InMemoryIndex
+from hybrid_memory.stores.redis import RedisConnection, RedisIndex, words
+from hybrid_memory.testing.corpus import (
+    ALICE,
+    BOB,
+    DIM,
+    EMBEDDER,
+    START,
+    Corpus,
+    assert_same_ranking,
+    entry_of,
+    every_where,
+    ids,
+    make_record,
+    random_corpus,
+    unit,
+)
+from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.semantic_index import SemanticIndexContract
+from hybrid_memory.types import RecordKind, Scope, Where
+
+NUMBERS = count()
+ALL = 10_000
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture
+def url(server: RedisServer) -> str:
+    return f"{server.url}?prefix=index-{next(NUMBERS)}"
+
+
+@pytest.fixture
+def index(url: str) -> Iterator[RedisIndex]:
+    index = RedisIndex(RedisConnection(url))
+    yield index
+    index.close()
+
+
+class TestRedisIndex(SemanticIndexContract):
+    @pytest.fixture
+    def index(self, url: str) -> Iterator[RedisIndex]:
+        index = RedisIndex(RedisConnection(url))
+        yield index
+        index.close()
+
+
+SIZE = 240
+stretches = st.lists(st.tuples(st.integers(-5, SIZE + 20), st.integers(-5, SIZE + 20) | st.just(2**62)), max_size=6)
+instants = st.integers(0, 48).map(lambda hours: START + timedelta(hours=hours))
+labels = st.sampled_from(["turn", "fact", "task", "preference", "no such", "a|b} @owner:{*"])
+conditions = st.builds(
+    Where,
+    scope=st.sampled_from([ALICE, BOB, replace(ALICE, session="s1")]),
+    kinds=st.sampled_from([frozenset[RecordKind](), frozenset({RecordKind.FACT})]),
+    categories=st.sampled_from([frozenset[str](), frozenset({"task", "x} | @kind:{turn"})]),
+    since=st.none() | instants,
+    until=st.none() | instants,
+    hidden=stretches.map(tuple),
+    fresh=st.dictionaries(labels, instants, max_size=3),
+    metadata=st.dictionaries(st.just("value"), st.sampled_from([True, 1, "1", None, "é"]), max_size=1),
+)
+
+
+@pytest.fixture(scope="module")
+def engines(server: RedisServer) -> Iterator[tuple[SemanticIndex, SemanticIndex]]:
+    """The oracle and Redis, filled alike."""
+    oracle, index = InMemoryIndex(), RedisIndex(RedisConnection(f"{server.url}?prefix=both"))
+    for engine in (oracle, index):
+        random_corpus(11, SIZE).fill(engine)
+    yield oracle, index
+    index.close()
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(where=conditions, asked=st.lists(st.integers(1, SIZE), max_size=10), radius=st.integers(0, 2))
+def test_every_condition_agrees_with_the_oracle(
+    engines: tuple[SemanticIndex, SemanticIndex], where: Where, asked: list[int], radius: int
+) -> None:
+    oracle, index = engines
+    vector = unit(np.arange(DIM) - 3)
+    assert_same_ranking(index.nearest(vector, where, 7), oracle.nearest(vector, where, ALL), 7, where)
+    terms = ["berlin", "猫", "marathon"]
+    assert_same_ranking(index.matching(terms, where, 7), oracle.matching(terms, where, ALL), 7, where)
+    assert index.latest(where, 7).tolist() == oracle.latest(where, 7).tolist()
+    here, there = index.places(ids(*asked), where, radius), oracle.places(ids(*asked), where, radius)
+    for column in fields(Places):
+        np.testing.assert_allclose(getattr(here, column.name), getattr(there, column.name), rtol=1e-12)
+
+
+def clustered(size: int, dim: int = 32) -> Corpus:
+    """One owner's turns in a few dozen topics."""
+    chance = np.random.default_rng(1)
+    centres = chance.normal(size=(40, dim))
+    entries = [entry_of(make_record(number, f"word{number % 7}")) for number in range(1, size + 1)]
+    keys = {number: b"key-%d" % number for number in range(1, size + 1)}
+    rows = centres[chance.integers(40, size=size)] + 0.5 * chance.normal(size=(size, dim))
+    return Corpus(entries, keys, {key: unit(row) for key, row in zip(keys.values(), rows, strict=True)})
+
+
+def test_hnsw_finds_nearly_what_flat_finds(url: str) -> None:
+    size, dim, k = 1_500, 32, 10
+    corpus = clustered(size, dim)
+    exact, close = RedisIndex(RedisConnection(url)), RedisIndex(RedisConnection(url), algorithm="hnsw")
+    for at in range(0, size, 500):
+        assert exact.upsert(ALICE, corpus.entries[at : at + 500], after=at, upto=at + 500)
+    exact.put_vectors(("m", dim), corpus.keys, corpus.vectors)
+    close.put_vectors(("m", dim), {}, {})
+    chance = np.random.default_rng(2)
+    near = 0
+    for where in (Where(ALICE), Where(ALICE, hidden=((1, 500),)), Where(ALICE, since=START + timedelta(minutes=1000))):
+        for _ in range(10):
+            query = unit(corpus.vectors[b"key-%d" % chance.integers(1, size)] + 0.1 * chance.normal(size=dim))
+            found, full = close.nearest(query, where, k), exact.nearest(query, where, k)
+            assert len(found.ids) == k
+            near += len(np.intersect1d(found.ids, full.ids))
+    assert near >= 0.97 * 3 * 10 * k
+    exact.close()
+    close.close()
+
+
+def test_an_unknown_algorithm_and_another_database_are_refused(server: RedisServer, url: str) -> None:
+    with pytest.raises(InvalidConfigError, match="flat or hnsw"):
+        RedisIndex(RedisConnection(url), algorithm="ivf")  # type: ignore[arg-type]
+    with pytest.raises(InvalidConfigError, match="database 0"):
+        RedisIndex(RedisConnection(f"{server.url}/1"))
+
+
+def test_a_term_of_very_many_records_is_ranked_by_the_server_first(
+    index: RedisIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "RANKED_RECORDS", 30)
+    oracle = InMemoryIndex()
+    texts = ["cat " * (number % 9 + 1) + "dog " * (number % 13) for number in range(1, 200)]
+    entries = [entry_of(make_record(number, text)) for number, text in enumerate(texts, start=1)]
+    for engine in (oracle, index):
+        engine.upsert(ALICE, entries, after=0, upto=200)
+    found, full = index.matching(["cat"], Where(ALICE), 10), oracle.matching(["cat"], Where(ALICE), ALL)
+    assert_same_ranking(found, full, 10)
+
+
+def test_frequent_terms_are_left_out_where_rare_ones_answer(index: RedisIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words, "RANKED_RECORDS", 30)
+    texts = ["cat"] * 100 + ["cat zebra"] * 3
+    index.upsert(ALICE, [entry_of(make_record(n, text)) for n, text in enumerate(texts, start=1)], after=0, upto=103)
+    assert sorted(index.matching(["cat", "zebra"], Where(ALICE), 10).ids.tolist()) == [101, 102, 103]
+
+
+def test_two_stores_on_one_server_keep_apart(server: RedisServer) -> None:
+    indexes = [RedisIndex(RedisConnection(f"{server.url}?prefix={name}")) for name in ("apart", "apart-2")]
+    for number, index in enumerate(indexes, start=1):
+        index.upsert(ALICE, [entry_of(make_record(number, "cat"))], after=0, upto=5)
+        index.put_vectors(("m", number * 8), {number: b"a"}, {b"a": unit(np.ones(number * 8))})
+    for number, index in enumerate(indexes, start=1):
+        assert index.matching(["cat"], Where(ALICE), 5).ids.tolist() == [number]
+        assert index.nearest(unit(np.ones(number * 8)), Where(ALICE), 5).ids.tolist() == [number]
+        assert index.embedder() == ("m", number * 8)
+    indexes[0].reset()
+    assert indexes[1].size().records == 1
+    for index in indexes:
+        index.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["a:b", "{a}", "a|b", "猫", 'O\'Brien "x"', "back\\slash", "*", "@owner:{x}", "\n", "-"]
+)
+def test_odd_names_are_found_exactly(index: RedisIndex, name: str) -> None:
+    owner = Scope(user=name)
+    record = make_record(1, "cat", scope=replace(owner, session=name), category=name, metadata={name: name})
+    other = make_record(2, "cat", scope=replace(owner, session=f"{name}x"), category=f"{name}x", metadata={name: "x"})
+    index.upsert(owner, [entry_of(record), entry_of(other)], after=0, upto=2)
+    for where in (
+        Where(replace(owner, session=name)),
+        Where(owner, categories=frozenset({name})),
+        Where(owner, metadata={name: name}),
+        Where(owner, fresh={f"{name}x": START + timedelta(days=1)}),
+    ):
+        assert index.matching(["cat"], where, 5).ids.tolist() == [1]
+        assert index.places(ids(1, 2), where, 0).ids.tolist() == [1]
+        assert index.latest(where, 5).tolist() == [1]
+    assert index.tails(owner, [name, f"{name}x", "x"]) == {name: record, f"{name}x": other}
+
+
+def test_an_update_whose_answer_was_lost_counts_as_done(index: RedisIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = index._connection._client.evalsha
+    index.upsert(ALICE, [entry_of(make_record(1, "cat"))], after=0, upto=1)
+
+    def lost(*command: object) -> object:
+        monkeypatch.setattr(index._connection._client, "evalsha", run)
+        run(*command)
+        raise LostConnectionError("the answer was lost")
+
+    monkeypatch.setattr(index._connection._client, "evalsha", lost)
+    assert index.upsert(ALICE, [entry_of(make_record(2, "cat"))], after=1, upto=2, uses={1: Use(1, START)})
+    assert index.applied(ALICE) == index.size().records == 2
+    assert index.get([1])[0].uses == 1
+    assert index._connection.call("HGET", index._keys.totals, "records") == b"2"
+
+
+def test_a_changed_algorithm_searches_what_is_there(url: str) -> None:
+    corpus = random_corpus(3)
+    first = RedisIndex(RedisConnection(url), algorithm="hnsw")
+    corpus.fill(first)
+    second = RedisIndex(RedisConnection(url))
+    second.put_vectors(EMBEDDER, {}, {})
+    oracle = InMemoryIndex()
+    corpus.fill(oracle)
+    vector = unit(np.ones(DIM))
+    for where in every_where():
+        assert_same_ranking(second.nearest(vector, where, 7), oracle.nearest(vector, where, ALL), 7, where)
+    first.close()
+    second.close()
+
+
+def test_a_search_that_was_the_first_after_a_restart_is_made_again(
+    index: RedisIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.upsert(ALICE, [entry_of(make_record(1, "cat"))], after=0, upto=1)
+    index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": unit(np.ones(DIM))})
+    call, asked = index._connection.call, []
+
+    def restarted(*command: str | bytes | int) -> object:
+        asked.append(command[0])
+        if asked == ["FT.SEARCH"]:  # the connection was dead, and the new server has indexed nothing yet
+            index._connection.connects += 1
+            return [0]
+        return call(*command)
+
+    monkeypatch.setattr(index._connection, "call", restarted)
+    assert index.nearest(unit(np.ones(DIM)), Where(ALICE), 5).ids.tolist() == [1]
+    assert asked == ["FT.SEARCH", "EXISTS", "FT.CREATE", "FT.INFO", "FT.SEARCH"]

