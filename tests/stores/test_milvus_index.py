@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from pymilvus import MilvusClient
+
+from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
+from hybrid_memory.ports import Use
+from hybrid_memory.stores.memory import InMemoryIndex
+from hybrid_memory.stores.milvus import MilvusIndex, catalog, vectors
+from hybrid_memory.stores.milvus import index as milvus_index
+from hybrid_memory.stores.milvus.address import Address
+from hybrid_memory.stores.milvus.rows import POSITIONS, STRETCHES, owner_key
+from hybrid_memory.testing.corpus import (
+    ALICE,
+    BOB,
+    DIM,
+    EMBEDDER,
+    START,
+    assert_same_ranking,
+    entry_of,
+    every_where,
+    ids,
+    make_record,
+    numbers_of,
+    random_corpus,
+    unit,
+)
+from hybrid_memory.testing.milvus_server import MilvusServer
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.types import Scope, Where
+
+ALL = 10_000
+VECTOR = unit(np.ones(DIM))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusServer]:
+    with MilvusServer(tmp_path_factory.mktemp("milvus")) as server:
+        yield server
+
+
+@pytest.fixture
+def index(server: MilvusServer) -> Iterator[MilvusIndex]:
+    index = MilvusIndex(server.url)
+    index.reset()
+    yield index
+    index.close()
+
+
+def fill(index: MilvusIndex, count: int, owner: Scope = ALICE, first: int = 1) -> None:
+    """So many records with vectors that differ."""
+    entries = [entry_of(make_record(number, "a cat", scope=owner)) for number in range(first, first + count)]
+    assert index.upsert(owner, entries, after=index.applied(owner), upto=first + count)
+    vectors = {b"%d" % number: leaning(number) for number in range(first, first + count)}
+    index.put_vectors(EMBEDDER, {number: b"%d" % number for number in range(first, first + count)}, vectors)
+
+
+def leaning(number: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    return unit(np.eye(DIM)[0] + (number + 1) * 1e-3 * np.eye(DIM)[1])
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("milvus://localhost", Address("http://localhost:19530", "localhost", 19530)),
+        (
+            "milvus://ann:p%40ss@[::1]:7/notes?prefix=app_1",
+            Address("http://[::1]:7", "::1", 7, "ann", "p@ss", "notes", "app_1"),
+        ),
+        ("milvus+tls://db.example:443", Address("https://db.example:443", "db.example", 443)),
+        ("milvus:///some/folder.db?prefix=x", Address("some/folder.db", prefix="x")),
+        ("milvus:////var/folder.db", Address("/var/folder.db")),
+    ],
+)
+def test_urls_are_read(url: str, expected: Address) -> None:
+    assert Address.read(url) == expected
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://localhost",
+        "milvus://",
+        "milvus:///folder",
+        "milvus+tls:///folder.db",
+        "milvus://ann:secret@host:nine",
+        "milvus://ann:secret@host/?prefix=a-b",
+        "milvus://host/?perfix=a",
+        "milvus://host/data base",
+    ],
+)
+def test_a_wrong_url_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(InvalidConfigError) as caught:
+        Address.read(url)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [{"index_type": "DISKANN"}, {"nprobe": 0}, {"nlist": 10, "nprobe": 11}])
+def test_a_wrong_parameter_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidConfigError):
+        MilvusIndex("milvus://127.0.0.1:1", **options)
+
+
+def test_without_a_server_it_says_so_at_once() -> None:
+    begun = time.monotonic()
+    with pytest.raises(StoreUnavailableError, match="is the server running"):
+        MilvusIndex("milvus://127.0.0.1:1")
+    assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, ("IVF_FLAT", {"nlist": 1024})),
+        ({"nlist": 64}, ("IVF_FLAT", {"nlist": 64})),
+        ({"index_type": "HNSW", "m": 8}, ("HNSW", {"M": 8, "efConstruction": 200})),
+        ({"index_type": "FLAT"}, ("FLAT", None)),
+    ],
+)
+def test_the_parameters_of_the_index_reach_the_server(
+    server: MilvusServer, options: dict[str, Any], expected: tuple[str, dict[str, int] | None]
+) -> None:
+    index = MilvusIndex(f"{server.url}?prefix=parameters", **options)
+    index.reset()
+    fill(index, 30)
+    client = MilvusClient(server.url.replace("milvus", "http"))
+    described = client.describe_index("parameters_vectors", "vector")
+    assert (described["index_type"], described.get("params")) == expected
+    assert described["metric_type"] == "IP"
+    assert index.nearest(VECTOR, Where(ALICE), 99).ids.tolist() == list(range(30, 0, -1))
+    client.close()
+    index.close()
+
+
+def test_embedded_lite_keeps_everything_for_the_next_time(tmp_path: Path) -> None:
+    url = f"milvus:///{tmp_path}/deep/memory.db"
+    corpus, oracle = random_corpus(5, size=60), InMemoryIndex()
+    corpus.fill(oracle)
+    index = MilvusIndex(url)
+    corpus.fill(index)
+    index.close()
+    again = MilvusIndex(url)
+    assert again.size() == oracle.size()
+    assert_same_ranking(again.nearest(VECTOR, Where(ALICE), 7), oracle.nearest(VECTOR, Where(ALICE), ALL), 7)
+    words = terms("marathon cat 北京")
+    assert_same_ranking(again.matching(words, Where(ALICE), 7), oracle.matching(words, Where(ALICE), ALL), 7)
+    again.close()
+
+
+def test_two_embedded_indexes_share_a_folder(tmp_path: Path) -> None:
+    """And one goes on when the other is closed; after both, the folder is free."""
+    url = f"milvus:///{tmp_path}/memory.db"
+    for _ in range(2):
+        one, two = MilvusIndex(f"{url}?prefix=one"), MilvusIndex(f"{url}?prefix=two")
+        one.reset()
+        fill(one, 3)
+        two.close()
+        assert one.size().records == 3
+        one.close()
+
+
+def test_a_folder_of_another_process_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "memory.db"
+    with MilvusServer(folder), pytest.raises(StoreUnavailableError, match="no other process"):
+        MilvusIndex(f"milvus:///{folder}")
+    index = MilvusIndex(f"milvus:///{folder}")
+    assert index.size().records == 0
+    index.close()
+
+
+def test_odd_names_stay_apart(index: MilvusIndex) -> None:
+    names = ['a"b', "a\\b", "a'b", "a\nb", "{a}", "a:b", "a b", "名", "%", '" or owner != "', "é", "e\u0301", "x" * 512]
+    owners = [Scope(user=name, session=name) for name in names]
+    owners += [Scope(tenant="a", user="b"), Scope(user="a:b", agent="c")]
+    for number, scope in enumerate(owners, start=1):
+        record = make_record(number, "cat", scope=scope, category=scope.user, metadata={scope.user or "": scope.user})
+        index.upsert(scope, [entry_of(record)], after=0, upto=number)
+        index.put_vectors(EMBEDDER, {number: b"one"}, {b"one": VECTOR})
+    for number, scope in enumerate(owners, start=1):
+        where = Where(scope, categories=frozenset({scope.user or ""}), metadata={scope.user or "": scope.user})
+        assert index.nearest(VECTOR, where, 9).ids.tolist() == [number]
+        assert index.matching(["cat"], where, 9).ids.tolist() == [number]
+        assert index.latest(where, 9).tolist() == index.places(ids(number), where, 1).ids.tolist() == [number]
+        assert numbers_of(list(index.tails(scope, [scope.session]).values())) == [number]
+
+
+def test_more_hidden_stretches_than_a_filter_holds(index: MilvusIndex) -> None:
+    """They are sifted out of growing pages, until as many are left as were asked for."""
+    fill(index, 900)
+    far = tuple((number, number + 1) for number in range(10_000, 10_000 + 3 * (STRETCHES + 1), 3))
+    single = tuple((number, number) for number in range(20_000, 20_000 + 2 * (POSITIONS + 1), 2))
+    for many in (far, single):
+        where = Where(ALICE, hidden=((6, 900), *many))
+        assert index.nearest(VECTOR, where, 5).ids.tolist() == [5, 4, 3, 2, 1]
+        assert sorted(index.matching(["cat"], where, 5).ids.tolist()) == [1, 2, 3, 4, 5]
+        assert index.latest(where, 3).tolist() == [5, 4, 3]
+        assert index.places(ids(5, 6), where, 0).ids.tolist() == [5]
+
+
+@pytest.mark.parametrize("index_type", ["IVF_FLAT", "HNSW"])
+def test_an_approximate_index_still_gives_as_many_as_asked_for(
+    server: MilvusServer, index_type: Literal["IVF_FLAT", "HNSW"]
+) -> None:
+    """The ten that are allowed are those farthest from the query."""
+    index = MilvusIndex(f"{server.url}?prefix=approximate", index_type=index_type, nlist=64, nprobe=1)
+    index.reset()
+    chance = np.random.default_rng(0)
+    rows = {b"%d" % number: unit(chance.normal(size=DIM)) for number in range(1, 1001)}
+    far = sorted(range(1, 1001), key=lambda number: float(rows[b"%d" % number] @ VECTOR))[:10]
+    entries = [entry_of(make_record(n, "cat", category="task" if n in far else None)) for n in range(1, 1001)]
+    index.upsert(ALICE, entries, after=0, upto=1000)
+    index.put_vectors(EMBEDDER, {number: b"%d" % number for number in range(1, 1001)}, rows)
+    index.settle(ALICE)
+    assert index.nearest(VECTOR, Where(ALICE, categories=frozenset({"task"})), 10).ids.tolist() == far[::-1]
+    assert len(index.nearest(VECTOR, Where(ALICE), 900).ids) == 900
+    index.close()
+
+
+def test_a_server_without_full_text_finds_the_same_words(server: MilvusServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It refuses our analyzer; then the words stand in an array."""
+    monkeypatch.setattr(MilvusClient, "get_server_version", lambda _self, **_options: "v2.4.0")
+    corpus, oracle = random_corpus(2), InMemoryIndex()
+    corpus.fill(oracle)
+    index = MilvusIndex(f"{server.url}?prefix=plain")
+    index.reset()
+    assert not index._catalog.full_text
+    corpus.fill(index)
+    words = terms("moved to Berlin 钢琴")
+    for where in list(every_where())[:12]:
+        assert_same_ranking(index.matching(words, where, 7), oracle.matching(words, where, ALL), 7, where)
+    assert index.spellings("marathn", ALICE, 3) == oracle.spellings("marathn", ALICE, 3) != []
+    number = corpus.of(ALICE)[0].record.id
+    index.upsert(ALICE, [], after=index.applied(ALICE), upto=999, uses={number: Use(1, START)})
+    assert_same_ranking(index.matching(words, Where(ALICE), 7), oracle.matching(words, Where(ALICE), ALL), 7)
+    again = MilvusIndex(f"{server.url}?prefix=plain")
+    assert not again._catalog.full_text
+    for one in (index, again):
+        one.close()
+
+
+def test_more_records_than_a_query_hands_out(index: MilvusIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The window of a server is 16,384 rows."""
+    for module in (catalog, vectors, milvus_index):
+        monkeypatch.setattr(module, "WINDOW", 100)
+    fill(index, 450)
+    newest = list(range(450, 0, -1))
+    assert index.nearest(VECTOR, Where(ALICE), 400).ids.tolist() == newest[:400]
+    assert index.nearest(VECTOR, Where(ALICE, hidden=((50, 450),)), 60).ids.tolist() == newest[401:]
+    assert index.latest(Where(ALICE), 999).tolist() == newest
+    assert len(index.matching(["cat"], Where(ALICE), 999).ids) == 100
+    index._vectors._state.put({f"sum:{owner_key(ALICE)}": None})
+    index.settle(ALICE)
+    assert index.centroid(ALICE)[1] == 450
+    waiting = [entry_of(make_record(number, "dog")) for number in range(451, 701)]
+    index.upsert(ALICE, waiting, after=index.applied(ALICE), upto=700)
+    assert [record.id for record, _ in index.pending(ALICE, 230)] == list(range(451, 681))
+
+
+def test_two_clients_see_what_the_other_wrote(index: MilvusIndex, server: MilvusServer) -> None:
+    other = MilvusIndex(server.url)
+    fill(index, 5)
+    fill(other, 5, BOB, first=6)
+    assert other.applied(ALICE) == index.applied(ALICE) == 6
+    assert other.nearest(VECTOR, Where(ALICE), 9).ids.tolist() == [5, 4, 3, 2, 1]
+    mine, theirs = (one.matching(["cat"], Where(BOB), 9) for one in (index, other))
+    assert mine.ids.tolist() == theirs.ids.tolist() == [6, 7, 8, 9, 10]
+    assert mine.scores.tolist() == theirs.scores.tolist()
+    assert not other.upsert(ALICE, [entry_of(make_record(20))], after=0, upto=20)
+    other.delete([5])
+    assert index.nearest(VECTOR, Where(ALICE), 9).ids.tolist() == [4, 3, 2, 1]
+    other.reset()
+    assert index.size().records == 0
+    fill(index, 2)
+    assert other.nearest(VECTOR, Where(ALICE), 9).ids.tolist() == [2, 1]
+    other.close()
+
+
+def test_settling_mends_counts_that_a_crash_left_wrong(index: MilvusIndex) -> None:
+    corpus, oracle = random_corpus(6, size=60), InMemoryIndex()
+    for engine in (index, oracle):
+        corpus.fill(engine)
+    index._terms.change(["cat cat dog", "berlin"], [])  # counted, but never stored
+    index._vectors._add([{"owner": owner_key(ALICE), "vector": VECTOR}], 1)
+    words = terms("marathon cat berlin")
+    wrong = index.matching(words, Where(ALICE), 7).scores
+    assert not np.allclose(wrong, oracle.matching(words, Where(ALICE), 7).scores)
+    index.settle(ALICE)
+    assert_same_ranking(index.matching(words, Where(ALICE), 7), oracle.matching(words, Where(ALICE), ALL), 7)
+    centroid, count = index.centroid(ALICE)
+    assert count == oracle.centroid(ALICE)[1]
+    np.testing.assert_allclose(centroid, oracle.centroid(ALICE)[0], atol=1e-4)
+    assert index.spellings("dogg", ALICE, 3) == []
+
+
+def test_a_very_long_text_comes_back_whole(index: MilvusIndex) -> None:
+    text = "我的猫叫咪咪 cat " * 20_000
+    record = replace(make_record(1, text), metadata={f"key {n}": "long " * 50 for n in range(500)})
+    index.upsert(ALICE, [entry_of(record)], after=0, upto=1)
+    assert index.get([1]) == [record]
+    assert index.matching(["cat"], Where(ALICE), 5).ids.tolist() == [1]
