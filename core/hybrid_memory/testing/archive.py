@@ -1,0 +1,230 @@
+"""What every archive must do."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from hybrid_memory.errors import MemoryClosedError
+from hybrid_memory.ports import Archive
+from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS
+from hybrid_memory.types import Event, EventKind, Scope
+
+NAMES = [
+    "a'b",
+    'a"b',
+    "a\\b",
+    "a\\'b",
+    "a`b",
+    "a:b",
+    "{a}",
+    "{a:String}",
+    "%s",
+    "a\tb",
+    "a\nb",
+    "\\N",
+    "你 好",
+    "é🙂",
+    "0",
+]
+"""Parts of scopes, and ids, that a careless query would break on."""
+
+
+def archived(position: int, scope: Scope = ALICE, **fields: Any) -> Event:
+    """An event with the id ``e<position>``, said that many minutes after noon."""
+    values = {"at": NOON + timedelta(minutes=position % 100_000), "payload": {"content": f"text {position}"}}
+    return Event(
+        **{"position": position, "id": f"e{position}", "scope": scope, "kind": EventKind.MESSAGE, **values, **fields}
+    )
+
+
+class ArchiveContract:
+    """Subclass it and give a fixture ``archive``: an empty archive, closed after the test."""
+
+    @pytest.fixture
+    def archive(self) -> Archive:
+        """The archive under test."""
+        raise NotImplementedError("give a fixture named 'archive'")
+
+    def test_an_empty_archive_has_nothing_to_tell(self, archive: Archive) -> None:
+        """No events, no heads, no counts; nothing to erase."""
+        archive.put([])
+        archive.erase(ALICE, [1], {2: {}})
+        assert archive.read(ALICE) == []
+        assert archive.get(ALICE, ["e1"]) == archive.get(ALICE, []) == []
+        assert archive.heads() == archive.heads(ALICE) == {}
+        assert archive.count(ALICE) == 0
+        size = archive.size()
+        assert (size.owners, size.sessions, size.events) == (0, 0, 0)
+
+    def test_read_returns_what_was_put(self, archive: Archive) -> None:
+        """Every field, bit by bit."""
+        payload = {"content": "NUL \x00, 中文, 🙂, \u2028", "deep": [{"a": None, "b": [True, 1, 1.5, "1"]}], "": {}}
+        full = archived(7, replace(ALICE, session="s 1"), payload=payload, sources=("b", "a"), author="user bob 你")
+        last = archived(2**53 + 1, id="\\'中 \t", at=NOON.replace(year=1999, microsecond=999_999), payload={})
+        archive.put([full, last])
+        assert archive.read(ALICE) == [full, last]
+        (event,) = archive.get(ALICE, [full.id])
+        assert event.at.utcoffset() == timedelta(0)
+        assert [type(value) for value in event.payload["deep"][0]["b"]] == [bool, int, float, str]
+        assert archive.get(ALICE, [last.id]) == [last]
+
+    def test_what_is_put_twice_is_there_once(self, archive: Archive) -> None:
+        """In part or in whole, in one call or later."""
+        events = [archived(n, replace(ALICE, session="s1")) for n in range(1, 8)]
+        archive.put(events[:5])
+        archive.put([*events[2:], events[6]])
+        archive.put(events)
+        assert archive.read(ALICE) == events
+        assert archive.read(ALICE, limit=3, newest=True) == events[-3:]
+        assert archive.get(ALICE, ["e3"]) == events[2:3]
+        assert archive.count(ALICE) == archive.size().events == len(events)
+        assert archive.count(ALICE, after=3) == len(events) - 3
+
+    def test_scopes_are_matched_exactly(self, archive: Archive) -> None:
+        """A part left out is a value of its own; a session narrows, none reads all."""
+        numbers = itertools.count(1)
+        put = {
+            owner: [archived(next(numbers), replace(owner, session=s)) for s in (None, "s1", "s2")] for owner in OWNERS
+        }
+        for events in put.values():
+            archive.put(events)
+        for owner, events in put.items():
+            one = replace(owner, session="s1")
+            assert archive.read(owner) == events
+            assert archive.read(one) == events[1:2]
+            assert archive.get(owner, [event.id for event in itertools.chain(*put.values())]) == events
+            assert archive.get(one, [event.id for event in events]) == events[1:2]
+            assert archive.count(owner) == len(events)
+            assert archive.heads(one) == {owner: events[-1].position}
+        assert archive.heads() == {owner: events[-1].position for owner, events in put.items()}
+        size = archive.size()
+        assert (size.owners, size.sessions, size.events) == (len(put), 3 * len(put), 3 * len(put))
+
+    def test_names_may_hold_any_characters(self, archive: Archive) -> None:
+        """In each part of a scope, and in ids."""
+        put = []
+        for number, name in enumerate(NAMES):
+            scope = Scope(tenant=name, user=name, agent=name, session=name)
+            put += [archived(2 * number + 1, scope, id=name, author=name), archived(2 * number + 2, Scope(space=name))]
+        for event in put:
+            archive.put([event])
+        for event in put:
+            assert archive.read(event.scope) == [event]
+            assert archive.get(event.scope.owner, [event.id, *NAMES]) == [event]
+        archive.erase(put[0].scope, [event.position for event in put], {})
+        assert [archive.count(event.scope) for event in put] == [0] + [1] * (len(put) - 1)
+
+    @pytest.mark.parametrize("seed", range(2))
+    def test_every_reading_agrees_with_a_list(self, archive: Archive, seed: int) -> None:
+        """Every combination of scope, positions, kinds, time, limit and end, on random events."""
+        chance = random.Random(seed)  # noqa: S311 - for tests
+        kinds, sessions = [EventKind.MESSAGE, EventKind.CLAIM], [None, "s1", "s2"]
+        written = [
+            archived(
+                position,
+                replace(OWNERS[chance.randrange(2)], session=chance.choice(sessions)),
+                kind=chance.choice(kinds),
+                at=NOON + timedelta(microseconds=chance.randrange(5), days=40 * chance.randrange(2)),
+            )
+            for position in sorted(chance.sample(range(1, 200), 50))
+        ]
+        for owner in OWNERS[:2]:
+            archive.put([event for event in written if event.scope.owner == owner])
+        instants = [None, NOON + timedelta(microseconds=2), NOON + timedelta(days=1)]
+        for scope, since, until in itertools.product([*OWNERS[:3], replace(ALICE, session="s1")], instants, instants):
+            after = chance.choice([0, -1, *(event.position for event in written)])
+            upto = chance.choice([None, 0, 2**63 - 1, *(event.position for event in written)])
+            wanted = chance.sample(kinds, chance.randrange(3))
+            expected = [
+                event
+                for event in written
+                if (event.scope if scope.session else event.scope.owner) == scope
+                and event.position > after
+                and (upto is None or event.position <= upto)
+                and (not wanted or event.kind in wanted)
+                and (since is None or event.at >= since)
+                and (until is None or event.at < until)
+            ]
+            options: dict[str, Any] = {"after": after, "upto": upto, "kinds": wanted, "since": since, "until": until}
+            for limit in (0, 1, 7, None):
+                assert archive.read(scope, limit=limit, **options) == expected[:limit], (limit, options)
+                newest = expected if limit is None else expected[max(0, len(expected) - limit) :]
+                assert archive.read(scope, limit=limit, newest=True, **options) == newest, (limit, options)
+
+    def test_erasing_destroys_and_rewrites(self, archive: Archive) -> None:
+        """What is not there is left out, and so is another owner's."""
+        events = [archived(n, replace(ALICE, session=f"s{n % 2}")) for n in range(1, 9)]
+        theirs = archived(20, OWNERS[1])
+        archive.put(events)
+        archive.put([theirs])
+        payload = {"content": "rewritten \u6539\u5199", "deep": [None, {"a": 1.5}]}
+        for _ in range(2):
+            archive.erase(replace(ALICE, session="s9"), [2, 5, 20, 99, 5], {3: payload, 5: {}, 7: {}, 20: {}, 98: {}})
+            expected = [event for event in events if event.position not in (2, 5)]
+            expected[1], expected[4] = replace(expected[1], payload=payload), replace(expected[4], payload={})
+            assert archive.read(ALICE) == expected
+            assert archive.get(ALICE, ["e2", "e3"]) == expected[1:2]
+            assert archive.count(ALICE) == len(expected)
+            assert archive.read(OWNERS[1]) == [theirs]
+        archive.erase(ALICE, [8], {3: {"content": "once more"}})
+        assert archive.get(ALICE, ["e3"])[0].payload == {"content": "once more"}
+        assert archive.heads() == {ALICE: 7, OWNERS[1]: 20}
+
+    def test_a_rewritten_event_is_not_undone_by_putting_it_again(self, archive: Archive) -> None:
+        """Its new words stay."""
+        old = archived(1)
+        archive.put([old])
+        archive.erase(ALICE, [], {1: {"content": "new"}})
+        archive.put([old])
+        assert archive.read(ALICE) == [replace(old, payload={"content": "new"})]
+        assert archive.count(ALICE) == 1
+
+    def test_an_owner_whose_events_are_all_erased_has_no_head(self, archive: Archive) -> None:
+        """As one who never had any."""
+        archive.put([archived(1), archived(2)])
+        archive.erase(ALICE, [1, 2], {})
+        assert archive.heads() == archive.heads(ALICE) == {}
+        assert archive.size().owners == 0
+
+    def test_threads_put_and_read_side_by_side(self, archive: Archive) -> None:
+        """Nothing is lost or mixed."""
+        owners = OWNERS[:4]
+
+        def put(writer: int) -> None:
+            for batch in range(5):
+                start = 1000 * writer + 10 * batch + 1
+                archive.put([archived(start + step, owners[writer]) for step in range(10)])
+
+        with ThreadPoolExecutor(max_workers=5) as pool:
+            writing = [pool.submit(put, writer) for writer in range(4)]
+            while not all(job.done() for job in writing):
+                assert all(event.scope == ALICE for event in archive.read(ALICE))
+            for job in writing:
+                job.result()
+        for writer, owner in enumerate(owners):
+            assert [event.position for event in archive.read(owner)] == [1000 * writer + n for n in range(1, 51)]
+
+    def test_after_close_every_call_says_so(self, archive: Archive) -> None:
+        """And closing again is harmless."""
+        archive.put([archived(1)])
+        archive.close()
+        archive.close()
+        for call in (
+            lambda: archive.put([archived(2)]),
+            lambda: archive.read(ALICE),
+            lambda: archive.get(ALICE, ["e1"]),
+            lambda: archive.erase(ALICE, [1], {}),
+            archive.heads,
+            lambda: archive.heads(ALICE),
+            lambda: archive.count(ALICE),
+            archive.size,
+        ):
+            with pytest.raises(MemoryClosedError):
+                call()

@@ -1,0 +1,451 @@
+from __future__ import annotations
+
+import itertools
+import logging
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hybrid_memory.errors import IdConflictError, MemoryClosedError, StoreUnavailableError
+from hybrid_memory.ports import Archive, EventLog
+from hybrid_memory.stores.archived import ArchivedLog
+from hybrid_memory.stores.memory import InMemoryArchive, InMemoryLog
+from hybrid_memory.stores.sqlite import Database, SqliteLog
+from hybrid_memory.testing.drafts import ALICE, NOON, draft
+from hybrid_memory.testing.event_log import EventLogContract
+from hybrid_memory.types import Event, EventKind, Scope
+
+if TYPE_CHECKING:
+    from tests.stores.conftest import OpenStore
+
+BOB = Scope(user="bob")
+EVER = NOON + timedelta(days=10_000)
+KINDS = [EventKind.MESSAGE, EventKind.CLAIM]
+SESSIONS = [None, "s1", "s2"]
+
+
+class TestArchivedInMemoryLog(EventLogContract):
+    @pytest.fixture
+    def log(self) -> ArchivedLog:
+        return ArchivedLog(InMemoryLog(), InMemoryArchive())
+
+
+class TestArchivedSqliteLog(EventLogContract):
+    @pytest.fixture
+    def log(self, tmp_path: Path) -> Iterator[ArchivedLog]:
+        log = ArchivedLog(SqliteLog(Database(tmp_path / "memory.db", power_safe=False)), InMemoryArchive())
+        yield log
+        log.close()
+
+
+class FrailArchive(InMemoryArchive):
+    """An archive that fails from a call on, before or after it has done what was asked; it counts the calls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[str] = []
+        self.down = False
+        self.broken: tuple[str, int] | None = None
+
+    @contextmanager
+    def _call(self, name: str) -> Iterator[None]:
+        self.calls.append(name)
+        if self.down or self.broken == (name, 0):
+            raise StoreUnavailableError("the archive is away")
+        yield
+        if self.broken == (name, 1):
+            raise StoreUnavailableError("the archive did it, and went away")
+
+    def put(self, events: Sequence[Event]) -> None:
+        with self._call("put"):
+            super().put(events)
+
+    def read(self, scope: Scope, **options: Any) -> list[Event]:
+        with self._call("read"):
+            return super().read(scope, **options)
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
+        with self._call("get"):
+            return super().get(scope, ids)
+
+    def erase(self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]]) -> None:
+        with self._call("erase"):
+            super().erase(owner, positions, rewritten)
+
+    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
+        with self._call("heads"):
+            return super().heads(scope)
+
+
+class FrailLog(InMemoryLog):
+    """A log that cannot drop, before or after it has done so."""
+
+    broken: int | None = None
+
+    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
+        if self.broken == 0:
+            raise StoreUnavailableError("the log is away")
+        super().drop(owner, positions)
+        if self.broken == 1:
+            raise StoreUnavailableError("the log did it, and went away")
+
+
+def fill(log: EventLog, size: int, **fields: Any) -> list[int]:
+    return [appended.position for appended in log.append(ALICE, [draft(number, **fields) for number in range(size)])]
+
+
+def note(number: int) -> Any:
+    return draft(10_000 + number, kind=EventKind.ERASED, payload={"positions": []})
+
+
+# --- it reads like a log that never expired ---
+
+appending = st.tuples(
+    st.just("append"), st.sampled_from([ALICE, ALICE, BOB]), st.integers(0, 12), st.sampled_from(SESSIONS),
+    st.sampled_from([*KINDS, EventKind.MESSAGE]), st.integers(0, 8), st.booleans(),
+)  # fmt: skip
+expiring = st.tuples(st.just("expire"), st.sampled_from([ALICE, BOB]), st.integers(0, 9), st.integers(1, 3))
+erasing = st.tuples(
+    st.just("erase"), st.sampled_from([ALICE, BOB]), st.sets(st.integers(1, 20), max_size=3),
+    st.sets(st.integers(1, 20), max_size=3),
+)  # fmt: skip
+steps = st.lists(st.one_of(appending, appending, appending, expiring, erasing), max_size=30)
+
+
+def do(log: EventLog, number: int, step: tuple[Any, ...]) -> Any:
+    """What the step answers; an archived log and a plain one must answer the same."""
+    what, owner, *rest = step
+    if what == "expire":
+        hours, batch = rest
+        if isinstance(log, ArchivedLog):
+            log.expire(owner, NOON + timedelta(hours=hours), batch)
+        return None
+    if what == "erase":
+        gone, rewritten = rest
+        return log.erase(owner, sorted(gone), {at: {"content": f"new {number}"} for at in rewritten}, note(number))
+    ident, session, kind, hours, other = rest
+    said = {"content": f"{'other' if other else 'same'} {ident}"}
+    try:
+        made = draft(ident, session=session, kind=kind, at=NOON + timedelta(hours=hours), payload=said)
+        return log.append(owner, [made])
+    except IdConflictError:
+        return "conflict"
+
+
+def agree(log: EventLog, plain: EventLog, chosen: st.DataObject) -> None:
+    """Whatever is asked of the two."""
+    assert log.heads() == plain.heads()
+    for scope in (ALICE, BOB, Scope(user="alice", session="s1")):
+        assert log.heads(scope) == plain.heads(scope)
+        assert log.read(scope) == plain.read(scope)
+        for limit, newest in itertools.product((0, 1, 2, 5, 100), (False, True)):
+            assert log.read(scope, limit=limit, newest=newest) == plain.read(scope, limit=limit, newest=newest)
+    place = st.integers(-1, 25)
+    instant = st.none() | st.integers(0, 9).map(lambda hours: NOON + timedelta(hours=hours))
+    for _ in range(4):
+        options: dict[str, Any] = {
+            "after": chosen.draw(place), "upto": chosen.draw(st.none() | place), "since": chosen.draw(instant),
+            "until": chosen.draw(instant), "kinds": chosen.draw(st.lists(st.sampled_from(KINDS), max_size=2)),
+            "limit": chosen.draw(st.none() | st.integers(0, 6)), "newest": chosen.draw(st.booleans()),
+        }  # fmt: skip
+        scope = chosen.draw(st.sampled_from([ALICE, BOB, Scope(user="alice", session="s2")]))
+        assert log.read(scope, **options) == plain.read(scope, **options), options
+        ids = [f"e{number}" for number in chosen.draw(st.lists(st.integers(0, 13), max_size=4))]
+        assert log.get(scope, ids) == plain.get(scope, ids)
+        assert log.count(scope, after=options["after"]) == plain.count(scope, after=options["after"])
+    one, other = log.size(), plain.size()
+    assert (one.owners, one.sessions, one.events) == (other.owners, other.sessions, other.events)
+
+
+@settings(max_examples=150, deadline=None)
+@given(todo=steps, chosen=st.data())
+def test_it_reads_like_a_log_that_never_expired(todo: list[tuple[Any, ...]], chosen: st.DataObject) -> None:
+    log, plain = ArchivedLog(InMemoryLog(), InMemoryArchive()), InMemoryLog()
+    for number, step in enumerate(todo):
+        assert do(log, number, step) == do(plain, number, step), step
+    agree(log, plain, chosen)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(todo=steps, chosen=st.data())
+def test_over_sqlite_it_reads_like_a_log_that_never_expired(todo: list[tuple[Any, ...]], chosen: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        hot = SqliteLog(Database(Path(folder) / "memory.db", power_safe=False))
+        log, plain = ArchivedLog(hot, InMemoryArchive()), InMemoryLog()
+        for number, (what, owner, ident, *rest) in enumerate(todo):
+            step = (what, owner, number if what == "append" else ident, *rest)  # SQLite leaves gaps for repetitions
+            assert do(log, number, step) == do(plain, number, step), step
+        agree(log, plain, chosen)
+        log.close()
+
+
+@settings(max_examples=60, deadline=None)
+@given(todo=steps, broken=st.sampled_from([("put", 0), ("put", 1), ("drop", 0), ("drop", 1)]), chosen=st.data())
+def test_an_expiry_cut_short_changes_nothing_that_is_read(
+    todo: list[tuple[Any, ...]], broken: tuple[str, int], chosen: st.DataObject
+) -> None:
+    hot, archive = FrailLog(), FrailArchive()
+    log, plain = ArchivedLog(hot, archive), InMemoryLog()
+    for number, step in enumerate(todo):
+        if step[0] == "expire":
+            archive.broken, hot.broken = broken, broken[1] if broken[0] == "drop" else None
+            with suppress(StoreUnavailableError):
+                log.expire(step[1], EVER, 2)
+            archive.broken = hot.broken = None
+            log = ArchivedLog(hot, archive) if chosen.draw(st.booleans()) else log
+        else:
+            assert do(log, number, step) == do(plain, number, step), step
+    for scope in (ALICE, BOB, Scope(user="alice", session="s1")):
+        assert log.read(scope) == plain.read(scope)
+        assert log.read(scope, limit=4, newest=True) == plain.read(scope, limit=4, newest=True)
+        assert log.get(scope, ["e1", "e2", "e3"]) == plain.get(scope, ["e1", "e2", "e3"])
+        assert log.count(scope, after=2) == plain.count(scope, after=2)
+    for owner in (ALICE, BOB):
+        log.expire(owner, EVER, 2)
+    agree(log, plain, chosen)
+
+
+# --- what expires ---
+
+
+def test_only_old_messages_leave_the_hot_log() -> None:
+    hot, archive = InMemoryLog(), InMemoryArchive()
+    log = ArchivedLog(hot, archive)
+    drafts = [draft(n, session="s1", kind=KINDS[n % 2]) for n in range(10)]
+    at = [appended.position for appended in log.append(ALICE, drafts)]
+    log.append(BOB, [draft(1), draft(2)])
+    assert log.expire(Scope(user="alice", session="another"), NOON + timedelta(minutes=4)) == 2
+    assert [event.id for event in archive.read(ALICE)] == ["e0", "e2"]
+    assert [event.id for event in hot.read(ALICE)] == ["e1", *(f"e{n}" for n in range(3, 10))]
+    assert hot.count(BOB) == 2
+    assert log.expire(ALICE, NOON + timedelta(minutes=4)) == 0
+    assert log.expire(ALICE, EVER, 1) == 3
+    assert [event.position for event in log.read(ALICE)] == at
+
+
+def test_the_last_event_stays_hot() -> None:
+    hot = InMemoryLog()
+    log = ArchivedLog(hot, InMemoryArchive())
+    assert log.expire(ALICE, EVER) == 0
+    at = fill(log, 3)
+    assert log.expire(ALICE, EVER) == 2
+    assert hot.heads() == log.heads(ALICE) == {ALICE: at[-1]}
+    assert [event.id for event in hot.read(ALICE)] == ["e2"]
+
+
+def test_a_message_can_be_said_again_after_it_has_expired() -> None:
+    log = ArchivedLog(InMemoryLog(), InMemoryArchive())
+    at = fill(log, 4)
+    log.expire(ALICE, EVER)
+    (again,) = log.append(ALICE, [draft(1)])
+    assert (again.position, again.fresh) == (at[1], False)
+    with pytest.raises(IdConflictError):
+        log.append(ALICE, [draft(1, payload={"content": "other"})])
+    assert log.count(ALICE) == 4
+
+
+def test_what_is_erased_leaves_both_parts_and_its_id_is_free() -> None:
+    hot, archive = InMemoryLog(), InMemoryArchive()
+    log = ArchivedLog(hot, archive)
+    at = fill(log, 6)
+    log.expire(ALICE, NOON + timedelta(minutes=3))
+    log.erase(ALICE, [at[0], at[4]], {at[1]: {"content": "new"}, at[5]: {"content": "new"}}, note(0))
+    assert [event.id for event in archive.read(ALICE)] == ["e1", "e2"]
+    assert [event.id for event in hot.read(ALICE)] == ["e3", "e5", note(0).id]
+    assert [event.payload["content"] for event in log.get(ALICE, ["e1", "e5"])] == ["new", "new"]
+    assert log.append(ALICE, [draft(0)])[0].fresh
+    assert not log.append(ALICE, [draft(1, payload={"content": "new"})])[0].fresh
+
+
+def test_sqlite_keeps_no_words_of_what_expired(
+    open_store: OpenStore, found: Callable[[list[int]], list[tuple[str, int]]]
+) -> None:
+    store = open_store()
+    store.name = "e{}".format  # the ids stay known
+    store.say(list(range(40)))
+    log = ArchivedLog(store.log, InMemoryArchive())
+    gone = list(range(20))
+    assert {number for _, number in found(gone)} == set(gone)
+    assert log.expire(Scope(user="alice"), datetime.fromisoformat("2024-05-01T12:20:00+00:00"), 7) == 20
+    log.scrub()
+    assert found(gone) == []
+    assert {number for _, number in found(list(range(20, 40)))} == set(range(20, 40))
+
+
+# --- an archive that is away ---
+
+
+def test_without_its_archive_the_hot_part_is_read_and_written_on(caplog: pytest.LogCaptureFixture) -> None:
+    archive = FrailArchive()
+    hot = InMemoryLog()
+    log = ArchivedLog(hot, archive, refresh=timedelta(0))
+    at = fill(log, 10, session="s1")
+    log.expire(ALICE, NOON + timedelta(minutes=5))
+    whole = log.read(ALICE)
+    archive.down = True
+    with caplog.at_level(logging.WARNING):
+        assert log.read(ALICE, after=at[4]) == whole[5:]
+    assert "away" in caplog.text
+    assert log.read(ALICE, limit=5, newest=True) == whole[5:]
+    assert log.read(ALICE, kinds=[EventKind.CLAIM]) == []
+    assert log.get(Scope(user="alice", session="s1"), ["e7", "e8"]) == whole[7:9]
+    assert log.append(ALICE, [draft(20)])[0].fresh
+    assert not log.append(ALICE, [draft(1, session="s1")])[0].fresh
+    assert log.heads(ALICE)[ALICE] > at[-1]
+    for call in (
+        lambda: log.read(ALICE),
+        lambda: log.read(ALICE, limit=7, newest=True),
+        lambda: log.read(ALICE, limit=1),
+        lambda: log.get(ALICE, ["e1"]),
+        lambda: log.count(ALICE),
+        lambda: log.expire(ALICE, EVER),
+        lambda: log.erase(ALICE, [at[1], at[7]], {}, note(0)),
+    ):
+        with pytest.raises(StoreUnavailableError, match="away"):
+            call()
+    assert [event.position for event in hot.read(ALICE, upto=at[-1])] == at[5:]
+    archive.down = False
+    assert log.read(ALICE, upto=at[-1]) == whole
+
+
+def test_an_archive_that_was_never_seen_is_not_taken_for_empty() -> None:
+    hot, archive = InMemoryLog(), FrailArchive()
+    fill(hot, 4)
+    ArchivedLog(hot, archive).expire(ALICE, EVER)
+    log = ArchivedLog(hot, archive)
+    archive.down = True
+    with pytest.raises(StoreUnavailableError):
+        log.read(ALICE, limit=1, newest=True)
+    assert log.read(ALICE, kinds=[EventKind.CLAIM]) == []
+    archive.down = False
+    assert len(log.read(ALICE)) == 4
+
+
+def test_reads_of_the_hot_part_do_not_ask_the_archive() -> None:
+    archive = FrailArchive()
+    log = ArchivedLog(InMemoryLog(), archive, refresh=timedelta(minutes=1))
+    at = fill(log, 10)
+    log.append(BOB, [draft(1)])
+    log.read(BOB)
+    log.expire(ALICE, NOON + timedelta(minutes=5))
+    log.read(ALICE, after=at[7])
+    archive.calls.clear()
+    for _ in range(3):
+        log.read(ALICE, after=at[4])
+        log.read(ALICE, limit=4, newest=True)
+        log.read(ALICE, kinds=[EventKind.CLAIM])
+        log.read(ALICE, limit=0)
+        log.read(BOB)
+        log.get(BOB, ["e1", "e2"])
+        log.count(BOB)
+        log.heads()
+    assert archive.calls == []
+    log.read(ALICE, limit=6, newest=True)
+    assert archive.calls == ["read"]
+
+
+def test_what_another_process_archived_comes_into_sight() -> None:
+    hot, archive = InMemoryLog(), InMemoryArchive()
+    fill(hot, 6)
+    log, other = (ArchivedLog(hot, archive, refresh=timedelta(0)) for _ in range(2))
+    whole = log.read(ALICE)
+    other.expire(ALICE, EVER)
+    assert log.read(ALICE) == whole
+
+
+# --- several at once ---
+
+
+class Interrupted(InMemoryArchive):
+    """An archive that lets somebody else act before or after a put."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before: Callable[[], object] = lambda: None
+        self.after: Callable[[], object] = lambda: None
+
+    def put(self, events: Sequence[Event]) -> None:
+        self.before()
+        super().put(events)
+        self.after()
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_what_another_process_erases_during_an_expiry_does_not_come_back(when: str) -> None:
+    hot, archive = InMemoryLog(), Interrupted()
+    at = fill(hot, 6)
+    here, there = ArchivedLog(hot, archive), ArchivedLog(hot, archive)
+    setattr(archive, when, lambda: there.erase(ALICE, [at[1], at[4]], {at[2]: {"content": "new"}}, note(0)))
+    here.expire(ALICE, NOON + timedelta(minutes=3))
+    assert [event.id for event in archive.read(ALICE)] == ["e0", "e2"]
+    for log in (here, there):
+        assert [event.id for event in log.read(ALICE)] == ["e0", "e2", "e3", "e5", note(0).id]
+        assert log.get(ALICE, ["e2"])[0].payload == {"content": "new"}
+        assert not log.append(ALICE, [draft(2, payload={"content": "new"})])[0].fresh
+
+
+def test_two_processes_may_expire_the_same_at_once() -> None:
+    hot, archive = InMemoryLog(), Interrupted()
+    fill(hot, 8)
+    here, there = ArchivedLog(hot, archive), ArchivedLog(hot, archive)
+    whole = here.read(ALICE)
+
+    def other() -> None:
+        archive.before = lambda: None
+        there.expire(ALICE, EVER)
+
+    archive.before = other
+    here.expire(ALICE, EVER, 3)
+    assert here.read(ALICE) == there.read(ALICE) == whole
+    assert hot.count(ALICE) == 1
+
+
+def test_readers_see_every_event_while_others_write_and_expire(tmp_path: Path) -> None:
+    log = ArchivedLog(SqliteLog(Database(tmp_path / "memory.db", power_safe=False)), InMemoryArchive())
+    fill(log, 20)
+    done = threading.Event()
+
+    def write() -> None:
+        try:
+            for number in range(20, 200, 4):
+                log.append(ALICE, [draft(number + step) for step in range(4)])
+                log.expire(ALICE, NOON + timedelta(minutes=number - 8), 3)
+        finally:
+            done.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    while not done.is_set():
+        ids = [event.id for event in log.read(ALICE)]
+        assert ids == [f"e{number}" for number in range(len(ids))]
+        assert log.count(ALICE) % 4 == 0
+    writer.join()
+    assert log.count(ALICE) == 200
+    log.close()
+
+
+def test_closing_closes_both_parts() -> None:
+    hot, archive = InMemoryLog(), InMemoryArchive()
+    log = ArchivedLog(hot, archive)
+    fill(log, 2)
+    log.close()
+    log.close()
+    for part in (hot, archive, log):
+        with pytest.raises(MemoryClosedError):
+            part.read(ALICE)
+    with pytest.raises(MemoryClosedError):
+        log.expire(ALICE, EVER)
+
+
+def test_the_ports_are_met() -> None:
+    archive: Archive = InMemoryArchive()
+    log: EventLog = ArchivedLog(InMemoryLog(), archive)
+    assert log.heads() == {}

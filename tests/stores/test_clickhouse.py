@@ -1,0 +1,118 @@
+"""What the ClickHouse archive says without a server; what it does with one is in tests/full/test_clickhouse.py."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
+from hybrid_memory.stores.clickhouse import ClickHouseArchive, address
+from hybrid_memory.stores.clickhouse.address import parsed
+from hybrid_memory.testing.archive import archived
+from hybrid_memory.testing.drafts import ALICE
+
+
+def test_a_url_names_server_user_database_and_table() -> None:
+    plain = parsed("clickhouse://localhost")
+    assert (plain.table, plain.place) == ("memory_archive", "localhost:8123/default")
+    full = parsed("clickhouse+tls://b%40b:p%3A%2Fw@[::1]:9000/my%20db?table=old_events")
+    assert full.table == "old_events"
+    wanted = {"host": "::1", "port": 9000, "username": "b@b", "password": "p:/w", "database": "my db", "secure": True}
+    assert {name: full.options[name] for name in wanted} == wanted
+    assert parsed("clickhouse+tls://host/db").options["port"] == 8443
+    assert (full.options["connect_timeout"], full.options["send_receive_timeout"]) == (2, 10)
+
+
+def test_a_folder_is_relative_or_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    monkeypatch.chdir(str(tmp_path))
+    assert parsed("chdb:///old/events").options["path"] == f"{tmp_path}/old/events"
+    assert parsed("chdb:////var/old?table=t").options["path"] == "/var/old"
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgres://host/db", "'postgres'"),
+        ("clickhouse", "'clickhouse'|clickhouse://"),
+        ("clickhouse:///db", "host"),
+        ("clickhouse://host:99999/db", "[Pp]ort"),
+        ("clickhouse://host:x/db", "[Pp]ort"),
+        ("clickhouse://host/a/b", "single database"),
+        ("clickhouse://host/db?tabel=x", "'tabel'"),
+        ("clickhouse://host/db?table=", "letters"),
+        ("clickhouse://host/db?table=a`b", "letters"),
+        ("chdb://folder", "chdb:///"),
+        ("chdb:///", "chdb:///"),
+    ],
+)
+def test_a_wrong_url_is_refused_and_the_right_form_shown(url: str, said: str) -> None:
+    with pytest.raises(InvalidConfigError, match=said):
+        ClickHouseArchive(url)
+
+
+def test_a_ttl_is_a_second_at_least() -> None:
+    with pytest.raises(InvalidConfigError, match="ttl"):
+        ClickHouseArchive("clickhouse://host", ttl=timedelta(0))
+
+
+def test_no_message_tells_the_password() -> None:
+    url = "clickhouse://bob:hunter2@127.0.0.1:1/db"
+    assert "hunter2" not in repr(parsed(url))
+    with pytest.raises(StoreUnavailableError) as caught:
+        ClickHouseArchive(url).heads()
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(InvalidConfigError) as refused:
+        ClickHouseArchive("clickhouse://bob:hunter2@127.0.0.1:x/db")
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.fixture
+def deaf() -> Iterator[int]:
+    """The port of somebody who takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening.getsockname()[1]
+
+
+def test_a_server_that_is_away_is_named_at_each_call_and_none_waits() -> None:
+    archive = ClickHouseArchive("clickhouse://127.0.0.1:1/db")
+    began = time.monotonic()
+    for call in (
+        lambda: archive.put([archived(1)]),
+        lambda: archive.read(ALICE),
+        lambda: archive.get(ALICE, ["e1"]),
+        lambda: archive.erase(ALICE, [1], {}),
+        archive.heads,
+        lambda: archive.count(ALICE),
+        archive.size,
+    ):
+        with pytest.raises(StoreUnavailableError, match=r"127\.0\.0\.1:1/db"):
+            call()
+    assert time.monotonic() - began < 5
+    archive.put([])
+    assert archive.get(ALICE, []) == []
+    archive.close()
+    with pytest.raises(MemoryClosedError):
+        archive.read(ALICE)
+
+
+def test_a_server_that_does_not_answer_is_given_up(deaf: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(address, "CALL_SECONDS", 1)
+    archive = ClickHouseArchive(f"clickhouse://127.0.0.1:{deaf}/db")
+    began = time.monotonic()
+    with pytest.raises(StoreUnavailableError, match=str(deaf)):
+        archive.read(ALICE)
+    assert time.monotonic() - began < 8
+    archive.close()
+
+
+def test_a_missing_engine_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "chdb", None)
+    monkeypatch.delitem(sys.modules, "clickhouse_connect.driver._chdbclient", raising=False)
+    monkeypatch.delitem(sys.modules, "clickhouse_connect.driver._backend.chdb_backend", raising=False)
+    with pytest.raises(MissingDependencyError, match=r"hybrid-agent-memory\[chdb\]"):
+        ClickHouseArchive("chdb:///nowhere").read(ALICE)
