@@ -111,7 +111,24 @@ def test_recency_halves_with_every_half_life_and_the_future_is_now() -> None:
 
 
 def test_use_counts_the_first_uses_most() -> None:
-    assert signals.use_signal(np.array([0, 1, 3])) == pytest.approx([0.0, 0.5, 0.75])
+    now = np.zeros(3)
+    assert signals.use_signal(np.array([0, 1, 3]), now, 10.0) == pytest.approx([0.0, 0.5, 0.75])
+
+
+def test_a_use_fades_by_half_in_a_half_life() -> None:
+    since = np.array([0.0, 10.0, 20.0])
+    assert signals.use_signal(np.array([1, 1, 1]), since, 10.0) == pytest.approx([0.5, 0.25, 0.125])
+
+
+def test_the_temporal_signal_falls_with_the_distance_from_the_nearest_span() -> None:
+    day, week = 86_400.0, 7 * 86_400.0
+    at = np.array([0.0, week - 1, 2 * week, 3 * week, -week])
+    assert signals.temporal_signal(at, [(0.0, week)]) == pytest.approx([1, 1, 0.5, 0.25, 0.5])
+    assert signals.temporal_signal(at, [(0.0, 60.0)])[3] == pytest.approx(2 ** -((3 * week - 60) / day)), (
+        "a day at least"
+    )
+    assert signals.temporal_signal(at, [(0.0, week), (3 * week, 4 * week)])[3] == 1
+    assert signals.temporal_signal(at, []).tolist() == [0] * 5
 
 
 @pytest.mark.parametrize("empty", [signals.vector_signal(np.zeros(0), 0.0), signals.text_signal(np.zeros(0))])

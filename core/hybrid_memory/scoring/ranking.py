@@ -18,11 +18,11 @@ COMPARABLE = 0.6
 def weighted_mean(signals: Mapping[str, Array], weights: Weights) -> Array:
     """``sum(weight * signal) / sum(weights)`` over the fields of `Weights`; zeros if no weight is set."""
     by_name = asdict(weights)
-    total = sum(by_name.values())
-    scores: Array = (
-        sum(weight * signals[name] for name, weight in by_name.items() if weight) / total if total else np.zeros(0)
-    )
-    return scores
+    scores = np.zeros(len(signals["vector"]))
+    for name, weight in by_name.items():
+        if weight:
+            scores += weight * signals[name]
+    return scores / (sum(by_name.values()) or 1.0)
 
 
 def newest_first(

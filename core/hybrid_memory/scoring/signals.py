@@ -5,6 +5,8 @@ Pure functions over the candidates of one query, arrays of shape (n,). What was 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -16,6 +18,7 @@ CENTRING_PRIOR = 100.0
 BRIEF_CHARS = 250.0
 SECOND_NEIGHBOUR = 0.5
 BEST_OF_SEGMENT = 2
+DAY = 86_400.0
 
 
 def centred(query: Array, centroid: Array, count: int) -> Array:
@@ -95,6 +98,21 @@ def recency_signal(age: Array, half_life: float) -> Array:
     return np.asarray(0.5 ** (np.maximum(age, 0.0) / half_life))
 
 
-def use_signal(uses: Numbers) -> Array:
-    """``1 - 1 / (1 + uses)``: the first uses count most."""
-    return np.asarray(1.0 - 1.0 / (1.0 + uses))
+def use_signal(uses: Numbers, since_last: Array, half_life: float) -> Array:
+    """``(1 - 1 / (1 + uses)) * 0.5 ** (since_last / half_life)``: the first uses count most, and fade unless repeated.
+
+    Times in seconds.
+    """
+    return np.asarray((1.0 - 1.0 / (1.0 + uses)) * recency_signal(since_last, half_life))
+
+
+def temporal_signal(at: Array, spans: Sequence[tuple[float, float]]) -> Array:
+    """``0.5 ** (distance / max(length, 1 day))`` of the nearest span: 1 within it, 0.5 as far away as it is long.
+
+    What was done "last week" is often told a little later. All in seconds since 1970; spans are half-open.
+    """
+    signal = np.zeros(len(at))
+    for since, until in spans:
+        distance = np.maximum(np.maximum(since - at, at - until), 0.0)
+        signal = np.maximum(signal, np.exp2(-distance / max(until - since, DAY)))
+    return signal

@@ -29,6 +29,9 @@ _CJK = (
     "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
+LETTER = rf"[^\W_{_CJK}]"
+"""A letter or digit of a script that has spaces between words, as a pattern."""
+
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
 _MARKUP = re.compile(r"<[^<>]*>")
 _STEMMER = snowballstemmer.stemmer("english")

@@ -19,7 +19,7 @@ from hybrid_memory.types.artifacts import (
 )
 from hybrid_memory.types.condensed import Condensed
 from hybrid_memory.types.context import Context, Dropped, Payload
-from hybrid_memory.types.event import Event, EventKind, Receipt, Stats, Tier
+from hybrid_memory.types.event import Event, EventKind, Migration, Receipt, Stats, Tier
 from hybrid_memory.types.explanation import Explanation
 from hybrid_memory.types.fact import USER, Category, Claim, Fact, FactState, Stance
 from hybrid_memory.types.grant import QUARANTINE, Denial, Grant, Right
@@ -35,10 +35,12 @@ from hybrid_memory.types.item import (
     PutItem,
 )
 from hybrid_memory.types.message import RESERVED, Message, Role, ToolCall
+from hybrid_memory.types.plan import Entity, EntityKind, Intent, Plan, TimeSpan
 from hybrid_memory.types.profile import ProfileEntry, UserProfile
 from hybrid_memory.types.record import Record, RecordKind, Where
 from hybrid_memory.types.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.types.summary import Audit, Line, Section, Summary, handle, written
+from hybrid_memory.types.work import CacheStats, KindStats, WorkStats
 
 __all__ = [
     "MAX_NAME_CHARS",
@@ -46,12 +48,15 @@ __all__ = [
     "RESERVED",
     "USER",
     "Audit",
+    "CacheStats",
     "Category",
     "Claim",
     "Condensed",
     "Context",
     "Denial",
     "Dropped",
+    "Entity",
+    "EntityKind",
     "Event",
     "EventKind",
     "Explanation",
@@ -62,18 +67,22 @@ __all__ = [
     "GetItem",
     "Grant",
     "Hit",
+    "Intent",
     "Item",
     "ItemOperation",
     "ItemResult",
+    "KindStats",
     "Ledger",
     "Line",
     "ListNamespaces",
     "Mention",
     "Message",
+    "Migration",
     "Namespace",
     "Operation",
     "Origin",
     "Payload",
+    "Plan",
     "ProfileEntry",
     "PutItem",
     "Receipt",
@@ -94,10 +103,12 @@ __all__ = [
     "SweepKind",
     "TestRun",
     "Tier",
+    "TimeSpan",
     "ToolCall",
     "UserProfile",
     "Weights",
     "Where",
+    "WorkStats",
     "handle",
     "written",
 ]

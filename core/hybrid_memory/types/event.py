@@ -12,6 +12,7 @@ from typing import Any
 from hybrid_memory.types.message import Message
 from hybrid_memory.types.scope import Scope
 from hybrid_memory.types.summary import Audit
+from hybrid_memory.types.work import WorkStats
 
 
 class Tier(StrEnum):
@@ -30,7 +31,8 @@ class EventKind(StrEnum):
     A claim was read from a turn; learned says how far the turns were read; a rollback hides what came after a place
     in the log, or shows it again; erased says what was forgotten. In a shared space: a grant gives or takes a right,
     or lets messages out of quarantine; a denial says who was refused; quarantined is a message of somebody who is not
-    trusted yet. An item is a value that an application put, refreshed or destroyed under a key of its own.
+    trusted yet. An item is a value that an application put, refreshed or destroyed under a key of its own. Used says
+    how often which records were recalled.
     """
 
     MESSAGE = "message"
@@ -46,6 +48,7 @@ class EventKind(StrEnum):
     DENIED = "denied"
     QUARANTINED = "quarantined"
     ITEM = "item"
+    USED = "used"
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,11 @@ class Receipt:
         ids, positions: of the events, in the order given.
         duplicates: those of the ids that were in the log before.
         quarantined: those of the ids that wait for an admin of the space to approve them.
+        waiting: those of the ids that are in the outbox, because the log could not be reached; they have no position.
         indexed, embedded: how many records and vectors were derived.
         folded: how many messages went into the summary.
         learned: how many claims were read from turns.
+        archived: how many messages went into the archive.
         erased: what was forgotten where, or with ``dry_run`` would be: turns, claims, records, summary lines, ...
     """
 
@@ -99,6 +104,24 @@ class Receipt:
     erased: Mapping[str, int] = field(default_factory=dict)
     dry_run: bool = False
     quarantined: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+    archived: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """What was copied.
+
+    Attributes:
+        owners, events: how many; indexed, embedded: records and vectors that were derived in the copy.
+        checksum: SHA-256 over the events of all owners, the same in the original and in the copy.
+    """
+
+    owners: int
+    events: int
+    indexed: int
+    embedded: int
+    checksum: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +133,8 @@ class Stats:
         unindexed: events that the text index has not seen; pending: records that wait for their vector.
         size_bytes: on disk, all files; 0 in memory.
         embedder: its name, or None in text-only mode.
-        query_cache: hits and misses of the query-embedding cache.
+        work: what was done so far by this process, and its caches.
+        waiting: messages in the outbox.
         compactions: what became of the critical items of all turns that were folded.
     """
 
@@ -124,5 +148,6 @@ class Stats:
     pending: int
     size_bytes: int
     embedder: str | None
-    query_cache: tuple[int, int]
+    work: WorkStats
+    waiting: int = 0
     compactions: Audit = field(default_factory=Audit)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from math import isfinite
 from typing import Any, Self
 
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.types.plan import Plan
 from hybrid_memory.types.record import Record
 from hybrid_memory.types.validation import shown
 
@@ -22,6 +23,8 @@ class Signals:
         recency: 1 now, 0.5 after a half-life; importance: as the message says, else how much it says.
         use: how often it was used.
         current: 1, or 0 where a newer record among those that were found says otherwise.
+        exact: the share of what the query quotes, of its paths and ids, that the record has word for word.
+        temporal: 1 in the time that the query names, less the further away; see `scoring.signals.temporal_signal`.
     """
 
     vector: float = 0.0
@@ -32,6 +35,8 @@ class Signals:
     importance: float = 0.0
     use: float = 0.0
     current: float = 1.0
+    exact: float = 0.0
+    temporal: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +45,9 @@ class Weights:
 
     ``score = sum(weight * signal) / sum(weights)``, so it stays in [0, 1]; with every adjustment at 0 it is
     exactly ``0.7 * vector + 0.3 * text``. An adjustment at 0 is off. Neighbours, segment and importance fade where
-    turns are long, and current counts only where something that was found is out of date; a hit carries the weights as
-    they were applied. Recency and use are off by default: no labelled
-    set at hand shows what they are worth.
+    turns are long; current counts only where something that was found is out of date, exact where the query quotes
+    something or has a path or an id, temporal where it names a time. A hit carries the weights as they were applied.
+    Recency and use are off by default: no labelled set at hand shows what they are worth.
 
     Raises:
         InvalidInputError: a weight is negative or not finite, or all are 0.
@@ -56,6 +61,8 @@ class Weights:
     importance: float = 0.3
     use: float = 0.0
     current: float = 1.0
+    exact: float = 0.4
+    temporal: float = 0.4
 
     def __post_init__(self) -> None:
         values = [getattr(self, part.name) for part in fields(self)]
@@ -66,7 +73,17 @@ class Weights:
     @classmethod
     def plain(cls) -> Self:
         """``0.7 * vector + 0.3 * text`` and nothing else."""
-        return cls(neighbours=0.0, segment=0.0, importance=0.0, current=0.0)
+        return cls(neighbours=0.0, segment=0.0, importance=0.0, current=0.0, exact=0.0, temporal=0.0)
+
+    @classmethod
+    def routed(cls) -> Self:
+        """``0.3 * exact + 0.5 * vector + 0.2 * temporal`` and nothing else."""
+        return replace(cls.plain(), vector=0.5, text=0.0, exact=0.3, temporal=0.2)
+
+    @classmethod
+    def heat(cls) -> Self:
+        """``0.3 * use + 0.7 * recency`` and nothing else: what is in use and new, among what the paths found."""
+        return replace(cls.plain(), vector=0.0, text=0.0, use=0.3, recency=0.7)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -77,6 +94,7 @@ class Hit:
         score: in [0, 1], higher is better.
         signals: what spoke for it; weights: as applied to this hit.
         note: what was out of the ordinary, such as a path that could not run.
+        plan: what the recall set out to do, for all its hits.
     """
 
     record: Record
@@ -84,6 +102,7 @@ class Hit:
     signals: Signals
     weights: Weights
     note: str = ""
+    plan: Plan | None = None
 
     def __repr__(self) -> str:
         return f"<Hit {self.score:.3f} {self.record.speaker}: {shown(self.record.text)}>"
@@ -110,12 +129,13 @@ class Hit:
         return deepcopy(record.metadata) | told
 
     def why(self) -> str:
-        """The arithmetic of the score in one line, strongest share first, and the events behind it, with author."""
+        """The arithmetic of the score in one line, strongest share first, the events behind it, and the plan."""
         origin = f" in the space {self.record.scope.space!r}" if self.record.scope.space else ""
         author = f", written by {self.record.author}" if self.record.author else ""
         note = f"; {self.note}" if self.note else ""
+        plan = f"; {self.plan}" if self.plan else ""
         arithmetic = _arithmetic(self.score, self.signals, self.weights)
-        return f"{arithmetic}; from {', '.join(self.record.sources)}{origin}{author}{note}"
+        return f"{arithmetic}; from {', '.join(self.record.sources)}{origin}{author}{note}{plan}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,6 +21,7 @@ class RecordKind(StrEnum):
     TURN = "turn"
     FACT = "fact"
     ITEM = "item"
+    MEDIA = "media"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +88,23 @@ class Where:
     metadata: Mapping[str, Scalar] = field(default_factory=dict)
     hidden: tuple[tuple[int, int], ...] = ()
     fresh: Mapping[str, datetime] = field(default_factory=dict)
+
+    def allows(self, record: Record) -> bool:
+        """Whether the search may return this record."""
+        return (
+            self.scope.owner == record.scope.owner
+            and self.scope.session in (None, record.scope.session)
+            and (not self.kinds or record.kind in self.kinds)
+            and (not self.categories or record.category in self.categories)
+            and (self.since is None or record.at >= self.since)
+            and (self.until is None or record.at < self.until)
+            and not any(first <= record.turn <= last for first, last in self.hidden)
+            and all(
+                record.at >= instant or name not in (record.kind, record.category)
+                for name, instant in self.fresh.items()
+            )
+            and all(
+                key in record.metadata and json.dumps(record.metadata[key]) == json.dumps(value)
+                for key, value in self.metadata.items()
+            )
+        )

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from hybrid_memory.learning.attributes import attribute
 from hybrid_memory.learning.rules.rule import OWNER, Language, Rule, When
 from hybrid_memory.learning.rules.turns import Turn
-from hybrid_memory.text.dates import TimeSpan, find_times
-from hybrid_memory.types import Claim, Stance
+from hybrid_memory.text.dates import find_times
+from hybrid_memory.types import Claim, Stance, TimeSpan
 
 MAX_VALUE_CHARS = 120
 

@@ -11,6 +11,7 @@ from hybrid_memory.text.dates.calendar import PARTS, Moment, Range, third
 from hybrid_memory.text.dates.chinese import CHINESE
 from hybrid_memory.text.dates.english import ENGLISH
 from hybrid_memory.text.dates.rules import Found, Kind, Language
+from hybrid_memory.types import TimeSpan
 
 _WINDOW = 80
 """How far the words may be that tell whether a sentence is about the past, in characters."""
@@ -22,17 +23,6 @@ _OF_RANGE = frozenset({Kind.RANGE, Kind.THIRD})
 _NOON = 12
 _LAST_OF_AFTERNOON = 6
 _EARLY_EVENING = 5
-
-
-@dataclass(frozen=True, slots=True)
-class TimeSpan:
-    """A time expression and the instants that it names, ``since <= instant < until``, in the asker's time zone."""
-
-    start: int
-    end: int
-    text: str
-    since: datetime
-    until: datetime
 
 
 @dataclass(frozen=True, slots=True)

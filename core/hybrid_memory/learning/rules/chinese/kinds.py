@@ -11,12 +11,12 @@ from hybrid_memory.learning.rules.chinese.lexicon import (
     LANGUAGES,
     OCCUPATIONS,
     PLACES,
-    SURNAMES,
     either,
 )
 from hybrid_memory.learning.rules.chinese.values import FIRST, NOTHING, tidy
 from hybrid_memory.learning.rules.chinese.wording import FOREIGN, NAME
 from hybrid_memory.learning.rules.english.lexicon import TECHNOLOGY
+from hybrid_memory.text.names import SURNAMES
 
 _MAX_NAME_CHARS = 24
 _MAX_TITLE_CHARS = 8

@@ -46,14 +46,6 @@ FEMALE = frozenset(noun for _, noun in KIN.values() if any(word in noun for word
     "wife", "girlfriend", "fiancée", "mother", "daughter", "sister", "aunt", "female cousin", "niece",
 )) and "husband" not in noun)  # fmt: skip
 
-SURNAMES = (
-    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟"
-    "谭陆汪范"
-    "金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤温康施文牛樊葛邢安齐伍庞颜倪"
-    "庄聂章鲁"
-    "岳翟殷詹申欧耿关兰焦俞左柳甘祝包宁尚符舒阮柯纪梅童凌毕单季裴霍涂成苗谷盛曲翁冉骆蓝路游辛靳"
-)
-
 OCCUPATIONS = tuple(
     """工程师 设计师 程序员 护士 护士长 医生 医师 大夫 牙医 兽医 药师 药剂师 老师 教师 教授 讲师 教练 导师 律师
     法官 检察官 警察 刑警 民警 警员 消防员 军人 士兵 会计 会计师 审计师 出纳 柜员 经理 总监 主管 主任 总裁 总经理

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from hybrid_memory.learning.rules.chinese.lexicon import KIN, SURNAMES, either
+from hybrid_memory.learning.rules.chinese.lexicon import KIN, either
 from hybrid_memory.learning.rules.rule import Rule, Values
+from hybrid_memory.text.names import COMPOUND_SURNAMES, SURNAMES
 
 HAN = r"[\u4e00-\u9fff]"
 WHEN = (
@@ -54,7 +55,7 @@ FOREIGN = rf"(?:[{_SOUNDS}]{{2,6}}|{_SIGN}{{1,6}}(?:·{_SIGN}{{1,8}})+)"
 """A name of another language, as its sounds are written."""
 
 NAME = (
-    rf"{_NO_NAME}(?:(?:欧阳|上官|诸葛|司马|慕容|司徒|皇甫|[{SURNAMES}]){_SIGN}{{1,2}}|[小阿老]{_SIGN}{{1,2}}|"
+    rf"{_NO_NAME}(?:(?:{'|'.join(COMPOUND_SURNAMES)}|[{SURNAMES}]){_SIGN}{{1,2}}|[小阿老]{_SIGN}{{1,2}}|"
     rf"{_SIGN}{{1,6}}(?:·{_SIGN}{{1,6}})+"
     r"|[A-Z][a-z]+(?: [A-Z][a-z]+)?)"
 )

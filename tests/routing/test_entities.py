@@ -1,0 +1,128 @@
+"""What a query names: words in quotes, paths, ids, and names of both scripts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory.routing.entities import MAX_ENTITIES, MAX_QUOTED_CHARS, entities, folded
+from hybrid_memory.types import EntityKind
+
+PIECES = st.sampled_from(
+    [*"\"'“”「」『』《》`«»‘’ \n\t.,/\\#-_@:。，", "Ann", "of", "Dr.", "王", "小", "明", "欧阳", "src/a.py", "E-17", "I", "A", "The", "'s", "x"]
+)  # fmt: skip
+
+
+def named(query: str, kind: EntityKind) -> list[str]:
+    return [entity.text for entity in entities(query) if entity.kind is kind]
+
+
+@pytest.mark.parametrize(
+    "query", ['say "red door"', "say “red door”", "say 「red door」", "say 『red door』", "读《red door》", "run `red door`",
+              "dire «red door»", "the 'red door' is", "the ‘red door’ is"],
+)  # fmt: skip
+def test_each_kind_of_quotes_holds_words(query: str) -> None:
+    assert named(query, EntityKind.QUOTED) == ["red door"]
+
+
+@pytest.mark.parametrize(
+    "query", ["it isn't Bob's or the dogs' bowl", 'a lone " mark', '""', "「 」", "it's 5 o'clock", 'one"\n"two'],
+)  # fmt: skip
+def test_apostrophes_and_empty_quotes_hold_none(query: str) -> None:
+    assert named(query, EntityKind.QUOTED) == []
+
+
+def test_quotes_around_a_whole_page_are_no_phrase() -> None:
+    assert named(f'"{"a" * MAX_QUOTED_CHARS}"', EntityKind.QUOTED)
+    assert not named(f'"{"a" * (MAX_QUOTED_CHARS + 1)}"', EntityKind.QUOTED)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["src/app/main.py", "./run.sh", "../lib/x.rs", "~/notes.md", r"C:\Users\ann\x.txt", "/etc/hosts", "config.yaml",
+     "https://example.org/a?b=1", "ann.lee@example.org"],
+)  # fmt: skip
+@pytest.mark.parametrize("around", ["open {} now", "打开{}看看", "({})"])
+def test_paths_addresses_and_files_are_found_whole(path: str, around: str) -> None:
+    assert named(around.format(path), EntityKind.PATH) == [path]
+
+
+@pytest.mark.parametrize("name", ["E-1234", "#4521", "8f3a2b91", "JIRA-7", "v2.3.1", "8812345"])
+@pytest.mark.parametrize("around", ["what about {} again", "关于{}的进展"])
+def test_ids_are_found_whole(name: str, around: str) -> None:
+    assert named(around.format(name), EntityKind.ID) == [name]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["on the 21st", "the 2nd of May", "2024-05-06", "06/05/2024", "12.5", "at 3pm", "10km", "5kg", "the 1990s", "1,000"],
+)
+def test_dates_ordinals_and_sizes_are_no_ids(query: str) -> None:
+    assert entities(query) == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("Where did Alice Miller go with Bob?", ["Alice Miller", "Bob"]),
+        ("What did Dr. Jane van Dyke say?", ["Dr. Jane van Dyke"]),
+        ("the Bank of England", ["Bank of England"]),
+        ("where is Ann's bag", ["Ann"]),
+        ("Alice's bag", ["Alice"]),
+        ("Is Monday the day? In June I will.", []),
+        ("Running is fun. Swimming too.", []),
+        ("why do I", []),
+    ],
+)
+def test_english_names_are_capitalised_words_that_open_no_sentence(query: str, names: list[str]) -> None:
+    assert named(query, EntityKind.NAME) == names
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("昨天和李雷、张伟去吃饭", ["李雷", "张伟"]),
+        ("欧阳修写了什么", ["欧阳修"]),
+        ("小王说了什么", ["小王"]),
+        ("王小明在哪里工作？", ["王小明"]),
+        ("我很高兴周末去游泳", []),
+        ("任务什么时候完成", []),
+    ],
+)
+def test_chinese_names_begin_with_a_surname(query: str, names: list[str]) -> None:
+    assert named(query, EntityKind.NAME) == names
+
+
+def test_what_stands_in_quotes_is_not_named_once_more() -> None:
+    assert [(entity.text, entity.kind) for entity in entities('did "Alice Miller at src/a.py" ask Bob about #17a?')] == [
+        ("Alice Miller at src/a.py", EntityKind.QUOTED),
+        ("Bob", EntityKind.NAME),
+        ("#17a", EntityKind.ID),
+    ]
+
+
+def test_the_same_words_in_another_case_or_width_count_once() -> None:
+    assert [entity.text for entity in entities('"Red Door", "ＲＥＤ  door" or `red door`')] == ["Red Door"]
+
+
+def test_the_first_eight_are_kept() -> None:
+    assert [entity.text for entity in entities(" ".join(f'"w{number}"' for number in range(20)))] == [
+        f"w{number}" for number in range(MAX_ENTITIES)
+    ]
+
+
+@given(st.text() | st.lists(PIECES, max_size=40).map("".join))
+def test_any_text_gives_words_of_its_own_in_order_and_each_once(query: str) -> None:
+    found = entities(query)
+    assert len(found) <= MAX_ENTITIES
+    assert all(entity.text.strip() for entity in found)
+    start = 0
+    for entity in found:
+        start = query.index(entity.text, start) + len(entity.text)
+    assert len({folded(entity.text) for entity in found}) == len(found)
+
+
+@given(st.text())
+def test_folding_twice_is_folding_once(text: str) -> None:
+    assert folded(folded(text)) == folded(text)

@@ -1,0 +1,115 @@
+"""From the words of a query to the paths of a recall."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory.routing.plan import EXACT, TEMPORAL, plan
+from hybrid_memory.types import Intent, Plan
+
+NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
+"""A Wednesday."""
+
+
+def planned(
+    query: str, *, now: datetime = NOW, wanted: Intent = Intent.AUTO, synonyms: Sequence[Sequence[str]] = ()
+) -> Plan:
+    return plan(query, now=now, candidates=48, wanted=wanted, synonyms=synonyms)
+
+
+def paths(made: Plan) -> tuple[int, int, int, int]:
+    return made.vector, made.text, made.exact, made.temporal
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("who is my dentist", (48, 48, 0, 0)),
+        ("我的牙医是谁", (48, 48, 0, 0)),
+        ("why was I late", (72, 48, 0, 0)),
+        ("为什么迟到", (72, 48, 0, 0)),
+        ("remember the dentist", (48, 48, 0, TEMPORAL)),
+        ("记得牙医吗", (48, 48, 0, TEMPORAL)),
+        ('who said "red door"', (48, 48, EXACT, 0)),
+        ("who saw Alice Miller", (48, 48, 0, 0)),
+        ("who called last week", (48, 48, 0, TEMPORAL)),
+    ],
+)
+def test_the_words_decide_which_paths_run(query: str, expected: tuple[int, int, int, int]) -> None:
+    assert paths(planned(query)) == expected
+
+
+@pytest.mark.parametrize("wanted", [Intent.FACT, Intent.REASONING, Intent.CONTEXTUAL])
+def test_the_intent_of_the_caller_counts_and_then_no_word_told_it(wanted: Intent) -> None:
+    made = planned("why do you remember who", wanted=wanted)
+    assert (made.intent, made.cue) == (wanted, "")
+    assert paths(made) == paths(planned({"fact": "who", "reasoning": "why", "contextual": "remember"}[wanted]))
+
+
+@pytest.mark.parametrize("query", ["what did I do last week", "上周做了什么"])
+def test_times_are_ranges_that_count_from_now(query: str) -> None:
+    (span,) = planned(query).times
+    assert (span.since, span.until) == (datetime(2024, 5, 6, tzinfo=UTC), datetime(2024, 5, 13, tzinfo=UTC))
+    assert query[span.start : span.end] == span.text
+
+
+def test_times_are_in_the_zone_of_the_clock() -> None:
+    tokyo = timezone(timedelta(hours=9))
+    (span,) = planned("yesterday", now=datetime(2024, 5, 15, 1, tzinfo=tokyo)).times
+    assert span.since.isoformat() == "2024-05-14T00:00:00+09:00"
+
+
+@pytest.mark.parametrize("query", ["what will I do next week", "tomorrow", "下周做什么", "明天"])
+def test_a_time_that_has_not_begun_is_left_out(query: str) -> None:
+    made = planned(query)
+    assert (made.times, made.temporal) == ((), 0)
+
+
+def test_of_several_times_each_is_a_range() -> None:
+    spans = planned("what did I do yesterday, and what in May 2023, not tomorrow").times
+    assert [(span.text, f"{span.since:%Y-%m-%d}", f"{span.until:%Y-%m-%d}") for span in spans] == [
+        ("yesterday", "2024-05-14", "2024-05-15"),
+        ("May 2023", "2023-05-01", "2023-06-01"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "groups", "found"),
+    [
+        ("a trip to new york", [["NYC", "New York"]], {"New York": ("NYC",)}),
+        ("去NYC玩", [["NYC", "New York"]], {"NYC": ("New York",)}),
+        ("ＮＹＣ again", [["NYC", "New York"]], {"NYC": ("New York",)}),
+        ("my nyce trip to Newyork", [["NYC", "New York"]], {}),
+        ("NYC or New York", [["NYC", "New York"]], {}),
+        ("我老婆的生日", [["老婆", "妻子", "太太"]], {"老婆": ("妻子", "太太")}),
+        ("tu espères", [["père", "dad"]], {}),
+        ("который час", [["кот", "cat"]], {}),
+        ("my cat", [["cat", "feline"], ["cat", "puss"]], {"cat": ("feline", "puss")}),
+    ],
+)
+def test_synonyms_stand_for_whole_words(query: str, groups: list[list[str]], found: dict[str, tuple[str, ...]]) -> None:
+    assert planned(query, synonyms=groups).synonyms == found
+
+
+def test_a_plan_tells_what_was_made_of_the_query() -> None:
+    told = str(planned('why did I say "red door" last week in src/a.py', synonyms=[["door", "gate"]]))
+    assert told == (
+        "contextual ('did I say'); vector 48; text 48; exact 24: 'red door', 'src/a.py'; "
+        "temporal 20: 'last week' is 2024-05-06 to 2024-05-13; 'door' also 'gate'"
+    )
+
+
+@given(st.text(), st.lists(st.lists(st.text(), max_size=3), max_size=3), st.sampled_from(Intent))
+def test_any_text_has_a_plan(query: str, synonyms: list[list[str]], wanted: Intent) -> None:
+    made = planned(query, wanted=wanted, synonyms=synonyms)
+    assert made.intent is not Intent.AUTO
+    assert all(span.since < span.until and span.since <= NOW for span in made.times)
+    assert made.exact == (EXACT if any(entity.verbatim for entity in made.entities) else 0)
+    assert made.vector >= made.text == 48
+    assert all(others for others in made.synonyms.values())
+    assert str(made).startswith(made.intent)
