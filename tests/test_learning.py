@@ -125,9 +125,15 @@ async def test_rules_read_by_themselves_after_the_reply() -> None:
         wait_until(lambda: len(claims(alice.scope, kinds=(EventKind.CLAIM,))) == 1)
 
 
+@pytest.mark.background
 def test_learning_by_itself_can_be_switched_off() -> None:
-    with opened(learning={"background": False}) as memory:
-        assert not memory._house._learns
+    with opened(learning={"background": False, "delay": timedelta(0)}) as memory:
+        alice = memory.scoped(user="alice", session="s")
+        alice.remember("I live in Paris.")
+        wait_until(lambda: memory._house.world.index.size().records == 1)
+        wait_until(lambda: memory.stats().work.kinds["indexing"].done >= 1)
+        assert "learning" not in memory.stats().work.kinds
+        assert not memory._house.world.log.read(alice.scope, kinds=(EventKind.CLAIM,))
 
 
 @pytest.mark.parametrize("fault", ["raises", "empty", "rubbish", "broken JSON"])

@@ -47,7 +47,7 @@ def without_root() -> Iterator[None]:
 
 @pytest.mark.parametrize(
     "url",
-    ["", "memory.db", "sqlite:///", "sqlite://memory.db", "sqlite:memory.db", "sqlite:///:memory:", "redis://localhost",
+    ["", "memory.db", "sqlite:///", "sqlite://memory.db", "sqlite:memory.db", "sqlite:///:memory:", "ftp://localhost",
      "memory:///", "MEMORY://"],
 )  # fmt: skip
 def test_a_url_that_names_no_store_is_refused(url: str) -> None:

@@ -12,6 +12,9 @@ from hybrid_memory import Grant, HybridMemory, Message, Right, ScopedMemory, Spa
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.memory.membership import Membership
 from hybrid_memory.memory.space import RIGHTS
+from hybrid_memory.models.media import as_media_embedder
+from hybrid_memory.stores.memory import InMemoryIndex
+from hybrid_memory.testing.images import ColourEmbedder
 from hybrid_memory.tiers.grants import author_of, principal_of
 from hybrid_memory.types import Category, Claim, Event, EventKind, Scope
 
@@ -48,6 +51,7 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
         "grep": (team.history()[0].id, "launch"),
         "offload": ("a long note",),
         "recall": ("launch",),
+        "recall_media": ("launch",),
         "remember": ("One more thing.",),
         "rollback": (NOON,),
         "why": ("goals",),
@@ -80,7 +84,9 @@ class ClaimsFriday:
 
 def prepared(memory: HybridMemory, name: str) -> SpaceMemory:
     """A space with turns and a fact, a grant of Carol's, and a message of Dave's in quarantine."""
-    memory._house.world.rules = ClaimsFriday()
+    world = memory._house.world
+    world.rules = ClaimsFriday()
+    world.media, world.media_embedder = InMemoryIndex(), as_media_embedder(ColourEmbedder())
     team = memory.scoped(user="alice").create_space(name)
     team.remember(["The launch is on Friday.", "The budget is 400 euros."])
     team.grant(user="carol", right="read")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -214,9 +215,10 @@ def test_stats_count_owners_sessions_and_bytes(face: Face, memory: HybridMemory)
 
 def test_a_repeated_query_is_embedded_once(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
     face(alice, "remember", "hello")
-    assert face(memory, "stats").query_cache == (0, 0)
-    assert ids_of(face(alice, "recall", "hello")) == ids_of(face(alice, "recall", "hello"))
-    assert face(memory, "stats").query_cache == (1, 1)
+    assert face(memory, "stats").work.caches["embeddings"].hits == 0
+    assert ids_of(face(alice, "recall", "hello")) == ids_of(face(alice, "recall", "hello", k=9))
+    embeddings = face(memory, "stats").work.caches["embeddings"]
+    assert (embeddings.hits, embeddings.misses) == (1, 2), "the turn, the query, and the query again"
 
 
 def test_rebuild_derives_the_same_again(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
@@ -225,7 +227,9 @@ def test_rebuild_derives_the_same_again(face: Face, memory: HybridMemory, alice:
     receipt = face(memory, "rebuild", progress=False)
     assert (receipt.indexed, receipt.embedded) == (40, 40)
     after = face(alice, "recall", "cat 7", k=40)
-    assert [hit.record for hit in after] == [hit.record for hit in before]
+    assert [hit.record.uses for hit in after] == [1] * 40, "what was used is noted first"
+    unused = [replace(hit.record, uses=0, last_used=None) for hit in after]
+    assert unused == [hit.record for hit in before]
     assert [hit.score for hit in after] == pytest.approx([hit.score for hit in before])
 
 

@@ -24,7 +24,7 @@ from benchmarks.compression.sets import CachedEmbedder, Table, load
 from benchmarks.learning.sets import Options
 from benchmarks.retrieval import grade, messages
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Scope, ScopedMemory, open_memory
-from hybrid_memory.build import TimeOrderedIds
+from hybrid_memory.build.ids import TimeOrderedIds
 from hybrid_memory.compute.caches import LruCache
 from hybrid_memory.flows.world import World
 from hybrid_memory.learning.rules.bilingual import BilingualRules
@@ -204,7 +204,6 @@ def opened(embedder: CachedEmbedder, *, learns: bool) -> HybridMemory:
         clock=lambda: datetime.now(UTC),
         new_id=TimeOrderedIds(),
         config=config,
-        queries=LruCache(config.recall.query_cache),
         count=estimate_tokens,
         rules=BilingualRules() if learns else None,
     )

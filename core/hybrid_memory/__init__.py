@@ -11,15 +11,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hybrid_memory.build import aopen_memory as aopen_memory
     from hybrid_memory.build import open_memory as open_memory
+    from hybrid_memory.compute.tasks import Task as Task
+    from hybrid_memory.config import ArchiveConfig as ArchiveConfig
     from hybrid_memory.config import CompactionConfig as CompactionConfig
+    from hybrid_memory.config import IndexConfig as IndexConfig
     from hybrid_memory.config import LearningConfig as LearningConfig
     from hybrid_memory.config import MemoryConfig as MemoryConfig
+    from hybrid_memory.config import OrchestrationConfig as OrchestrationConfig
     from hybrid_memory.config import RecallConfig as RecallConfig
     from hybrid_memory.config import RedactionConfig as RedactionConfig
     from hybrid_memory.config import RetentionConfig as RetentionConfig
     from hybrid_memory.memory import HybridMemory as HybridMemory
     from hybrid_memory.memory import ScopedMemory as ScopedMemory
     from hybrid_memory.memory import SpaceMemory as SpaceMemory
+    from hybrid_memory.telemetry import observe as observe
     from hybrid_memory.types import Audit as Audit
     from hybrid_memory.types import Category as Category
     from hybrid_memory.types import Condensed as Condensed
@@ -30,9 +35,12 @@ if TYPE_CHECKING:
     from hybrid_memory.types import FactState as FactState
     from hybrid_memory.types import Grant as Grant
     from hybrid_memory.types import Hit as Hit
+    from hybrid_memory.types import Intent as Intent
     from hybrid_memory.types import Line as Line
     from hybrid_memory.types import Message as Message
+    from hybrid_memory.types import Migration as Migration
     from hybrid_memory.types import Payload as Payload
+    from hybrid_memory.types import Plan as Plan
     from hybrid_memory.types import ProfileEntry as ProfileEntry
     from hybrid_memory.types import Receipt as Receipt
     from hybrid_memory.types import Record as Record
@@ -47,29 +55,36 @@ if TYPE_CHECKING:
     from hybrid_memory.types import ToolCall as ToolCall
     from hybrid_memory.types import UserProfile as UserProfile
     from hybrid_memory.types import Weights as Weights
+    from hybrid_memory.types import WorkStats as WorkStats
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 _HOME = {
+    "ArchiveConfig": "config",
     "CompactionConfig": "config",
     "HybridMemory": "memory",
+    "IndexConfig": "config",
     "LearningConfig": "config",
     "MemoryConfig": "config",
+    "OrchestrationConfig": "config",
     "RecallConfig": "config",
     "RedactionConfig": "config",
     "RetentionConfig": "config",
     "ScopedMemory": "memory",
     "SpaceMemory": "memory",
+    "Task": "compute.tasks",
     "aopen_memory": "build",
+    "observe": "telemetry",
     "open_memory": "build",
 } | dict.fromkeys(
-    """Audit Category Condensed Context Denial Explanation Fact FactState Grant Hit Line Message Payload
-    ProfileEntry Receipt Record Right Role Scope Scored Section Signals Stats Summary ToolCall UserProfile
-    Weights""".split(),
+    """Audit Category Condensed Context Denial Explanation Fact FactState Grant Hit Intent Line Message Migration
+    Payload Plan ProfileEntry Receipt Record Right Role Scope Scored Section Signals Stats Summary ToolCall UserProfile
+    Weights WorkStats""".split(),
     "types",
 )
 
 __all__ = [
+    "ArchiveConfig",
     "Audit",
     "Category",
     "CompactionConfig",
@@ -82,11 +97,16 @@ __all__ = [
     "Grant",
     "Hit",
     "HybridMemory",
+    "IndexConfig",
+    "Intent",
     "LearningConfig",
     "Line",
     "MemoryConfig",
     "Message",
+    "Migration",
+    "OrchestrationConfig",
     "Payload",
+    "Plan",
     "ProfileEntry",
     "RecallConfig",
     "Receipt",
@@ -103,11 +123,14 @@ __all__ = [
     "SpaceMemory",
     "Stats",
     "Summary",
+    "Task",
     "ToolCall",
     "UserProfile",
     "Weights",
+    "WorkStats",
     "__version__",
     "aopen_memory",
+    "observe",
     "open_memory",
 ]
 

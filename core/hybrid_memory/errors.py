@@ -16,6 +16,8 @@
     │   ├── StoreVersionError               written by a newer version of this library
     │   └── EmbedderMismatchError           indexed by another embedder: rebuild
     ├── ModelError                          an embedder or model failed or answered nonsense
+    ├── DeadlineExceededError (TimeoutError)  scheduled work did not begin in time
+    ├── QueueFullError                      too much work is queued already: wait, or ask for less
     └── MissingDependencyError (ImportError)  an optional package is not installed
 """
 
@@ -102,6 +104,14 @@ class EmbedderMismatchError(StoreError):
 
 class ModelError(HybridMemoryError):
     """An embedder or a language model failed, or returned something of the wrong shape."""
+
+
+class DeadlineExceededError(HybridMemoryError, TimeoutError):
+    """Scheduled work did not begin before its deadline, and was not done."""
+
+
+class QueueFullError(HybridMemoryError):
+    """As much work is queued as may be, and none of it began within the time that the caller would wait."""
 
 
 class MissingDependencyError(HybridMemoryError, ImportError):

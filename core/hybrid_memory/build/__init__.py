@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
-import threading
-import time
+import hashlib
 import warnings
-from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
+from hybrid_memory.build.engines import open_engines
+from hybrid_memory.build.ids import TimeOrderedIds
+from hybrid_memory.compute.batching import BatchingEmbedder
 from hybrid_memory.compute.caches import LruCache
+from hybrid_memory.compute.statistics import Statistics
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.errors import (
     EmbedderMismatchError,
@@ -26,12 +27,12 @@ from hybrid_memory.learning.profile_schema import check_profile_type, field_guid
 from hybrid_memory.learning.rules.bilingual import BilingualRules
 from hybrid_memory.memory import HybridMemory
 from hybrid_memory.models import tokenizers
-from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, as_embedder
+from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder, as_embedder
 from hybrid_memory.ports import (
     Clock,
     Embedder,
-    EventLog,
     FactExtractor,
+    Floats,
     Key,
     LanguageModel,
     SemanticIndex,
@@ -39,6 +40,9 @@ from hybrid_memory.ports import (
     TokenCounter,
 )
 from hybrid_memory.types import UserProfile
+
+COUNTED_TEXTS = 10_000
+"""Texts whose tokens are remembered."""
 
 
 def open_memory(
@@ -56,7 +60,7 @@ def open_memory(
 
     Args:
         source: a store URL (``sqlite:///memory.db`` is relative, ``sqlite:////var/memory.db`` absolute, ``memory://``
-            lives as long as the process), a `MemoryConfig`, or the path of a YAML file with one.
+            lives as long as the process, ``redis://host:6379/0``), a `MemoryConfig`, or the path of a YAML file.
         embedder: LangChain ``Embeddings``, a LlamaIndex ``BaseEmbedding``, or a callable from a list of texts to rows;
             without one the configuration decides, by default the local embedder.
         language_model: a LangChain chat model, a LlamaIndex ``LLM``, or a callable from text to text; without one every
@@ -82,60 +86,43 @@ def open_memory(
     """
     check_profile_type(profile)
     config = _config(source)
-    model = as_embedder(embedder) if embedder is not None else _embedder(config)
-    log, index, rekey = _stores(config, key)
+    statistics = Statistics()
+    counted = _counter(token_counter or tokenizers.token_counter(), statistics)
+    embeddings: LruCache[bytes, Floats] = LruCache(
+        config.orchestration.cache, ttl=config.orchestration.cache_ttl.total_seconds()
+    )
+    statistics.watch("embeddings", embeddings)
+    batched = partial(_batched, config=config, statistics=statistics, cache=embeddings)
+    model = _embedder(config) if embedder is None else _given(embedder, config)
+    model = None if model is None else batched(model)
+    engines = open_engines(config, key)
     try:
-        _check_embedder(index, model)
+        _check_embedder(engines.index, model)
     except BaseException:
-        index.close()
-        log.close()
+        engines.close()
         raise
-    language_model = _language_model(language_model, config)
+    language_model = _language_model(language_model, config, statistics, counted)
     rules = BilingualRules()
     world = World(
-        log=log,
-        index=index,
+        log=engines.log,
+        index=engines.index,
+        archive=engines.archive,
+        outbox=engines.outbox,
         embedder=model,
         clock=clock or _now,
         new_id=TimeOrderedIds(),
         config=config,
-        queries=LruCache(config.recall.query_cache),
-        count=token_counter or tokenizers.token_counter(),
+        count=counted,
         language_model=language_model,
         compressor=compressor,
         rules=rules,
         reader=_reader(language_model, rules, profile),
         profile=profile,
+        statistics=statistics,
+        embeddings=embeddings,
     )
-    return HybridMemory(world, as_embedder, rekey)
-
-
-MAX_COUNTER = 0xFFF
-"""The 12 bits of rand_a in a UUID of version 7."""
-
-
-class TimeOrderedIds:
-    """UUIDs of version 7 (RFC 9562): milliseconds, a counter, random bits; ordered within a process."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._last = (0, 0)
-
-    def __call__(self) -> str:
-        """A new id."""
-        with self._lock:
-            now = time.time_ns() // 1_000_000
-            millis, counter = self._last
-            # The counter takes the 12 bits of rand_a; when it or the clock runs back, borrow from the next millisecond.
-            if now > millis:
-                millis, counter = now, 0
-            elif counter < MAX_COUNTER:
-                counter += 1
-            else:
-                millis, counter = millis + 1, 0
-            self._last = (millis, counter)
-        value = millis << 80 | 0x7 << 76 | counter << 64 | 0b10 << 62 | secrets.randbits(62)
-        return str(UUID(int=value))
+    statistics.watch("answers", world.answers)
+    return HybridMemory(world, lambda given: batched(as_embedder(given)), engines.rekey)
 
 
 async def aopen_memory(
@@ -171,27 +158,50 @@ def _config(source: str | Path | MemoryConfig) -> MemoryConfig:
     return MemoryConfig(url=source)
 
 
-def _stores(config: MemoryConfig, key: Key | None) -> tuple[EventLog, SemanticIndex, Callable[[Key], None] | None]:
-    """The engines, and how to change the key of those that have one."""
-    if config.url == "memory://":
-        if key is not None:
-            raise InvalidConfigError("memory:// is written to no disk: there is nothing to encrypt, leave key= out")
-        from hybrid_memory.stores.memory import InMemoryIndex, InMemoryLog  # noqa: PLC0415 - only what is asked for
+def _given(embedder: Any, config: MemoryConfig) -> Embedder:
+    """What the caller gave, under the name that the configuration has for it."""
+    if config.embedder in {"auto", "local", "none", "hashing"}:
+        return as_embedder(embedder)
+    return WrappedEmbedder(embedder, name=config.embedder)
 
-        return InMemoryLog(), InMemoryIndex(), None
-    if config.url.startswith("sqlite:///") and config.url.removeprefix("sqlite:///") not in {"", ":memory:"}:
-        from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog  # noqa: PLC0415 - brings FAISS
 
-        path = Path(config.url.removeprefix("sqlite:///")).expanduser()
-        database = Database(path, power_safe=config.power_safe, key=key)
-        return SqliteLog(database), SqliteIndex(database, exact_limit=config.exact_limit), database.rekey
-    raise InvalidConfigError(
-        f"cannot open {config.url!r}: use sqlite:///memory.db (relative), sqlite:////full/path/memory.db, memory://, "
-        "or the path of a .yaml file"
+def _batched(
+    model: Embedder, config: MemoryConfig, statistics: Statistics, cache: LruCache[bytes, Floats]
+) -> Embedder:
+    """The embedder behind a cache and in batches."""
+    work = config.orchestration
+    return BatchingEmbedder(
+        model,
+        batch_size=work.batch,
+        window=work.window.total_seconds(),
+        concurrency=work.embedding_concurrency,
+        cache=cache,
+        statistics=statistics,
     )
 
 
+def _counter(count: TokenCounter, statistics: Statistics) -> TokenCounter:
+    """The counter, which remembers what it counted: the same turns stand in prompt after prompt."""
+    cache: LruCache[bytes, int] = LruCache(COUNTED_TEXTS)
+    statistics.watch("token counts", cache)
+
+    def counted(text: str, /) -> int:
+        key = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
+        tokens = cache.get(key)
+        if tokens is None:
+            tokens = count(text)
+            cache.put(key, tokens)
+        return tokens
+
+    return counted
+
+
 def _embedder(config: MemoryConfig) -> Embedder | None:
+    if config.embedder not in {"auto", "local", "none", "hashing"}:
+        raise InvalidConfigError(
+            f"the embedder {config.embedder!r} is none of ours: give the model to open_memory(embedder=...), or use "
+            "auto, local, none or hashing"
+        )
     if config.embedder == "none":
         return None
     if config.embedder == "hashing":
@@ -210,12 +220,15 @@ def _embedder(config: MemoryConfig) -> Embedder | None:
         return None
 
 
-def _language_model(model: Any, config: MemoryConfig) -> LanguageModel | None:
+def _language_model(
+    model: Any, config: MemoryConfig, statistics: Statistics, count: TokenCounter
+) -> LanguageModel | None:
     if model is None:
         return None
     from hybrid_memory.models.language import as_language_model  # noqa: PLC0415 - only who has a model pays for it
+    from hybrid_memory.models.measured import MeasuredModel  # noqa: PLC0415 - only who has a model pays for it
 
-    return as_language_model(model, timeout=config.compaction.model_timeout)
+    return MeasuredModel(as_language_model(model, timeout=config.compaction.model_timeout), statistics, count)
 
 
 def _reader(model: LanguageModel | None, rules: FactExtractor, profile: type[UserProfile]) -> FactExtractor | None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Generic, TypeVar
+
+from hybrid_memory.errors import InvalidInputError
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -15,32 +19,50 @@ class LruCache(Generic[K, V]):
 
     Args:
         capacity: entries kept; 0 keeps none.
+        ttl: seconds that an entry lives from when it was put; None for ever.
+        clock: seconds that never run backwards.
 
     Attributes:
-        hits, misses: how often `get` found an entry, and how often not.
+        hits, misses: how often `get` found an entry, and how often not or no longer.
+
+    Raises:
+        InvalidInputError: the time to live is not above 0.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, *, ttl: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        if ttl is not None and not ttl > 0:
+            raise InvalidInputError(f"ttl must be above 0 seconds, got {ttl!r}")
         self.capacity = capacity
+        self.ttl = ttl
         self.hits = 0
         self.misses = 0
-        self._entries: OrderedDict[K, V] = OrderedDict()
+        self._clock = clock
+        self._entries: OrderedDict[K, tuple[V, float]] = OrderedDict()
         self._lock = threading.Lock()
+
+    @property
+    def size(self) -> int:
+        """Entries held, expired ones included until they are asked for or make room."""
+        return len(self._entries)
 
     def get(self, key: K) -> V | None:
         """The value, or None."""
         with self._lock:
-            if key in self._entries:
-                self.hits += 1
-                self._entries.move_to_end(key)
-                return self._entries[key]
+            entry = self._entries.get(key)
+            if entry is not None:
+                value, since = entry
+                if self.ttl is None or self._clock() - since < self.ttl:
+                    self.hits += 1
+                    self._entries.move_to_end(key)
+                    return value
+                del self._entries[key]
             self.misses += 1
             return None
 
     def put(self, key: K, value: V) -> None:
         """Keep the value; the entry used longest ago makes room."""
         with self._lock:
-            self._entries[key] = value
+            self._entries[key] = (value, 0.0 if self.ttl is None else self._clock())
             self._entries.move_to_end(key)
             while len(self._entries) > self.capacity:
                 self._entries.popitem(last=False)
@@ -49,3 +71,6 @@ class LruCache(Generic[K, V]):
         """Forget every entry."""
         with self._lock:
             self._entries.clear()
+
+    def __repr__(self) -> str:
+        return f"LruCache({self.size} of {self.capacity} entries, {self.hits} hits, {self.misses} misses)"

@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hybrid_memory.compute.runners import Runner
-from hybrid_memory.flows import recall
+from hybrid_memory.flows import requests as recalling
 from hybrid_memory.flows.facts import portrait
 from hybrid_memory.flows.fitting import Fitted, fit
 from hybrid_memory.flows.fold import fold, retries
 from hybrid_memory.flows.prompting import Request
+from hybrid_memory.flows.recall import recall
 from hybrid_memory.flows.session import Session, among, load
 from hybrid_memory.flows.triggers import due
+from hybrid_memory.flows.uses import count_uses
 from hybrid_memory.flows.viewing import View, view
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
@@ -67,6 +69,7 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
             reason = reason or why or "the model is asked again"
     if request.k and seen.noted is None and request.layout == "stable":
         await _keep_note(run, world, scope, seen, fitted)
+    count_uses(world, scope.owner, fitted.context.hits)
     behind = bool(count) or again or fitted.wanted > world.config.compaction.pressure * request.max_tokens
     return Assembled(replace(fitted.context, compacted=reason), behind=behind)
 
@@ -113,7 +116,7 @@ async def _recalled(run: Runner, world: World, scope: Scope, request: Request, s
     """What to recall for the question, best first, without what the prompt shows anyway."""
     if not request.k or not seen.words or seen.noted is not None:
         return []
-    wanted = recall.Request.of(
+    wanted = recalling.Request.of(
         scope,
         seen.words,
         k=request.k + len(seen.visible),
@@ -125,7 +128,7 @@ async def _recalled(run: Runner, world: World, scope: Scope, request: Request, s
         metadata=None,
         weights=None,
     )
-    hits = await recall.recall(run, world, wanted)
+    hits = await recall(run, world, wanted)
     fresh = [hit for hit in hits if not seen.visible.intersection(hit.record.sources)]
     bare = await _calls_alone(run, world, scope, fresh)
     return [hit for hit in fresh if hit.record.sources[0] not in bare][: request.k]

@@ -1,11 +1,12 @@
-"""What the paths of a recall find: by meaning, by words, and what stands around it."""
+"""What the paths of a recall find: by meaning, by words, by name, by time, and what stands around it."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +17,16 @@ from hybrid_memory.flows.expired import retained
 from hybrid_memory.flows.facts import outdated
 from hybrid_memory.flows.flush import embedding
 from hybrid_memory.flows.world import World
-from hybrid_memory.ports import Floats, Matches, Places
+from hybrid_memory.ports import Floats, Ids, Matches, Places
+from hybrid_memory.routing.entities import folded
 from hybrid_memory.scoring import signals
+from hybrid_memory.text.spelling import slips
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Where
+from hybrid_memory.types import Plan, Record, TimeSpan, Where
 
 NEIGHBOURS = 2
+_NONE: Ids = np.empty(0, dtype=np.int64)
+_NOTHING = Matches(ids=_NONE, scores=np.empty(0, dtype=np.float32))
 
 _log = logging.getLogger(__name__)
 
@@ -34,6 +39,8 @@ class Found:
         similarity: inner product with the query, NaN without a vector; average: of the records of the same owner.
         bm25: 0 without a common word.
         current: False where a newer one among them says otherwise.
+        exact: see `Signals`.
+        corrected: words of the query that the owner never used, and the one that was looked for instead.
     """
 
     places: Places
@@ -41,11 +48,19 @@ class Found:
     average: signals.Array
     bm25: signals.Array
     current: npt.NDArray[np.bool_]
+    exact: signals.Array
+    corrected: dict[str, str] = field(default_factory=dict)
 
     def rows(self, keep: npt.NDArray[np.bool_]) -> Found:
         """Some of them."""
         return Found(
-            self.places.rows(keep), self.similarity[keep], self.average[keep], self.bm25[keep], self.current[keep]
+            places=self.places.rows(keep),
+            similarity=self.similarity[keep],
+            average=self.average[keep],
+            bm25=self.bm25[keep],
+            current=self.current[keep],
+            exact=self.exact[keep],
+            corrected=self.corrected,
         )
 
     @classmethod
@@ -53,9 +68,15 @@ class Found:
         """Those of several owners."""
         if len(several) == 1:
             return several[0]
-        columns = [(found.similarity, found.average, found.bm25, found.current) for found in several]
-        similarity, average, bm25, current = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-        return cls(Places.joined([found.places for found in several]), similarity, average, bm25, current)
+        return cls(
+            places=Places.joined([found.places for found in several]),
+            similarity=np.concatenate([found.similarity for found in several]),
+            average=np.concatenate([found.average for found in several]),
+            bm25=np.concatenate([found.bm25 for found in several]),
+            current=np.concatenate([found.current for found in several]),
+            exact=np.concatenate([found.exact for found in several]),
+            corrected={wrong: right for found in several for wrong, right in found.corrected.items()},
+        )
 
 
 async def query_vector(run: Runner, world: World, query: str) -> tuple[Floats | None, str]:
@@ -63,58 +84,154 @@ async def query_vector(run: Runner, world: World, query: str) -> tuple[Floats | 
     embedder = world.embedder
     if embedder is None:
         return None, "words alone, no embedder"
-    vector = world.queries.get(query)
-    if vector is None:
-        try:
-            vector = await embedding(run, embedder.embed_query, query)
-        except ModelError as error:
-            _log.warning("%s; recalling by words alone", error)
-            return None, f"words alone, {error}"
-        world.queries.put(query, vector)
+    try:
+        vector = await embedding(run, embedder.embed_query, query)
+    except ModelError as error:
+        _log.warning("%s; recalling by words alone", error)
+        return None, f"words alone, {error}"
     there = await run.call(world.index.embedder)
     if there is not None and there != (embedder.name, len(vector)):
         raise EmbedderMismatchError(there, (embedder.name, len(vector)))
     return vector, ""
 
 
-async def candidates(
-    run: Runner, world: World, where: Where, query: str, vector: Floats | None, *, count: int
-) -> Found:
-    """What either path found, and its neighbours; ``world`` as `in_view` gives it."""
-    index, where = world.index, narrowed(world, where)
-    words = terms(query)
-    asked, average = None, 0.0
-    if vector is not None:
-        centroid, number = await run.call(index.centroid, where.scope.owner)
-        if number:
-            middle = centroid.astype(np.float64)
-            centred = signals.centred(vector.astype(np.float64), middle, number)
-            asked, average = centred.astype(np.float32), float(centred @ middle)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What to look for.
 
-    async def by_vector() -> Matches | None:
-        return None if asked is None else await run.call(index.nearest, asked, where, count)
+    Attributes:
+        vector: the unit vector of the query, None where it is to be found by words alone.
+        plan: the paths that run.
+    """
 
-    async def by_text() -> Matches | None:
-        return await run.call(index.matching, words, where, count) if words else None
+    query: str
+    vector: Floats | None
+    plan: Plan
 
-    near, matching = await run.gather(by_vector, by_text)
-    ids = [matches.ids for matches in (near, matching) if matches is not None]
-    seeds = np.unique(np.concatenate(ids)) if ids else np.empty(0, dtype=np.int64)
+
+async def candidates(run: Runner, world: World, where: Where, asked: Asked) -> Found:
+    """What the paths of the plan found, and its neighbours; ``world`` as `in_view` gives it."""
+    index, where, plan = world.index, narrowed(world, where), asked.plan
+    words, corrected = await _words(run, world, where, asked)
+    vector, average = await _centred(run, world, where, asked.vector)
+    by_words, others = await _paths(run, world, where, replace(asked, vector=vector), words)
+    seeds: Ids = np.unique(np.concatenate([_NONE, *(matches.ids for matches in (*by_words, *others))]))
     places = await run.call(index.places, seeds, where, NEIGHBOURS)
-    bm25 = np.zeros(len(places.ids))
-    if matching is not None:
-        # What another process deleted since the search has no place.
-        row = np.minimum(np.searchsorted(places.ids, matching.ids), max(len(places.ids) - 1, 0))
-        there = places.ids[row] == matching.ids if len(places.ids) else np.zeros(len(row), dtype=bool)
-        bm25[row[there]] = matching.scores[there]
     similarity = np.full(len(places.ids), np.nan)
-    if asked is not None:
-        similarity = (await run.call(index.similar, asked, where.scope.owner, places.ids)).astype(np.float64)
+    if vector is not None:
+        similarity = (await run.call(index.similar, vector, where.scope.owner, places.ids)).astype(np.float64)
     stale = (await outdated(run, world, where.scope)).among(places.ids.tolist())
-    current = ~np.isin(places.ids, list(stale)) if stale else np.ones(len(places.ids), dtype=bool)
-    found = Found(places, similarity, np.full(len(places.ids), average), bm25, current)
+    found = Found(
+        places=places,
+        similarity=similarity,
+        average=np.full(len(places.ids), average),
+        bm25=_scores(places, by_words),
+        current=~np.isin(places.ids, list(stale)) if stale else np.ones(len(places.ids), dtype=bool),
+        exact=await _exact(run, world, places, plan, seeds),
+        corrected=corrected,
+    )
     kept = retained(world, places)
     return found if kept.all() else found.rows(kept)
+
+
+async def _paths(
+    run: Runner, world: World, where: Where, asked: Asked, words: Sequence[str]
+) -> tuple[list[Matches], list[Matches]]:
+    """What was found by the words of the query, and what else; the paths run side by side."""
+    index, plan, vector = world.index, asked.plan, asked.vector
+    named = list(dict.fromkeys(term for entity in plan.entities if entity.verbatim for term in terms(entity.text)))
+    searches = [(where, plan.vector, plan.text)]
+    searches += [(span, plan.temporal, plan.temporal) for span in _spans(where, plan.times)]
+
+    async def by_text(where: Where, limit: int) -> Matches:
+        return await run.call(index.matching, words, where, limit) if words and limit else _NOTHING
+
+    async def by_vector(where: Where, limit: int) -> Matches:
+        return _NOTHING if vector is None or not limit else await run.call(index.nearest, vector, where, limit)
+
+    async def by_name() -> Matches:
+        # Where the query is nothing but the name, the text path asks the same.
+        asks = plan.exact and named and set(named) != set(words)
+        return await run.call(index.matching, named, where, plan.exact) if asks else _NOTHING
+
+    async def by_time() -> Matches:
+        if plan.times or not plan.temporal:
+            return _NOTHING
+        latest = await run.call(index.latest, where, plan.temporal)
+        return Matches(ids=latest, scores=np.zeros(len(latest), dtype=np.float32))
+
+    found = await run.gather(
+        *(partial(by_text, span, limit) for span, _, limit in searches),
+        *(partial(by_vector, span, limit) for span, limit, _ in searches),
+        by_name,
+        by_time,
+    )
+    return found[: len(searches)], found[len(searches) :]
+
+
+async def _centred(run: Runner, world: World, where: Where, vector: Floats | None) -> tuple[Floats | None, float]:
+    """The query vector as it is compared, and its inner product with an average record of the owner."""
+    if vector is None:
+        return None, 0.0
+    centroid, number = await run.call(world.index.centroid, where.scope.owner)
+    if not number:
+        return None, 0.0
+    middle = centroid.astype(np.float64)
+    centred = signals.centred(vector.astype(np.float64), middle, number)
+    return centred.astype(np.float32), float(centred @ middle)
+
+
+async def _words(run: Runner, world: World, where: Where, asked: Asked) -> tuple[list[str], dict[str, str]]:
+    """The terms to look for, and which of the query's were taken for slips."""
+    words = terms(asked.query)
+    corrected: dict[str, str] = {}
+    for word in dict.fromkeys(word for word in words if slips(word)):
+        if meant := await run.call(world.index.spellings, word, where.scope.owner, 1):
+            corrected[word] = meant[0]
+    words = [corrected.get(word, word) for word in words]
+    return words + [
+        term for others in asked.plan.synonyms.values() for other in others for term in terms(other)
+    ], corrected
+
+
+def _spans(where: Where, times: Sequence[TimeSpan]) -> list[Where]:
+    """The same search within each of these times."""
+    return [
+        replace(
+            where,
+            since=span.since if where.since is None else max(where.since, span.since),
+            until=span.until if where.until is None else min(where.until, span.until),
+        )
+        for span in times
+    ]
+
+
+def _scores(places: Places, several: Sequence[Matches]) -> signals.Array:
+    """The BM25 of each place; what another process deleted since the search has no place."""
+    bm25 = np.zeros(len(places.ids))
+    for matches in several:
+        row = np.searchsorted(places.ids, matches.ids)
+        there = np.isin(matches.ids, places.ids)
+        bm25[row[there]] = matches.scores[there]
+    return bm25
+
+
+async def _exact(run: Runner, world: World, places: Places, plan: Plan, seeds: Ids) -> signals.Array:
+    """The share of the plan's entities that each place has word for word; neighbours are not asked."""
+    share = np.zeros(len(places.ids))
+    if not plan.exact:
+        return share
+    row_of = {number: row for row, number in enumerate(places.ids.tolist())}
+    names = [folded(entity.text) for entity in plan.entities if entity.verbatim]
+    for record in await run.call(world.index.get, seeds.tolist()):
+        if record.id in row_of:
+            text = _folded(record)
+            share[row_of[record.id]] = sum(name in text for name in names) / len(names)
+    return share
+
+
+def _folded(record: Record) -> str:
+    return folded(f"{record.speaker}: {record.text}")
 
 
 def narrowed(world: World, where: Where) -> Where:

@@ -13,7 +13,10 @@ from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.flows.item_state import current
 from hybrid_memory.flows.learn import learn
+from hybrid_memory.flows.media import flush_media
+from hybrid_memory.flows.outbox import drain
 from hybrid_memory.flows.redact import learnt
+from hybrid_memory.flows.uses import note_uses, uses_of
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Embedder, Entry, Floats, Progress
 from hybrid_memory.tiers.semantic import derive, index_terms, passage
@@ -35,6 +38,7 @@ async def flush(
     Raises:
         ModelError: the embedder failed; texts are indexed, and the vectors that wait are made next time.
     """
+    await drain(run, world)
     if owners is None:
         owners = list(await run.call(world.truth.heads))
     indexed = embedded = learned = 0
@@ -43,10 +47,13 @@ async def flush(
             learned += await learn(run, world, owner, model=True)
         except ModelError as error:
             _log.warning("%s; what rules can read is learned, the model will be asked again", error)
+        await note_uses(run, world, owner)
         indexed += await index_texts(run, world, owner)
         if world.embedder is not None:
             embedded += await index_vectors(run, world, owner, world.embedder, progress)
             await run.call(world.index.settle, owner)
+        media = await flush_media(run, world, owner)
+        indexed, embedded = indexed + media[0], embedded + media[1]
     return Receipt(indexed=indexed, embedded=embedded, learned=learned)
 
 
@@ -71,7 +78,9 @@ async def index_texts(run: Runner, world: World, owner: Scope) -> int:
             Entry(item.record, index_terms(item.record, item.previous, world.config.cleaning)) for item in derived
         ]
         # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
-        if await run.call(world.index.upsert, owner, entries, after=after, upto=events[-1].position):
+        if await run.call(
+            world.index.upsert, owner, entries, after=after, upto=events[-1].position, uses=uses_of(events)
+        ):
             count += len(entries)
     return count
 
@@ -135,10 +144,15 @@ async def _embed_batch(
         texts[keys[record.id]] = text
     known = await run.call(world.index.known, list(texts))
     missing = [key for key in texts if key not in known]
-    fresh = {}
+    if missing and world.donor is not None:
+        given = await run.call(world.donor.known, missing)
+        missing = [key for key in missing if key not in given]
+    else:
+        given = {}
+    fresh = given
     if missing:
         rows = await embedding(run, embedder.embed_documents, [texts[key] for key in missing])
-        fresh = dict(zip(missing, rows, strict=True))
+        fresh = given | dict(zip(missing, rows, strict=True))
     # The width is the vectors': to ask a model for it may cost a call.
     width = len(next(iter((fresh or known).values())))
     await run.call(world.index.put_vectors, (embedder.name, width), keys, fresh)

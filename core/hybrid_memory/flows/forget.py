@@ -17,6 +17,7 @@ from hybrid_memory.flows.echoes import rewritten_echoes
 from hybrid_memory.flows.expired import expired_turns
 from hybrid_memory.flows.flush import index_texts
 from hybrid_memory.flows.history import check_span
+from hybrid_memory.flows.media import index_media, unindex_media
 from hybrid_memory.flows.session import runs
 from hybrid_memory.flows.visible import present
 from hybrid_memory.flows.world import World
@@ -145,9 +146,11 @@ async def forget_user(run: Runner, world: World, user: str, tenant: str | None, 
 
 
 async def _clean(run: Runner, world: World) -> None:
-    for cache in (world.shown, world.queries, world.facts, world.portraits):
+    for cache in (world.shown, world.embeddings, world.answers, world.facts, world.portraits):
         cache.clear()
     await run.call(world.truth.scrub)
+    if world.scrub_media is not None:
+        await run.call(world.scrub_media)
 
 
 async def _destroy(run: Runner, world: World, scope: Scope, chosen: list[Event], request: Request) -> Receipt:
@@ -171,10 +174,12 @@ async def _destroy(run: Runner, world: World, scope: Scope, chosen: list[Event],
         )
         # A process that has read the turns already can then no longer index them.
         await index_texts(run, world, scope.owner)
+        await index_media(run, world, scope.owner)
         indexed = await run.call(world.index.get, plan.positions)
         await run.call(world.truth.erase, scope.owner, plan.positions, plan.rewritten, note)
         await index_texts(run, world, scope.owner)
-        receipt = replace(receipt, erased={**receipt.erased, "records": len(indexed)})
+        media = await unindex_media(run, world, scope.owner, runs(plan.positions))
+        receipt = replace(receipt, erased={**receipt.erased, "records": len(indexed) + media})
     return receipt
 
 

@@ -13,7 +13,8 @@ from hybrid_memory.compute.runners import Runner
 from hybrid_memory.config import RecallConfig, RetentionConfig
 from hybrid_memory.flows.flush import index_texts
 from hybrid_memory.flows.item_state import kept_items
-from hybrid_memory.flows.recall import MAX_QUERY_CHARS, Request, recall
+from hybrid_memory.flows.recall import recall
+from hybrid_memory.flows.requests import MAX_QUERY_CHARS, Request
 from hybrid_memory.flows.session import runs
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft

@@ -13,5 +13,5 @@ async def rebuild(run: Runner, world: World, embedder: Embedder | None, progress
     """Drop the index and make it anew, with this embedder from now on."""
     await run.call(world.index.reset)
     world.embedder = embedder
-    world.queries.clear()
+    world.answers.clear()
     return await flush(run, world, progress=progress)

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hybrid_memory.compute.runners import Runner
-from hybrid_memory.errors import IdConflictError, InvalidMessageError
+from hybrid_memory.errors import IdConflictError, InvalidMessageError, StoreUnavailableError
+from hybrid_memory.flows.outbox import drain, put_aside
 from hybrid_memory.flows.redact import stored
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
@@ -21,10 +22,17 @@ Content = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[s
 
 
 async def remember(run: Runner, world: World, scope: Scope, messages: Sequence[Message]) -> Receipt:
-    """Append the messages to the log, all or none; they are durable when this returns."""
+    """Append the messages to the log, all or none; they are durable when this returns.
+
+    Where the log cannot be reached they are durable in the outbox, if there is one.
+    """
     drafts = [_draft(world, scope, stored(world, message)) for message in messages]
-    await _check_visible(run, present(world), scope, drafts)
-    appended = await run.call(world.log.append, scope.owner, drafts)
+    try:
+        await drain(run, world)
+        await _check_visible(run, present(world), scope, drafts)
+        appended = await run.call(world.log.append, scope.owner, drafts)
+    except StoreUnavailableError as error:
+        return await put_aside(run, world, scope.owner, drafts, error)
     ids = tuple(event.id for event in appended)
     return Receipt(
         ids=ids,

@@ -15,7 +15,7 @@ from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.flows.candidates import query_vector
 from hybrid_memory.flows.flush import content_key, embedding
 from hybrid_memory.flows.history import checked_count
-from hybrid_memory.flows.recall import MAX_QUERY_CHARS
+from hybrid_memory.flows.requests import MAX_QUERY_CHARS
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Embedder, Floats
 from hybrid_memory.scoring import ranking, signals
@@ -171,7 +171,8 @@ async def measured(run: Runner, world: World, request: Request) -> Measured:
 def _applied(weights: Weights, *, timed: bool) -> Weights:
     """Without what only a memory has: turns around it, importance, uses, and newer ones that say otherwise."""
     recency = weights.recency if timed else 0.0
-    return replace(weights, neighbours=0.0, segment=0.0, recency=recency, importance=0.0, use=0.0, current=0.0)
+    none = dict.fromkeys(("neighbours", "segment", "importance", "use", "current", "exact", "temporal"), 0.0)
+    return replace(weights, recency=recency, **none)
 
 
 async def _vectors(run: Runner, world: World, request: Request) -> tuple[Floats | None, Floats | None, str]:

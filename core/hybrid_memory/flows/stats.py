@@ -34,7 +34,8 @@ async def stats(run: Runner, world: World) -> Stats:
         pending=index.pending,
         size_bytes=log.bytes,
         embedder=None if world.embedder is None else world.embedder.name,
-        query_cache=(world.queries.hits, world.queries.misses),
+        work=world.statistics.snapshot(),
+        waiting=0 if world.outbox is None else (await run.call(world.outbox.size)).events,
         compactions=await _compactions(run, world, list(heads)),
     )
 

@@ -73,10 +73,11 @@ async def _of_hit(run: Runner, world: World, scope: Scope, hit: Hit) -> Explanat
     home = await origin(run, world, scope, hit.record.scope, "why")
     view = await in_view(run, world, home)
     known = await resolved(run, view, home)
+    place = hit.record.turn if hit.record.kind is RecordKind.MEDIA else hit.record.id
     behind = [
         fact
         for fact in known
-        if hit.record.id in fact.records or (hit.record.kind is RecordKind.TURN and hit.record.id in fact.positions)
+        if place in fact.records or (hit.record.kind in {RecordKind.TURN, RecordKind.MEDIA} and place in fact.positions)
     ]
     steps = [hit.why(), *(f"{'says' if fact.current else 'once said'} {_told(fact)}" for fact in behind)]
     turns = await _turns(run, world, home, [hit.record.turn])

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from hybrid_memory.compute.caches import LruCache
+from hybrid_memory.compute.counting import Counts
+from hybrid_memory.compute.statistics import Statistics
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.learning.currency import Outdated
 from hybrid_memory.ports import (
     Clock,
     Embedder,
     EventLog,
+    Expiring,
     FactExtractor,
     Floats,
     IdSource,
     LanguageModel,
+    MediaEmbedder,
     SemanticIndex,
     TextCompressor,
     TokenCounter,
@@ -30,6 +35,7 @@ FACTS_CACHE = 256
 STANDINGS_CACHE = 4096
 PASSAGES_CACHE = 2048
 ITEMS_CACHE = 64
+ANSWERS_CACHE = 1024
 
 FactsKey: TypeAlias = tuple[Scope, Stretches, Horizon | None]
 
@@ -62,6 +68,12 @@ class World:
         standings: who may do what, by space.
         passages: vectors of texts that are no memories, by embedder and text.
         items: what applications keep, by owner.
+        embeddings: vectors of queries and texts.
+        answers: what recall found lately.
+        uses: which records it found since this was noted last, by owner.
+        outbox: takes what is said while the log cannot be reached; archive: moves old messages out of the log.
+        donor: an index that may have vectors of the same texts.
+        statistics: what was done, and how long it took.
         author, trusted: in a space, who writes through this handle, and whether that needs no approval.
     """
 
@@ -71,7 +83,6 @@ class World:
     clock: Clock
     new_id: IdSource
     config: MemoryConfig
-    queries: LruCache[str, Floats]
     count: TokenCounter
     language_model: LanguageModel | None = None
     compressor: TextCompressor | None = None
@@ -88,6 +99,16 @@ class World:
     standings: LruCache[Scope, Standing] = field(default_factory=lambda: LruCache(STANDINGS_CACHE))
     passages: LruCache[bytes, Floats] = field(default_factory=lambda: LruCache(PASSAGES_CACHE))
     items: LruCache[Scope, KeptItems] = field(default_factory=lambda: LruCache(ITEMS_CACHE))
+    embeddings: LruCache[bytes, Floats] = field(default_factory=lambda: LruCache(0))
+    answers: LruCache[Hashable, Any] = field(default_factory=lambda: LruCache(ANSWERS_CACHE))
+    uses: Counts[Scope] = field(default_factory=Counts)
+    outbox: EventLog | None = None
+    archive: Expiring | None = None
+    donor: SemanticIndex | None = None
+    statistics: Statistics = field(default_factory=Statistics)
+    media: SemanticIndex | None = None
+    media_embedder: MediaEmbedder | None = None
+    scrub_media: Callable[[], None] | None = None
     author: str = ""
     trusted: bool = True
 

@@ -1,19 +1,25 @@
-"""What stands behind the handles of one memory: its ports while it is open, and the threads of the async face."""
+"""What stands behind the handles of one memory: its ports while it is open, its scheduler, and its threads."""
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from functools import partial
+from typing import Any
 
-from hybrid_memory.compute.debounce import Debounced
 from hybrid_memory.compute.progress import progress_bar
 from hybrid_memory.compute.runners import InlineRunner, LoopRunner, Runner, drive
-from hybrid_memory.errors import MemoryClosedError
-from hybrid_memory.flows import flush
+from hybrid_memory.compute.scheduler import Scheduler
+from hybrid_memory.compute.tasks import Task
+from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
+from hybrid_memory.flows import archive, flush, outbox
 from hybrid_memory.flows.assemble import Assembled, fold_ahead
 from hybrid_memory.flows.learn import learn
 from hybrid_memory.flows.prompting import Request
+from hybrid_memory.flows.uses import note_uses
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import Context, Receipt, Scope
 
@@ -23,19 +29,28 @@ WORKERS = 16
 INLINE = InlineRunner()
 """The runner of the blocking face."""
 
+BACKGROUND = 3
+"""The priority of what nobody waits for."""
+
+USES_EVERY = timedelta(seconds=30)
+OUTBOX_EVERY = timedelta(seconds=5)
+ARCHIVE_EVERY = timedelta(hours=1)
+
+_log = logging.getLogger(__name__)
+
 
 class House:
-    """The world behind a memory's handles, while it is open, and the threads of the async face."""
+    """The world behind a memory's handles, while it is open, what is done in the background, and the threads."""
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self.statistics = world.statistics
         self._executor: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
-        learning = world.config.learning
-        self._learns = learning.background
-        self._learner = Debounced(self._learn, learning.delay.total_seconds())
-        self._folder = Debounced(self._fold, learning.delay.total_seconds())
+        self.scheduler = Scheduler(concurrency=world.config.orchestration.concurrency, statistics=world.statistics)
         self._behind: dict[Scope, Request] = {}
+        self._counting = False
+        self._closing = False
         self.closed = False
 
     @property
@@ -55,17 +70,37 @@ class House:
                 self._executor = ThreadPoolExecutor(max_workers=WORKERS, thread_name_prefix="hybrid-memory")
             return LoopRunner(self._executor)
 
+    def opened(self) -> None:
+        """Take up what an earlier process left undone, and what is done again and again."""
+        if not self._world.config.orchestration.background:
+            return
+        self._pause("resume", partial(self._resume), "indexing", None)
+        if self._world.archive is not None:
+            self._again(ARCHIVE_EVERY, archive.archive)
+        if self._world.outbox is not None:
+            self._again(OUTBOX_EVERY, outbox.drain)
+
     def said(self, scope: Scope) -> None:
-        """Something was written: let it be read, by rules and the language model, once the conversation pauses."""
-        if self._learns:
-            self._learner.ask(scope.owner)
-        if scope in self._behind:
-            self._folder.ask(scope)
+        """Something was written: let it be indexed and read, by rules and the model, once the conversation pauses."""
+        config = self._world.config
+        if config.orchestration.background:
+            self._pause(("index", scope.owner), partial(self._index, scope.owner), "indexing", scope.owner)
+        if config.learning.background:
+            self._pause(("learn", scope.owner), partial(self._learn, scope.owner), "learning", scope.owner)
+            if scope in self._behind:
+                self._pause(("fold", scope), partial(self._fold, scope), "summarization", scope.owner)
+
+    def recalled(self) -> None:
+        """Something was found: let its uses be noted by and by."""
+        if not self._counting and self._world.config.orchestration.background:
+            self._counting = True
+            self._again(USES_EVERY, self.note_uses)
 
     def assembled(self, scope: Scope, request: Request, prompt: Assembled) -> Context:
         """The prompt; if its caller cannot wait, what is to be folded is left for the pause after the answer."""
         if prompt.behind and not request.wait:
             self._behind[scope] = request
+        self.recalled()
         return prompt.context
 
     async def fold_ahead(self, run: Runner, owner: Scope | None) -> None:
@@ -74,28 +109,70 @@ class House:
             if owner is None or scope.owner == owner:
                 await self._folded(run, scope)
 
+    async def note_uses(self, run: Runner, world: World) -> None:
+        """Write down which records were used since the last time."""
+        for owner in world.uses.counted():
+            await note_uses(run, world, owner)
+
     async def _folded(self, run: Runner, scope: Scope) -> None:
         request = self._behind.get(scope)
         if request is not None and await fold_ahead(run, self.world, scope, request):
             self._behind.pop(scope, None)
+
+    def _pause(self, key: object, work: Callable[[], object], kind: str, scope: Scope | None) -> None:
+        """Do the work once nobody has asked for it for a while."""
+        delay = self._world.config.learning.delay
+        self.scheduler.debounced(key, delay, Task(work, kind=kind, priority=BACKGROUND, scope=scope))
+
+    def _again(self, interval: timedelta, flow: Callable[[Runner, World], Coroutine[Any, Any, object]]) -> None:
+        task = Task(lambda: drive(flow(INLINE, self._world)), kind="maintenance", priority=BACKGROUND)
+        self.scheduler.every(interval, task)
 
     def _fold(self, scope: Scope) -> None:
         drive(self._folded(INLINE, scope))
 
     def _learn(self, owner: Scope) -> None:
         drive(learn(INLINE, self._world, owner, model=True))
+        if self._world.config.orchestration.background:
+            self._index(owner)
+
+    def _index(self, owner: Scope) -> None:
+        world = self._world
+        drive(flush.index_texts(INLINE, world, owner))
+        if world.embedder is not None:
+            drive(flush.index_vectors(INLINE, world, owner, world.embedder, self._unless_closing))
+
+    def _resume(self) -> None:
+        """Index what is in the log and not in the index; a memory of many owners does so one by one."""
+        world = self._world
+        for owner, head in world.truth.heads().items():
+            if world.index.applied(owner) < head or (world.embedder and world.index.pending(owner, 1)):
+                self.scheduler.schedule(
+                    Task(partial(self._index, owner), kind="indexing", priority=BACKGROUND, scope=owner)
+                )
+
+    def _unless_closing(self, *_: int) -> None:
+        """Called after every batch: what is left is taken up after the next opening."""
+        if self._closing:
+            raise MemoryClosedError
 
     def close(self) -> None:
         """Release stores and threads."""
-        self._learner.close()
-        self._folder.close()
+        self._closing = True
+        self.scheduler.close()
+        if not self.closed:
+            try:
+                drive(self.note_uses(INLINE, self._world))
+            except HybridMemoryError as error:
+                _log.warning("%s; the last uses are not noted", error)
         with self._lock:
             self.closed = True
             executor, self._executor = self._executor, None
         if executor is not None:
             executor.shutdown(wait=True)
-        self._world.index.close()
-        self._world.log.close()
+        for part in (self._world.index, self._world.log, self._world.outbox):
+            if part is not None:
+                part.close()
 
     @property
     def url(self) -> str:

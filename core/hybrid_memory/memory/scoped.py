@@ -7,19 +7,23 @@ from datetime import datetime
 from typing import Any, Literal
 
 from hybrid_memory.compute.runners import Runner, drive
+from hybrid_memory.compute.tasks import INTERACTIVE, at_priority
 from hybrid_memory.flows import follow as following
-from hybrid_memory.flows import history, recall, remember, sharing
-from hybrid_memory.flows.recall import Request
+from hybrid_memory.flows import history, remember, sharing
+from hybrid_memory.flows.recall import recall
 from hybrid_memory.flows.remember import Content, as_messages
+from hybrid_memory.flows.requests import Request
+from hybrid_memory.flows.uses import count_uses
 from hybrid_memory.memory.conversation import Conversation
 from hybrid_memory.memory.house import INLINE, flush_owners
 from hybrid_memory.memory.knowledge import Knowledge
+from hybrid_memory.memory.media import Media
 from hybrid_memory.memory.membership import Membership
 from hybrid_memory.memory.upkeep import Upkeep
-from hybrid_memory.types import Hit, Message, Receipt, RecordKind, Role, Weights
+from hybrid_memory.types import Hit, Intent, Message, Receipt, RecordKind, Role, Weights
 
 
-class ScopedMemory(Conversation, Knowledge, Upkeep, Membership):
+class ScopedMemory(Conversation, Knowledge, Media, Upkeep, Membership):
     """One owner's memory; made by `HybridMemory.scoped`.
 
     Attributes:
@@ -107,10 +111,13 @@ class ScopedMemory(Conversation, Knowledge, Upkeep, Membership):
         until: datetime | None = None,
         metadata: Mapping[str, str | int | float | bool | None] | None = None,
         weights: Weights | None = None,
+        intent: Intent | Literal["auto", "fact", "reasoning", "contextual"] = Intent.AUTO,
         spaces: Collection[str] | Literal["all"] = (),
     ) -> list[Hit]:
         """The records that answer the query best, at most k, best first; what was just written is found.
 
+        Names, ids, paths and "quoted words" are looked for word for word, times such as "two weeks ago" as stretches of
+        time, and words that nobody used here as slips of the fingers; `Hit.why` tells what was made of the query.
         What was learned to be out of date falls back, unless the question is about the past; and where it is about how
         things are now, the newer of two hits that say much the same stands first, whatever their scores.
 
@@ -125,17 +132,18 @@ class ScopedMemory(Conversation, Knowledge, Upkeep, Membership):
             metadata: only records whose metadata has exactly these values: text, finite numbers, booleans or None.
                 Types are kept apart (1, 1.0, True and "1" are four values); text is compared whole, beyond a NUL too.
             weights: of the signals, instead of the configured ones.
+            intent: which paths search how far, see `Intent`; by default the words of the query decide.
             spaces: shared spaces to search beside this memory, in one ranking; ``all`` for those that may be read. A
                 hit's ``record.scope.space`` and ``record.author`` tell where it comes from.
 
         Raises:
             InvalidInputError: a query that is empty or no text, k below 1, ``within="session"`` without a session, an
-                unknown kind, a naive instant, metadata of other values than these.
+                unknown kind or intent, a naive instant, metadata of other values than these.
             AccessDeniedError: a space that is named may not be read.
         """
         request = Request.of(
             self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
-            since=since, until=until, metadata=metadata, weights=weights, spaces=spaces,
+            since=since, until=until, metadata=metadata, weights=weights, intent=intent, spaces=spaces,
         )  # fmt: skip
         return drive(self._recall(INLINE, request))
 
@@ -151,19 +159,24 @@ class ScopedMemory(Conversation, Knowledge, Upkeep, Membership):
         until: datetime | None = None,
         metadata: Mapping[str, str | int | float | bool | None] | None = None,
         weights: Weights | None = None,
+        intent: Intent | Literal["auto", "fact", "reasoning", "contextual"] = Intent.AUTO,
         spaces: Collection[str] | Literal["all"] = (),
     ) -> list[Hit]:
         """Async twin of `recall`."""
         request = Request.of(
             self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
-            since=since, until=until, metadata=metadata, weights=weights, spaces=spaces,
+            since=since, until=until, metadata=metadata, weights=weights, intent=intent, spaces=spaces,
         )  # fmt: skip
         return await self._recall(self._house.loop, request)
 
     async def _recall(self, run: Runner, request: Request) -> list[Hit]:
         world = self._world
-        spaces = await sharing.reached(run, world, self._principal, request.spaces, "recall")
-        return await recall.recall(run, world, request, [space for space in spaces if space != self.scope.owner])
+        with at_priority(INTERACTIVE), world.statistics.timed("recall"):
+            spaces = await sharing.reached(run, world, self._principal, request.spaces, "recall")
+            hits = await recall(run, world, request, [space for space in spaces if space != self.scope.owner])
+        if count_uses(world, self.scope.owner, hits):
+            self._house.recalled()
+        return hits
 
     def history(
         self, *, limit: int | None = None, since: datetime | None = None, until: datetime | None = None

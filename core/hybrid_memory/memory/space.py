@@ -19,7 +19,7 @@ from hybrid_memory.tiers.episodic import Horizon
 from hybrid_memory.tiers.grants import Standing
 from hybrid_memory.types import Denial, Event, Grant, Receipt, Right, Scope
 
-READING = "conversation expand facts fetch flush grants grep history profile recall summary why".split()
+READING = "conversation expand facts fetch flush grants grep history profile recall recall_media summary why".split()
 WRITING = "assemble compact follow learn offload remember reset settle".split()
 DECIDING = "approve audit forget grant quarantined reject revoke rollback".split()
 

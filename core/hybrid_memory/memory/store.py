@@ -6,20 +6,23 @@ import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from hybrid_memory.compute.progress import progress_bar
 from hybrid_memory.compute.runners import drive
+from hybrid_memory.compute.tasks import Job, Task
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.flows import forget, rebuild, stats
+from hybrid_memory.flows import archive, forget, migrate, rebuild, stats
 from hybrid_memory.flows.world import World
 from hybrid_memory.memory.house import INLINE, House, flush_owners
 from hybrid_memory.memory.items import SWEEP_EVERY, ItemMemory
 from hybrid_memory.memory.scoped import ScopedMemory
 from hybrid_memory.memory.texts import Texts
 from hybrid_memory.ports import Embedder, Key
-from hybrid_memory.types import Receipt, Scope, Stats
+from hybrid_memory.types import Migration, Receipt, Scope, Stats, WorkStats
+
+T = TypeVar("T")
 
 
 class HybridMemory(Texts):
@@ -35,6 +38,7 @@ class HybridMemory(Texts):
         self, world: World, as_embedder: Callable[[Any], Embedder], rekey: Callable[[Key], None] | None = None
     ) -> None:
         self._house = House(world)
+        self._house.opened()
         self._as_embedder = as_embedder
         self._rekey = rekey
 
@@ -52,6 +56,11 @@ class HybridMemory(Texts):
     def compaction(self, config: CompactionConfig) -> None:
         world = self._house.world
         world.config = world.config.model_copy(update={"compaction": config})
+
+    @property
+    def work(self) -> WorkStats:
+        """What was done so far by this process, how long it took, and its caches; cheap, also after `close`."""
+        return self._house.statistics.snapshot()
 
     @property
     def closed(self) -> bool:
@@ -118,6 +127,62 @@ class HybridMemory(Texts):
         with progress_bar("rebuilding", shown=progress) as advance:
             world = self._house.world
             return await rebuild.rebuild(self._house.loop, world, self._replacement(embedder), advance)
+
+    def migrate(self, target: HybridMemory, *, progress: bool | None = None) -> Migration:
+        """Copy this memory into another one, of another engine or with another embedder, and compare the two.
+
+        Repeatable: after an interruption it goes on where it stopped, and later it copies what was written since.
+
+        Args:
+            target: open, and empty or an earlier copy of this one.
+            progress: show a bar; None shows it on a terminal.
+
+        Raises:
+            InvalidInputError: the target holds something else.
+            StoreError: the copy is not like the original.
+            ModelError: the target's embedder failed; its vectors are made later.
+        """
+        with progress_bar("copying", shown=progress) as advance:
+            return drive(migrate.migrate(INLINE, self._house.world, target._house.world, advance))
+
+    async def amigrate(self, target: HybridMemory, *, progress: bool | None = None) -> Migration:
+        """Async twin of `migrate`."""
+        with progress_bar("copying", shown=progress) as advance:
+            world, other = self._house.world, target._house.world
+            return await migrate.migrate(self._house.loop, world, other, advance)
+
+    def archive(self) -> Receipt:
+        """Move what is older than configured into the archive now; it is done in the background too.
+
+        Raises:
+            StoreUnavailableError: the archive cannot be reached; what it has not taken stays in the log.
+        """
+        return drive(archive.archive(INLINE, self._house.world))
+
+    async def aarchive(self) -> Receipt:
+        """Async twin of `archive`."""
+        return await archive.archive(self._house.loop, self._house.world)
+
+    def schedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:
+        """Have work of your own done beside the library's: by priority, deadline and scope, within the same limits.
+
+        Args:
+            task: see `Task`.
+            timeout: seconds to wait where the queue is full; None for as long as it takes.
+
+        Returns:
+            A `concurrent.futures.Future` that can be awaited too.
+
+        Raises:
+            QueueFullError: there was no room in time.
+        """
+        _ = self._house.world  # raises where it is closed
+        return self._house.scheduler.schedule(task, timeout=timeout)
+
+    async def aschedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:  # noqa: ASYNC109 - the twin's
+        """Like `schedule`, without blocking the loop while there is no room."""
+        _ = self._house.world
+        return await self._house.scheduler.aschedule(task, timeout=timeout)
 
     def forget(self, *, user: str, tenant: str | None = None, dry_run: bool = False) -> Receipt:
         """Destroy everything of a user: with every agent, and what they wrote into shared spaces.

@@ -70,6 +70,11 @@ class LocalEmbedder:
         script = [SCRIPT_LENGTH * (2 * cjk_share(text) - 1) for text in texts]
         return unit_rows(np.column_stack([rows, np.array(script, dtype=np.float32)]))
 
+    def embed_queries(self, texts: Sequence[str]) -> Floats:
+        """Unit rows of shape (n, 385)."""
+        with ThreadPoolExecutor(max_workers=max(1, min(len(texts), os.cpu_count() or 1))) as pool:
+            return np.array(list(pool.map(self.embed_query, texts)), dtype=np.float32).reshape(-1, self.dim)
+
     def embed_query(self, text: str) -> Floats:
         """A unit vector of shape (385,)."""
         share = cjk_share(text)
@@ -111,6 +116,8 @@ class HashingEmbedder:
         row: Floats = self.embed_documents([text])[0]
         return row
 
+    embed_queries = embed_documents
+
 
 class WrappedEmbedder:
     """Anything that embeds, as an `Embedder`: its vectors are checked and brought to unit length.
@@ -130,6 +137,8 @@ class WrappedEmbedder:
         self._documents, self._query = _methods(model)
         self.name = name or _name_of(model)
         self._dim: int | None = None
+        if self._documents is model:  # it makes no difference between a query and a text
+            self.embed_queries = self.embed_documents
 
     @property
     def dim(self) -> int:

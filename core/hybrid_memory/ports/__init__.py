@@ -7,26 +7,30 @@ Vectors are float32 unit rows. Contract suites are in `hybrid_memory.testing`.
 
 from __future__ import annotations
 
-from hybrid_memory.ports.index import Entry, Floats, Ids, IndexSize, Matches, Places, SemanticIndex
-from hybrid_memory.ports.log import Appended, Draft, EventLog, Key, LogSize
+from hybrid_memory.ports.index import UNUSED, Entry, Floats, Ids, IndexSize, Matches, Places, SemanticIndex, Use
+from hybrid_memory.ports.log import Appended, Archive, Draft, EventLog, Expiring, Key, LogSize
 from hybrid_memory.ports.models import (
     Clock,
     Embedder,
     FactExtractor,
     IdSource,
     LanguageModel,
+    MediaEmbedder,
     Progress,
     TextCompressor,
     TokenCounter,
 )
 
 __all__ = [
+    "UNUSED",
     "Appended",
+    "Archive",
     "Clock",
     "Draft",
     "Embedder",
     "Entry",
     "EventLog",
+    "Expiring",
     "FactExtractor",
     "Floats",
     "IdSource",
@@ -36,9 +40,11 @@ __all__ = [
     "LanguageModel",
     "LogSize",
     "Matches",
+    "MediaEmbedder",
     "Places",
     "Progress",
     "SemanticIndex",
     "TextCompressor",
     "TokenCounter",
+    "Use",
 ]

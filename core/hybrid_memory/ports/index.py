@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime
+from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -60,6 +62,17 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
+class Use:
+    """How often a record was used since this was noted last, and when for the last time."""
+
+    count: int
+    at: datetime
+
+
+UNUSED: Mapping[int, Use] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
 class IndexSize:
     """Counts over the whole index; ``pending`` records wait for their vector."""
 
@@ -79,10 +92,14 @@ class SemanticIndex(Protocol):
         """The last turn of each of these sessions that has one."""
         ...
 
-    def upsert(self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int) -> bool:
+    def upsert(
+        self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
+    ) -> bool:
         """Store records, without vectors, and move the applied position from ``after`` to ``upto``, atomically.
 
-        False, and nothing is stored, if the applied position is not ``after``: another process was faster.
+        Uses, by record id, are added to those of the owner's records, after the new ones are stored; the last use only
+        moves on. Ids that are not there are left out. False, and nothing is stored, if the applied position is not
+        ``after``: another process was faster.
         """
         ...
 
@@ -124,6 +141,18 @@ class SemanticIndex(Protocol):
         """The k records with the highest BM25 over any of the terms; scores are positive.
 
         An engine may leave out the most frequent terms where the owner has thousands of records with them.
+        """
+        ...
+
+    def latest(self, where: Where, k: int) -> Ids:
+        """The k records that were said last, newest first; of the same instant the higher id first."""
+        ...
+
+    def spellings(self, term: str, owner: Scope, k: int) -> list[str]:
+        """At most k terms of the owner's records that differ from this one by a slip or two, nearest first.
+
+        As `hybrid_memory.text.spelling.nearly` has it: none if the owner has the term itself. None either where the
+        engine has no list of terms.
         """
         ...
 

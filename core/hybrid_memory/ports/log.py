@@ -92,6 +92,22 @@ class EventLog(Protocol):
         """
         ...
 
+    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
+        """Remove events of the owner that an archive has, all or nothing; what is not there is left out.
+
+        Their ids and sessions stay known: `append` answers a repetition with the old position, and another payload
+        with `IdConflictError`, and `size` counts the sessions still. Nothing of the words is kept for that but a
+        digest. `erase` of the same positions forgets those ids too, and what it rewrites is known by the new payload.
+        """
+        ...
+
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        """Store the owner's events with the positions that another log gave them, all or nothing; durable on return.
+
+        Those that are there already are left alone. What is appended later gets higher positions.
+        """
+        ...
+
     def scrub(self) -> None:
         """Overwrite what was destroyed wherever the engine may still hold it; may take seconds.
 
@@ -106,6 +122,67 @@ class EventLog(Protocol):
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         """How many events the owner has beyond this position."""
+        ...
+
+    def size(self) -> LogSize:
+        """Counts over all owners."""
+        ...
+
+    def close(self) -> None:
+        """Release everything; later calls raise `MemoryClosedError`."""
+        ...
+
+
+class Expiring(Protocol):
+    """A log that has an archive behind it."""
+
+    def expire(self, owner: Scope, before: datetime) -> int:
+        """Move messages that were said before then into the archive; returns how many.
+
+        The owner's last event stays. Repeatable after a crash at any step.
+        """
+        ...
+
+
+class Archive(Protocol):
+    """Where events go that have left the log for their age; they stay readable."""
+
+    def put(self, events: Sequence[Event]) -> None:
+        """Take these events of one owner; durable on return. Those that are there already stay as they are."""
+        ...
+
+    def read(
+        self,
+        scope: Scope,
+        *,
+        after: int = 0,
+        upto: int | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        kinds: Collection[EventKind] = (),
+        limit: int | None = None,
+        newest: bool = False,
+    ) -> list[Event]:
+        """Archived events of the scope; as `EventLog.read`."""
+        ...
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
+        """The archived events with these ids; as `EventLog.get`."""
+        ...
+
+    def erase(self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]]) -> None:
+        """Destroy these events of the owner, and give others a new payload; what is not there is left out.
+
+        On return no reading finds the old words, and the engine has been told to take them from its disk.
+        """
+        ...
+
+    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
+        """The last archived position of each owner, or of this scope's owner only; as `EventLog.heads`."""
+        ...
+
+    def count(self, owner: Scope, *, after: int = 0) -> int:
+        """How many of the owner's archived events stand beyond this position."""
         ...
 
     def size(self) -> LogSize:

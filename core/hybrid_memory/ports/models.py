@@ -70,6 +70,36 @@ class Embedder(Protocol):
         ...
 
 
+class MediaEmbedder(Protocol):
+    """Turns images or sounds, and texts that describe them, into vectors of one space.
+
+    Every method raises `ModelError` when the model fails.
+    """
+
+    @property
+    def name(self) -> str:
+        """Of model and variant."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """Width of the vectors."""
+        ...
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """What it embeds: ``image``, ``audio`` or both."""
+        ...
+
+    def embed_media(self, media: Sequence[bytes], kind: str) -> Floats:
+        """Unit rows of shape (n, dim); a row of zeros for what the model cannot read."""
+        ...
+
+    def embed_query(self, text: str) -> Floats:
+        """A unit vector of shape (dim,)."""
+        ...
+
+
 class TokenCounter(Protocol):
     """Counts the tokens of a text, as the model that will read it does."""
 

@@ -14,11 +14,13 @@ import pytest
 from hybrid_memory.errors import IdConflictError, MemoryClosedError
 from hybrid_memory.ports import EventLog
 from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, draft
+from hybrid_memory.testing.log_dropping import EventLogDroppingContract
 from hybrid_memory.testing.log_erasing import EventLogErasureContract
+from hybrid_memory.testing.log_restoring import EventLogRestoringContract
 from hybrid_memory.types import Event, EventKind, Scope
 
 
-class EventLogContract(EventLogErasureContract):
+class EventLogContract(EventLogErasureContract, EventLogDroppingContract, EventLogRestoringContract):
     """Subclass it and give a fixture ``log``: an empty log, closed after the test."""
 
     @pytest.fixture
@@ -223,6 +225,7 @@ class EventLogContract(EventLogErasureContract):
             lambda: log.count(ALICE),
             log.size,
             lambda: log.erase(ALICE, [1], {}, draft(3)),
+            lambda: log.drop(ALICE, [1]),
             log.scrub,
         ):
             with pytest.raises(MemoryClosedError):

@@ -123,6 +123,23 @@ class SemanticIndexContract(IndexSearchContract, IndexUpkeepContract):
                 order = here.ids.argsort(kind="stable")
                 np.testing.assert_allclose(mine[order], expected, rtol=1e-12, err_msg=f"{column.name} for {where}")
 
+    @pytest.mark.parametrize("k", [1, 7, ALL])
+    def test_latest_agrees_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex, k: int) -> None:
+        """For every condition, in the same order."""
+        for where in every_where():
+            assert filled.latest(where, k).tolist() == oracle.latest(where, k).tolist(), where
+        assert filled.latest(Where(STRANGER), k).tolist() == []
+
+    @pytest.mark.parametrize(
+        "slip", ["berlim", "marahton", "grandmoter", "deploymnt", "sqlit", "berlin", "cta", "北就"]
+    )
+    def test_spellings_agree_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex, slip: str) -> None:
+        """Of the owner's terms only, or none at all where the engine keeps no list of them."""
+        for term in terms(slip):
+            found = filled.spellings(term, ALICE, 3)
+            assert found in ([], oracle.spellings(term, ALICE, 3))
+            assert filled.spellings(term, STRANGER, 3) == []
+
     def test_words_of_other_owners_are_never_found(self, filled: SemanticIndex) -> None:
         """Nor are their vectors."""
         vector = unit(np.ones(DIM))

@@ -97,6 +97,15 @@ class VisibleLog:
         self._check_present()
         return self._log.erase(owner, positions, rewritten, note)
 
+    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
+        """Remove what an archive has; see `EventLog.drop`."""
+        self._log.drop(owner, positions)
+
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        """Store what another log has; see `EventLog.restore`."""
+        self._check_present()
+        self._log.restore(owner, events)
+
     def scrub(self) -> None:
         """Overwrite what was destroyed; see `EventLog.scrub`."""
         self._log.scrub()

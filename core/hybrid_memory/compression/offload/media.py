@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 MAX_NAME_CHARS = 120
 
 _MEDIA = ("image", "audio", "video", "file", "document")
 _NAMES = {"image_url": "image", "input_image": "image", "input_audio": "audio", "input_file": "file", "media": "file"}
+_SENSES = ("image", "audio", "video")
 _DATA_URL = re.compile(r"data:(?P<kind>[\w.+-]+/[\w.+-]+)?[^,]{0,200},")
+_URL_SAFE = str.maketrans("-_", "+/", " \t\r\n")
 _DATA_KEYS = ("data", "base64", "image", "audio", "video", "file_data")
 _KIND_KEYS = (
     "mime_type",
@@ -38,14 +42,9 @@ def is_media(block: Mapping[str, Any]) -> bool:
 
 def digest_media(block: Mapping[str, Any], *, result_id: str) -> str:
     """What a media block carries, in one line: ``[image/png, 34,112 bytes; result_id=42]``; without data, the link."""
-    data, link = _first(block, _DATA_KEYS), _first(block, _LINK_KEYS)
-    if data is None and link is not None and _DATA_URL.match(link):
-        data = link
-    elif data is not None and data.startswith(("http://", "https://")):
-        data, link = None, data
+    data, link = _carried(block)
     family = _family(block) or "file"
-    suffix = _first(block, ("format",))
-    kind = _first(block, _KIND_KEYS) or (suffix and f"{family}/{suffix}")
+    kind = _declared(block, family)
     if data is not None:
         found, size = base64_kind(data)
         what = [kind or found or family, f"{size:,} bytes"]
@@ -54,6 +53,74 @@ def digest_media(block: Mapping[str, Any], *, result_id: str) -> str:
     if name := _first(block, ("filename", "title")):
         what.append(_short(name))
     return f"[{', '.join(what)}; result_id={result_id}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """What a media block carries.
+
+    Attributes:
+        kind: ``image``, ``audio``, ``video``, ``file`` or ``document``; empty where nothing tells.
+        type: the media type, such as ``image/png``, or the kind where it is not known.
+        data: the bytes; not empty.
+        name: of the file, as the block has it.
+    """
+
+    kind: str
+    type: str
+    data: bytes
+    name: str = ""
+
+
+def media_of(block: Mapping[str, Any]) -> Media | None:
+    """The bytes in a media block; None for another block, a link, and what cannot be decoded."""
+    family, (data, _) = _family(block), _carried(block)
+    content = None if family is None or data is None else _decoded(data)
+    if family is None or data is None or not content:
+        return None
+    found = _declared(block, family) or base64_kind(data)[0] or family
+    name = _first(block, ("filename", "title"))
+    return Media(family if family in _SENSES else _sense(found) or family, found, content, _short(name) if name else "")
+
+
+def media_in(data: bytes) -> Media:
+    """Bare bytes, by the marks at their beginning."""
+    found = _magic(data[:12]) or ""
+    return Media(_sense(found), found, data)
+
+
+def _sense(media_type: str) -> str:
+    family = media_type.partition("/")[0]
+    return family if family in _SENSES else ""
+
+
+def _carried(block: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """The data of a block, as base64 text or a data URL, and its link."""
+    data, link = _first(block, _DATA_KEYS), _first(block, _LINK_KEYS)
+    if data is None and link is not None and _DATA_URL.match(link):
+        return link, link
+    if data is not None and data.startswith(("http://", "https://")):
+        return None, data
+    return data, link
+
+
+def _declared(block: Mapping[str, Any], family: str) -> str | None:
+    """The media type that the block gives."""
+    suffix = _first(block, ("format",))
+    return _first(block, _KIND_KEYS) or (suffix and f"{family}/{suffix}")
+
+
+def _decoded(data: str) -> bytes | None:
+    """The bytes behind base64 text, in either alphabet and with or without padding, or behind a data URL."""
+    url = _DATA_URL.match(data)
+    body = data[url.end() :] if url else data
+    try:
+        if url and not url[0].endswith(";base64,"):
+            return unquote_to_bytes(body)
+        body = body.translate(_URL_SAFE)
+        return b64decode(body + "=" * (-len(body) % 4), validate=True)
+    except ValueError:
+        return None
 
 
 def base64_kind(data: str) -> tuple[str | None, int]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError
-from hybrid_memory.ports import Entry, Floats, Ids, IndexSize, Matches, Places
+from hybrid_memory.ports import UNUSED, Entry, Floats, Ids, IndexSize, Matches, Places, Use
 from hybrid_memory.scoring.lexical import bm25, idf
-from hybrid_memory.stores.memory.log import within
+from hybrid_memory.text.spelling import nearly
 from hybrid_memory.types import Record, RecordKind, Scope, Where
 
 
@@ -60,7 +60,9 @@ class InMemoryIndex:
                 and row.record.kind is RecordKind.TURN
             }
 
-    def upsert(self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int) -> bool:
+    def upsert(
+        self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
+    ) -> bool:
         """Store records and move the applied position; see `SemanticIndex.upsert`."""
         with self._lock:
             state = self._open()
@@ -72,6 +74,11 @@ class InMemoryIndex:
                 counts = Counter(entry.terms.split())
                 state.rows[entry.record.id] = _Row(entry.record, counts, counts.total() + 1)
                 state.frequency.update(counts.keys())
+            for number, use in uses.items():
+                row = state.rows.get(number)
+                if row is not None and row.record.scope.owner == owner.owner:
+                    last = max(use.at, row.record.last_used or use.at)
+                    row.record = replace(row.record, uses=row.record.uses + use.count, last_used=last)
             return True
 
     def pending(self, owner: Scope, limit: int) -> list[tuple[Record, Record | None]]:
@@ -145,6 +152,18 @@ class InMemoryIndex:
                     scores[row.record.id] = bm25(found, row.length / average)
         return _best(scores, k)
 
+    def latest(self, where: Where, k: int) -> Ids:
+        """The k records that were said last; see `SemanticIndex.latest`."""
+        with self._lock:
+            said = sorted(((row.record.at, row.record.id) for row in self._rows(where)), reverse=True)
+        return np.array([number for _, number in said[:k]], dtype=np.int64)
+
+    def spellings(self, term: str, owner: Scope, k: int) -> list[str]:
+        """Terms of the owner's records that differ by a slip or two; see `SemanticIndex.spellings`."""
+        with self._lock:
+            vocabulary = {word for row in self._rows(Where(owner.owner)) for word in row.terms}
+        return nearly(term, vocabulary, k)
+
     def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
         """Inner product with each of these records; see `SemanticIndex.similar`."""
         with self._lock:
@@ -183,7 +202,9 @@ class InMemoryIndex:
         """The records with these ids, in the order given."""
         with self._lock:
             rows = self._open().rows
-            return [rows[number].record for number in ids if number in rows]
+            found = [rows[number].record for number in ids if number in rows]
+        # What a caller does to the metadata must not change the store.
+        return [replace(record, metadata=deepcopy(record.metadata)) if record.metadata else record for record in found]
 
     def delete(self, ids: Sequence[int]) -> int:
         """Remove records with their terms and vectors."""
@@ -228,25 +249,7 @@ class InMemoryIndex:
         return len(gone)
 
     def _rows(self, where: Where) -> list[_Row]:
-        return [row for row in self._open().rows.values() if _allowed(where, row.record)]
-
-
-def _allowed(where: Where, record: Record) -> bool:
-    return (
-        within(where.scope, record.scope)
-        and (not where.kinds or record.kind in where.kinds)
-        and (not where.categories or record.category in where.categories)
-        and (where.since is None or record.at >= where.since)
-        and (where.until is None or record.at < where.until)
-        and not any(first <= record.turn <= last for first, last in where.hidden)
-        and all(
-            record.at >= instant or name not in (record.kind, record.category) for name, instant in where.fresh.items()
-        )
-        and all(
-            key in record.metadata and json.dumps(record.metadata[key]) == json.dumps(value)
-            for key, value in where.metadata.items()
-        )
-    )
+        return [row for row in self._open().rows.values() if where.allows(row.record)]
 
 
 def _best(scores: dict[int, float], k: int) -> Matches:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from heapq import merge
 from itertools import islice
@@ -17,6 +18,15 @@ from hybrid_memory.ports import Appended, Draft, LogSize
 from hybrid_memory.types import Event, EventKind, Scope
 
 
+@dataclass(frozen=True, slots=True)
+class _Dropped:
+    """What is kept of an event that an archive has."""
+
+    position: int
+    kind: EventKind
+    digest: bytes
+
+
 class InMemoryLog:
     """An event log that lives as long as the process."""
 
@@ -24,6 +34,7 @@ class InMemoryLog:
         self._owners: dict[Scope, dict[EventKind, list[Event]]] = {}
         self._last = 0
         self._by_id: dict[tuple[Scope, str], Event] = {}
+        self._dropped: dict[tuple[Scope, str], _Dropped] = {}
         self._lock = threading.RLock()
         self._closed = False
 
@@ -36,14 +47,14 @@ class InMemoryLog:
             for draft in drafts:
                 scope = replace(owner, session=draft.session)
                 key = (scope, draft.id)
-                there = self._by_id.get(key) or fresh.get(key)
+                there = self._by_id.get(key) or fresh.get(key) or self._dropped.get(key)
                 payload = _copied(draft.payload)
                 if there is None:
                     position = self._last + len(fresh) + 1
-                    there = Event(position, draft.id, scope, draft.kind, draft.at, payload, draft.sources, draft.author)
-                    fresh[key] = there
+                    made = Event(position, draft.id, scope, draft.kind, draft.at, payload, draft.sources, draft.author)
+                    fresh[key] = made
                     appended.append(Appended(draft.id, position, fresh=True))
-                elif draft.fixed_id and (there.kind, there.payload) == (draft.kind, payload):
+                elif draft.fixed_id and _says(there, draft.kind, payload):
                     appended.append(Appended(draft.id, there.position, fresh=False))
                 else:
                     raise IdConflictError(f"id {draft.id!r} is taken in this session by another message")
@@ -90,7 +101,7 @@ class InMemoryLog:
         with self._lock:
             self._check_open()
             gone = set(positions)
-            before = self._owners.get(owner.owner, {}), self._by_id
+            before = self._owners.get(owner.owner, {}), self._by_id, self._dropped
             mine = {
                 kind: [
                     replace(event, payload=_copied(rewritten[event.position])) if event.position in rewritten else event
@@ -99,14 +110,56 @@ class InMemoryLog:
                 ]
                 for kind, events in before[0].items()
             }
-            left = {(event.scope, event.id): event for events in mine.values() for event in events}
-            others = {key: event for key, event in self._by_id.items() if key[0].owner != owner.owner}
-            self._owners[owner.owner], self._by_id = mine, others | left
+            dropped = {
+                key: replace(there, digest=_digest(rewritten[there.position])) if there.position in rewritten else there
+                for key, there in self._dropped.items()
+                if there.position not in gone or key[0].owner != owner.owner
+            }
+            self._keep(owner, mine, dropped)
             try:
                 return self.append(owner, [note])[0]
             except BaseException:
-                self._owners[owner.owner], self._by_id = before
+                self._owners[owner.owner], self._by_id, self._dropped = before
                 raise
+
+    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
+        """Remove events that an archive has; see `EventLog.drop`."""
+        with self._lock:
+            self._check_open()
+            gone = set(positions)
+            by_kind = self._owners.get(owner.owner, {})
+            dropped = {
+                (event.scope, event.id): _Dropped(event.position, event.kind, _digest(event.payload))
+                for events in by_kind.values()
+                for event in events
+                if event.position in gone
+            }
+            mine = {kind: [event for event in events if event.position not in gone] for kind, events in by_kind.items()}
+            self._keep(owner, mine, self._dropped | dropped)
+
+    def _keep(
+        self, owner: Scope, mine: dict[EventKind, list[Event]], dropped: dict[tuple[Scope, str], _Dropped]
+    ) -> None:
+        """Make these the owner's events, and these what is known of events that were dropped."""
+        left = {(event.scope, event.id): event for events in mine.values() for event in events}
+        others = {key: event for key, event in self._by_id.items() if key[0].owner != owner.owner}
+        self._owners[owner.owner] = mine
+        self._by_id, self._dropped = others | left, dropped
+
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        """Store events with their positions; see `EventLog.restore`."""
+        with self._lock:
+            self._check_open()
+            mine = self._owners.setdefault(owner.owner, {})
+            taken = {there.position for there in self._by_id.values()}
+            for event in events:
+                key = (event.scope, event.id)
+                if key in self._by_id or event.position in taken:
+                    continue
+                kept = replace(event, payload=_copied(event.payload))
+                insort(mine.setdefault(event.kind, []), kept, key=lambda there: there.position)
+                self._by_id[key] = kept
+                self._last = max(self._last, event.position)
 
     def scrub(self) -> None:
         """Nothing: nobody else reads this memory."""
@@ -133,15 +186,17 @@ class InMemoryLog:
         with self._lock:
             self._check_open()
             said = [event for kinds in self._owners.values() for events in kinds.values() for event in events]
-            scopes = {e.scope for e in said if e.scope.session is not None or e.kind is EventKind.MESSAGE}
-            owners = len({event.scope.owner for event in said})
+            spoken = [(event.scope, event.kind) for event in said]
+            spoken += [(scope, there.kind) for (scope, _), there in self._dropped.items()]
+            scopes = {scope for scope, kind in spoken if scope.session is not None or kind is EventKind.MESSAGE}
+            owners = len({scope.owner for scope, _ in spoken})
             return LogSize(owners=owners, sessions=len(scopes), events=len(said), bytes=0)
 
     def close(self) -> None:
         """Forget everything."""
         with self._lock:
             self._closed = True
-            self._owners, self._by_id = {}, {}
+            self._owners, self._by_id, self._dropped = {}, {}, {}
 
     def _between(
         self, scope: Scope, kinds: Collection[EventKind], after: int, upto: int | None, *, newest: bool
@@ -164,6 +219,16 @@ class InMemoryLog:
 
 def _position(event: Event) -> int:
     return event.position
+
+
+def _says(there: Event | _Dropped, kind: EventKind, payload: dict[str, Any]) -> bool:
+    if isinstance(there, _Dropped):
+        return (there.kind, there.digest) == (kind, _digest(payload))
+    return (there.kind, there.payload) == (kind, payload)
+
+
+def _digest(payload: dict[str, Any]) -> bytes:
+    return hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).digest()
 
 
 def _copied(payload: dict[str, Any]) -> dict[str, Any]:

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.ports import Entry, Floats, Ids, IndexSize, Matches, Places
+from hybrid_memory.ports import UNUSED, Entry, Floats, Ids, IndexSize, Matches, Places, Use
 from hybrid_memory.stores.faiss import EXACT_LIMIT
 from hybrid_memory.stores.sqlite.database import Database
 from hybrid_memory.stores.sqlite.places import PlaceTable
 from hybrid_memory.stores.sqlite.removing import delete_all, delete_records
 from hybrid_memory.stores.sqlite.rows import INSERT, SELECT, json_holds, narrowing, to_record, to_row, visibility
 from hybrid_memory.stores.sqlite.shelves import Shelves
+from hybrid_memory.stores.sqlite.values import to_micros
+from hybrid_memory.text.spelling import nearly, slips
 from hybrid_memory.types import Record, Scope, Where
 
 RANKED_RECORDS = 1_000
@@ -59,7 +61,9 @@ class SqliteIndex:
                 tails[session] = to_record(rows[0])
         return tails
 
-    def upsert(self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int) -> bool:
+    def upsert(
+        self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
+    ) -> bool:
         """Store records and move the applied position; see `SemanticIndex.upsert`."""
         with self._db.write() as connection:
             number = self._db.owner_id_for_writing(connection, owner)
@@ -89,6 +93,11 @@ class SqliteIndex:
             connection.executemany(
                 "INSERT INTO pending(record, owner) VALUES (?, ?)",
                 [(entry.record.id, number) for entry in entries],
+            )
+            connection.executemany(
+                "UPDATE records SET uses = uses + ?, last_used = max(coalesce(last_used, ?), ?) "
+                "WHERE id = ? AND owner = ?",
+                [(use.count, to_micros(use.at), to_micros(use.at), record, number) for record, use in uses.items()],
             )
             return True
 
@@ -186,6 +195,27 @@ class SqliteIndex:
             )
         found = np.array(rows, dtype=np.float64).reshape(-1, 2)
         return Matches(ids=found[:, 0].astype(np.int64), scores=(-found[:, 1]).astype(np.float32))
+
+    def latest(self, where: Where, k: int) -> Ids:
+        """The k records that were said last; see `SemanticIndex.latest`."""
+        (parts, values), (seen, more) = narrowing(where), visibility(where)
+        conditions = " AND ".join(["r.owner = ?", *parts, *seen])
+        rows = self._db.query(
+            f"SELECT r.id FROM records r WHERE {conditions} ORDER BY r.at DESC, r.id DESC LIMIT ?",
+            [self._db.owner_id(where.scope), *values, *more, k],
+        )
+        return np.array([row[0] for row in rows], dtype=np.int64)
+
+    def spellings(self, term: str, owner: Scope, k: int) -> list[str]:
+        """Terms of the owner's records that differ by a slip or two; see `SemanticIndex.spellings`."""
+        number = self._db.owner_id(owner)
+        if not slips(term) or self._db.query("SELECT 1 FROM term_counts WHERE owner = ? AND term = ?", (number, term)):
+            return []
+        rows = self._db.query(
+            "SELECT term FROM term_counts WHERE owner = ? AND term >= ? AND term < ?",
+            (number, term[0], chr(ord(term[0]) + 1)),
+        )
+        return nearly(term, [row[0] for row in rows], k)
 
     def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
         """Inner product with each of these records; see `SemanticIndex.similar`."""

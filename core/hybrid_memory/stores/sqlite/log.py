@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
@@ -96,16 +97,55 @@ class SqliteLog:
         """Destroy events, rewrite others, append the note; see `EventLog.erase`."""
         with self._db.write() as connection:
             number = self._db.owner_id_for_writing(connection, owner)
-            connection.executemany(
-                "UPDATE events SET payload = ? WHERE position = ? AND owner = ?",
-                [(_json(payload), position, number) for position, payload in rewritten.items()],
-            )
-            connection.execute(
-                "DELETE FROM events WHERE owner = ? AND position IN (SELECT value FROM json_each(?))",
-                (number, json.dumps(list(positions))),
-            )
+            for position, payload in rewritten.items():
+                at = (position, number)
+                connection.execute(
+                    "UPDATE events SET payload = ? WHERE position = ? AND owner = ?", (_json(payload), *at)
+                )
+                connection.execute(
+                    "UPDATE dropped SET digest = ? WHERE position = ? AND owner = ?", (_digest(_json(payload)), *at)
+                )
+            for table in ("events", "dropped"):
+                connection.execute(
+                    f"DELETE FROM {table} WHERE owner = ? AND position IN (SELECT value FROM json_each(?))",
+                    (number, json.dumps(list(positions))),
+                )
             mark_unscrubbed(connection)
             return _append_one(connection, number, note)
+
+    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
+        """Remove events that an archive has; see `EventLog.drop`."""
+        number = self._db.owner_id(owner)
+        if number is None or not positions:
+            return
+        chosen = "owner = ? AND position IN (SELECT value FROM json_each(?))"
+        listed = (number, json.dumps(list(positions)))
+        with self._db.write() as connection:
+            rows = connection.execute(
+                f"SELECT owner, session, id, position, kind, payload FROM events WHERE {chosen}", listed
+            ).fetchall()
+            connection.executemany(
+                "INSERT INTO dropped(owner, session, id, position, kind, digest) VALUES (?, ?, ?, ?, ?, ?)",
+                [(*known, _digest(payload)) for *known, payload in rows],
+            )
+            connection.execute(f"DELETE FROM events WHERE {chosen}", listed)
+            mark_unscrubbed(connection)
+
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        """Store events with their positions; see `EventLog.restore`."""
+        with self._db.write() as connection:
+            number = self._db.owner_id_for_writing(connection, owner)
+            connection.executemany(
+                "INSERT OR IGNORE INTO events(position, id, owner, session, kind, at, payload, sources, author) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        *(event.position, event.id, number, event.scope.session or "", event.kind, to_micros(event.at)),
+                        *(_json(event.payload), json.dumps(event.sources), event.author),
+                    )
+                    for event in events
+                ],
+            )
 
     def scrub(self) -> None:
         """Leave nothing of what was destroyed in the store's files; see `EventLog.scrub`."""
@@ -135,8 +175,10 @@ class SqliteLog:
         """Counts over all owners."""
         ((owners, events, sessions),) = self._db.query(
             "SELECT (SELECT count(*) FROM owners), (SELECT count(*) FROM events), "
-            "(SELECT count(*) FROM (SELECT DISTINCT owner, session FROM events) s WHERE session <> '' OR EXISTS "
-            "(SELECT 1 FROM events WHERE owner = s.owner AND session = '' AND kind = 'message'))"
+            "(SELECT count(*) FROM (SELECT DISTINCT owner, session FROM events "
+            "UNION SELECT DISTINCT owner, session FROM dropped) s WHERE session <> '' OR "
+            "EXISTS (SELECT 1 FROM events WHERE owner = s.owner AND session = '' AND kind = 'message') OR "
+            "EXISTS (SELECT 1 FROM dropped WHERE owner = s.owner AND session = '' AND kind = 'message'))"
         )
         return LogSize(owners=owners, sessions=sessions, events=events, bytes=self._db.size_bytes())
 
@@ -148,23 +190,36 @@ class SqliteLog:
 def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> Appended:
     payload = _json(draft.payload)
     session = draft.session or ""
+    key = (owner, session, draft.id)
     row = connection.execute(
-        "INSERT INTO events(id, owner, session, kind, at, payload, sources, author) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+        "INSERT INTO events(owner, session, id, kind, at, payload, sources, author) SELECT ?, ?, ?, ?, ?, ?, ?, ? "
+        "WHERE NOT EXISTS (SELECT 1 FROM dropped WHERE owner = ? AND session = ? AND id = ?) "
         "ON CONFLICT(owner, session, id) DO NOTHING RETURNING position",
-        (draft.id, owner, session, draft.kind, to_micros(draft.at), payload, json.dumps(draft.sources), draft.author),
+        (*key, draft.kind, to_micros(draft.at), payload, json.dumps(draft.sources), draft.author, *key),
     ).fetchall()
     if row:
         return Appended(id=draft.id, position=int(row[0][0]), fresh=True)
-    position, kind, there = connection.execute(
-        "SELECT position, kind, payload FROM events WHERE owner = ? AND session = ? AND id = ?",
-        (owner, session, draft.id),
-    ).fetchone()
-    if not draft.fixed_id or kind != draft.kind or json.loads(there) != json.loads(payload):
+    position, same = _known(connection, key, draft.kind, payload)
+    if not draft.fixed_id or not same:
         raise IdConflictError(
             f"id {draft.id!r} is taken in this session by another message (position {position}): "
             "the log is append-only, so give the new one an id of its own"
         )
     return Appended(id=draft.id, position=int(position), fresh=False)
+
+
+def _known(connection: sqlite3.Connection, key: tuple[Any, ...], kind: str, payload: str) -> tuple[int, bool]:
+    """Where the event with this id stands or stood, and whether it says the same."""
+    where = "WHERE owner = ? AND session = ? AND id = ?"
+    there = connection.execute(f"SELECT position, kind, payload FROM events {where}", key).fetchone()
+    if there is not None:
+        return there[0], (there[1], json.loads(there[2])) == (kind, json.loads(payload))
+    position, *dropped = connection.execute(f"SELECT position, kind, digest FROM dropped {where}", key).fetchone()
+    return position, dropped == [kind, _digest(payload)]
+
+
+def _digest(payload: str) -> bytes:
+    return hashlib.sha256(json.dumps(json.loads(payload), sort_keys=True).encode()).digest()
 
 
 def _json(payload: dict[str, Any]) -> str:

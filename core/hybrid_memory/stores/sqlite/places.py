@@ -15,6 +15,7 @@ from hybrid_memory.types import Where
 
 _COLUMNS = "id, segment, ordinal, length, at, importance, uses, last_used, turn, kind, category"
 _WIDTH = 11
+_USES, _LAST_USED = 6, 7
 
 
 class PlaceTable:
@@ -33,6 +34,7 @@ class PlaceTable:
         self._table: npt.NDArray[np.float64] = np.empty((0, _WIDTH))
         self._ids = self._keys = self._order = np.empty(0, dtype=np.int64)
         self._labels: dict[str | None, int] = {}
+        self._used = 0
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -92,6 +94,7 @@ class PlaceTable:
             if revision != self._revision:
                 self._table, self._revision = np.empty((0, _WIDTH)), revision
                 self._ids = self._keys = self._order = np.empty(0, dtype=np.int64)
+                self._used = 0
             last = int(self._ids[-1]) if len(self) else 0
             rows = [
                 (*row[:-2], self._label(row[-2]), self._label(row[-1]))
@@ -106,6 +109,24 @@ class PlaceTable:
                 unsorted = _key(self._table[:, 1], self._table[:, 2])
                 self._order = np.argsort(unsorted, kind="stable")
                 self._keys = unsorted[self._order]
+            self._catch_up_uses()
+
+    def _catch_up_uses(self) -> None:
+        """Bring over what was used since the last time; of the same instant again, as it may have been used twice."""
+        if not len(self):
+            return
+        rows = self._db.query(
+            "SELECT id, uses, last_used FROM records WHERE owner = ? AND last_used >= ?", (self._owner, self._used)
+        )
+        changed = np.array(rows, dtype=np.float64).reshape(-1, 3)
+        places = np.minimum(np.searchsorted(self._ids, changed[:, 0]), len(self) - 1)
+        there = self._ids[places] == changed[:, 0]
+        changed, places = changed[there], places[there]
+        if len(changed) and (self._table[places, _USES] != changed[:, 1]).any():
+            self._table = self._table.copy()  # who reads it now keeps the old one
+            self._table[places[:, None], [_USES, _LAST_USED]] = changed[:, 1:]
+        if len(changed):
+            self._used = int(changed[:, 2].max())
 
     def _label(self, name: str | None) -> int:
         """A number for a kind or category."""

@@ -99,4 +99,21 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TABLE erasures(one INTEGER PRIMARY KEY CHECK (one = 1), begun INTEGER NOT NULL, scrubbed INTEGER NOT NULL);
     INSERT INTO erasures VALUES (1, 0, 0);
     """,
+    # 4: what was used is found by when it was used.
+    """
+    CREATE INDEX records_used ON records(owner, last_used) WHERE last_used IS NOT NULL;
+    """,
+    # 5: which ids stood in the log before their events went to the archive, and a digest of what they said.
+    """
+    CREATE TABLE dropped(
+        owner INTEGER NOT NULL REFERENCES owners(id),
+        session TEXT NOT NULL,
+        id TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        digest BLOB NOT NULL,
+        PRIMARY KEY(owner, session, id)
+    ) WITHOUT ROWID;
+    CREATE UNIQUE INDEX dropped_positions ON dropped(owner, position);
+    """,
 )

@@ -1,0 +1,90 @@
+"""All settings of a memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar, Literal, Self, TypeAlias
+
+from pydantic import ConfigDict, Field
+
+from hybrid_memory.config.compaction import CompactionConfig
+from hybrid_memory.config.engines import ArchiveConfig, IndexConfig
+from hybrid_memory.config.keeping import RedactionConfig, RetentionConfig
+from hybrid_memory.config.learning import LearningConfig
+from hybrid_memory.config.orchestration import OrchestrationConfig
+from hybrid_memory.config.recall import RecallConfig
+from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.types.validation import CheckedModel
+
+CleaningLevel: TypeAlias = Literal["off", "light", "strong"]
+
+
+class MemoryConfig(CheckedModel):
+    """Settings of a memory; `to_yaml` and `from_yaml` carry them in a file.
+
+    Attributes:
+        url: where the log (L3) is, and the index with it: ``sqlite:///relative.db``, ``sqlite:////absolute.db``,
+            ``memory://`` or ``redis://host:6379/0``.
+        index: where the index (L2) is instead.
+        archive: where old messages go.
+        outbox: a file that takes what is said while the log cannot be reached, and gives it to the log in order once it
+            can; None lets such writes fail.
+        embedder: ``auto`` is ``local`` if it is installed, else text only; ``local``; ``none`` for text only;
+            ``hashing`` for tests. Any other is the name of the model that is given to `open_memory`.
+        power_safe: fsync before a write is acknowledged, so that it survives a power cut and not only a crash.
+        exact_limit: vectors of one owner that are searched exactly; beyond, FAISS searches approximately.
+        cleaning: how much of fillers, stutters and padding is left out of what is indexed and shown; the log keeps all.
+        recall: how recall searches and scores.
+        compaction: how long conversations are folded.
+        learning: how facts are learned.
+        retention: what recall leaves out because of its age.
+        redaction: secrets and personal data that are taken out of messages.
+        orchestration: where and when work runs.
+
+    Raises:
+        InvalidConfigError: an unknown setting or a value out of range.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    invalid_error: ClassVar = InvalidConfigError
+
+    url: str = "sqlite:///memory.db"
+    index: IndexConfig = IndexConfig()
+    archive: ArchiveConfig = ArchiveConfig()
+    outbox: str | None = None
+    embedder: str = "auto"
+    power_safe: bool = True
+    exact_limit: int = Field(default=50_000, ge=1)
+    cleaning: CleaningLevel = "light"
+    recall: RecallConfig = RecallConfig()
+    compaction: CompactionConfig = CompactionConfig()
+    learning: LearningConfig = LearningConfig()
+    retention: RetentionConfig = RetentionConfig()
+    redaction: RedactionConfig = RedactionConfig()
+    orchestration: OrchestrationConfig = OrchestrationConfig()
+
+    @classmethod
+    def from_yaml(cls, path: str | Path) -> Self:
+        """The settings in a YAML file, which has all of them under ``memory_system``; see `to_yaml`.
+
+        Every setting may be left out. A file of the fields of this class, as `to_yaml` wrote it until 0.5.0, is read
+        too.
+
+        Raises:
+            InvalidConfigError: the file cannot be read, or is wrong: a line for each mistake, with the file, the line,
+                the setting, its value and what is allowed.
+        """
+        from hybrid_memory.config import file  # noqa: PLC0415 - only who reads YAML pays for it
+
+        try:
+            content = Path(path).read_bytes()
+        except OSError as error:
+            raise InvalidConfigError(f"cannot read {path}: {error}") from error
+        return cls.of(file.settings(content, str(path)))
+
+    def to_yaml(self) -> str:
+        """All settings, as `from_yaml` reads them."""
+        from hybrid_memory.config import file  # noqa: PLC0415 - only who writes YAML pays for it
+
+        return file.written(self)

@@ -1,0 +1,54 @@
+"""Recall while the index cannot be reached: by words and time, from the newest turns of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from hybrid_memory.compute.runners import Runner
+from hybrid_memory.flows.candidates import narrowed
+from hybrid_memory.flows.redact import learnt
+from hybrid_memory.flows.requests import Request
+from hybrid_memory.flows.visible import in_view
+from hybrid_memory.flows.world import World
+from hybrid_memory.scoring import ranking, signals
+from hybrid_memory.scoring.documents import by_words
+from hybrid_memory.tiers.semantic import derive
+from hybrid_memory.types import EventKind, Hit, Record, Scope, Signals, Weights
+
+NEWEST = 1000
+"""Turns of each owner that are looked through."""
+
+WEIGHTS = replace(Weights.plain(), vector=0.0, text=0.9, recency=0.1)
+"""Without a common word the newest comes first."""
+
+
+async def from_log(run: Runner, world: World, request: Request, spaces: Sequence[Scope], failure: str) -> list[Hit]:
+    """The hits that the newest turns of the log give, with a note of what failed."""
+    records: list[Record] = []
+    for scope in (request.where.scope, *spaces):
+        view = await in_view(run, world, scope)
+        allowed = narrowed(view, replace(request.where, scope=scope))
+        events = await run.call(view.log.read, scope, kinds=(EventKind.MESSAGE,), limit=NEWEST, newest=True)
+        records += [item.record for item in derive(learnt(world, events), {}) if allowed.allows(item.record)]
+    if not records:
+        return []
+    age = world.clock().timestamp() - np.array([record.at.timestamp() for record in records])
+    columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(records)))
+    columns["text"] = by_words(request.query, [record.text for record in records])
+    columns["recency"] = signals.recency_signal(age, world.config.recall.half_life.total_seconds())
+    scores = ranking.weighted_mean(columns, WEIGHTS)
+    best = np.lexsort((-np.array([record.id for record in records]), -scores))[: request.k]
+    note = f"the index cannot be reached, so this is by words alone over the newest {NEWEST:,} turns: {failure}"
+    return [
+        Hit(
+            record=records[row],
+            score=float(scores[row]),
+            signals=Signals(text=float(columns["text"][row]), recency=float(columns["recency"][row])),
+            weights=WEIGHTS,
+            note=note,
+        )
+        for row in best.tolist()
+    ]

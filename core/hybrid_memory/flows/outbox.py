@@ -1,0 +1,66 @@
+"""What was said while the log could not be reached: put aside on disk, and given to the log in order later."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hybrid_memory.compute.runners import Runner
+from hybrid_memory.errors import IdConflictError
+from hybrid_memory.flows.world import World
+from hybrid_memory.ports import Draft
+from hybrid_memory.types import Event, Receipt, Scope
+
+BATCH = 256
+
+_log = logging.getLogger(__name__)
+
+
+async def put_aside(run: Runner, world: World, owner: Scope, drafts: Sequence[Draft], failure: Exception) -> Receipt:
+    """Keep the drafts in the outbox, behind what waits there; raises the failure if there is none."""
+    if world.outbox is None:
+        raise failure
+    _log.warning("%s; what was said waits in the outbox", failure)
+    appended = await run.call(world.outbox.append, owner, drafts)
+    return Receipt(ids=tuple(event.id for event in appended), waiting=tuple(event.id for event in appended))
+
+
+async def drain(run: Runner, world: World) -> int:
+    """Give the log what waits in the outbox, in the order in which it was said; returns how many events.
+
+    What was given already is recognised by its id, so a crash in between neither loses nor repeats anything.
+
+    Raises:
+        StoreUnavailableError: the log cannot be reached; what it has not taken goes on waiting.
+    """
+    if world.outbox is None:
+        return 0
+    count = 0
+    for owner in await run.call(world.outbox.heads):
+        while events := await run.call(world.outbox.read, owner, limit=BATCH):
+            for event in events:
+                await _give(run, world, event)
+            await run.call(world.outbox.drop, owner, [event.position for event in events])
+            count += len(events)
+    return count
+
+
+async def _give(run: Runner, world: World, event: Event) -> None:
+    draft = Draft(
+        id=event.id,
+        fixed_id=True,
+        session=event.scope.session,
+        kind=event.kind,
+        at=event.at,
+        payload=event.payload,
+        sources=event.sources,
+        author=event.author,
+    )
+    try:
+        await run.call(world.truth.append, event.scope.owner, [draft])
+    except IdConflictError as error:
+        # Nobody is there any more to be told; the words count for more than the id.
+        renamed = replace(draft, id=world.new_id(), fixed_id=False)
+        _log.warning("%s; what waited under this id is stored as %s", error, renamed.id)
+        await run.call(world.truth.append, event.scope.owner, [renamed])

@@ -1,0 +1,136 @@
+"""Embedders of images and sounds, behind one face."""
+
+from __future__ import annotations
+
+import io
+import struct
+import wave
+import zlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from hybrid_memory.errors import ModelError
+from hybrid_memory.models.embedders import _name_of, checked_rows
+from hybrid_memory.ports import Floats, MediaEmbedder
+
+Method: TypeAlias = Callable[[list[bytes]], Any]
+
+PROBE_SIDE = 32
+PROBE_RATE = 16_000
+
+_QUERIES = ("embed_image_query", "embed_query", "get_query_embedding")
+
+
+class WrappedMediaEmbedder:
+    """A model that embeds images or sounds; its vectors are checked and brought to unit length.
+
+    Where it fails on several media, or on one, a medium that is certainly in order tells whether the model is down or
+    the media are at fault: an odd file format must not hold up all media after it.
+
+    Args:
+        model: see `as_media_embedder`.
+        methods: by kind, what embeds media of it.
+        query: embeds a text in the same space.
+    """
+
+    def __init__(self, model: Any, methods: dict[str, Method], query: Callable[[str], Any]) -> None:
+        self.name: str = _name_of(model)
+        self._methods = methods
+        self._query = query
+        self._dim: int | None = None
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """What the model embeds."""
+        return frozenset(self._methods)
+
+    @property
+    def dim(self) -> int:
+        """Width of the vectors; the first call embeds a word to find out."""
+        return self._dim or len(self.embed_query("width"))
+
+    def embed_media(self, media: Sequence[bytes], kind: str) -> Floats:
+        """Unit rows of shape (n, dim), of zeros for what the model cannot read.
+
+        Raises:
+            ModelError: the model fails on everything of this kind, or answers another shape.
+        """
+        if not media:
+            return np.empty((0, self.dim), dtype=np.float32)
+        try:
+            return self._rows(media, kind)
+        except ModelError:
+            probed = self._rows([PROBES[kind]], kind)
+        rows = [self._row(one, kind) for one in media]
+        return np.stack([np.zeros_like(probed[0]) if row is None else row for row in rows])
+
+    def embed_query(self, text: str) -> Floats:
+        """A unit vector of shape (dim,); raises `ModelError` when the model fails or answers another shape."""
+        row: Floats = self._checked(1, lambda: [self._query(text)])[0]
+        return row
+
+    def _row(self, one: bytes, kind: str) -> Floats | None:
+        try:
+            row: Floats = self._rows([one], kind)[0]
+        except ModelError:
+            return None
+        return row
+
+    def _rows(self, media: Sequence[bytes], kind: str) -> Floats:
+        return self._checked(len(media), lambda: self._methods[kind](list(media)))
+
+    def _checked(self, count: int, answer: Callable[[], Any]) -> Floats:
+        try:
+            found = answer()
+        except Exception as error:
+            raise ModelError(f"embedder {self.name!r} failed: {type(error).__name__}: {error}") from error
+        rows = checked_rows(found, count, self._dim, self.name)
+        self._dim = rows.shape[1]
+        return rows
+
+
+def as_media_embedder(model: Any) -> MediaEmbedder | None:
+    """What embeds media with this model, or None if the model declares that it embeds none.
+
+    A model declares ``embed_images(list of bytes)``, ``embed_audio(list of bytes)`` or both, each giving rows of
+    numbers, and ``embed_image_query(text)`` or else ``embed_query(text)`` in the same space; or it is a LlamaIndex
+    ``MultiModalEmbedding``; or a `MediaEmbedder`.
+    """
+    if isinstance(model, WrappedMediaEmbedder):
+        return model
+    if hasattr(model, "embed_media") and hasattr(model, "kinds"):
+        methods: dict[str, Method] = {kind: partial(model.embed_media, kind=kind) for kind in model.kinds & set(PROBES)}
+    elif hasattr(model, "get_image_embedding_batch"):  # LlamaIndex
+        methods = {"image": lambda media: model.get_image_embedding_batch([io.BytesIO(data) for data in media])}
+    else:
+        named = {"image": getattr(model, "embed_images", None), "audio": getattr(model, "embed_audio", None)}
+        methods = {kind: method for kind, method in named.items() if callable(method)}
+    query = next((found for name in _QUERIES if callable(found := getattr(model, name, None))), None)
+    return None if not methods or query is None else WrappedMediaEmbedder(model, methods, query)
+
+
+def _grey_png() -> bytes:
+    """A picture that every model can read."""
+    header = struct.pack(">IIBBBBB", PROBE_SIDE, PROBE_SIDE, 8, 2, 0, 0, 0)
+    rows = (b"\x00" + bytes(range(0, 96, 3)) * 3) * PROBE_SIDE
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data)) for name, data in chunks
+    )
+
+
+def _short_wav() -> bytes:
+    """A tenth of a second that every model can read."""
+    stream = io.BytesIO()
+    with wave.open(stream, "wb") as sound:
+        sound.setparams((1, 2, PROBE_RATE, 0, "NONE", ""))
+        tone = np.sin(np.arange(PROBE_RATE // 10) / 10) * 10_000
+        sound.writeframes(tone.astype("<i2").tobytes())
+    return stream.getvalue()
+
+
+PROBES = {"image": _grey_png(), "audio": _short_wav()}
+"""A medium of each kind that is in order."""

@@ -1,0 +1,496 @@
+"""Many threads ask for vectors at the same time; the embedder sees few calls."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hybrid_memory.compute.batching import BatchingEmbedder
+from hybrid_memory.compute.caches import LruCache
+from hybrid_memory.compute.statistics import Statistics
+from hybrid_memory.compute.tasks import at_priority
+from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.ports import Embedder, Floats
+from hybrid_memory.testing.embedder import EmbedderContract
+
+
+def vector(side: str, text: str) -> Floats:
+    digest = hashlib.blake2b(f"{side} {text}".encode(), digest_size=16).digest()
+    row = np.frombuffer(digest, dtype=np.uint8).astype(np.float32)
+    return row / np.linalg.norm(row)
+
+
+class Recorder:
+    """Writes down its calls, and may wait or fail in them.
+
+    Args:
+        during: called with the number of the call and its texts before they are embedded.
+    """
+
+    name, dim = "recorder", 16
+
+    def __init__(self, during: Callable[[int, Sequence[str]], object] = lambda *_: None) -> None:
+        self.calls: list[tuple[str, list[str]]] = []
+        self.threads: list[int] = []
+        self.most = 0
+        self._during = during
+        self._inside = 0
+        self._lock = threading.Lock()
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        return self._embed("document", texts)
+
+    def embed_query(self, text: str) -> Floats:
+        row: Floats = self._embed("query", [text])[0]
+        return row
+
+    def _embed(self, side: str, texts: Sequence[str]) -> Floats:
+        with self._lock:
+            self.calls.append((side, list(texts)))
+            self.threads.append(threading.get_ident())
+            number = len(self.calls)
+            self._inside += 1
+            self.most = max(self.most, self._inside)
+        try:
+            self._during(number, texts)
+            return np.array([vector(side, text) for text in texts]).reshape(-1, self.dim)
+        finally:
+            with self._lock:
+                self._inside -= 1
+
+    @property
+    def sizes(self) -> list[int]:
+        return [len(texts) for _, texts in self.calls]
+
+
+class QueryRecorder(Recorder):
+    """Takes several queries at once, too."""
+
+    def embed_queries(self, texts: Sequence[str]) -> Floats:
+        return self._embed("query", texts)
+
+
+def until(happened: Callable[[], Any]) -> None:
+    end = time.monotonic() + 20
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+class Crowd:
+    """Threads that ask, in this order, while the embedder is held up in its first calls."""
+
+    def __init__(self, busy: int = 2, *, recorder: type[Recorder] = QueryRecorder, **settings: Any) -> None:
+        self.go = threading.Event()
+        self.bad: set[str] = set()
+        self.error: type[BaseException] = ModelError
+        self.inner = recorder(self._during)
+        self.batching = BatchingEmbedder(self.inner, **settings)
+        self._busy = busy
+        self._pool = ThreadPoolExecutor(80)
+        self._asked = 0
+        for number in range(busy):
+            self.ask(f"busy {number}")
+            until(lambda number=number: len(self.inner.calls) == number + 1)  # type: ignore[misc]
+
+    def _during(self, number: int, texts: Sequence[str]) -> None:
+        if number <= self._busy:
+            assert self.go.wait(20)
+        if found := self.bad & set(texts):
+            raise self.error(f"cannot embed {sorted(found)}")
+
+    def ask(self, *texts: str, priority: int = 9, query: bool = False) -> Future[Floats]:
+        """What the caller gets; returns when it has joined the queue or is being served."""
+
+        def work() -> Floats:
+            with at_priority(priority):
+                if query:
+                    return self.batching.embed_query(texts[0])
+                return self.batching.embed_documents(texts)
+
+        joined = self._joined()
+        asked = self._pool.submit(work)
+        until(lambda: self._joined() > joined or asked.done())
+        return asked
+
+    def _joined(self) -> int:
+        """How many calls there are to each text, in all."""
+        with self.batching._lock:
+            return sum(len(text.calls) for text in self.batching._wanted.values())
+
+    def release(self) -> list[tuple[str, list[str]]]:
+        """The calls of the embedder after the first ones."""
+        self.go.set()
+        self._pool.shutdown(wait=True)
+        assert not self.batching._wanted
+        assert self.batching._calls.first() is None
+        assert self.batching._running == self.batching._in_background == 0
+        return self.inner.calls[self._busy :]
+
+
+def rows(side: str, *texts: str) -> Floats:
+    return np.array([vector(side, text) for text in texts])
+
+
+def test_a_call_that_comes_alone_is_passed_on_at_once_on_its_own_thread() -> None:
+    inner = Recorder()
+    batching = BatchingEmbedder(inner, window=10)
+    np.testing.assert_array_equal(batching.embed_query("a"), vector("query", "a"))
+    np.testing.assert_array_equal(batching.embed_documents(["a", "b", "a"]), rows("document", "a", "b", "a"))
+    assert inner.calls == [("query", ["a"]), ("document", ["a", "b"])]
+    assert set(inner.threads) == {threading.get_ident()}
+    assert (batching.name, batching.dim) == ("recorder", 16)
+    assert batching.embed_documents([]).shape == (0, 16)
+
+
+def test_sixty_four_threads_with_one_query_each_are_embedded_in_four_calls() -> None:
+    statistics = Statistics()
+    crowd = Crowd(busy=2, statistics=statistics)
+    asked = {f"query {n}": crowd.ask(f"query {n}", query=True) for n in range(62)}
+    assert sorted(len(texts) for _, texts in crowd.release()) == [30, 32]
+    for text, future in asked.items():
+        np.testing.assert_array_equal(future.result(), vector("query", text))
+    stats = statistics.snapshot()
+    assert (stats.batches, stats.batched) == (4, 64)
+
+
+def test_an_embedder_without_many_queries_at_once_gets_them_one_by_one() -> None:
+    crowd = Crowd(recorder=Recorder)
+    asked = [crowd.ask(f"query {n}", query=True) for n in range(10)]
+    documents = [crowd.ask(f"document {n}") for n in range(10)]
+    assert Counter(len(texts) for _, texts in crowd.release()) == {1: 10, 10: 1}
+    np.testing.assert_array_equal(asked[3].result(), vector("query", "query 3"))
+    np.testing.assert_array_equal(documents[3].result(), rows("document", "document 3"))
+
+
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_a_query_overtakes_a_background_call_of_ten_thousand_texts(concurrency: int) -> None:
+    query: list[Future[Floats]] = []
+
+    def during(number: int, texts: Sequence[str]) -> None:
+        if number == 3:
+            query.append(pool.submit(batching.embed_query, "urgent"))
+            if concurrency == 1:
+                until(lambda: len(batching._wanted) == 33)
+            else:
+                query[0].result(20)  # it does not even wait for this batch
+
+    inner = Recorder(during)
+    batching = BatchingEmbedder(inner, concurrency=concurrency)
+    texts = [f"text {number}" for number in range(10_000)]
+    with ThreadPoolExecutor(1) as pool, at_priority(3):
+        got = batching.embed_documents(texts)
+    np.testing.assert_array_equal(got, rows("document", *texts))
+    assert [side for side, _ in inner.calls[:5]] == ["document", "document", "document", "query", "document"]
+    assert len(inner.calls) == 314
+    assert max(inner.sizes) == 32
+    np.testing.assert_array_equal(query[0].result(), vector("query", "urgent"))
+
+
+def test_background_calls_of_one_priority_take_turns() -> None:
+    short: list[Future[Floats]] = []
+
+    def during(number: int, texts: Sequence[str]) -> None:
+        if number == 1:
+            short.append(pool.submit(batching.embed_documents, ["short"]))
+            until(lambda: len(batching._wanted) == 5)
+
+    inner = Recorder(during)
+    batching = BatchingEmbedder(inner, batch_size=4)
+    with ThreadPoolExecutor(1) as pool:
+        batching.embed_documents([str(number) for number in range(40)])
+    # The short call did not wait for the long one, and the rest of its batch was not wasted.
+    assert [texts[0] for _, texts in inner.calls[:2]] == ["0", "short"]
+
+
+def test_texts_are_taken_by_priority_and_nobody_waits_for_those_of_the_background() -> None:
+    crowd = Crowd(busy=1, concurrency=1, batch_size=4)
+    for text, priority in [("low", 2), ("b", 5), ("x", 8), ("c", 5), ("y", 10), ("d", 6), ("e", 5)]:
+        crowd.ask(text, priority=priority)
+    assert [texts for _, texts in crowd.release()] == [["y", "x"], ["d", "b", "c", "e"], ["low"]]
+
+
+def test_a_slot_is_kept_for_those_who_wait_for_an_answer() -> None:
+    crowd = Crowd(busy=0, concurrency=3)
+    crowd.go.clear()
+    crowd._busy = 3
+    background = [crowd.ask(f"background {number}", priority=7) for number in range(5)]
+    assert len(crowd.inner.calls) == 2
+    crowd.ask("urgent", priority=8)
+    assert crowd.inner.calls[2] == ("document", ["urgent"])
+    assert [sorted(texts) for _, texts in crowd.release()] == [["background 2", "background 3", "background 4"]]
+    assert all(future.done() for future in background)
+    assert crowd.inner.most == 3
+
+
+def test_a_text_asked_for_by_many_is_embedded_once() -> None:
+    crowd = Crowd(busy=1, concurrency=1)
+    same = [crowd.ask("same", priority=3) for _ in range(5)]
+    same.append(crowd.ask("same", "other", priority=9))
+    query = crowd.ask("same", query=True)
+    flying = crowd.ask("busy 0")
+    calls = crowd.release()
+    assert sorted(calls) == [("document", ["same", "other"]), ("query", ["same"])]
+    for future in same:
+        np.testing.assert_array_equal(future.result()[0], vector("document", "same"))
+    np.testing.assert_array_equal(query.result(), vector("query", "same"))
+    np.testing.assert_array_equal(flying.result(), rows("document", "busy 0"))
+
+
+@pytest.mark.parametrize("error", [ModelError, ValueError])
+def test_a_bad_text_fails_nobody_but_its_caller(error: type[Exception]) -> None:
+    crowd = Crowd(busy=1, concurrency=1)
+    crowd.bad, crowd.error = {"bad"}, error
+    good = [crowd.ask(f"good {number}", "shared") for number in range(3)]
+    bad = crowd.ask("fine", "bad", "shared")
+    good += [crowd.ask("late", "shared")]
+    calls = crowd.release()
+    for number, future in enumerate(good[:3]):
+        np.testing.assert_array_equal(future.result(), rows("document", f"good {number}", "shared"))
+    np.testing.assert_array_equal(good[3].result(), rows("document", "late", "shared"))
+    with pytest.raises(error, match=r"cannot embed \['bad'\]"):
+        bad.result()
+    assert len(calls) == 1 + 5  # once together, once each
+
+
+def test_a_shared_text_is_tried_again_when_the_texts_of_another_caller_fail() -> None:
+    crowd = Crowd(busy=1, concurrency=1)
+    crowd.bad = {"bad"}
+    bad, good = crowd.ask("shared", "bad"), crowd.ask("shared", "good")
+    assert crowd.release() == [
+        ("document", ["shared", "bad", "good"]),
+        ("document", ["shared", "bad"]),
+        ("document", ["shared", "good"]),
+    ]
+    assert isinstance(bad.exception(), ModelError)
+    np.testing.assert_array_equal(good.result(), rows("document", "shared", "good"))
+
+
+def test_the_same_bad_text_of_many_callers_is_tried_once() -> None:
+    crowd = Crowd(busy=1, concurrency=1)
+    crowd.bad = {"bad"}
+    asked = [crowd.ask("bad") for _ in range(10)]
+    assert crowd.release() == [("document", ["bad"])]
+    assert all(isinstance(future.exception(), ModelError) for future in asked)
+
+
+def test_a_single_caller_gets_its_error_without_another_try_and_the_next_call_works() -> None:
+    inner = Recorder()
+    batching = BatchingEmbedder(inner, batch_size=2)
+
+    def fail(number: int, texts: Sequence[str]) -> None:
+        if "c" in texts:
+            raise ModelError("told")
+
+    inner._during = fail
+    with pytest.raises(ModelError, match="told"):
+        batching.embed_documents(list("abcdef"))
+    assert inner.sizes == [2, 2]  # and what comes after the failure is left
+    np.testing.assert_array_equal(batching.embed_documents(["a"]), rows("document", "a"))
+
+
+def test_a_missing_row_is_an_error() -> None:
+    inner = Recorder()
+    inner.embed_documents = lambda texts: np.zeros((1, 16), dtype=np.float32)  # type: ignore[method-assign]
+    with pytest.raises(ModelError, match="returned 1 vectors for 2 texts"):
+        BatchingEmbedder(inner).embed_documents(["a", "b"])
+
+
+def test_an_interrupted_leader_leaves_the_others_their_vectors() -> None:
+    crowd = Crowd(busy=1, concurrency=1)
+    first = crowd.ask("first")
+    others = [crowd.ask(f"other {number}") for number in range(5)]
+    interrupted: list[Sequence[str]] = []
+
+    def interrupt(number: int, texts: Sequence[str]) -> None:
+        if number == 1:
+            assert crowd.go.wait(20)
+        elif not interrupted:
+            interrupted.append(texts)
+            raise KeyboardInterrupt
+
+    crowd.inner._during = interrupt
+    crowd.bad = set()
+    calls = crowd.release()
+    assert isinstance(first.exception(), KeyboardInterrupt)
+    for number, future in enumerate(others):
+        np.testing.assert_array_equal(future.result(), rows("document", f"other {number}"))
+    assert [len(texts) for _, texts in calls] == [6, 5]
+
+
+def test_an_interrupted_caller_that_waits_takes_its_texts_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd = Crowd(busy=1, concurrency=1)
+    wait, turns = BatchingEmbedder._wait, list[Any]()
+
+    def interrupted(self: BatchingEmbedder, call: Any) -> None:
+        if not turns:
+            turns.append(call)
+            raise KeyboardInterrupt
+        wait(self, call)
+
+    shared = crowd.ask("shared")
+    monkeypatch.setattr(BatchingEmbedder, "_wait", interrupted)
+    gone = crowd._pool.submit(crowd.batching.embed_documents, ["shared", "gone"])
+    assert isinstance(gone.exception(20), KeyboardInterrupt)
+    assert crowd.release() == [("document", ["shared"])]
+    np.testing.assert_array_equal(shared.result(), rows("document", "shared"))
+
+
+def test_in_the_background_a_short_batch_waits_for_more_while_others_run() -> None:
+    crowd = Crowd(busy=0, concurrency=3, batch_size=3, window=0.2)
+    crowd._busy = 1
+    crowd.ask("running", priority=5)  # held up in the embedder
+    second = threading.Event()
+
+    def during(number: int, texts: Sequence[str]) -> None:
+        if number == 1:
+            assert crowd.go.wait(20)
+        if number == 2:
+            assert second.wait(20)
+
+    crowd.inner._during = during
+    crowd.ask("second", priority=5)
+    began = time.monotonic()
+    short = [crowd.ask("a", priority=5)]
+    second.set()  # now one slot is free, and "a" still waits
+    until(lambda: crowd.batching._running == 1)
+    assert len(crowd.inner.calls) == 2
+    short.append(crowd.ask("b", priority=5))
+    assert len(crowd.inner.calls) == 2
+    if full := time.monotonic() - began < 0.15:
+        short.append(crowd.ask("c", priority=5))  # which makes it full
+    for future in short:
+        future.result(20)
+    assert (time.monotonic() - began < 0.2) is full
+    late = crowd.ask("urgent", priority=8)
+    late.result(20)
+    assert [texts for _, texts in crowd.release()][1:] == [["a", "b", *(["c"] if full else [])], ["urgent"]]
+
+
+def test_after_the_window_a_short_batch_goes_all_the_same() -> None:
+    crowd = Crowd(busy=0, concurrency=3, window=0.05)
+    crowd._busy = 1
+    crowd.ask("running", priority=5)
+    held, second = threading.Event(), crowd.inner._during
+
+    def during(number: int, texts: Sequence[str]) -> None:
+        if number == 2:
+            assert held.wait(20)
+        else:
+            second(number, texts)
+
+    crowd.inner._during = during
+    crowd.ask("second", priority=5)
+    short = [crowd.ask(text, priority=5) for text in "ab"]
+    held.set()
+    assert [future.result(20).shape for future in short] == [(1, 16)] * 2  # though the first call still runs
+    assert [texts for _, texts in crowd.release()][1:] == [["a", "b"]]
+
+
+def test_vectors_are_cached_by_name_side_and_text() -> None:
+    inner = Recorder()
+    cache: LruCache[bytes, Floats] = LruCache(100)
+    batching = BatchingEmbedder(inner, cache=cache)
+    for _ in range(2):
+        np.testing.assert_array_equal(batching.embed_documents(["a", "b"]), rows("document", "a", "b"))
+        np.testing.assert_array_equal(batching.embed_query("a"), vector("query", "a"))
+    assert inner.calls == [("document", ["a", "b"]), ("query", ["a"])]
+    batching.embed_documents(["b", "c"])
+    assert inner.calls[-1] == ("document", ["c"])
+    other = Recorder()
+    other.name = "other"
+    BatchingEmbedder(other, cache=cache).embed_query("a")
+    assert other.calls == [("query", ["a"])]
+    assert (cache.hits, cache.misses) == (4, 5)
+
+
+def test_what_a_caller_does_to_its_vector_changes_no_others() -> None:
+    batching = BatchingEmbedder(Recorder(), cache=LruCache(100))
+    batching.embed_query("a")[:] = 7
+    batching.embed_documents(["a"])[:] = 7
+    np.testing.assert_array_equal(batching.embed_query("a"), vector("query", "a"))
+    np.testing.assert_array_equal(batching.embed_documents(["a"]), rows("document", "a"))
+
+
+def test_lone_surrogates_are_cached_too() -> None:
+    class Constant(Recorder):
+        def _embed(self, side: str, texts: Sequence[str]) -> Floats:
+            self.calls.append((side, list(texts)))
+            return np.ones((len(texts), self.dim), dtype=np.float32)
+
+    batching = BatchingEmbedder(inner := Constant(), cache=LruCache(100))
+    assert batching.embed_query("\ud800").tolist() == batching.embed_query("\ud800").tolist()
+    assert len(inner.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"batch_size": 0}, "batch_size must be a whole number of at least 1, got 0"),
+        ({"concurrency": 0}, "concurrency must be"),
+        ({"window": -1}, "window must be 0 seconds or more, got -1"),
+        ({"window": float("inf")}, "got inf"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidInputError, match=says):
+        BatchingEmbedder(Recorder(), **settings)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_threads_get_what_the_embedder_would_give_whatever_fails_meanwhile(seed: int) -> None:
+    def during(number: int, texts: Sequence[str]) -> None:
+        if number % 3 == 0:
+            time.sleep(0.0005)
+        if any(text.startswith("bad") for text in texts):
+            raise ModelError("bad text")
+
+    inner = QueryRecorder(during)
+    concurrency = 1 + seed % 3
+    batching = BatchingEmbedder(
+        inner, batch_size=5, concurrency=concurrency, window=0.002, cache=LruCache(20) if seed % 2 else None
+    )
+
+    def work(thread: int) -> None:
+        chance = random.Random(seed * 100 + thread)  # noqa: S311
+        for _ in range(30):
+            texts = [
+                f"{chance.choice(['good'] * 30 + ['bad'])} {chance.randrange(40)}"
+                for _ in range(chance.randrange(1, 9))
+            ]
+            with at_priority(chance.randint(1, 10)):
+                try:
+                    if len(texts) == 1:
+                        np.testing.assert_array_equal(batching.embed_query(texts[0]), vector("query", texts[0]))
+                    else:
+                        np.testing.assert_array_equal(
+                            batching.embed_documents(texts), rows("document", *texts).reshape(-1, 16)
+                        )
+                except ModelError:
+                    assert any(text.startswith("bad") for text in texts), texts
+                else:
+                    assert not any(text.startswith("bad") for text in texts), texts
+
+    with ThreadPoolExecutor(12) as pool:
+        for done in [pool.submit(work, thread) for thread in range(12)]:
+            done.result(30)
+    assert not batching._wanted
+    assert batching._running == batching._in_background == 0
+    assert max(inner.sizes) <= 5
+    assert inner.most <= concurrency
+
+
+class TestContract(EmbedderContract):
+    @pytest.fixture
+    def embedder(self) -> Embedder:
+        return BatchingEmbedder(HashingEmbedder(), cache=LruCache(100))

@@ -1,0 +1,227 @@
+"""Periodic tasks, and tasks that wait for a pause."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid_memory.compute.scheduler import Scheduler
+from hybrid_memory.compute.tasks import Task
+from hybrid_memory.compute.timetable import Timetable
+from hybrid_memory.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from tests.compute.conftest import Clock, Hold, Make
+
+CALLER: contextvars.ContextVar[str] = contextvars.ContextVar("caller", default="nobody")
+
+
+def until(happened: Callable[[], Any]) -> None:
+    end = time.monotonic() + 20
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def settled(scheduler: Scheduler) -> None:
+    """Wait until the timer sleeps and no worker has anything to do."""
+
+    def quiet() -> bool:
+        with scheduler._timer._changed:
+            first = scheduler._timer._timetable.first()
+            asleep = bool(scheduler._timer._changed._waiters) and (first is None or first > scheduler._clock())  # type: ignore[attr-defined]
+        stats = scheduler.statistics.snapshot().kinds.values()
+        return asleep and all(kind.running == kind.queued == 0 for kind in stats)
+
+    until(quiet)
+
+
+def seconds(number: float) -> timedelta:
+    return timedelta(seconds=number)
+
+
+def test_periodic_work_begins_after_one_interval_and_goes_on_until_cancelled(make: Make, clock: Clock) -> None:
+    scheduler, runs = make(clock=clock), list[str]()
+    clock.scheduler = scheduler
+    CALLER.set("alice")
+    handle = scheduler.every(seconds(100), Task(lambda: runs.append(CALLER.get()), "maintenance"))
+    clock.advance(89)
+    settled(scheduler)
+    assert runs == []
+    clock.advance(21)
+    until(lambda: len(runs) == 1)
+    for count in range(2, 5):
+        settled(scheduler)
+        until(lambda: scheduler._timer._timetable.first() is not None)
+        clock.advance(110)
+        until(lambda count=count: len(runs) == count)  # type: ignore[misc]
+    settled(scheduler)
+    handle.cancel()
+    clock.advance(1000)
+    settled(scheduler)
+    assert runs == ["alice"] * 4
+
+
+def test_intervals_differ_by_up_to_a_tenth(make: Make, clock: Clock) -> None:
+    scheduler = make(clock=clock)
+    for _ in range(200):
+        scheduler.every(seconds(100), Task(int, "maintenance"))
+    dues = [entry[0] - clock.now for entry in scheduler._timer._timetable._heap]
+    assert 90 <= min(dues) < 92
+    assert 108 < max(dues) <= 110
+
+
+def test_periodic_work_never_overlaps_itself(make: Make, hold: Callable[..., Hold], clock: Clock) -> None:
+    scheduler = clock.scheduler = make(clock=clock)
+    begun, go = list[int](), threading.Event()
+
+    def work() -> None:
+        begun.append(1)
+        assert go.wait(20)
+
+    scheduler.every(seconds(1), Task(work, "maintenance"))
+    for _ in range(5):
+        clock.advance(10)
+        until(lambda: begun == [1])
+    go.set()
+
+
+def test_a_failed_run_is_logged_and_the_next_one_comes(
+    make: Make, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    scheduler, runs = make(clock=clock), list[int]()
+    clock.scheduler = scheduler
+
+    def work() -> None:
+        runs.append(1)
+        raise ValueError("no luck")
+
+    scheduler.every(seconds(1), Task(work, "maintenance"))
+    for count in (1, 2):
+        clock.advance(2)
+        until(lambda count=count: len(runs) == count)  # type: ignore[misc]
+        settled(scheduler)
+        until(lambda: scheduler._timer._timetable.first() is not None)
+    assert "maintenance failed: no luck" in caplog.text
+
+
+def test_cancelling_takes_a_run_off_that_has_not_begun(make: Make, hold: Callable[..., Hold], clock: Clock) -> None:
+    scheduler, runs = make(workers=1, clock=clock), list[int]()
+    clock.scheduler = scheduler
+    held = hold(scheduler)
+    handle = scheduler.every(seconds(1), Task(lambda: runs.append(1), "maintenance"))
+    clock.advance(2)
+    until(lambda: len(scheduler._waiting) == 1)
+    handle.cancel()
+    held.release()
+    settled(scheduler)
+    assert runs == []
+
+
+def test_an_interval_must_be_above_zero(make: Make) -> None:
+    with pytest.raises(InvalidInputError, match="interval must be a timedelta above 0"):
+        make().every(timedelta(0), Task(int, "maintenance"))
+
+
+def test_asked_for_often_a_task_is_done_once_after_the_last_time(make: Make, clock: Clock) -> None:
+    scheduler, done = make(clock=clock), list[Any]()
+    clock.scheduler = scheduler
+    for number in range(5):
+        CALLER.set(f"user {number}")
+        scheduler.debounced("a", seconds(10), Task(lambda n=number: done.append((n, CALLER.get())), "learning"))  # type: ignore[misc]
+        clock.advance(9)
+        settled(scheduler)
+    scheduler.debounced("b", seconds(10), Task(lambda: done.append("other"), "learning"))
+    assert done == []
+    clock.advance(1)
+    until(lambda: done == [(4, "user 4")])
+    clock.advance(9)
+    until(lambda: done == [(4, "user 4"), "other"])
+    until(lambda: not scheduler._pauses._asked)
+
+
+def test_asked_for_while_it_runs_it_is_done_once_more_and_never_twice_at_a_time(make: Make, clock: Clock) -> None:
+    scheduler, begun, go = make(clock=clock), list[int](), threading.Semaphore(0)
+    clock.scheduler = scheduler
+
+    def ask(number: int) -> None:
+        def work() -> None:
+            begun.append(number)
+            assert go.acquire(timeout=20)
+
+        scheduler.debounced("a", seconds(1), Task(work, "learning"))
+
+    ask(1)
+    clock.advance(1)
+    until(lambda: begun == [1])
+    for number in (2, 3):
+        ask(number)
+        clock.advance(1)
+        until(lambda: scheduler._pauses._asked["a"].again and scheduler._pauses._asked["a"].planned is None)
+    assert begun == [1]
+    go.release()
+    until(lambda: begun == [1, 3])
+    go.release()
+    settled(scheduler)
+    assert begun == [1, 3]
+
+
+def test_asked_for_while_it_is_queued_it_does_what_was_asked_last(
+    make: Make, hold: Callable[..., Hold], clock: Clock
+) -> None:
+    scheduler, done = make(workers=1, clock=clock), list[int]()
+    clock.scheduler = scheduler
+    held = hold(scheduler)
+    for number in range(3):
+        scheduler.debounced("a", seconds(1), Task(lambda n=number: done.append(n), "learning"))  # type: ignore[misc]
+        clock.advance(1)
+        until(lambda: scheduler._pauses._asked["a"].planned is None)
+    held.release()
+    until(lambda: done)
+    settled(scheduler)
+    assert done == [2]
+
+
+def test_a_failed_task_is_logged_and_may_be_asked_for_again(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    scheduler, done = make(), list[int]()
+
+    def work() -> None:
+        done.append(1)
+        raise ValueError("no luck")
+
+    for count in (1, 2):
+        scheduler.debounced("a", timedelta(0), Task(work, "learning"))
+        until(lambda count=count: len(done) == count)  # type: ignore[misc]
+        until(lambda: not scheduler._pauses._asked)
+    assert "learning failed: no luck" in caplog.text
+
+
+def test_closing_drops_what_waits_for_a_pause_and_later_nothing_happens(make: Make) -> None:
+    scheduler, done = make(), list[int]()
+    scheduler.debounced("a", seconds(0.05), Task(lambda: done.append(1), "learning"))
+    scheduler.every(seconds(0.05), Task(lambda: done.append(2), "learning"))
+    scheduler.close()
+    scheduler.debounced("a", timedelta(0), Task(lambda: done.append(3), "learning"))
+    time.sleep(0.1)
+    assert done == []
+
+
+def test_a_timetable_forgets_cancelled_actions() -> None:
+    timetable, called = Timetable(), list[int]()
+    planned = [timetable.plan(float(number), lambda n=number: called.append(n)) for number in range(2_000)]  # type: ignore[misc]
+    for number, entry in enumerate(planned):
+        if number % 100:
+            timetable.cancel(entry)
+            timetable.cancel(entry)
+    assert len(timetable._heap) < 200
+    while timetable.first() is not None:
+        action = timetable.take(2_000)
+        assert action is not None
+        action()
+    assert called == list(range(0, 2_000, 100))

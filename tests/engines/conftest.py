@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hybrid_memory import MemoryConfig
+from hybrid_memory.testing.milvus_server import MilvusServer
+from hybrid_memory.testing.redis_server import RedisServer
+
+NUMBERS = count(1)
+
+Url = Callable[[str], str]
+Config = Callable[..., MemoryConfig]
+
+
+@pytest.fixture(scope="module")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    # While everysec has the disk write what it has, it keeps the next writes in memory: a kill may lose these.
+    with RedisServer(tmp_path_factory.mktemp("redis"), appendfsync="always") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def milvus_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusServer]:
+    with MilvusServer(tmp_path_factory.mktemp("milvus")) as server:
+        yield server
+
+
+@pytest.fixture
+def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Url:
+    """The URL of a new store of an engine, whose server is started if it is not there yet."""
+
+    def new(engine: str) -> str:
+        if engine == "memory":
+            return "memory://"
+        if engine == "sqlite":
+            return f"sqlite:///{tmp_path / f'store{next(NUMBERS)}.db'}"
+        server: RedisServer | MilvusServer = request.getfixturevalue(f"{engine}_server")
+        return f"{server.url}?prefix=store{next(NUMBERS)}"
+
+    return new
+
+
+@pytest.fixture
+def new_config(new_url: Url) -> Config:
+    """The settings of a new memory on one engine or two, such as ``redis+milvus``, with the hashing embedder."""
+
+    def new(engines: str, **settings: Any) -> MemoryConfig:
+        log, _, index = engines.partition("+")
+        where: dict[str, Any] = {"url": new_url(log), "index": {"url": new_url(index)} if index else {}}
+        return MemoryConfig.of({**where, "embedder": "hashing", "power_safe": False, **settings})
+
+    return new

@@ -1,0 +1,94 @@
+"""Calls and tokens of a language model, counted on the way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from hybrid_memory.compute.statistics import Statistics
+from hybrid_memory.errors import ModelError
+from hybrid_memory.models.measured import MeasuredModel
+from hybrid_memory.types import Message, Role
+
+
+class Model:
+    """Answers everything alike, or fails."""
+
+    name = "parrot"
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+
+    def complete(self, messages: Sequence[Message]) -> str:
+        if self.error:
+            raise self.error
+        return "four words of answer"
+
+    def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
+        if self.error:
+            raise self.error
+        return {"asked": len(messages), "城": schema["title"]}
+
+
+def said(*texts: str) -> list[Message]:
+    return [Message(role=Role.USER, content=text) for text in texts]
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model()
+
+
+@pytest.fixture
+def statistics() -> Statistics:
+    return Statistics()
+
+
+@pytest.fixture
+def measured(model: Model, statistics: Statistics) -> MeasuredModel:
+    return MeasuredModel(model, statistics, words)
+
+
+def test_the_answer_and_the_name_are_the_models_own(measured: MeasuredModel) -> None:
+    assert measured.name == "parrot"
+    assert measured.complete(said("hello")) == "four words of answer"
+    assert measured.structured(said("a", "b"), {"title": "北京"}) == {"asked": 2, "城": "北京"}
+
+
+def test_tokens_of_all_messages_and_of_the_answer_are_counted(measured: MeasuredModel, statistics: Statistics) -> None:
+    measured.complete(said("one two three", "four five"))
+    work = statistics.snapshot()
+    assert (work.model_calls, work.tokens) == (1, 5 + 4)
+    answer = measured.structured(said("one two"), {"title": "x"})
+    work = statistics.snapshot()
+    assert (work.model_calls, work.tokens) == (2, 9 + 2 + words(json.dumps(answer)))
+    assert work.kinds["reasoning"].done == 2
+    assert work.kinds["reasoning"].latency is not None
+
+
+def test_a_failure_is_passed_on_and_counts_as_one(
+    measured: MeasuredModel, model: Model, statistics: Statistics
+) -> None:
+    model.error = ModelError("offline")
+    with pytest.raises(ModelError, match="offline"):
+        measured.complete(said("hello"))
+    with pytest.raises(ModelError, match="offline"):
+        measured.structured(said("hello"), {"title": "x"})
+    work = statistics.snapshot()
+    assert (work.model_calls, work.tokens) == (0, 0)
+    assert (work.kinds["reasoning"].done, work.kinds["reasoning"].failed) == (0, 2)
+
+
+def test_no_call_of_many_threads_is_lost(measured: MeasuredModel, statistics: Statistics) -> None:
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        list(pool.map(lambda number: measured.complete(said(f"call {number}")), range(400)))
+    work = statistics.snapshot()
+    assert (work.model_calls, work.tokens, work.kinds["reasoning"].done) == (400, 400 * 6, 400)

@@ -1,0 +1,368 @@
+"""Answers of recall are given again as long as nothing was written, and never when something was."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid_memory import Hit, HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.testing.faults import FaultyEmbedder
+from hybrid_memory.types import Weights
+
+if TYPE_CHECKING:
+    from tests.conftest import Face, Open
+
+NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
+
+
+class Clock:
+    """Stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+class Watched:
+    """Another object, whose calls are counted by name, and fail while it is told so."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.calls: Counter[str] = Counter()
+        self.error: Exception | None = None
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self.inner, name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self.calls[name] += 1
+            if self.error is not None and name != "close":
+                raise self.error
+            return method(*args, **kwargs)
+
+        return call
+
+
+def watched_index(memory: HybridMemory) -> Watched:
+    world = memory._house.world
+    index = Watched(world.index)
+    world.index = index  # type: ignore[assignment]
+    return index
+
+
+def texts_of(hits: list[Hit]) -> list[str]:
+    return [hit.record.text for hit in hits]
+
+
+def searches(index: Watched) -> int:
+    return index.calls["matching"]
+
+
+def test_an_answer_is_given_again_without_index_and_embedder(face: Face, opened: Open) -> None:
+    embedder = FaultyEmbedder(HashingEmbedder())
+    memory = opened(embedder=embedder, orchestration={"cache": 0})
+    index = watched_index(memory)
+    alice = memory.scoped(user="alice")
+    alice.remember(["my cat sleeps", "it rains"])
+    first = face(alice, "recall", "cat")
+    asked, embedded = index.calls.copy(), list(embedder.calls)
+    assert [face(alice, "recall", "cat") for _ in range(3)] == [first] * 3
+    assert index.calls == asked
+    assert embedder.calls == embedded
+    assert memory.stats().work.caches["answers"].hits == 3
+
+
+def test_what_was_just_written_is_found(face: Face, memory: HybridMemory) -> None:
+    alice = memory.scoped(user="alice", session="s1")
+    for number in range(4):
+        assert len(face(alice, "recall", "cat")) == number
+        face(alice, "remember", f"cat {number}")
+
+
+def test_what_was_forgotten_is_gone_at_once(face: Face, memory: HybridMemory) -> None:
+    alice = memory.scoped(user="alice", session="s1")
+    told = alice.remember(["my cat is Quinzel", "my cat sleeps", "it rains"])
+    assert "my cat is Quinzel" in texts_of(face(alice, "recall", "cat"))
+    face(alice, "forget", ids=told.ids[0])
+    assert "my cat is Quinzel" not in texts_of(face(alice, "recall", "cat"))
+
+
+def test_what_was_rolled_back_is_gone_at_once_and_comes_back(face: Face, memory: HybridMemory) -> None:
+    alice = memory.scoped(user="alice", session="s1")
+    place = alice.remember("my cat sleeps").positions[0]
+    alice.remember("my cat eats")
+    assert len(face(alice, "recall", "cat")) == 2
+    before = max(alice._house.world.truth.heads(alice.scope).values())
+    face(alice, "rollback", place)
+    assert texts_of(face(alice, "recall", "cat")) == ["my cat sleeps"]
+    face(alice, "rollback", before)
+    assert len(face(alice, "recall", "cat")) == 2
+
+
+@pytest.mark.parametrize("verb", ["reset", "learn"])
+def test_other_writes_make_it_fresh(face: Face, memory: HybridMemory, verb: str) -> None:
+    alice = memory.scoped(user="alice", session="s1")
+    alice.remember("I live in Paris, and my cat sleeps.")
+    index = watched_index(memory)
+    face(alice, "recall", "where do I live")
+    before = searches(index)
+    face(alice, verb)
+    found = face(alice, "recall", "where do I live")
+    assert searches(index) > before
+    if verb == "learn":
+        assert any(face(alice, "recall", "where do I live", kinds=["fact"])), found
+
+
+def test_a_rebuild_makes_it_fresh(face: Face, opened: Open) -> None:
+    memory = opened(url="memory://", embedder="none")
+    alice = memory.scoped(user="alice")
+    alice.remember(["my cat sleeps", "it rains"])
+    assert face(alice, "recall", "cat")[0].signals.vector == 0
+    memory.rebuild(embedder=HashingEmbedder())
+    assert face(alice, "recall", "cat")[0].signals.vector == 1
+
+
+def test_a_note_of_uses_makes_nothing_old(face: Face, memory: HybridMemory) -> None:
+    alice = memory.scoped(user="alice")
+    alice.remember("my cat sleeps")
+    index = watched_index(memory)
+    first = face(alice, "recall", "cat")
+    memory.flush()
+    before = searches(index)
+    assert texts_of(face(alice, "recall", "cat")) == texts_of(first)
+    assert searches(index) == before
+
+
+def test_another_process_on_the_file_makes_it_fresh(opened: Open, store: str) -> None:
+    alice = opened().scoped(user="alice")
+    alice.remember("my cat sleeps")
+    assert len(alice.recall("cat")) == 1
+    script = (
+        "import sys; from hybrid_memory import *\n"
+        "with open_memory(MemoryConfig(url=sys.argv[1], embedder='hashing')) as memory:\n"
+        "    memory.scoped(user='alice').remember('a cat of another process')\n"
+    )
+    subprocess.run([sys.executable, "-c", script, store], check=True, timeout=60)  # noqa: S603
+    assert "a cat of another process" in texts_of(alice.recall("cat"))
+
+
+def test_two_memories_on_one_file_never_disagree(opened: Open) -> None:
+    one, other = (opened().scoped(user="alice") for _ in range(2))
+    for number in range(10):
+        one.remember(f"cat {number}")
+        told = other.remember(f"dog {number}")
+        assert len(one.recall("dog", k=99)) == len(other.recall("dog", k=99))
+        assert f"dog {number}" in texts_of(one.recall("dog", k=99))
+        assert f"cat {number}" in texts_of(other.recall("cat", k=99))
+        one.forget(ids=told.ids[0])
+        assert f"dog {number}" not in texts_of(other.recall("dog", k=99))
+
+
+@pytest.mark.parametrize(("step", "again"), [(299, True), (300, False), (-299, True), (-300, False)])
+def test_an_answer_lives_five_minutes_of_the_clock(face: Face, opened: Open, step: int, again: bool) -> None:
+    clock = Clock()
+    memory = opened(url="memory://", clock=clock)
+    alice = memory.scoped(user="alice")
+    alice.remember("my cat sleeps")
+    index = watched_index(memory)
+    face(alice, "recall", "cat")
+    before = searches(index)
+    clock.now += timedelta(seconds=step)
+    face(alice, "recall", "cat")
+    assert (searches(index) == before) is again
+
+
+def test_without_a_time_to_live_every_answer_is_found_anew(face: Face, opened: Open) -> None:
+    memory = opened(url="memory://", recall={"cache_ttl": timedelta(0)}, clock=Clock())
+    alice = memory.scoped(user="alice")
+    alice.remember("my cat sleeps")
+    index = watched_index(memory)
+    for number in range(1, 4):
+        face(alice, "recall", "cat")
+        assert searches(index) == number
+
+
+def test_different_questions_have_different_answers(face: Face, opened: Open) -> None:
+    memory = opened(url="memory://", clock=Clock())
+    alice = memory.scoped(user="alice", session="s1")
+    tagged: list[Any] = [1, True, "1", 1.0, None]
+    for number, value in enumerate(tagged):
+        alice.remember(f"cat {number}", metadata={"tag": value}, at=NOW - timedelta(days=number))
+    memory.scoped(user="alice", session="s2").remember("cat of another session", at=NOW)
+    questions: list[dict[str, Any]] = [
+        {},
+        *({"k": number} for number in (1, 2, 3)),
+        {"within": "session"},
+        {"kinds": ["turn"]},
+        {"kinds": ["fact"]},
+        {"categories": ["task"]},
+        {"since": NOW - timedelta(days=1)},
+        {"until": NOW - timedelta(days=1)},
+        *({"metadata": {"tag": value}} for value in tagged),
+        {"weights": Weights.plain()},
+        {"weights": Weights.heat()},
+        *({"intent": intent} for intent in ("fact", "reasoning", "contextual")),
+    ]
+    def ask(where: ScopedMemory) -> list[bytes]:
+        return [pickle.dumps(where.recall("cat", **question)) for question in questions]
+
+    first, again = ask(alice), ask(alice)
+    assert again == first
+    fresh = opened(url="memory://", clock=Clock(), recall={"cache_ttl": timedelta(0)})
+    memory.migrate(fresh)
+    assert ask(fresh.scoped(user="alice", session="s1")) == first
+    for number, value in enumerate(tagged):
+        assert texts_of(face(alice, "recall", "cat", metadata={"tag": value})) == [f"cat {number}"]
+    assert len(face(alice, "recall", "cat", within="session")) == 5
+
+
+def test_owners_have_answers_of_their_own(face: Face, memory: HybridMemory) -> None:
+    people = [memory.scoped(user="alice"), memory.scoped(user="bob"), memory.scoped(user="alice", agent="coach"),
+              memory.scoped(tenant="north", user="alice")]  # fmt: skip
+    for number, person in enumerate(people):
+        person.remember(f"cat {number}")
+    for _ in range(2):
+        assert [texts_of(face(person, "recall", "cat")) for person in people] == [[f"cat {n}"] for n in range(4)]
+
+
+def test_views_of_the_past_are_separate_questions(face: Face, memory: HybridMemory) -> None:
+    alice = memory.scoped(user="alice")
+    places = [alice.remember(f"cat {number}", at=NOW + timedelta(days=number)).positions[0] for number in range(3)]
+    for _ in range(2):
+        assert len(face(alice, "recall", "cat")) == 3
+        assert [len(face(alice.at(place), "recall", "cat")) for place in places] == [1, 2, 3]
+        assert len(face(alice.at(NOW + timedelta(days=1)), "recall", "cat")) == 2
+
+
+def test_what_a_space_says_makes_it_fresh(face: Face, memory: HybridMemory) -> None:
+    alice = memory.scoped(user="alice")
+    alice.remember("my cat")
+    team = alice.create_space("team")
+    for number in range(3):
+        assert len(face(alice, "recall", "cat", spaces=["team"])) == 1 + number
+        assert len(face(alice, "recall", "cat", spaces="all")) == 1 + number
+        assert len(face(alice, "recall", "cat")) == 1
+        team.remember(f"the cat of the team {number}")
+
+
+@pytest.mark.parametrize("which", ["metadata", "list", "nested"])
+@pytest.mark.parametrize("minutes", [5, 0], ids=["cached", "uncached"])
+@pytest.mark.parametrize("url", [None, "memory://"], ids=["sqlite", "memory"])
+def test_what_a_caller_does_to_an_answer_stays_with_them(
+    face: Face, opened: Open, store: str, url: str | None, which: str, minutes: int
+) -> None:
+    memory = opened(url=url or store, embedder="none", recall={"cache_ttl": timedelta(minutes=minutes)})
+    alice = memory.scoped(user="alice")
+    alice.remember("my cat sleeps", metadata={"tag": "a", "more": {"deep": [1]}})
+    for _ in range(3):
+        hits = face(alice, "recall", "cat")
+        assert [hit.record.metadata for hit in hits] == [{"tag": "a", "more": {"deep": [1]}}]
+        if which == "metadata":
+            hits[0].record.metadata["tag"] = "b"
+        elif which == "nested":
+            hits[0].record.metadata["more"]["deep"].append(2)
+        else:
+            hits.clear()
+    assert alice.history()[0].metadata == {"tag": "a", "more": {"deep": [1]}}
+
+
+def test_an_answer_without_the_embedder_is_not_kept(face: Face, opened: Open) -> None:
+    embedder = FaultyEmbedder(HashingEmbedder())
+    alice = opened(embedder=embedder, orchestration={"cache": 0}).scoped(user="alice")
+    alice.remember(["my cat sleeps", "it rains"])
+    with embedder.failing(ConnectionError("offline")):
+        assert "offline" in face(alice, "recall", "cat")[0].note
+        assert face(alice, "recall", "zebra") == []
+    assert face(alice, "recall", "cat")[0].note == ""
+    assert len(face(alice, "recall", "zebra")) == 2, "an empty answer was a failure, too"
+
+
+@pytest.mark.parametrize("embedder", ["hashing", "none"])
+def test_an_answer_without_the_index_is_not_kept(face: Face, opened: Open, embedder: str) -> None:
+    memory = opened(embedder=embedder, url="memory://")
+    alice = memory.scoped(user="alice")
+    alice.remember(["I live in Paris with my cat.", "it rains"])
+    alice.learn()
+    index = watched_index(memory)
+    index.error = StoreUnavailableError("no route to the index")
+    (hit,) = face(alice, "recall", "cat", k=1)
+    assert "no route to the index" in hit.note
+    assert face(alice, "recall", "Paris", kinds=["fact"]) == []
+    index.error = None
+    (hit,) = face(alice, "recall", "cat", k=1)
+    assert "no route to the index" not in hit.note
+    assert face(alice, "recall", "Paris", kinds=["fact"])
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["one turn", "the user"])
+def test_no_erased_word_stays_in_memory(face: Face, memory: HybridMemory, whole: bool) -> None:
+    alice = memory.scoped(user="alice")
+    told = alice.remember(["my cat is Quinzel", "my cat sleeps"])
+    face(alice, "recall", "cat Quinzel")
+    face(alice.at(told.positions[1]), "recall", "cat Quinzel")
+    if whole:
+        face(memory, "forget", user="alice")
+    else:
+        face(alice, "forget", ids=told.ids[0])
+    kept = repr([entry for entry in memory._house.world.answers._entries.items()])
+    assert "Quinzel" not in kept
+
+
+def test_readers_never_see_an_old_answer_after_a_write(opened: Open) -> None:
+    memory = opened(power_safe=False)
+    alice = memory.scoped(user="alice")
+    written = 0
+    done = threading.Event()
+    late: list[str] = []
+
+    def read(_: int) -> None:
+        while not done.is_set():
+            before = written
+            found = texts_of(alice.recall("cat", k=200))
+            if len(found) < before:
+                late.append(f"{len(found)} of {before}")
+
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        readers = [pool.submit(read, number) for number in range(8)]
+        for number in range(60):
+            alice.remember(f"cat {number}")
+            written = number + 1
+        done.set()
+        for reader in readers:
+            reader.result(timeout=30)
+    assert late == []
+    assert memory.stats().work.caches["answers"].hits > 0
+
+
+def test_an_open_memory_holds_so_many_answers_and_no_more(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybrid_memory.flows.world.ANSWERS_CACHE", 8)
+    memory = opened(url="memory://", embedder="none")
+    alice = memory.scoped(user="alice")
+    alice.remember("my cat sleeps")
+    for number in range(20):
+        alice.recall(f"cat {number}")
+    answers = memory.stats().work.caches["answers"]
+    assert answers.size == answers.capacity == 8
+
+
+def test_other_settings_have_answers_of_their_own() -> None:
+    """Nothing is shared between two memories in one process."""
+    config = MemoryConfig(url="memory://", embedder="none")
+    with open_memory(config) as one, open_memory(config) as other:
+        one.scoped(user="alice").remember("my cat sleeps")
+        other.scoped(user="alice").remember("my cat eats")
+        assert texts_of(one.scoped(user="alice").recall("cat")) == ["my cat sleeps"]
+        assert texts_of(other.scoped(user="alice").recall("cat")) == ["my cat eats"]

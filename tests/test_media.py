@@ -1,0 +1,846 @@
+from __future__ import annotations
+
+import hashlib
+import re
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llama_index.core.embeddings import MultiModalEmbedding
+
+from hybrid_memory import HybridMemory, MemoryConfig, Message, ScopedMemory, SpaceMemory, open_memory
+from hybrid_memory.compression.offload.media import Media, media_in, media_of
+from hybrid_memory.compute.runners import drive
+from hybrid_memory.errors import AccessDeniedError, EmbedderMismatchError, InvalidInputError, ModelError
+from hybrid_memory.flows import media as flow
+from hybrid_memory.memory.house import INLINE
+from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.models.media import PROBES, as_media_embedder
+from hybrid_memory.ports import Floats, SemanticIndex
+from hybrid_memory.stores.memory import InMemoryIndex
+from hybrid_memory.stores.sqlite import Database, SqliteIndex
+from hybrid_memory.testing.images import COLOURS, ColourEmbedder, picture, pixels, png
+from hybrid_memory.types import Hit, Record, RecordKind, Where
+
+Call = Callable[..., Any]
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+RED, GREEN, BLUE, MIXED = picture("red"), picture("green"), picture("blue"), picture("red", "blue")
+LINK = {"type": "image_url", "image_url": {"url": "https://example.org/red.png"}}
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+class Eyes(ColourEmbedder):
+    """Sees colours, and can be struck blind."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blind = self.mute = False
+
+    def embed_images(self, images: Sequence[bytes]) -> Floats:
+        if self.blind:
+            raise ConnectionError("no light")
+        return super().embed_images(images)
+
+    def embed_image_query(self, text: str) -> Floats:
+        if self.mute:
+            raise ConnectionError("no words")
+        return super().embed_image_query(text)
+
+
+class EyesAndEars(Eyes):
+    """Hears how loud something is as well, as one more colour."""
+
+    def embed_audio(self, sounds: Sequence[bytes]) -> Floats:
+        return np.array([[len(sound) % 7 == 0, 0, 0, 0, 0, 1] for sound in sounds], dtype=np.float32)
+
+
+def image(data: bytes, **more: Any) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64encode(data).decode()}"}, **more}
+
+
+def sound(data: bytes) -> dict[str, Any]:
+    return {"type": "input_audio", "input_audio": {"data": b64encode(data).decode(), "format": "wav"}}
+
+
+def words(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def said(*blocks: dict[str, Any], **fields: Any) -> Message:
+    return Message(content=list(blocks), **fields)
+
+
+class Gallery:
+    """Opens memories that embed media, on one engine."""
+
+    def __init__(self, opened: Call, folder: Path | None) -> None:
+        self.opened, self.folder = opened, folder
+        self.eyes = Eyes()
+        self.databases: list[Database] = []
+
+    def index(self) -> tuple[SemanticIndex, Callable[[], None] | None]:
+        if self.folder is None:
+            return InMemoryIndex(), None
+        database = Database(self.folder / "memory.db.media.db")
+        self.databases.append(database)
+        return SqliteIndex(database), database.scrub
+
+    def open(self, embedder: Any = None, **named: Any) -> HybridMemory:
+        url = {"url": "memory://"} if self.folder is None else {}
+        memory: HybridMemory = self.opened(embedder="none", **url, **named)
+        world = memory._house.world
+        world.media, world.scrub_media = self.index()
+        world.media_embedder = as_media_embedder(embedder or self.eyes)
+        return memory
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+def gallery(request: pytest.FixtureRequest, opened: Call, tmp_path: Path) -> Iterator[Gallery]:
+    gallery = Gallery(opened, tmp_path if request.param == "sqlite" else None)
+    yield gallery
+    for database in gallery.databases:
+        database.close()
+
+
+@pytest.fixture
+def alice(gallery: Gallery) -> ScopedMemory:
+    return gallery.open().scoped(user="alice", session="s1")
+
+
+def media(handle: ScopedMemory) -> SemanticIndex:
+    index = handle._house.world.media
+    assert index is not None
+    return index
+
+
+def records(handle: ScopedMemory) -> list[Record]:
+    index = media(handle)
+    return index.get(sorted(index.latest(Where(handle.scope.owner), 1000).tolist()))
+
+
+def places(hits: list[Hit]) -> list[tuple[str, int]]:
+    return [(hit.record.metadata["handle"], hit.record.metadata["block"]) for hit in hits]
+
+
+# What a content block carries
+
+
+@pytest.mark.parametrize(
+    ("block", "found"),
+    [
+        (image(RED), ("image", "image/png")),
+        (
+            {"type": "image_url", "image_url": f"data:image/png;base64,{b64encode(RED).decode()}"},
+            ("image", "image/png"),
+        ),
+        ({"type": "input_image", "image_url": f"data:;base64,{b64encode(RED).decode()}"}, ("image", "image/png")),
+        (sound(RED), ("audio", "audio/wav")),
+        (
+            {
+                "type": "image",
+                "source": {"type": "base64", "media_type": "image/jpeg", "data": b64encode(RED).decode()},
+            },
+            ("image", "image/jpeg"),
+        ),
+        ({"type": "image", "base64": b64encode(RED).decode(), "mime_type": "image/webp"}, ("image", "image/webp")),
+        ({"type": "image", "base64": urlsafe_b64encode(RED).decode().rstrip("=")}, ("image", "image/png")),
+        ({"block_type": "image", "image": b64encode(RED).decode(), "url": None}, ("image", "image/png")),
+        ({"type": "media", "data": b64encode(RED).decode(), "mime_type": "audio/mpeg"}, ("audio", "audio/mpeg")),
+        (
+            {"type": "file", "file": {"file_data": f"data:application/pdf;base64,{b64encode(RED).decode()}"}},
+            ("file", "application/pdf"),
+        ),
+        ({"type": "document", "data": b64encode(RED).decode()}, ("image", "image/png")),
+    ],
+)
+def test_a_block_gives_its_bytes_and_says_what_they_are(block: dict[str, Any], found: tuple[str, str]) -> None:
+    assert media_of(block) == Media(*found, RED)
+
+
+def test_a_data_url_may_be_written_in_characters() -> None:
+    block = {"type": "image_url", "image_url": {"url": "data:image/svg+xml,%3Csvg/%3E"}}
+    assert media_of(block) == Media("image", "image/svg+xml", b"<svg/>")
+
+
+def test_a_block_gives_the_name_of_its_file() -> None:
+    block = {"type": "file", "file": {"file_data": f"data:image/png;base64,{b64encode(RED).decode()}", "filename": "a"}}
+    assert media_of(block) == Media("image", "image/png", RED, "a")
+
+
+UNREADABLE: list[dict[str, Any]] = [
+    LINK,
+    {"type": "image", "url": "https://example.org/red.png"},
+    {"type": "image", "base64": "https://example.org/red.png"},
+    {"type": "image", "base64": "not base64 at all!"},
+    {"type": "image", "base64": "QUJDR"},
+    {"type": "image", "base64": "红"},
+    {"type": "image", "base64": "="},
+    {"type": "image", "file_id": "file-7"},
+    {"type": "image"},
+    {"type": "text", "text": f"data:image/png;base64,{b64encode(RED).decode()}"},
+    {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}},
+    {},
+]
+
+
+@pytest.mark.parametrize("block", UNREADABLE, ids=str)
+def test_a_block_without_data_gives_none(block: dict[str, Any]) -> None:
+    assert media_of(block) is None
+
+
+@given(st.binary(min_size=1, max_size=60), st.booleans(), st.booleans(), st.sampled_from(["", "\n", "\r\n"]))
+def test_every_way_to_write_base64_is_read(data: bytes, safe: bool, padded: bool, end: str) -> None:
+    text = (urlsafe_b64encode if safe else b64encode)(data).decode()
+    text = end.join(re.findall(".{1,8}", text if padded else text.rstrip("=")))
+    found = media_of({"type": "image", "base64": text, "mime_type": "image/x"})
+    assert found is not None
+    assert found.data == data
+
+
+def test_bare_bytes_are_told_by_how_they_begin() -> None:
+    assert media_in(RED) == Media("image", "image/png", RED)
+    assert media_in(PROBES["audio"]).kind == "audio"
+    assert media_in(b"%PDF-").kind == media_in(b"words").kind == ""
+
+
+# What embeds media
+
+
+@given(st.integers(1, 5), st.integers(1, 5), st.randoms(use_true_random=False))
+def test_a_png_keeps_its_pixels(height: int, width: int, random: Any) -> None:
+    told = np.array([random.randrange(256) for _ in range(height * width * 3)], dtype=np.uint8)
+    told = told.reshape(height, width, 3)
+    np.testing.assert_array_equal(pixels(png(told)), told)
+    with pytest.raises(ValueError, match="no picture"):
+        pixels(png(told)[:-20])
+
+
+def wrapped(model: Any) -> Any:
+    embedder = as_media_embedder(model)
+    assert embedder is not None
+    return embedder
+
+
+def test_a_model_that_declares_nothing_embeds_no_media() -> None:
+    for model in (HashingEmbedder(), None, lambda texts: texts, object()):
+        assert as_media_embedder(model) is None
+    assert as_media_embedder(wrapped(Eyes())).kinds == {"image"}  # type: ignore[union-attr]
+
+
+def test_media_and_texts_become_unit_rows_of_one_space() -> None:
+    embedder = wrapped(EyesAndEars())
+    assert (embedder.name, embedder.dim, embedder.kinds) == ("colours", 6, {"image", "audio"})
+    rows = embedder.embed_media([RED, MIXED, GREEN], "image")
+    assert (rows.shape, rows.dtype) == ((3, 6), np.float32)
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
+    for name in COLOURS:
+        assert embedder.embed_query(name) @ embedder.embed_media([picture(name)], "image")[0] == pytest.approx(1)
+    assert embedder.embed_query("一辆红色的车") @ rows[0] == pytest.approx(1)
+    assert embedder.embed_media([], "image").shape == (0, 6)
+    assert embedder.embed_media([b"1234567"], "audio").shape == (1, 6)
+
+
+class Plain:
+    """Has no query of its own for images, and no unit rows."""
+
+    def embed_images(self, images: list[bytes]) -> list[list[float]]:
+        return [[3.0, 4.0] for _ in images]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [0.0, 5.0]
+
+
+def test_the_query_of_a_model_serves_images_too() -> None:
+    embedder = wrapped(Plain())
+    assert embedder.name == "Plain"
+    np.testing.assert_allclose(embedder.embed_query("a"), [0, 1])
+    np.testing.assert_allclose(embedder.embed_media([RED], "image"), [[0.6, 0.8]])
+    assert as_media_embedder(wrapped(embedder)) is embedder
+
+
+class OfLlamaIndex(MultiModalEmbedding):
+    def _get_image_embedding(self, img_file_path: Any) -> list[float]:
+        assert isinstance(img_file_path, BytesIO)
+        row: list[float] = Eyes().embed_images([img_file_path.read()])[0].tolist()
+        return row
+
+    async def _aget_image_embedding(self, img_file_path: Any) -> list[float]:
+        return self._get_image_embedding(img_file_path)
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        raise NotImplementedError
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        row: list[float] = Eyes().embed_image_query(query).tolist()
+        return row
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_query_embedding(query)
+
+
+def test_a_multi_modal_embedding_of_llamaindex_embeds_images() -> None:
+    embedder = wrapped(OfLlamaIndex(model_name="clip"))
+    assert (embedder.name, embedder.kinds) == ("OfLlamaIndex/clip", {"image"})
+    rows = embedder.embed_media([RED, BLUE], "image")
+    np.testing.assert_allclose(rows @ embedder.embed_query("blue"), [0, 1], atol=1e-6)
+
+
+@pytest.mark.parametrize("rows", [[[1.0, float("nan")]] * 2, "rows", [[[1.0]]] * 2, None], ids=str)
+def test_rows_that_are_none_are_refused(rows: Any) -> None:
+    model = Plain()
+    model.embed_images = lambda images: rows  # type: ignore[method-assign]
+    with pytest.raises(ModelError, match="'Plain'"):
+        wrapped(model).embed_media([RED, BLUE], "image")
+
+
+def test_what_cannot_be_read_is_a_row_of_zeros_while_the_model_works() -> None:
+    eyes = Eyes()
+    embedder = wrapped(eyes)
+    good = embedder.embed_media([RED, BLUE], "image")
+    mixed = embedder.embed_media([RED, b"heic", BLUE, b""], "image")
+    np.testing.assert_array_equal(mixed, [good[0], np.zeros(6), good[1], np.zeros(6)])
+    np.testing.assert_array_equal(embedder.embed_media([b"heic"], "image"), np.zeros((1, 6)))
+    eyes.blind = True
+    with pytest.raises(ModelError, match="'colours' failed: ConnectionError: no light"):
+        embedder.embed_media([RED, BLUE], "image")
+
+
+# Finding
+
+
+def test_pictures_are_found_by_what_they_show(alice: ScopedMemory, face: Call) -> None:
+    alice.remember([said(words("我的新车"), image(RED)), said(image(BLUE), image(MIXED)), "Nothing to see."])
+    for query, order in (
+        ("something red", [("#1", 1), ("#2", 1), ("#2", 0)]),
+        ("蓝色的东西", [("#2", 0), ("#2", 1), ("#1", 1)]),
+        (RED, [("#1", 1), ("#2", 1), ("#2", 0)]),
+        (image(BLUE), [("#2", 0), ("#2", 1), ("#1", 1)]),
+    ):
+        hits = face(alice, "recall_media", query)
+        assert places(hits) == order
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        assert places(face(alice, "recall_media", query, k=1)) == order[:1]
+
+
+def test_words_around_a_picture_count_three_tenths(alice: ScopedMemory, face: Call) -> None:
+    alice.remember([said(words("The car that I bought."), image(RED)), said(words("A fire engine."), image(RED))])
+    alice.remember(said(image(BLUE, filename="harbour.png")))
+    best, other, *_ = face(alice, "recall_media", "red car")
+    assert (best.record.text, best.score) == ("The car that I bought.", pytest.approx(1.0))
+    assert best.why().startswith("1.000 = 0.7*1.00 vector + 0.3*1.00 text; from ")
+    assert (other.record.text, other.score) == ("A fire engine.", pytest.approx(0.7))
+    (named,) = [hit for hit in face(alice, "recall_media", "harbour") if hit.signals.text]
+    assert named.record.text == "harbour.png"
+
+
+def test_an_example_counts_by_nearness_alone(alice: ScopedMemory, face: Call) -> None:
+    alice.remember([said(words("image/png media"), image(MIXED)), said(image(RED))])
+    near, far = face(alice, "recall_media", RED)
+    assert (near.score, near.signals.text, far.signals.text) == (pytest.approx(1.0), 0, 0)
+    assert near.why().startswith("1.000 = 1*1.00 vector; from ")
+
+
+def test_a_handle_leads_from_a_hit_to_the_picture(alice: ScopedMemory, face: Call) -> None:
+    alice.remember([said(words("Look at this:"), image(RED), name="Ann"), "Nice."])
+    (hit,) = face(alice, "recall_media", "red")
+    record = hit.record
+    assert (record.kind, record.category, record.speaker, record.turn) == (RecordKind.MEDIA, "image", "Ann", 1)
+    assert record.metadata == {"media": "image/png", "bytes": len(RED), "block": 1, "handle": "#1"}
+    assert record.sources == (alice.history()[0].id,)
+    for what in (hit, record, record.metadata["handle"], record.sources[0]):
+        (message,) = face(alice, "expand", what)
+        assert message.content[record.metadata["block"]] == image(RED)
+    assert face(alice, "fetch", record.metadata["handle"]).text == "Look at this:"
+    assert "image/png" in str(hit.as_metadata())
+    assert b64encode(RED).decode() not in repr((hit, record, hit.as_metadata(), hit.why()))
+    (turn,) = face(alice, "why", hit).turns
+    assert turn[0] == "#1"
+
+
+def test_the_turns_are_found_as_before(alice: ScopedMemory) -> None:
+    alice.remember([said(words("My red car."), image(RED)), said(image(BLUE))])
+    alice.recall_media("red")
+    assert [(hit.record.text, hit.record.kind) for hit in alice.recall("car")] == [("My red car.", RecordKind.TURN)]
+    assert alice.recall("car", kinds=["media"]) == []
+
+
+def test_the_same_picture_is_embedded_once(gallery: Gallery, alice: ScopedMemory) -> None:
+    alice.remember([said(image(RED), image(RED)), said(image(RED))])
+    assert len(alice.recall_media("red")) == 3
+    alice.remember(said(image(RED)))
+    assert len(alice.recall_media(RED)) == 4
+    assert gallery.eyes.seen == [RED]
+
+
+def test_what_was_not_embedded_before_leaves_no_trace(gallery: Gallery, alice: ScopedMemory) -> None:
+    alice.remember(said(image(RED)))
+    assert places(alice.recall_media(GREEN)) == places(alice.recall_media(GREEN)) == [("#1", 0)]
+    assert gallery.eyes.seen == [RED, GREEN]
+    assert media(alice).size().records == 1
+
+
+def test_what_has_no_data_or_no_sense_gives_no_record(alice: ScopedMemory, face: Call) -> None:
+    table = {"type": "file", "file": {"file_data": f"data:text/csv;base64,{b64encode(RED).decode()}"}}
+    alice.remember(
+        [
+            said(words("Links and noise."), *UNREADABLE[:7]),
+            said(sound(RED), table),
+            said(image(RED), role="system"),
+            said(image(RED), role="tool", name="memory_recall", tool_call_id="1"),
+            "Only words.",
+        ]
+    )
+    assert drive(flow.index_media(INLINE, alice._house.world, alice.scope)) == 0
+    assert face(alice, "recall_media", "red") == []
+    assert face(alice, "flush").embedded == 0
+
+
+def test_blocks_beyond_the_limit_are_left_out(alice: ScopedMemory) -> None:
+    blocks = [words(".")] * (flow.MAX_BLOCKS - 1)
+    alice.remember([said(*blocks, image(BLUE), image(RED)), said(image(GREEN))])
+    assert [(record.id, record.ordinal) for record in (hit.record for hit in alice.recall_media("blue"))] == [
+        (2 * flow.MAX_BLOCKS - 1, flow.MAX_BLOCKS - 1),
+        (2 * flow.MAX_BLOCKS, 0),
+    ]
+
+
+def test_sounds_and_images_are_told_apart(gallery: Gallery, face: Call) -> None:
+    alice = gallery.open(EyesAndEars()).scoped(user="alice")
+    alice.remember([said(image(RED)), said(sound(b"1234567")), said(sound(PROBES["audio"]))])
+    assert len(face(alice, "recall_media", "red")) == 3
+    assert places(face(alice, "recall_media", "red", kinds=["image"])) == [("#1", 0)]
+    heard = face(alice, "recall_media", "red", kinds={"audio"})
+    assert places(heard) == [("#2", 0), ("#3", 0)]
+    assert {(hit.record.category, hit.record.metadata["media"]) for hit in heard} == {("audio", "audio/wav")}
+    assert places(face(alice, "recall_media", b"7654321", kinds=["audio"]))[0] == ("#2", 0)
+    with pytest.raises(InvalidInputError, match="are these bytes audio or image"):
+        face(alice, "recall_media", b"7654321")
+
+
+def test_time_and_session_narrow_the_search(gallery: Gallery, face: Call) -> None:
+    memory = gallery.open()
+    one, two = (memory.scoped(user="alice", session=name) for name in ("s1", "s2"))
+    one.remember(said(image(RED), at=NOON))
+    two.remember(said(image(RED), at=NOON + timedelta(days=1)))
+    assert len(face(one, "recall_media", "red")) == 2
+    assert places(face(one, "recall_media", "red", within="session")) == [("#1", 0)]
+    assert places(face(one, "recall_media", "red", since=NOON + timedelta(hours=1))) == [("#2", 0)]
+    assert places(face(one, "recall_media", "red", until=NOON + timedelta(hours=1))) == [("#1", 0)]
+    assert face(memory.scoped(user="bob"), "recall_media", "red") == []
+    assert face(memory.scoped(tenant="t", user="alice"), "recall_media", "red") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "named", "told"),
+    [
+        ("", {}, "query is empty"),
+        (b"", {}, "ask with a text"),
+        (7, {}, "ask with a text"),
+        (["red"], {}, "ask with a text"),
+        (LINK, {}, "no data that can be decoded"),
+        (words("red"), {}, "no data that can be decoded"),
+        (sound(RED), {}, "'colours' embeds image, not audio"),
+        (b"an odd picture", {}, "'colours' cannot read this example"),
+        ("red", {"kinds": ["video"]}, "'colours' embeds image, not video"),
+        ("red", {"kinds": "image"}, "kinds must be a collection"),
+        ("red", {"kinds": [7]}, "kinds must be a collection"),
+        ("red", {"k": 0}, "k must be 1 or more"),
+        ("red", {"within": "tenant"}, "within must be"),
+        ("red", {"since": datetime(2026, 1, 1)}, "since needs a time zone"),  # noqa: DTZ001 - naive on purpose
+    ],
+    ids=str,
+)
+def test_what_cannot_be_asked_is_refused(
+    opened: Call, face: Call, query: Any, named: dict[str, Any], told: str
+) -> None:
+    alice = Gallery(opened, None).open().scoped(user="alice")
+    alice.remember(said(image(RED)))
+    with pytest.raises(InvalidInputError, match=told):
+        face(alice, "recall_media", query, **named)
+
+
+def test_a_memory_that_embeds_no_media_says_what_to_give(opened: Call, face: Call) -> None:
+    alice = opened(url="memory://", embedder="none").scoped(user="alice")
+    alice.remember(said(image(RED)))
+    with pytest.raises(InvalidInputError, match=r"embed_images.*embed_audio.*MultiModalEmbedding"):
+        face(alice, "recall_media", "red")
+    assert face(alice, "flush").indexed == 0
+
+
+# Failures
+
+
+def test_a_picture_waits_for_an_embedder_that_failed(gallery: Gallery, alice: ScopedMemory, face: Call) -> None:
+    alice.remember([said(words("My car."), image(RED)), said(words("The sea."), image(BLUE))])
+    gallery.eyes.blind = True
+    hits = face(alice, "recall_media", "the car")
+    assert places(hits) == [("#1", 1)]
+    assert hits[0].note == "embedder 'colours' failed: ConnectionError: no light"
+    assert media(alice).size().pending == 2
+    with pytest.raises(ModelError, match="no light"):
+        face(alice, "flush")
+    with pytest.raises(ModelError, match="no light"):
+        face(alice, "recall_media", RED)
+    gallery.eyes.blind = False
+    first, second = face(alice, "recall_media", "blue")
+    assert (places([first, second]), first.note) == ([("#2", 1), ("#1", 1)], "")
+    assert media(alice).size().pending == 0
+
+
+def test_a_later_flush_makes_up_for_a_failure(gallery: Gallery, alice: ScopedMemory, face: Call) -> None:
+    alice.remember(said(image(RED)))
+    gallery.eyes.blind = True
+    with pytest.raises(ModelError):
+        face(alice, "flush")
+    gallery.eyes.blind = False
+    receipt = face(alice, "flush")
+    assert (receipt.indexed, receipt.embedded) == (0, 1)
+    assert gallery.eyes.seen == [RED]
+
+
+def test_a_query_that_cannot_be_embedded_goes_by_words(gallery: Gallery, alice: ScopedMemory, face: Call) -> None:
+    alice.remember([said(words("My car."), image(RED)), said(words("The sea."), image(BLUE))])
+    gallery.eyes.mute = True
+    (hit,) = face(alice, "recall_media", "sea")
+    assert (hit.record.text, hit.score) == ("The sea.", 1.0)
+    assert hit.why().endswith(
+        "; words alone, embedder 'colours' failed: ConnectionError: no words; fact; vector 48; text 48"
+    )
+    gallery.eyes.mute = False
+    assert face(alice, "recall_media", "sea")[0].note == ""
+
+
+def test_a_picture_that_nobody_can_read_holds_up_none(alice: ScopedMemory, face: Call) -> None:
+    odd = [image(b"odd %d" % number) for number in range(flow.EMBED_BATCH + 3)]
+    alice.remember([said(words("From my phone."), *odd), said(image(RED))])
+    assert places(face(alice, "recall_media", "red"))[0] == ("#2", 0)
+    assert media(alice).size().pending == 0
+    assert len([hit for hit in face(alice, "recall_media", "phone", k=50) if hit.signals.text]) == len(odd)
+    with pytest.raises(InvalidInputError, match="cannot read this example"):
+        face(alice, "recall_media", image(b"odd 0"))
+
+
+def test_vectors_of_another_embedder_are_not_compared(gallery: Gallery, face: Call) -> None:
+    memory = gallery.open()
+    alice = memory.scoped(user="alice")
+    alice.remember(said(image(RED)))
+    alice.recall_media("red")
+    memory._house.world.media_embedder = as_media_embedder(Plain())
+    for query in ("red", RED):
+        with pytest.raises(EmbedderMismatchError):
+            face(alice, "recall_media", query)
+
+
+# Following the log
+
+
+def test_the_index_follows_the_log_from_where_it_stood(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow, "READ_BATCH", 2)
+    memory = gallery.open()
+    alice = memory.scoped(user="alice")
+    alice.remember([said(image(RED)), "words", said(image(BLUE)), said(image(RED)), said(image(GREEN)), "more"])
+    receipt = memory.flush()
+    assert (receipt.indexed, receipt.embedded) == (6, 4)  # two turns with words, and four pictures
+    assert {alice.scope: media(alice).applied(alice.scope)} == memory._house.world.log.heads()
+    memory._house.world.media_embedder = None
+    alice.remember(said(image(MIXED)))
+    assert memory.flush().embedded == 0
+    memory._house.world.media_embedder = as_media_embedder(gallery.eyes)
+    assert len(alice.recall_media("red")) == 5
+
+
+def test_another_process_continues_and_doubles_nothing(opened: Call, tmp_path: Path) -> None:
+    gallery = Gallery(opened, tmp_path)
+    first, second = (gallery.open().scoped(user="alice") for _ in range(2))
+    first.remember([said(image(RED)), said(image(BLUE))])
+    assert len(first.recall_media("red")) == 2
+    second.remember(said(image(RED)))
+    assert len(second.recall_media("red")) == len(first.recall_media("red")) == 3
+    assert gallery.eyes.seen == [RED, BLUE]
+    first.forget(ids="#1")
+    assert places(second.recall_media("red")) == [("#3", 0), ("#2", 0)]
+    for database in gallery.databases:
+        database.close()
+
+
+def test_an_index_that_lost_the_race_looks_again(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = gallery.open()
+    alice = memory.scoped(user="alice")
+    alice.remember(said(image(RED)))
+    index = media(alice)
+    raced: list[bool] = []
+    upsert = index.upsert
+
+    def slow(*args: Any, **named: Any) -> bool:
+        if not raced:
+            raced.append(True)
+            assert drive(flow.index_media(INLINE, memory._house.world, alice.scope)) == 1
+        return upsert(*args, **named)
+
+    monkeypatch.setattr(index, "upsert", slow)
+    assert drive(flow.index_media(INLINE, memory._house.world, alice.scope)) == 0
+    assert len(records(alice)) == 1
+
+
+def test_what_is_being_indexed_while_it_is_forgotten_stays_out(
+    gallery: Gallery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = gallery.open()
+    alice = memory.scoped(user="alice")
+    alice.remember([said(image(RED)), said(image(BLUE))])
+    index = media(alice)
+    upsert, stored = index.upsert, []
+
+    def slow(*args: Any, **named: Any) -> bool:
+        monkeypatch.setattr(index, "upsert", upsert)
+        alice.forget(ids="#1")
+        stored.append(upsert(*args, **named))
+        return stored[0]
+
+    monkeypatch.setattr(index, "upsert", slow)
+    drive(flow.index_media(INLINE, memory._house.world, alice.scope))
+    assert stored == [False]
+    assert [record.turn for record in records(alice)] == [2]
+
+
+def test_vectors_are_kept_batch_by_batch(
+    gallery: Gallery, alice: ScopedMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow, "EMBED_BATCH", 2)
+    alice.remember(said(*(image(picture(name)) for name in COLOURS)))
+    eyes, look = gallery.eyes, gallery.eyes.embed_images
+
+    def tire(images: Sequence[bytes]) -> Floats:
+        eyes.blind = len(eyes.seen) >= 4
+        return look(images)
+
+    monkeypatch.setattr(eyes, "embed_images", tire)
+    alice._house.world.media_embedder = as_media_embedder(eyes)
+    alice.recall_media("red")
+    assert (media(alice).size().vectors, media(alice).size().pending) == (4, 2)
+
+
+PICTURES = [RED, GREEN, BLUE, MIXED]
+STEP = st.one_of(
+    st.tuples(st.just("say"), st.lists(st.integers(-2, 3), min_size=1, max_size=3)),
+    st.tuples(st.just("forget"), st.integers(0, 12)),
+    st.tuples(st.sampled_from(["follow", "flush"]), st.just(0)),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(STEP, max_size=16), st.integers(1, 4))
+def test_following_step_by_step_comes_to_the_same_as_from_the_beginning(
+    steps: list[tuple[str, Any]], batch: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch, open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
+        patch.setattr(flow, "READ_BATCH", batch)
+        patch.setattr(flow, "STRETCHES", batch)
+        patch.setattr(flow, "ERASE_BATCH", batch)
+        world, alice = memory._house.world, memory.scoped(user="alice")
+        world.media, world.media_embedder = InMemoryIndex(), wrapped(ColourEmbedder())
+        for verb, what in steps:
+            if verb == "say":
+                alice.remember(said(*[image(PICTURES[n]) if n >= 0 else words(f"word {n}") for n in what]))
+            elif verb == "follow":
+                drive(flow.index_media(INLINE, world, alice.scope))
+            elif verb == "flush":
+                memory.flush()
+            elif said_so_far := alice.history():
+                alice.forget(ids=said_so_far[what % len(said_so_far)].id)
+        memory.flush()
+        step_by_step = state(alice)
+        world.media = InMemoryIndex()
+        memory.flush()
+        assert state(alice) == step_by_step
+        there = [(block["image_url"]["url"]) for m in alice.history() for block in m.content if "image_url" in block]  # type: ignore[index]
+        assert len(step_by_step[0]) == len(there)
+
+
+def state(handle: ScopedMemory) -> tuple[list[Record], list[float]]:
+    found, index = records(handle), media(handle)
+    ids = np.array([record.id for record in found], dtype=np.int64)
+    return found, index.similar(np.arange(6, dtype=np.float32), handle.scope, ids).tolist()
+
+
+# Time, forgetting, sharing
+
+
+def test_forgetting_a_turn_destroys_its_pictures(gallery: Gallery, alice: ScopedMemory, face: Call) -> None:
+    alice.remember([said(words("The zanzibar photo."), image(RED), image(BLUE)), said(image(RED))])
+    (hit, *_) = alice.recall_media("zanzibar blue")
+    vector = media(alice).known([flow.media_key("colours", "image", BLUE)])
+    assert len(vector) == 1
+    if gallery.folder:
+        assert b"zanzibar" in files(gallery.folder)
+    assert face(alice, "forget", ids=hit, dry_run=True).erased == {"turns": 1}
+    assert len(records(alice)) == 3
+    assert face(alice, "forget", ids=hit).erased == {"turns": 1, "records": 3}  # a turn and two pictures
+    assert [record.turn for record in records(alice)] == [2]
+    assert media(alice).known([flow.media_key("colours", "image", BLUE)]) == {}
+    assert places(face(alice, "recall_media", "zanzibar blue")) == [("#2", 0)]
+    with pytest.raises(InvalidInputError):
+        face(alice, "expand", hit)
+    if gallery.folder:
+        left = files(gallery.folder)
+        assert b"zanzibar" not in left
+        assert next(iter(vector.values())).tobytes() not in left
+
+
+def files(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
+
+
+def test_forgetting_a_user_destroys_their_pictures(gallery: Gallery, face: Call) -> None:
+    memory = gallery.open()
+    handles = [memory.scoped(user=user, agent=agent) for user, agent in (("ann", None), ("ann", "x"), ("bob", None))]
+    for handle in handles:
+        handle.remember(said(image(RED)))
+    memory.flush()
+    face(memory, "forget", user="ann")
+    assert [len(records(handle)) for handle in handles] == [0, 0, 1]
+
+
+def test_who_embeds_no_media_destroys_them_all_the_same(gallery: Gallery, face: Call) -> None:
+    memory = gallery.open()
+    alice = memory.scoped(user="alice")
+    alice.remember([said(image(RED)), said(image(BLUE))])
+    memory.flush()
+    memory._house.world.media_embedder = None
+    face(alice, "forget", ids="#1")
+    assert [record.turn for record in records(alice)] == [2]
+
+
+def test_what_was_destroyed_elsewhere_is_dropped_by_the_next_recall(opened: Call, tmp_path: Path) -> None:
+    gallery = Gallery(opened, tmp_path)
+    alice = gallery.open().scoped(user="alice")
+    alice.remember([said(words("The zanzibar photo."), image(RED)), said(image(BLUE))])
+    alice.recall_media("red")
+    opened(embedder="none").scoped(user="alice").forget(ids="#1")
+    assert b"zanzibar" in files(tmp_path)
+    assert places(alice.recall_media("red")) == [("#2", 0)]
+    assert len(records(alice)) == 1
+    assert b"zanzibar" not in files(tmp_path)
+    gallery.databases[0].close()
+
+
+def test_a_picture_that_waits_is_forgotten_too(gallery: Gallery, alice: ScopedMemory, face: Call) -> None:
+    gallery.eyes.blind = True
+    alice.remember([said(image(RED)), said(image(BLUE))])
+    face(alice, "recall_media", "red")
+    face(alice, "forget", ids="#1")
+    gallery.eyes.blind = False
+    assert places(face(alice, "recall_media", "red")) == [("#2", 0)]
+    assert gallery.eyes.seen == [BLUE]
+
+
+def test_a_rollback_hides_pictures_and_shows_them_again(alice: ScopedMemory, face: Call) -> None:
+    alice.remember([said(image(RED)), said(image(BLUE))])
+    face(alice, "rollback", 1)
+    assert places(face(alice, "recall_media", "blue")) == [("#1", 0)]
+    alice.remember(said(image(GREEN)))
+    assert places(face(alice, "recall_media", "green")) == [("#4", 0), ("#1", 0)]
+    face(alice, "rollback", 2)
+    assert places(face(alice, "recall_media", "blue")) == [("#2", 0), ("#1", 0)]
+
+
+def test_a_view_of_the_past_shows_the_pictures_of_its_time(alice: ScopedMemory, face: Call) -> None:
+    alice.remember([said(image(RED), at=NOON), said(image(BLUE), at=NOON + timedelta(days=1))])
+    for moment in (1, NOON, NOON + timedelta(hours=23)):
+        assert places(face(alice.at(moment), "recall_media", "blue")) == [("#1", 0)]
+    assert len(face(alice.at(2), "recall_media", "blue")) == 2
+    assert face(alice.at(NOON - timedelta(days=1)), "recall_media", "blue") == []
+
+
+def test_pictures_live_as_long_as_turns(gallery: Gallery, face: Call) -> None:
+    clock = Clock()
+    alice = gallery.open(clock=clock, retention={"ttl": {"turn": timedelta(days=30)}}).scoped(user="alice")
+    alice.remember(said(words("Old."), image(RED)))
+    clock.now += timedelta(days=20)
+    alice.remember(said(words("New."), image(RED)))
+    assert len(face(alice, "recall_media", "red")) == 2
+    clock.now += timedelta(days=11)
+    assert [hit.record.text for hit in face(alice, "recall_media", "red")] == ["New."]
+    assert face(alice, "recall_media", "red", until=NOON + timedelta(days=5)) == []
+    face(alice, "forget", expired=True)
+    assert [record.text for record in records(alice)] == ["New."]
+
+
+def test_pictures_fade_as_their_turns_do(gallery: Gallery, face: Call) -> None:
+    clock = Clock()
+    fading = {"half_life": timedelta(days=10), "least": 0.1}
+    alice = gallery.open(clock=clock, retention=fading).scoped(user="alice")
+    alice.remember([said(words("Dull."), image(RED), importance=0.0), said(words("Dear."), image(RED), importance=1.0)])
+    assert len(face(alice, "recall_media", "red")) == 2
+    clock.now += timedelta(days=60)
+    assert [hit.record.text for hit in face(alice, "recall_media", "red")] == ["Dear."]
+    assert [hit.record.text for hit in face(alice, "recall", "dull dear")] == ["Dear."]
+
+
+def test_a_space_shows_its_pictures_to_who_may_read(gallery: Gallery, face: Call) -> None:
+    memory = gallery.open()
+    team: SpaceMemory = memory.scoped(user="alice").create_space("team")
+    handle = team.remember(said(words("The plan."), image(RED))).positions[0]
+    bob = memory.scoped(user="bob")
+    with pytest.raises(AccessDeniedError, match="may not recall_media"):
+        face(bob.space("team"), "recall_media", "red")
+    team.grant(user="bob", right="read")
+    (hit,) = face(bob.space("team"), "recall_media", RED)
+    assert (hit.record.author, hit.record.metadata["handle"]) == ("user='alice'", f"#{handle}")
+    assert "in the space 'team', written by user='alice'" in hit.why()
+    for reader in (bob.space("team"), bob):
+        assert face(reader, "expand", hit)[0].content[1] == image(RED)
+    assert face(bob, "recall_media", "red") == []
+    team.revoke(user="bob")
+    for reader, verb, what in ((bob, "expand", hit), (bob.space("team"), "recall_media", "red")):
+        with pytest.raises(AccessDeniedError):
+            face(reader, verb, what)
+
+
+def test_pictures_in_quarantine_are_not_seen(gallery: Gallery, face: Call) -> None:
+    memory = gallery.open()
+    team: SpaceMemory = memory.scoped(user="alice").create_space("team")
+    team.grant(user="mallory", right="write", trust=0.1)
+    memory.scoped(user="mallory").space("team").remember(said(image(RED)))
+    assert face(team, "recall_media", "red") == []
+    assert gallery.eyes.seen == []
+    face(team, "approve", team.quarantined())
+    assert [hit.record.author for hit in face(team, "recall_media", "red")] == ["user='mallory'"]
+
+
+def test_words_around_a_picture_are_redacted_and_the_picture_is_not(gallery: Gallery) -> None:
+    policy = {"kinds": ["email"], "keep_original": True}
+    alice = gallery.open(redaction=policy).scoped(user="alice")
+    alice.remember(said(words("Mail ann@example.org the car."), image(RED)))
+    (hit,) = alice.recall_media("car red")
+    assert "ann@example.org" not in hit.record.text
+    assert "car" in hit.record.text
+    assert gallery.eyes.seen == [RED]
+
+
+def test_odd_characters_around_a_picture_do_no_harm(alice: ScopedMemory, face: Call) -> None:
+    alice.remember(said(words("a\x00b\x1f 红\U0001f469\u200d\U0001f680" + "长" * 5_000), image(RED)))
+    (hit,) = face(alice, "recall_media", "红 \ud800")
+    assert hit.record.text.startswith("a b  红\U0001f469\u200d\U0001f680长")
+    assert len(hit.record.text) == flow.CAPTION_CHARS
+
+
+def test_the_key_of_a_medium_is_that_of_its_embedder_kind_and_bytes() -> None:
+    keys = [flow.media_key(*parts) for parts in (("a", "image", RED), ("b", "image", RED), ("a", "audio", RED))]
+    keys += [flow.media_key("a", "image", BLUE), hashlib.blake2b(RED, digest_size=16).digest()]
+    assert len(set(keys)) == len(keys)

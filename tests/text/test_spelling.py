@@ -1,0 +1,59 @@
+"""Slips of the fingers: how many are forgiven, and what was meant."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory.text.spelling import nearly, slips
+
+words = st.text("abcde", min_size=1, max_size=9)
+
+
+def distance(one: str, other: str) -> int:
+    """Optimal string alignment, by the textbook."""
+    rows = [list(range(len(other) + 1))]
+    for i, left in enumerate(one, 1):
+        row = [i]
+        for j, right in enumerate(other, 1):
+            least = min(rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (left != right))
+            if i > 1 and j > 1 and left == other[j - 2] and one[i - 2] == right:
+                least = min(least, rows[-2][j - 2] + 1)
+            row.append(least)
+        rows.append(row)
+    return rows[-1][-1]
+
+
+@pytest.mark.parametrize(
+    ("term", "forgiven"),
+    [("cat", 0), ("cats", 1), ("running", 1), ("marathon", 2), ("", 0), ("e1234567", 0), ("café", 0), ("马拉松比赛", 0)],
+)
+def test_longer_words_are_forgiven_more(term: str, forgiven: int) -> None:
+    assert slips(term) == forgiven
+
+
+@pytest.mark.parametrize("term", ["marahton", "marthon", "marathonn", "marxthon", "mratahon"])
+def test_a_letter_too_many_too_few_wrong_or_swapped_is_a_slip(term: str) -> None:
+    assert nearly(term, ["berlin", "marathon", "m"], 3) == ["marathon"]
+
+
+def test_a_word_that_is_there_is_no_slip_of_another() -> None:
+    assert nearly("marathon", ["marathons", "marathon"], 3) == []
+
+
+def test_the_first_letter_is_taken_for_right() -> None:
+    assert nearly("barathon", ["marathon"], 3) == []
+
+
+@given(words, st.lists(words, max_size=12), st.integers(1, 4))
+def test_it_is_what_a_search_by_the_textbook_finds(term: str, vocabulary: list[str], k: int) -> None:
+    near = sorted((distance(term, other), other) for other in set(vocabulary) if other[0] == term[0])
+    within = [other for apart, other in near if apart <= slips(term)]
+    expected = [] if term in vocabulary or not slips(term) else within[:k]
+    assert nearly(term, set(vocabulary), k) == expected
+
+
+@given(st.text(), st.lists(st.text(min_size=1)))
+def test_any_term_is_answered_from_the_vocabulary(term: str, vocabulary: list[str]) -> None:
+    assert set(nearly(term, vocabulary, 2)) <= set(vocabulary)
