@@ -285,6 +285,10 @@ ONE_MISTAKE: Final = {
         "line 2: memory_system.tiers.l2_semantic.index_type: 'IVF_FLAT' is not allowed: use one of FLAT, HNSW with "
         "vector_store redis"
     ),
+    "tiers: {l2_semantic: {vector_store: milvus, nlist: '12'}}": (
+        "line 2: memory_system.tiers.l2_semantic.nlist: '12' is not allowed: use a whole number of lists from 1 "
+        "to 65536"
+    ),
     "tiers: {l2_semantic: {vector_store: milvus, nlist: 0}}": (
         "line 2: memory_system.tiers.l2_semantic.nlist: 0 is not allowed: use a whole number of lists from 1 to 65536"
     ),
@@ -492,6 +496,24 @@ memory_system:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "setting"),
+    [
+        ("l3_episodic: {backup: clikhouse, ttl_days: 30}", "l3_episodic.backup"),
+        ("l3_episodic: {kv_store: rediss, url: redis://far}", "l3_episodic.kv_store"),
+        ("l1_context: {max_tokens: lots, compression_threshold: 100000}", "l1_context.max_tokens"),
+        ("l1_context: {keep_ratio: 0.4, recall_ratio: -1}", "l1_context.recall_ratio"),
+        (
+            "l2_semantic: {vector_store: milvs, index_type: IVF_FLAT}, l3_episodic: {kv_store: redis}",
+            "l2_semantic.vector",
+        ),
+    ],
+)
+def test_one_mistake_is_not_taken_for_two(text: str, setting: str) -> None:
+    (told,) = refused(f"memory_system: {{tiers: {{{text}}}}}")
+    assert told.startswith(f"memory.yaml line 1: memory_system.tiers.{setting}")
+
+
 def test_a_wrong_file_opens_nothing(tmp_path: Path) -> None:
     file = tmp_path / "memory.yaml"
     url = f"sqlite:///{tmp_path / 'memory.db'}"
@@ -649,6 +671,11 @@ def test_what_is_written_is_read_as_the_same_settings(config: MemoryConfig) -> N
 @given(config=configs)
 def test_the_flat_form_is_read_as_the_same_settings(config: MemoryConfig) -> None:
     assert loaded(yaml.safe_dump(config.model_dump(mode="json"))) == config
+
+
+def test_breaks_of_lines_and_blanks_in_a_text_are_kept() -> None:
+    config = MemoryConfig(outbox="a\x85b\u2028c\n\n d\u3000 ", embedder="记\x85", url="sqlite:///no: # yes\t")
+    assert loaded(config.to_yaml()) == config
 
 
 def test_the_default_is_written_with_a_line_for_each_setting() -> None:

@@ -93,18 +93,18 @@ class Gallery:
         self.eyes = Eyes()
         self.databases: list[Database] = []
 
-    def index(self) -> tuple[SemanticIndex, Callable[[], None] | None]:
+    def index(self) -> SemanticIndex:
         if self.folder is None:
-            return InMemoryIndex(), None
+            return InMemoryIndex()
         database = Database(self.folder / "memory.db.media.db")
         self.databases.append(database)
-        return SqliteIndex(database), database.scrub
+        return SqliteIndex(database)
 
     def open(self, embedder: Any = None, **named: Any) -> HybridMemory:
         url = {"url": "memory://"} if self.folder is None else {}
         memory: HybridMemory = self.opened(embedder="none", **url, **named)
         world = memory._house.world
-        world.media, world.scrub_media = self.index()
+        world.media = self.index()
         world.media_embedder = as_media_embedder(embedder or self.eyes)
         return memory
 
@@ -844,3 +844,35 @@ def test_the_key_of_a_medium_is_that_of_its_embedder_kind_and_bytes() -> None:
     keys = [flow.media_key(*parts) for parts in (("a", "image", RED), ("b", "image", RED), ("a", "audio", RED))]
     keys += [flow.media_key("a", "image", BLUE), hashlib.blake2b(RED, digest_size=16).digest()]
     assert len(set(keys)) == len(keys)
+
+
+class Seeing(ColourEmbedder):
+    """Embeds words as well as pictures."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        words = HashingEmbedder()
+        self.embed_documents, self.embed_query = words.embed_documents, words.embed_query
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "memory"])
+def test_an_embedder_that_sees_is_enough(engine: str, tmp_path: Path) -> None:
+    url = "memory://" if engine == "memory" else f"sqlite:///{tmp_path / 'memory.db'}"
+    with open_memory(url, embedder=Seeing()) as memory:
+        alice = memory.scoped(user="alice", session="s1")
+        alice.remember(said(words("my car"), image(picture("red"))))
+        alice.remember(said(words("the sea"), image(picture("blue"))))
+        assert alice.recall_media("blue", k=1)[0].record.text == "the sea"
+        assert alice.recall_media(picture("red"), k=1)[0].record.text == "my car"
+        assert memory.rebuild(progress=False).indexed == 4
+        assert alice.recall_media("red", k=1)[0].record.text == "my car"
+        alice.forget(query="car")
+        assert [hit.record.text for hit in alice.recall_media("red")] == ["the sea"]
+    if engine == "sqlite":
+        words_left = [file.name for file in tmp_path.rglob("*") if file.is_file() and b"my car" in file.read_bytes()]
+        assert words_left == []
+        with open_memory(MemoryConfig(url=url, embedder="none")) as memory:
+            alice = memory.scoped(user="alice", session="s1")
+            alice.forget(query="sea")
+        with open_memory(url, embedder=Seeing()) as memory:
+            assert memory.scoped(user="alice").recall_media("blue") == [], "forgetting reaches media without an embedder"

@@ -28,6 +28,7 @@ from hybrid_memory.learning.rules.bilingual import BilingualRules
 from hybrid_memory.memory import HybridMemory
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder, as_embedder
+from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.ports import (
     Clock,
     Embedder,
@@ -35,6 +36,7 @@ from hybrid_memory.ports import (
     Floats,
     Key,
     LanguageModel,
+    MediaEmbedder,
     SemanticIndex,
     TextCompressor,
     TokenCounter,
@@ -95,9 +97,11 @@ def open_memory(
     batched = partial(_batched, config=config, statistics=statistics, cache=embeddings)
     model = _embedder(config) if embedder is None else _given(embedder, config)
     model = None if model is None else batched(model)
-    engines = open_engines(config, key)
+    seeing = None if embedder is None else as_media_embedder(embedder)
+    engines = open_engines(config, key, media=seeing is not None)
     try:
         _check_embedder(engines.index, model)
+        _check_embedder(engines.media, seeing)
     except BaseException:
         engines.close()
         raise
@@ -106,6 +110,8 @@ def open_memory(
     world = World(
         log=engines.log,
         index=engines.index,
+        media=engines.media,
+        media_embedder=seeing,
         archive=engines.archive,
         outbox=engines.outbox,
         embedder=model,
@@ -165,9 +171,7 @@ def _given(embedder: Any, config: MemoryConfig) -> Embedder:
     return WrappedEmbedder(embedder, name=config.embedder)
 
 
-def _batched(
-    model: Embedder, config: MemoryConfig, statistics: Statistics, cache: LruCache[bytes, Floats]
-) -> Embedder:
+def _batched(model: Embedder, config: MemoryConfig, statistics: Statistics, cache: LruCache[bytes, Floats]) -> Embedder:
     """The embedder behind a cache and in batches."""
     work = config.orchestration
     return BatchingEmbedder(
@@ -239,8 +243,8 @@ def _reader(model: LanguageModel | None, rules: FactExtractor, profile: type[Use
     return ModelExtractor(model, rules=rules, fields=field_guide(profile))
 
 
-def _check_embedder(index: SemanticIndex, model: Embedder | None) -> None:
-    there = index.embedder()
+def _check_embedder(index: SemanticIndex | None, model: Embedder | MediaEmbedder | None) -> None:
+    there = None if index is None else index.embedder()
     if there is not None and model is not None and there[0] != model.name:
         raise EmbedderMismatchError(there, (model.name, None))
 

@@ -27,112 +27,150 @@ class Engines:
     """What a memory stands on.
 
     Attributes:
-        index: of words; media: the same engine, for what is no text; made when it is called.
+        index: of words; media: the same engine, for what is no text.
         rekey: gives an encrypted store another key.
     """
 
     log: EventLog
     index: SemanticIndex
-    media: Callable[[], SemanticIndex]
+    media: SemanticIndex | None = None
     archive: Expiring | None = None
     outbox: EventLog | None = None
     rekey: Callable[[Key], None] | None = None
 
     def close(self) -> None:
         """Release them all."""
-        for part in (self.index, self.log, self.outbox):
+        for part in (self.index, self.media, self.log, self.outbox):
             if part is not None:
                 part.close()
 
 
-def open_engines(config: MemoryConfig, key: Key | None) -> Engines:
+def open_engines(config: MemoryConfig, key: Key | None, *, media: bool) -> Engines:
     """The engines that the settings name.
+
+    Args:
+        config: the settings.
+        key: of an encrypted store.
+        media: whether there may be new media; what is there of an embedded store is opened in any case, so that
+            forgetting reaches it.
 
     Raises:
         InvalidConfigError: a URL is wrong, or a key is given for an engine that cannot encrypt.
         MissingDependencyError: a client is not installed.
         StoreUnavailableError: a server does not answer.
     """
-    apart = config.index.url not in {None, config.url}
-    if key is not None and (apart or not config.url.startswith("sqlite:")):
-        reason = "is written to no disk: there is nothing to encrypt" if config.url == "memory://" else "has no key"
-        raise InvalidConfigError(f"{config.index.url or config.url} {reason}, leave key= out")
+    for url in (config.url, config.index.url or config.url):
+        if key is not None and _file(url) is None:
+            reason = "is written to no disk: there is nothing to encrypt" if url == "memory://" else "has no key"
+            raise InvalidConfigError(f"{url} {reason}, leave key= out")
     with ExitStack() as opened:
-        log, beside, rekey = _log(config, key)
-        opened.callback(log.close)
-        index = _index(config, config.index.url or "", "") if apart else beside()
-        opened.callback(index.close)
-        engines = Engines(log, index, lambda: _index(config, config.index.url or config.url, MEDIA), rekey=rekey)
-        if config.archive.url is not None:
-            from hybrid_memory.stores.archived import ArchivedLog  # noqa: PLC0415 - only what is asked for
-
-            engines.archive = engines.log = ArchivedLog(log, _archive(config.archive.url))
-        if config.outbox is not None:
-            from hybrid_memory.stores.sqlite import Database, SqliteLog  # noqa: PLC0415 - brings FAISS
-
-            engines.outbox = SqliteLog(Database(Path(config.outbox).expanduser(), power_safe=config.power_safe))
-        opened.pop_all()
+        engines = _Opening(config, key, opened).engines(media=media)
+        opened.pop_all()  # none failed: they stay open
     return engines
 
 
-def _log(
-    config: MemoryConfig, key: Key | None
-) -> tuple[EventLog, Callable[[], SemanticIndex], Callable[[Key], None] | None]:
-    """The log, what opens the index beside it, and what changes the key."""
-    if config.url == "memory://":
-        from hybrid_memory.stores.memory import InMemoryIndex, InMemoryLog  # noqa: PLC0415 - only what is asked for
+class _Opening:
+    """Opens engines, and has them closed again if one of them cannot be opened."""
 
-        return InMemoryLog(), InMemoryIndex, None
-    if (path := _file(config.url)) is not None:
-        from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog  # noqa: PLC0415 - brings FAISS
+    def __init__(self, config: MemoryConfig, key: Key | None, opened: ExitStack) -> None:
+        self._config = config
+        self._key = key() if callable(key) else key
+        self._opened = opened
+        self._files: list[Any] = []
 
-        database = Database(path, power_safe=config.power_safe, key=key)
-        return SqliteLog(database), lambda: SqliteIndex(database, exact_limit=config.exact_limit), database.rekey
-    if config.url.startswith(("redis://", "rediss://", "redis+cluster://", "rediss+cluster://")):
-        redis = _engine("redis")
-        connection = redis.RedisConnection(config.url)
-        return redis.RedisLog(connection), lambda: redis.RedisIndex(connection, algorithm=_flat_or_hnsw(config)), None
-    raise InvalidConfigError(f"cannot open {config.url!r}: use {LOGS}, or the path of a .yaml file")
+    def engines(self, *, media: bool) -> Engines:
+        """All of them."""
+        config, where = self._config, self._config.index.url or self._config.url
+        log, beside = self._log()
+        self._opened.callback(log.close)
+        index = beside() if where == config.url else self._index(where, "")
+        self._opened.callback(index.close)
+        engines = Engines(log, index)
+        path = _file(where)
+        if media or (path is not None and _beside(path, MEDIA).exists()):
+            engines.media = self._index(where, MEDIA)
+            self._opened.callback(engines.media.close)
+        if config.outbox is not None:
+            engines.outbox = _room("sqlite").SqliteLog(self._database(Path(config.outbox).expanduser()))
+            self._opened.callback(engines.outbox.close)
+        if config.archive.url is not None:
+            engines.archive = engines.log = self._archived(log, config.archive.url)
+        if self._files:
+            engines.rekey = self._rekey
+        return engines
+
+    def _log(self) -> tuple[EventLog, Callable[[], SemanticIndex]]:
+        """The log, and what opens the index beside it."""
+        config = self._config
+        if config.url == "memory://":
+            memory = _room("memory")
+            return memory.InMemoryLog(), memory.InMemoryIndex
+        if (path := _file(config.url)) is not None:
+            sqlite, database = _room("sqlite"), self._database(path)
+            return sqlite.SqliteLog(database), lambda: sqlite.SqliteIndex(database, exact_limit=config.exact_limit)
+        if _scheme(config.url) in {"redis", "rediss"}:
+            redis = _room("redis", extra="redis")
+            connection = redis.RedisConnection(config.url)
+            return redis.RedisLog(connection), lambda: redis.RedisIndex(connection, algorithm=self._algorithm("flat"))
+        raise InvalidConfigError(f"cannot open {config.url!r}: use {LOGS}, or the path of a .yaml file")
+
+    def _index(self, url: str, suffix: str) -> SemanticIndex:
+        """An index of its own, in the store of this URL under a name with this suffix."""
+        index: SemanticIndex
+        if url == "memory://":
+            index = _room("memory").InMemoryIndex()
+        elif (path := _file(url)) is not None:
+            database = self._database(_beside(path, suffix))
+            index = _room("sqlite").SqliteIndex(database, exact_limit=self._config.exact_limit)
+        elif _scheme(url) in {"redis", "rediss"}:
+            redis = _room("redis", extra="redis")
+            connection = redis.RedisConnection(_renamed(url, suffix, "hybrid-memory"))
+            index = redis.RedisIndex(connection, algorithm=self._algorithm("flat"))
+        elif _scheme(url) == "milvus":
+            milvus = _room("milvus", extra="milvus")
+            url = _renamed(url, suffix.replace("-", "_"), "hybrid_memory")
+            kind = self._algorithm("ivf_flat").upper()
+            index = milvus.MilvusIndex(url, index_type=kind, nlist=self._config.index.nlist)
+        else:
+            raise InvalidConfigError(f"cannot open {url!r} as an index: use {INDEXES}")
+        return index
+
+    def _archived(self, log: EventLog, url: str) -> Any:
+        if _scheme(url) not in {"clickhouse", "chdb"}:
+            raise InvalidConfigError(f"cannot open {url!r} as an archive: use {ARCHIVES}")
+        archive = _room("clickhouse", extra="clickhouse").ClickHouseArchive(url)
+        return _room("archived").ArchivedLog(log, archive)
+
+    def _database(self, path: Path) -> Any:
+        database = _room("sqlite").Database(path, power_safe=self._config.power_safe, key=self._key)
+        self._files.append(database)
+        return database
+
+    def _algorithm(self, default: str) -> str:
+        algorithm = self._config.index.algorithm or default
+        if default == "flat" and algorithm == "ivf_flat":
+            raise InvalidConfigError("Redis has no index of the kind 'ivf_flat': use flat or hnsw")
+        return algorithm
+
+    def _rekey(self, key: Key) -> None:
+        """Give all files of the store the new key."""
+        value = key() if callable(key) else key
+        for database in self._files:
+            database.rekey(value)
 
 
-def _index(config: MemoryConfig, url: str, suffix: str) -> SemanticIndex:
-    """An index of its own, in the store of this URL under a name with this suffix."""
-    if url == "memory://":
-        from hybrid_memory.stores.memory import InMemoryIndex  # noqa: PLC0415 - only what is asked for
-
-        return InMemoryIndex()
-    if (path := _file(url)) is not None:
-        from hybrid_memory.stores.sqlite import Database, SqliteIndex  # noqa: PLC0415 - brings FAISS
-
-        path = path.with_name(f"{path.stem}{suffix}{path.suffix}")
-        return SqliteIndex(Database(path, power_safe=config.power_safe), exact_limit=config.exact_limit)
-    scheme = url.partition(":")[0].partition("+")[0]
-    if scheme in {"redis", "rediss"}:
-        redis = _engine("redis")
-        connection = redis.RedisConnection(_renamed(url, suffix, "hybrid-memory"))
-        index: SemanticIndex = redis.RedisIndex(connection, algorithm=_flat_or_hnsw(config))
-    elif scheme == "milvus":
-        milvus = _engine("milvus")
-        kind = (config.index.algorithm or "ivf_flat").upper()
-        url = _renamed(url, suffix.replace("-", "_"), "hybrid_memory")
-        index = milvus.MilvusIndex(url, index_type=kind, nlist=config.index.nlist)
-    else:
-        raise InvalidConfigError(f"cannot open {url!r} as an index: use {INDEXES}")
-    return index
-
-
-def _archive(url: str) -> Any:
-    if url.partition(":")[0] not in {"clickhouse", "clickhouse+tls", "chdb"}:
-        raise InvalidConfigError(f"cannot open {url!r} as an archive: use {ARCHIVES}")
-    return _engine("clickhouse").ClickHouseArchive(url)
-
-
-def _engine(name: str) -> Any:
-    """The room of an engine whose client is optional, and comes with the extra of the same name."""
+def _room(name: str, *, extra: str = "") -> Any:
+    """The room of an engine; its client may be optional, and comes with the extra."""
     try:
         return import_module(f"hybrid_memory.stores.{name}")
     except ImportError as error:
-        raise MissingDependencyError(error.name or name, extra=name) from error
+        if not extra:
+            raise
+        raise MissingDependencyError(error.name or name, extra=extra) from error
+
+
+def _scheme(url: str) -> str:
+    return url.partition(":")[0].partition("+")[0]
 
 
 def _file(url: str) -> Path | None:
@@ -141,11 +179,8 @@ def _file(url: str) -> Path | None:
     return None if path in {url, "", ":memory:"} else Path(path).expanduser()
 
 
-def _flat_or_hnsw(config: MemoryConfig) -> str:
-    algorithm = config.index.algorithm or "flat"
-    if algorithm not in {"flat", "hnsw"}:
-        raise InvalidConfigError(f"Redis has no index of the kind {algorithm!r}: use flat or hnsw")
-    return algorithm
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(f"{path.stem}{suffix}{path.suffix}")
 
 
 def _renamed(url: str, suffix: str, default: str) -> str:

@@ -149,8 +149,10 @@ async def _clean(run: Runner, world: World) -> None:
     for cache in (world.shown, world.embeddings, world.answers, world.facts, world.portraits):
         cache.clear()
     await run.call(world.truth.scrub)
-    if world.scrub_media is not None:
-        await run.call(world.scrub_media)
+    if world.config.index.url not in {None, world.config.url}:
+        await run.call(world.index.scrub)
+    if world.media is not None:
+        await run.call(world.media.scrub)
 
 
 async def _destroy(run: Runner, world: World, scope: Scope, chosen: list[Event], request: Request) -> Receipt:

@@ -97,10 +97,10 @@ def _between(stretches: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...
 
 async def _scrubbed(run: Runner, world: World) -> None:
     """Clean up behind what another process erased, perhaps one that was killed on the way."""
-    if world.scrub_media is None:
+    if world.media is None:
         return
     try:
-        await run.call(world.scrub_media)
+        await run.call(world.media.scrub)
     except StoreUnavailableError as error:
         _log.warning("%s; what was erased is cleaned up later", error)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -108,7 +108,6 @@ class World:
     statistics: Statistics = field(default_factory=Statistics)
     media: SemanticIndex | None = None
     media_embedder: MediaEmbedder | None = None
-    scrub_media: Callable[[], None] | None = None
     author: str = ""
     trusted: bool = True
 

@@ -15,7 +15,7 @@ from hybrid_memory.compute.runners import InlineRunner, LoopRunner, Runner, driv
 from hybrid_memory.compute.scheduler import Scheduler
 from hybrid_memory.compute.tasks import Task
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
-from hybrid_memory.flows import archive, flush, outbox
+from hybrid_memory.flows import archive, flush, media, outbox
 from hybrid_memory.flows.assemble import Assembled, fold_ahead
 from hybrid_memory.flows.learn import learn
 from hybrid_memory.flows.prompting import Request
@@ -141,6 +141,7 @@ class House:
         drive(flush.index_texts(INLINE, world, owner))
         if world.embedder is not None:
             drive(flush.index_vectors(INLINE, world, owner, world.embedder, self._unless_closing))
+        drive(media.flush_media(INLINE, world, owner))
 
     def _resume(self) -> None:
         """Index what is in the log and not in the index; a memory of many owners does so one by one."""
@@ -170,7 +171,7 @@ class House:
             executor, self._executor = self._executor, None
         if executor is not None:
             executor.shutdown(wait=True)
-        for part in (self._world.index, self._world.log, self._world.outbox):
+        for part in (self._world.index, self._world.media, self._world.log, self._world.outbox):
             if part is not None:
                 part.close()
 

@@ -135,7 +135,7 @@ class WrappedEmbedder:
 
     def __init__(self, model: Any, *, name: str | None = None) -> None:
         self._documents, self._query = _methods(model)
-        self.name = name or _name_of(model)
+        self.name = name or name_of(model)
         self._dim: int | None = None
         if self._documents is model:  # it makes no difference between a query and a text
             self.embed_queries = self.embed_documents
@@ -207,7 +207,8 @@ def _methods(model: Any) -> tuple[Callable[[list[str]], Any], Callable[[str], An
     )
 
 
-def _name_of(model: Any) -> str:
+def name_of(model: Any) -> str:
+    """The name of a model: its own, else made from its class and what it says of its weights."""
     if isinstance(own := getattr(model, "name", None), str):
         return own
     kind = getattr(model, "__qualname__", type(model).__qualname__)
@@ -215,5 +216,5 @@ def _name_of(model: Any) -> str:
     variants = [getattr(model, field, None) for field in ("model", "model_name", "model_id")]
     variant = next((variant for variant in variants if isinstance(variant, str) and variant), None)
     if variant is None and (cached := getattr(model, "underlying_embeddings", None)) is not None:  # LangChain's cache
-        return _name_of(cached)
+        return name_of(cached)
     return str(kind) if variant is None else f"{kind}/{variant}"

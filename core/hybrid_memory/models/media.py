@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hybrid_memory.errors import ModelError
-from hybrid_memory.models.embedders import _name_of, checked_rows
+from hybrid_memory.models.embedders import checked_rows, name_of
 from hybrid_memory.ports import Floats, MediaEmbedder
 
 Method: TypeAlias = Callable[[list[bytes]], Any]
@@ -37,7 +37,7 @@ class WrappedMediaEmbedder:
     """
 
     def __init__(self, model: Any, methods: dict[str, Method], query: Callable[[str], Any]) -> None:
-        self.name: str = _name_of(model)
+        self.name: str = name_of(model)
         self._methods = methods
         self._query = query
         self._dim: int | None = None

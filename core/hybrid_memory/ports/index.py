@@ -176,6 +176,14 @@ class SemanticIndex(Protocol):
         """Remove records with their terms and vectors; returns how many there were."""
         ...
 
+    def scrub(self) -> None:
+        """Overwrite what was deleted wherever the engine may still hold it, as far as it can; may take seconds.
+
+        Raises:
+            StoreUnavailableError: another process keeps the engine from doing so.
+        """
+        ...
+
     def reset(self) -> None:
         """Drop everything derived: records, terms, vectors, applied positions, the embedder's name."""
         ...

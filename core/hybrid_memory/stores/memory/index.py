@@ -211,6 +211,11 @@ class InMemoryIndex:
         with self._lock:
             return self._remove(ids)
 
+    def scrub(self) -> None:
+        """Nothing: nobody else reads this memory."""
+        with self._lock:
+            self._open()
+
     def reset(self) -> None:
         """Drop everything derived."""
         with self._lock:

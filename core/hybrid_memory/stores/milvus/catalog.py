@@ -135,6 +135,12 @@ class Catalog:
             self._unflushed[name] = 0
             self._connection.call("flush", self._named(name))
 
+    def compact(self, name: str) -> None:
+        """Have the server merge what it holds of a collection, if there is such a collection."""
+        if self._connection.call("has_collection", self._named(name)):
+            self.flush(name, 0)
+            self._connection.call("compact", self._named(name))
+
     def count(self, name: str) -> int:
         """How many rows there are."""
         rows = self._query(name, "", ["count(*)"])

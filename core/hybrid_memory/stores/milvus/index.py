@@ -246,6 +246,11 @@ class MilvusIndex:
                 self._catalog.remove(RECORDS, gone)
             return len(gone)
 
+    def scrub(self) -> None:
+        """Have the server merge its segments without what was deleted; when old ones go is the server's affair."""
+        for name in (RECORDS, TERMS, VECTORS):
+            self._catalog.compact(name)
+
     def reset(self) -> None:
         """Drop everything derived."""
         with self._writing:

@@ -19,6 +19,7 @@ from hybrid_memory.stores.redis.index_reading import AROUND, FETCH, PENDING, TAI
 from hybrid_memory.stores.redis.index_scripts import DELETE, GIVE_VECTORS, RESET, TOTAL, UPSERT
 from hybrid_memory.stores.redis.keys import Keys, digest_or_none, owner_json, owner_tag, to_micros
 from hybrid_memory.stores.redis.records import FIELDS, listed, to_entry, to_record
+from hybrid_memory.stores.redis.scrubbing import scrub
 from hybrid_memory.stores.redis.words import Words
 from hybrid_memory.types import Record, Scope, Where
 
@@ -183,6 +184,10 @@ class RedisIndex:
             gone += count
         self._connection.calls([["HDEL", key, *numbers] for key, numbers in self._by_key(ids).items()])
         return gone
+
+    def scrub(self) -> None:
+        """Have the server write its files anew; see `SemanticIndex.scrub`."""
+        scrub(self._connection)
 
     def reset(self) -> None:
         """Drop everything derived."""

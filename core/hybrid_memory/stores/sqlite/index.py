@@ -17,6 +17,7 @@ from hybrid_memory.stores.sqlite.database import Database
 from hybrid_memory.stores.sqlite.places import PlaceTable
 from hybrid_memory.stores.sqlite.removing import delete_all, delete_records
 from hybrid_memory.stores.sqlite.rows import INSERT, SELECT, json_holds, narrowing, to_record, to_row, visibility
+from hybrid_memory.stores.sqlite.scrubbing import mark_unscrubbed
 from hybrid_memory.stores.sqlite.shelves import Shelves
 from hybrid_memory.stores.sqlite.values import to_micros
 from hybrid_memory.text.spelling import nearly, slips
@@ -245,7 +246,14 @@ class SqliteIndex:
     def delete(self, ids: Sequence[int]) -> int:
         """Remove records with their terms and vectors."""
         with self._db.write() as connection:
-            return self._remove(connection, ids)
+            gone = self._remove(connection, ids)
+            if gone:
+                mark_unscrubbed(connection)
+            return gone
+
+    def scrub(self) -> None:
+        """Leave nothing of what was deleted in the file; see `SemanticIndex.scrub`."""
+        self._db.scrub()
 
     def reset(self) -> None:
         """Drop everything derived."""
