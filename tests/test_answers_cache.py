@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid_memory import Hit, HybridMemory, MemoryConfig, ScopedMemory, open_memory
-from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.errors import AccessDeniedError, StoreUnavailableError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.faults import FaultyEmbedder
 from hybrid_memory.types import Weights
@@ -59,7 +59,7 @@ class Watched:
 def watched_index(memory: HybridMemory) -> Watched:
     world = memory._house.world
     index = Watched(world.index)
-    world.index = index  # type: ignore[assignment]
+    world.index = index
     return index
 
 
@@ -216,6 +216,7 @@ def test_different_questions_have_different_answers(face: Face, opened: Open) ->
         {"weights": Weights.heat()},
         *({"intent": intent} for intent in ("fact", "reasoning", "contextual")),
     ]
+
     def ask(where: ScopedMemory) -> list[bytes]:
         return [pickle.dumps(where.recall("cat", **question)) for question in questions]
 
@@ -260,11 +261,12 @@ def test_what_a_space_says_makes_it_fresh(face: Face, memory: HybridMemory) -> N
 
 @pytest.mark.parametrize("which", ["metadata", "list", "nested"])
 @pytest.mark.parametrize("minutes", [5, 0], ids=["cached", "uncached"])
-@pytest.mark.parametrize("url", [None, "memory://"], ids=["sqlite", "memory"])
+@pytest.mark.parametrize("engine", ["sqlite", "memory"])
 def test_what_a_caller_does_to_an_answer_stays_with_them(
-    face: Face, opened: Open, store: str, url: str | None, which: str, minutes: int
+    face: Face, opened: Open, engine: str, which: str, minutes: int
 ) -> None:
-    memory = opened(url=url or store, embedder="none", recall={"cache_ttl": timedelta(minutes=minutes)})
+    where = {"url": "memory://"} if engine == "memory" else {}
+    memory = opened(embedder="none", recall={"cache_ttl": timedelta(minutes=minutes)}, **where)
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps", metadata={"tag": "a", "more": {"deep": [1]}})
     for _ in range(3):
@@ -317,7 +319,7 @@ def test_no_erased_word_stays_in_memory(face: Face, memory: HybridMemory, whole:
         face(memory, "forget", user="alice")
     else:
         face(alice, "forget", ids=told.ids[0])
-    kept = repr([entry for entry in memory._house.world.answers._entries.items()])
+    kept = repr(list(memory._house.world.answers._entries.values()))
     assert "Quinzel" not in kept
 
 
@@ -366,3 +368,73 @@ def test_other_settings_have_answers_of_their_own() -> None:
         other.scoped(user="alice").remember("my cat eats")
         assert texts_of(one.scoped(user="alice").recall("cat")) == ["my cat sleeps"]
         assert texts_of(other.scoped(user="alice").recall("cat")) == ["my cat eats"]
+
+
+def test_who_may_read_a_space_is_asked_every_time(face: Face, memory: HybridMemory) -> None:
+    alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
+    bob.remember("my cat")
+    team = alice.create_space("team")
+    team.remember("the cat of the team")
+    team.grant(user="bob", right="read")
+    for _ in range(2):
+        assert len(face(bob, "recall", "cat", spaces=["team"])) == 2
+        assert len(face(bob, "recall", "cat", spaces="all")) == 2
+        assert len(face(bob.space("team"), "recall", "cat")) == 1
+    team.revoke(user="bob")
+    with pytest.raises(AccessDeniedError):
+        face(bob, "recall", "cat", spaces=["team"])
+    with pytest.raises(AccessDeniedError):
+        face(bob.space("team"), "recall", "cat")
+    assert texts_of(face(bob, "recall", "cat", spaces="all")) == ["my cat"]
+
+
+def test_what_an_admin_approves_is_found_at_once(face: Face, memory: HybridMemory) -> None:
+    alice = memory.scoped(user="alice")
+    team = alice.create_space("team")
+    team.grant(user="bob", right="write", trust=0.1)
+    assert face(team, "recall", "cat") == []
+    memory.scoped(user="bob").space("team").remember("the cat of bob")
+    assert face(team, "recall", "cat") == []
+    face(team, "approve", team.quarantined())
+    assert texts_of(face(team, "recall", "cat")) == ["the cat of bob"]
+
+
+class Interrupting(Watched):
+    """An index during whose first search something else is done."""
+
+    def __init__(self, inner: Any, what: Callable[[], object]) -> None:
+        super().__init__(inner)
+        self._what: Callable[[], object] | None = what
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = super().__getattr__(name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            answer = method(*args, **kwargs)
+            what, self._what = (self._what, None) if name == "get" else (None, self._what)
+            if what is not None:
+                what()
+            return answer
+
+        return call
+
+
+def test_an_answer_that_is_made_while_the_index_is_rebuilt_is_not_kept(opened: Open) -> None:
+    memory = opened(url="memory://", embedder="none")
+    alice = memory.scoped(user="alice")
+    alice.remember(["my cat sleeps", "it rains"])
+    world = memory._house.world
+    world.index = Interrupting(world.index, lambda: memory.rebuild(embedder=HashingEmbedder()))
+    assert alice.recall("cat")
+    assert alice.recall("cat")[0].signals.vector == 1
+
+
+def test_an_answer_that_is_made_while_its_words_are_forgotten_is_not_kept(opened: Open) -> None:
+    memory = opened(url="memory://", embedder="none")
+    alice = memory.scoped(user="alice")
+    told = alice.remember(["my cat is Quinzel", "my cat sleeps"])
+    world = memory._house.world
+    world.index = Interrupting(world.index, lambda: alice.forget(ids=told.ids[0]))
+    alice.recall("cat")
+    assert "Quinzel" not in repr(list(world.answers._entries.values()))
+    assert texts_of(alice.recall("cat")) == ["my cat sleeps"]

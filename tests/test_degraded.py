@@ -53,7 +53,7 @@ def behind(memory: HybridMemory) -> Index:
     """The memory's index, from now on behind a line."""
     world = memory._house.world
     index = Index(world.index)
-    world.index = index  # type: ignore[assignment]
+    world.index = index
     return index
 
 
@@ -235,7 +235,7 @@ def test_a_line_that_breaks_anywhere_loses_and_repeats_nothing(opened: Open, see
     memory.flush()
     stats = memory.stats()
     assert (stats.records, stats.vectors, stats.unindexed, stats.pending) == (30, 30, 0, 0)
-    assert texts_of(alice.recall("cat", k=99)).sort() == [f"cat {number}" for number in range(30)].sort()
+    assert sorted(texts_of(alice.recall("cat", k=99))) == sorted(f"cat {number}" for number in range(30))
 
 
 def test_prompts_go_on(face: Face, opened: Open) -> None:
@@ -254,7 +254,7 @@ def test_a_log_that_is_down_too_is_told(face: Face, opened: Open) -> None:
     alice.remember("my cat")
     world = memory._house.world
     log = Index(world.log)
-    world.log = log  # type: ignore[assignment]
+    world.log = log
     behind(memory).down = True
     log.down = True
     with pytest.raises(StoreUnavailableError):

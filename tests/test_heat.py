@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,7 @@ class FailingLog:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def append(self, owner: Scope, drafts: list[Draft]) -> Any:
+    def append(self, owner: Scope, drafts: Sequence[Draft]) -> Any:
         if self.failing and any(draft.kind is EventKind.USED for draft in drafts):
             raise StoreUnavailableError("the disk is full")
         return self._inner.append(owner, drafts)
@@ -124,7 +125,7 @@ def test_a_log_that_fails_loses_no_count(face: Face, opened: Open) -> None:
     memory = opened()
     world = memory._house.world
     log = FailingLog(world.log)
-    world.log = log  # type: ignore[assignment]
+    world.log = log
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
     recall_all(face, alice, "cat", 3)
@@ -148,7 +149,7 @@ def test_closing_succeeds_although_the_last_uses_cannot_be_noted(
     face(alice, "recall", "cat")
     log = FailingLog(world.log)
     log.failing = True
-    world.log = log  # type: ignore[assignment]
+    world.log = log
     face(memory, "close")
     assert memory.closed
     assert "the last uses are not noted" in caplog.text

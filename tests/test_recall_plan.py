@@ -54,9 +54,7 @@ def test_the_intent_of_the_caller_is_the_plans(face: Face, opened: Open, intent:
     ("query", "intent", "cue"),
     [("why does the cat sleep", "reasoning", "why"), ("之前说的 cat", "contextual", "之前"), ("cat", "fact", "")],
 )
-def test_by_default_the_words_tell_the_intent(
-    face: Face, opened: Open, query: str, intent: str, cue: str
-) -> None:
+def test_by_default_the_words_tell_the_intent(face: Face, opened: Open, query: str, intent: str, cue: str) -> None:
     alice = opened(url="memory://").scoped(user="alice")
     alice.remember("my cat sleeps")
     (hit,) = face(alice, "recall", query)

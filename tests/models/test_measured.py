@@ -69,7 +69,7 @@ def test_tokens_of_all_messages_and_of_the_answer_are_counted(measured: Measured
     assert (work.model_calls, work.tokens) == (1, 5 + 4)
     answer = measured.structured(said("one two"), {"title": "x"})
     work = statistics.snapshot()
-    assert (work.model_calls, work.tokens) == (2, 9 + 2 + words(json.dumps(answer)))
+    assert (work.model_calls, work.tokens) == (2, 9 + 2 + words(json.dumps({"title": "x"})) + words(json.dumps(answer)))
     assert work.kinds["reasoning"].done == 2
     assert work.kinds["reasoning"].latency is not None
 

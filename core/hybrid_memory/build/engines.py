@@ -91,6 +91,9 @@ class _Opening:
             engines.media = self._index(where, MEDIA)
             self._opened.callback(engines.media.close)
         if config.outbox is not None:
+            taken = {path.resolve() for path in (_file(config.url), _file(where)) if path is not None}
+            if Path(config.outbox).expanduser().resolve() in taken:
+                raise InvalidConfigError(f"outbox={config.outbox!r} is the store itself: name another file")
             engines.outbox = _room("sqlite").SqliteLog(self._database(Path(config.outbox).expanduser()))
             self._opened.callback(engines.outbox.close)
         if config.archive.url is not None:

@@ -59,6 +59,13 @@ class LruCache(Generic[K, V]):
             self.misses += 1
             return None
 
+    def reject(self, key: K) -> None:
+        """Forget an entry that `get` found, and that turned out to be of no use; it counts as a miss."""
+        with self._lock:
+            self.hits -= 1
+            self.misses += 1
+            self._entries.pop(key, None)
+
     def put(self, key: K, value: V) -> None:
         """Keep the value; the entry used longest ago makes room."""
         with self._lock:

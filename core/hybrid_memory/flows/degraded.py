@@ -9,6 +9,7 @@ import numpy as np
 
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.flows.candidates import narrowed
+from hybrid_memory.flows.expired import kept
 from hybrid_memory.flows.redact import learnt
 from hybrid_memory.flows.requests import Request
 from hybrid_memory.flows.visible import in_view
@@ -33,6 +34,10 @@ async def from_log(run: Runner, world: World, request: Request, spaces: Sequence
         allowed = narrowed(view, replace(request.where, scope=scope))
         events = await run.call(view.log.read, scope, kinds=(EventKind.MESSAGE,), limit=NEWEST, newest=True)
         records += [item.record for item in derive(learnt(world, events), {}) if allowed.allows(item.record)]
+    importance = np.array([record.importance for record in records])
+    said = np.array([record.at.timestamp() for record in records])
+    known = kept(world, said, importance, np.zeros(len(records), dtype=np.int64))
+    records = [record for record, stays in zip(records, known, strict=True) if stays]
     if not records:
         return []
     age = world.clock().timestamp() - np.array([record.at.timestamp() for record in records])

@@ -8,8 +8,9 @@ import numpy.typing as npt
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.flows.flush import index_texts
 from hybrid_memory.flows.world import World
-from hybrid_memory.ports import Places
+from hybrid_memory.ports import Ids, Places
 from hybrid_memory.scoring.retention import retention
+from hybrid_memory.scoring.signals import Array
 from hybrid_memory.types import Event, EventKind, RecordKind, Scope, Where
 
 WHOLE_BATCH = 10_000
@@ -17,14 +18,18 @@ WHOLE_BATCH = 10_000
 
 def retained(world: World, places: Places) -> npt.NDArray[np.bool_]:
     """Which of the records are remembered well enough to be found; all where nothing is to be forgotten."""
+    return kept(world, np.maximum(places.at, places.last_used), places.importance.astype(np.float64), places.uses)
+
+
+def kept(world: World, fresh: Array, importance: Array, uses: Ids) -> npt.NDArray[np.bool_]:
+    """The same for columns; ``fresh`` is when each was said or used last, in seconds since 1970."""
     policy = world.config.retention
     if policy.half_life is None:
-        return np.ones(len(places.ids), dtype=bool)
-    now = world.clock().timestamp()
-    age = np.maximum(now - np.maximum(places.at, places.last_used), 0.0)
-    left = retention(age, places.importance.astype(np.float64), places.uses, policy.half_life.total_seconds())
-    kept: npt.NDArray[np.bool_] = left >= policy.least
-    return kept
+        return np.ones(len(fresh), dtype=bool)
+    age = np.maximum(world.clock().timestamp() - fresh, 0.0)
+    left = retention(age, importance, uses, policy.half_life.total_seconds())
+    enough: npt.NDArray[np.bool_] = left >= policy.least
+    return enough
 
 
 async def expired_turns(run: Runner, world: World, scope: Scope) -> list[Event]:

@@ -18,6 +18,7 @@ from hybrid_memory.flows.expired import expired_turns
 from hybrid_memory.flows.flush import index_texts
 from hybrid_memory.flows.history import check_span
 from hybrid_memory.flows.media import index_media, unindex_media
+from hybrid_memory.flows.outbox import drain
 from hybrid_memory.flows.session import runs
 from hybrid_memory.flows.visible import present
 from hybrid_memory.flows.world import World
@@ -112,7 +113,8 @@ async def forget(run: Runner, world: World, scope: Scope, request: Request) -> R
         InvalidInputError: an id is not there.
         StoreUnavailableError: it was destroyed, but another process keeps the engine from cleaning up; try again.
     """
-    chosen = await _chosen(run, present(world), scope, request)
+    await drain(run, present(world))
+    chosen = await _chosen(run, world, scope, request)
     receipt = await _destroy(run, world, scope, chosen, request)
     if not request.dry_run:
         await _clean(run, world)
@@ -125,6 +127,7 @@ async def forget_user(run: Runner, world: World, user: str, tenant: str | None, 
     Raises:
         StoreUnavailableError: it was destroyed, but another process keeps the engine from cleaning up; try again.
     """
+    await drain(run, world)
     request = Request(user=user, dry_run=dry_run)
     receipts = []
     for owner in await run.call(world.truth.heads):

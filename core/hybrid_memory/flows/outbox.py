@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,8 +11,8 @@ from dataclasses import replace
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.flows.world import World
-from hybrid_memory.ports import Draft
-from hybrid_memory.types import Event, Receipt, Scope
+from hybrid_memory.ports import Draft, EventLog
+from hybrid_memory.types import MAX_NAME_CHARS, Event, EventKind, Receipt, Scope
 
 BATCH = 256
 
@@ -40,10 +42,28 @@ async def drain(run: Runner, world: World) -> int:
     for owner in await run.call(world.outbox.heads):
         while events := await run.call(world.outbox.read, owner, limit=BATCH):
             for event in events:
-                await _give(run, world, event)
-            await run.call(world.outbox.drop, owner, [event.position for event in events])
-            count += len(events)
+                if event.kind is not EventKind.ERASED:  # our own note, of a process that was killed before it went
+                    await _give(run, world, event)
+            await _taken_out(run, world, world.outbox, events)
+            count += sum(event.kind is not EventKind.ERASED for event in events)
+    if count:
+        await run.call(world.outbox.scrub)
     return count
+
+
+async def _taken_out(run: Runner, world: World, outbox: EventLog, events: Sequence[Event]) -> None:
+    """Remove what the log has taken; unlike what is only dropped, its ids may come again."""
+    owner = events[0].scope.owner
+    note = Draft(
+        id=world.new_id(),
+        fixed_id=False,
+        session=None,
+        kind=EventKind.ERASED,
+        at=world.clock(),
+        payload={"positions": []},
+    )
+    noted = await run.call(outbox.erase, owner, [event.position for event in events], {}, note)
+    await run.call(outbox.drop, owner, [noted.position])
 
 
 async def _give(run: Runner, world: World, event: Event) -> None:
@@ -60,7 +80,9 @@ async def _give(run: Runner, world: World, event: Event) -> None:
     try:
         await run.call(world.truth.append, event.scope.owner, [draft])
     except IdConflictError as error:
-        # Nobody is there any more to be told; the words count for more than the id.
-        renamed = replace(draft, id=world.new_id(), fixed_id=False)
+        # Nobody is there any more to be told; the words count for more than the id. The other id follows from them, so
+        # that they are stored once however often this is tried.
+        digest = hashlib.blake2b(json.dumps(event.payload, sort_keys=True).encode(), digest_size=8).hexdigest()
+        renamed = replace(draft, id=f"{event.id[: MAX_NAME_CHARS - 17]}:{digest}")
         _log.warning("%s; what waited under this id is stored as %s", error, renamed.id)
         await run.call(world.truth.append, event.scope.owner, [renamed])

@@ -26,6 +26,9 @@ from hybrid_memory.types import Hit, Plan, Record, RecordKind, Scope, Signals, W
 
 _log = logging.getLogger(__name__)
 
+SCORE_DIGITS = 6
+"""Scores that differ less are equal: engines add up in another order."""
+
 HEAD = 5
 """Hits among which the newest comes first; what stands behind them is not lifted over what fits better."""
 
@@ -131,7 +134,7 @@ async def _best(
     run: Runner, world: World, scopes: Sequence[Scope], ids: Ids, scores: signals.Array, *, k: int
 ) -> list[Record]:
     """The k best records; equal scores put the newer first, and what a turn says is returned once."""
-    best = np.lexsort((-ids, -scores))
+    best = np.lexsort((-ids, -np.round(scores, SCORE_DIGITS)))
     diversity = world.config.recall.diversity
     if diversity:
         pool = best[: max(DIVERSE_POOL, k)]

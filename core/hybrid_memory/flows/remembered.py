@@ -45,14 +45,23 @@ async def lookup(run: Runner, world: World, key: Hashable, now: dict[Scope, int]
     entry = world.answers.get(key)
     if entry is None:
         return None
+    if not await _stands(run, world, entry, now):
+        world.answers.reject(key)
+        return None
+    return _copies(entry.hits)
+
+
+async def _stands(run: Runner, world: World, entry: Remembered, now: dict[Scope, int]) -> bool:
     age = world.clock() - entry.at
     if not -world.config.recall.cache_ttl < age < world.config.recall.cache_ttl or entry.heads.keys() != now.keys():
-        return None
+        return False
     for owner, head in now.items():
         after = entry.heads[owner]
-        if head != after and await run.call(world.truth.read, owner, after=after, kinds=WRITES, limit=1):
-            return None
-    return _copies(entry.hits)
+        if head != after:
+            written = await run.call(world.truth.read, owner, after=after, kinds=WRITES, limit=1)
+            if written:
+                return False
+    return True
 
 
 def keep(world: World, key: Hashable, hits: list[Hit], heads: dict[Scope, int]) -> None:

@@ -134,7 +134,7 @@ class HybridMemory(Texts):
         Repeatable: after an interruption it goes on where it stopped, and later it copies what was written since.
 
         Args:
-            target: open, and empty or an earlier copy of this one.
+            target: open, and empty or an earlier copy of this one that nothing was written to since.
             progress: show a bar; None shows it on a terminal.
 
         Raises:

@@ -41,9 +41,8 @@ class MeasuredModel:
         """The answer as a JSON object; see `LanguageModel.structured`."""
         with self._statistics.timed("reasoning"):
             answer = self._model.structured(messages, schema)
-        self._counted(messages, json.dumps(answer, ensure_ascii=False))
+        self._counted(messages, json.dumps(schema, ensure_ascii=False), json.dumps(answer, ensure_ascii=False))
         return answer
 
-    def _counted(self, messages: Sequence[Message], answer: str) -> None:
-        tokens = sum(self._count(message.text) for message in messages) + self._count(answer)
-        self._statistics.model_call(tokens)
+    def _counted(self, messages: Sequence[Message], *others: str) -> None:
+        self._statistics.model_call(sum(map(self._count, (*(message.text for message in messages), *others))))

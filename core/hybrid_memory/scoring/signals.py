@@ -19,6 +19,8 @@ BRIEF_CHARS = 250.0
 SECOND_NEIGHBOUR = 0.5
 BEST_OF_SEGMENT = 2
 DAY = 86_400.0
+ROUNDING = 1e-6
+"""Similarities that differ less are equal: they come as 32-bit floats."""
 
 
 def centred(query: Array, centroid: Array, count: int) -> Array:
@@ -40,8 +42,7 @@ def vector_signal(similarity: Array, average: Array | float) -> Array:
     if not known.any():
         return np.zeros(len(similarity))
     spread = float(similarity[known].max()) - np.broadcast_to(average, similarity.shape)
-    # The floor keeps the division finite; below it all similarities are equal but for rounding.
-    scaled = np.where(spread > 0, 0.5 + 0.5 * (similarity - average) / np.maximum(spread, 1e-9), 0.5)
+    scaled = np.where(spread > ROUNDING, 0.5 + 0.5 * (similarity - average) / np.maximum(spread, ROUNDING), 0.5)
     return np.where(known, np.clip(np.nan_to_num(scaled), 0.0, 1.0), 0.0)
 
 

@@ -1,0 +1,404 @@
+"""A copy of a memory on another engine or with another embedder behaves as the original does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid_memory import HybridMemory, ScopedMemory
+from hybrid_memory.errors import (
+    AccessDeniedError,
+    InvalidInputError,
+    MemoryClosedError,
+    ModelError,
+    StoreError,
+    StoreUnavailableError,
+)
+from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.testing.faults import FaultyEmbedder
+from hybrid_memory.types import Event, GetItem, PutItem, Record, Scope
+
+if TYPE_CHECKING:
+    from tests.conftest import Face, Open
+
+NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+PAIRS = [("memory", "sqlite"), ("sqlite", "memory"), ("sqlite", "sqlite"), ("memory", "memory")]
+QUERIES = ["where does she live", "cat", "我住在哪里", "what happened last week"]
+
+
+class TargetLog:
+    """A log whose `restore` fails after some calls, or writes something else.
+
+    Attributes:
+        passes: calls that go well; None for all.
+        twist: what becomes of the events on the way.
+    """
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.passes: int | None = None
+        self.twist: Any = list
+        self.restored = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        if self.passes == 0:
+            raise StoreUnavailableError("the line broke")
+        if self.passes is not None:
+            self.passes -= 1
+        self.restored += len(events)
+        self._inner.restore(owner, self.twist(events))
+
+
+def behind(memory: HybridMemory) -> TargetLog:
+    world = memory._house.world
+    log = TargetLog(world.log)
+    world.log = log
+    return log
+
+
+@pytest.fixture
+def make(opened: Open, tmp_path: Path) -> Any:
+    """Opens an empty memory on an engine."""
+    made = 0
+
+    def on(engine: str, **settings: Any) -> HybridMemory:
+        nonlocal made
+        made += 1
+        url = "memory://" if engine == "memory" else f"sqlite:///{tmp_path / f'{made}.db'}"
+        return opened(url=url, power_safe=False, **{"clock": lambda: NOW, **settings})
+
+    return on
+
+
+def fill(memory: HybridMemory) -> None:
+    """Turns, facts, a summary, what was forgotten and rolled back, a space, items, and other owners."""
+    alice = memory.scoped(user="alice", session="s1")
+    for number in range(6):
+        alice.remember(f"I have cat number {number}.", at=NOW - number * DAY, metadata={"tag": number})
+        memory.scoped(user="bob").remember(f"Bob says {'green ' * number}much.", at=NOW - 9 * DAY)
+    alice.remember(["I live in Paris.", "我住在杭州。"], at=NOW - 8 * DAY)
+    alice.remember("Noted.", role="assistant")
+    alice.learn()
+    memory.scoped(user="alice", session="s2").remember("I love jazz.", at=NOW)
+    alice.forget(query="cat number 3")
+    place = max(memory._house.world.truth.heads(alice.scope).values())
+    alice.remember("I will take this back.", at=NOW)
+    alice.rollback(place)
+    alice.remember("I live in Berlin now.", at=NOW)
+    alice.recall("cat")
+    team = alice.create_space("团队 {1}")
+    team.grant(user="carol", right="read")
+    team.remember("The cat of the team.")
+    memory.items("app").batch([PutItem(("users", "a"), "k", {"text": "tea"}, ("likes tea",), None)])
+    memory.scoped(tenant="北", user="a:b {c}'\\", agent="g", session="s:1").remember("strange names")
+    chat = memory.scoped(user="dora", session="s1")
+    for number in range(12):
+        chat.remember(
+            [{"role": "user", "content": f"The plan is step {number}."}, {"role": "assistant", "content": "ok"}]
+        )
+    chat.compact()
+    memory.flush()
+
+
+def known(owner: ScopedMemory) -> list[tuple[Any, ...]]:
+    return [(f.subject, f.attribute, f.value, f.state, f.valid_from, f.positions) for f in owner.facts(history=True)]
+
+
+def found(owner: ScopedMemory, query: str, spaces: Any) -> list[tuple[float, Record]]:
+    """What is recalled; engines may order what scores the same by the last bit of their arithmetic."""
+    hits = [(-round(hit.score, 4), hit.record) for hit in owner.recall(query, spaces=spaces, k=50)]
+    return sorted(hits, key=lambda hit: (hit[0], hit[1].id))
+
+
+def seen(memory: HybridMemory) -> dict[str, Any]:
+    """Whatever anybody can be shown."""
+    alice = memory.scoped(user="alice", session="s1")
+    people = {
+        "alice": alice, "bob": memory.scoped(user="bob"), "dora": memory.scoped(user="dora", session="s1"),
+        "strange": memory.scoped(tenant="北", user="a:b {c}'\\", agent="g", session="s:1"),
+        "carol": memory.scoped(user="carol"),
+    }  # fmt: skip
+    shown: dict[str, Any] = {}
+    for name, person in people.items():
+        spaces: Any = "all" if person.scope.tenant is None else ()
+        shown[name] = (
+            [message.model_dump() for message in person.history()],
+            known(person),
+            person.profile(),
+            person.summary().lines,
+            [found(person, query, spaces) for query in QUERIES],
+        )
+    shown["past"] = [message.text for message in alice.at(NOW - 2 * DAY).history()]
+    shown["items"] = memory.items("app").batch([GetItem(("users", "a"), "k")])
+    shown["positions"] = {
+        str(owner): [(event.position, event.id, event.kind) for event in memory._house.world.truth.read(owner)]
+        for owner in memory._house.world.truth.heads()
+    }
+    return shown
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_the_copy_shows_what_the_original_shows(face: Face, make: Any, source: str, target: str) -> None:
+    original, copy = make(source, recall={"count_uses": False}), make(target, recall={"count_uses": False})
+    fill(original)
+    expected = seen(original)
+    done = face(original, "migrate", copy)
+    assert seen(copy) == expected
+    assert seen(original) == expected, "the original is as it was"
+    ours, theirs = original.stats(), copy.stats()
+    assert (done.owners, done.events) == (ours.owners, ours.events)
+    for name in ("owners", "sessions", "events", "records", "vectors", "unindexed", "pending"):
+        assert getattr(theirs, name) == getattr(ours, name), name
+    assert (done.indexed, done.embedded) == (theirs.records, theirs.vectors)
+
+
+def test_what_was_forgotten_is_in_no_copy(make: Any, tmp_path: Path) -> None:
+    original, copy = make("memory"), make("sqlite")
+    alice = original.scoped(user="alice")
+    told = alice.remember(["my name is Quinzel", "my cat sleeps"])
+    alice.forget(ids=told.ids[0])
+    original.migrate(copy)
+    copy.close()
+    assert not any(b"Quinzel" in path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+
+
+def test_life_goes_on_in_the_copy(face: Face, make: Any) -> None:
+    original, copy = make("sqlite"), make("memory")
+    fill(original)
+    face(original, "migrate", copy)
+    alice = copy.scoped(user="alice", session="s1")
+    before = max(copy._house.world.truth.heads(alice.scope).values())
+    receipt = face(alice, "remember", "I live in Rome now.")
+    assert receipt.positions[0] > before
+    assert "I live in Rome now." in [hit.record.text for hit in face(alice, "recall", "Rome")]
+    face(alice, "forget", query="Rome")
+    assert "I live in Rome now." not in [message.text for message in alice.history()]
+    face(alice, "rollback", before)
+    duplicate = original.scoped(user="bob").history()[0]
+    assert face(copy.scoped(user="bob"), "remember", duplicate).duplicates == (duplicate.id,)
+    with pytest.raises(AccessDeniedError):
+        face(copy.scoped(user="eve"), "recall", "cat", spaces=["团队 {1}"])
+
+
+def test_vectors_are_taken_over_without_the_embedder(face: Face, make: Any) -> None:
+    embedder = FaultyEmbedder(HashingEmbedder())
+    original, copy = make("memory"), make("sqlite", embedder=embedder)
+    original.scoped(user="alice").remember([f"cat {number}" for number in range(70)])
+    original.flush()
+    assert face(original, "migrate", copy).embedded == 70
+    assert embedder.calls == []
+    assert copy.stats().vectors == 70
+
+
+def test_turns_that_wait_for_their_vectors_get_them_in_the_copy(face: Face, make: Any) -> None:
+    embedder = FaultyEmbedder(HashingEmbedder())
+    original, copy = make("memory"), make("sqlite", embedder=embedder)
+    alice = original.scoped(user="alice")
+    alice.remember("indexed cat")
+    original.flush()
+    alice.remember("new cat")
+    assert face(original, "migrate", copy).embedded == 2
+    assert embedder.calls == ["embed_documents"]
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS[:2])
+def test_another_embedder_makes_vectors_of_its_own(face: Face, make: Any, source: str, target: str) -> None:
+    other = HashingEmbedder(dim=32)
+    original, copy = make(source), make(target, embedder=other)
+    alice = original.scoped(user="alice")
+    alice.remember(["my cat sleeps", "it rains"])
+    original.flush()
+    assert face(original, "migrate", copy).embedded == 2
+    stats = copy.stats()
+    assert (stats.vectors, stats.embedder) == (2, "hashing-32")
+    assert copy._house.world.index.embedder() == ("hashing-32", 32)
+    hit = face(copy.scoped(user="alice"), "recall", "cat", k=1)[0]
+    assert (hit.record.text, hit.signals.vector) == ("my cat sleeps", 1)
+    assert original.stats().embedder == "hashing-256"
+
+
+def test_a_copy_without_an_embedder_has_words_alone(make: Any) -> None:
+    original, copy = make("sqlite"), make("memory", embedder="none")
+    original.scoped(user="alice").remember("my cat sleeps")
+    done = original.migrate(copy)
+    assert (done.indexed, done.embedded) == (1, 0)
+    assert copy.scoped(user="alice").recall("cat")[0].signals.text == 1
+
+
+def test_an_embedder_that_fails_loses_no_event(face: Face, make: Any) -> None:
+    embedder = FaultyEmbedder(HashingEmbedder(dim=32))
+    original, copy = make("memory"), make("sqlite", embedder=embedder)
+    original.scoped(user="alice").remember(["my cat sleeps", "it rains"])
+    original.flush()
+    with embedder.failing(ConnectionError("offline")), pytest.raises(ModelError, match="offline"):
+        face(original, "migrate", copy)
+    assert len(copy.scoped(user="alice").history()) == 2
+    assert face(original, "migrate", copy).embedded == 2
+
+
+def test_an_interrupted_copy_is_taken_up_where_it_stopped(
+    face: Face, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybrid_memory.flows.migrate.BATCH", 3)
+    original, copy = make("sqlite", recall={"count_uses": False}), make("memory", recall={"count_uses": False})
+    fill(original)
+    expected, events = seen(original), original.stats().events
+    log = behind(copy)
+    rounds = 0
+    while True:
+        log.passes = rounds % 4 + 1
+        rounds += 1
+        try:
+            done = face(original, "migrate", copy)
+        except StoreUnavailableError:
+            continue
+        break
+    assert rounds > 3
+    assert (done.events, log.restored) == (events, events), "nothing was copied twice"
+    assert seen(copy) == expected
+
+
+def test_a_later_copy_takes_what_is_new(face: Face, make: Any) -> None:
+    original, copy = make("sqlite"), make("memory")
+    fill(original)
+    first = face(original, "migrate", copy)
+    log = behind(copy)
+    again = face(original, "migrate", copy)
+    assert (log.restored, again.indexed, again.embedded) == (0, 0, 0)
+    assert again.checksum == first.checksum
+    original.scoped(user="alice", session="s1").remember("one more")
+    original.scoped(user="new").remember("somebody new")
+    later = face(original, "migrate", copy)
+    assert (log.restored, later.indexed) == (2, 2)
+    assert later.events == first.events + 2
+    assert later.checksum != first.checksum
+    assert copy.scoped(user="alice", session="s1").history()[-1].text == "one more"
+
+
+def test_the_checksum_is_the_same_on_every_engine(make: Any) -> None:
+    original = make("memory")
+    fill(original)
+    one, other = make("sqlite"), make("memory")
+    assert original.migrate(one).checksum == original.migrate(other).checksum == one.migrate(make("memory")).checksum
+
+
+@pytest.mark.parametrize(
+    "there", ["another owner", "other words", "more words", "other position"],
+)  # fmt: skip
+def test_a_target_with_memories_of_its_own_is_refused_unchanged(face: Face, make: Any, there: str) -> None:
+    original, other = make("sqlite"), make("memory")
+    original.scoped(user="alice").remember("my cat", id="a", at=NOW)
+    if there == "another owner":
+        other.scoped(user="bob").remember("my dog")
+    elif there == "other words":
+        other.scoped(user="alice").remember("my dog", id="a", at=NOW)
+    else:
+        if there == "other position":
+            other.scoped(user="zoe").remember("x")
+            other.forget(user="zoe")
+        other.scoped(user="alice").remember("my cat", id="a", at=NOW)
+        if there == "more words":
+            other.scoped(user="alice").remember("and my dog")
+    before = [other._house.world.truth.read(owner) for owner in other._house.world.truth.heads()]
+    stats = other.stats()
+    with pytest.raises(InvalidInputError, match="not here"):
+        face(original, "migrate", other)
+    assert [other._house.world.truth.read(owner) for owner in other._house.world.truth.heads()] == before
+    assert other.stats().events == stats.events
+
+
+def _without_one(events: Sequence[Event]) -> list[Event]:
+    return list(events[:-1])
+
+
+def _other_words(events: Sequence[Event]) -> list[Event]:
+    return [replace(event, payload={**event.payload, "content": "other words"}) for event in events]
+
+
+@pytest.mark.parametrize("twist", [_without_one, _other_words], ids=["an event short", "other words"])
+def test_a_broken_copy_is_told(face: Face, make: Any, twist: Any) -> None:
+    original, copy = make("memory"), make("sqlite")
+    original.scoped(user="alice").remember(["one", "two", "three"])
+    behind(copy).twist = twist
+    with pytest.raises(StoreError, match="not like the original"):
+        face(original, "migrate", copy)
+    assert [message.text for message in original.scoped(user="alice").history()] == ["one", "two", "three"]
+
+
+def test_nothing_gives_an_empty_copy(face: Face, make: Any) -> None:
+    done = face(make("memory"), "migrate", make("sqlite"))
+    assert (done.owners, done.events, done.indexed, done.embedded) == (0, 0, 0, 0)
+
+
+def test_what_waits_in_the_outbox_is_copied_too(make: Any, tmp_path: Path) -> None:
+    original, copy = make("sqlite", outbox=str(tmp_path / "outbox.db")), make("memory")
+    log = original._house.world.log
+
+    def down(*_: Any) -> None:
+        raise StoreUnavailableError("down")
+
+    log.append = down
+    original.scoped(user="alice").remember("said while it was down")
+    del log.append
+    original.migrate(copy)
+    assert [message.text for message in copy.scoped(user="alice").history()] == ["said while it was down"]
+
+
+def test_a_closed_memory_is_copied_from_and_to_no_more(face: Face, make: Any) -> None:
+    original, copy = make("memory"), make("memory")
+    copy.close()
+    with pytest.raises(MemoryClosedError):
+        face(original, "migrate", copy)
+    original.close()
+    with pytest.raises(MemoryClosedError):
+        face(original, "migrate", make("memory"))
+
+
+def test_hundreds_of_owners_and_batches(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybrid_memory.flows.migrate.BATCH", 7)
+    original, copy = make("memory", embedder="none"), make("sqlite", embedder="none")
+    for owner in range(30):
+        original.scoped(user=f"user {owner}").remember([f"turn {number}" for number in range(owner)] or ["one"])
+    done = original.migrate(copy)
+    assert done.owners == 30
+    for owner in range(30):
+        name = f"user {owner}"
+        assert copy.scoped(user=name).history() == original.scoped(user=name).history()
+
+
+def test_what_is_written_meanwhile_is_copied_now_or_next_time(make: Any) -> None:
+    original, copy = make("sqlite", embedder="none"), make("memory", embedder="none")
+    alice = original.scoped(user="alice")
+    alice.remember("first")
+    done = threading.Event()
+
+    def write() -> None:
+        for number in range(200):
+            alice.remember(f"turn {number}")
+            if number % 20 == 0:
+                original.scoped(user=f"user {number}").remember("hello")
+        done.set()
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        writing = pool.submit(write)
+        rounds = 0
+        while not done.is_set():
+            original.migrate(copy)
+            rounds += 1
+        writing.result(timeout=30)
+    original.migrate(copy)
+    assert rounds
+    assert copy.scoped(user="alice").history() == alice.history()
+    assert copy.stats().events == original.stats().events
+    assert copy.stats().unindexed == 0
