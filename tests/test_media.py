@@ -875,4 +875,6 @@ def test_an_embedder_that_sees_is_enough(engine: str, tmp_path: Path) -> None:
             alice = memory.scoped(user="alice", session="s1")
             alice.forget(query="sea")
         with open_memory(url, embedder=Seeing()) as memory:
-            assert memory.scoped(user="alice").recall_media("blue") == [], "forgetting reaches media without an embedder"
+            assert memory.scoped(user="alice").recall_media("blue") == [], (
+                "forgetting reaches media without an embedder"
+            )

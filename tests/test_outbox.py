@@ -95,7 +95,7 @@ def outbox(tmp_path: Path) -> str:
 
 @pytest.fixture
 def memory(opened: Open, outbox: str) -> HybridMemory:
-    return opened(outbox=outbox)
+    return opened(outbox=outbox, power_safe=False)
 
 
 def test_without_an_outbox_the_write_fails_and_writes_nothing(face: Face, opened: Open) -> None:
@@ -164,7 +164,7 @@ def test_a_write_of_another_owner_drains_it(face: Face, memory: HybridMemory) ->
 @pytest.mark.background
 def test_it_drains_in_the_background(opened: Open, outbox: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hybrid_memory.memory.house.OUTBOX_EVERY", timedelta(seconds=0.05))
-    memory = opened(outbox=outbox)
+    memory = opened(outbox=outbox, power_safe=False)
     alice = memory.scoped(user="alice")
     log = behind(memory)
     log.down = True
@@ -178,11 +178,11 @@ def test_it_drains_in_the_background(opened: Open, outbox: str, monkeypatch: pyt
 
 
 def test_it_outlives_the_process(face: Face, opened: Open, outbox: str) -> None:
-    first = opened(outbox=outbox)
+    first = opened(outbox=outbox, power_safe=False)
     behind(first).down = True
     face(first.scoped(user="alice", session="s1"), "remember", ["one", "two"])
     face(first, "close")
-    again = opened(outbox=outbox)
+    again = opened(outbox=outbox, power_safe=False)
     assert again.stats().waiting == 2
     alice = again.scoped(user="alice", session="s1")
     face(alice, "remember", "three")
@@ -193,7 +193,7 @@ def test_what_waits_outlives_a_killed_process(opened: Open, store: str, outbox: 
     script = (
         "import os, sys; from hybrid_memory import *\n"
         "from hybrid_memory.errors import StoreUnavailableError\n"
-        "memory = open_memory(MemoryConfig(url=sys.argv[1], outbox=sys.argv[2], embedder='none'))\n"
+        "memory = open_memory(MemoryConfig(url=sys.argv[1], outbox=sys.argv[2], embedder='none', power_safe=False))\n"
         "def down(*_, **__): raise StoreUnavailableError('down')\n"
         "memory._house.world.log.append = down\n"
         "print(len(memory.scoped(user='alice').remember(['one', 'two']).waiting), flush=True)\n"
@@ -202,7 +202,7 @@ def test_what_waits_outlives_a_killed_process(opened: Open, store: str, outbox: 
     command = [sys.executable, "-c", script, store, outbox]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
     assert (done.returncode, done.stdout) == (9, "2\n"), done.stderr
-    memory = opened(outbox=outbox)
+    memory = opened(outbox=outbox, power_safe=False)
     memory.flush()
     assert said(memory.scoped(user="alice")) == ["one", "two"]
 
@@ -211,9 +211,9 @@ def test_what_waits_outlives_a_killed_process(opened: Open, store: str, outbox: 
 def test_a_line_that_breaks_while_draining_loses_and_repeats_nothing(
     face: Face, opened: Open, outbox: str, late: bool
 ) -> None:
-    texts = [f"turn {number}" for number in range(7)]
+    texts = [f"turn {number}" for number in range(4)]
     for broken in range(len(texts)):
-        memory = opened(outbox=outbox)
+        memory = opened(outbox=outbox, power_safe=False)
         log = behind(memory)
         alice = memory.scoped(user=f"alice {broken}")
         log.down = True
@@ -223,7 +223,7 @@ def test_a_line_that_breaks_while_draining_loses_and_repeats_nothing(
             face(memory, "flush")
         assert memory.stats().waiting > 0
         memory.close()
-        memory = opened(outbox=outbox)
+        memory = opened(outbox=outbox, power_safe=False)
         alice = memory.scoped(user=f"alice {broken}")
         face(memory, "flush")
         assert said(alice) == texts
@@ -233,8 +233,8 @@ def test_a_line_that_breaks_while_draining_loses_and_repeats_nothing(
 
 def test_a_crash_while_the_outbox_is_emptied_repeats_nothing(opened: Open, outbox: str) -> None:
     crashes = 0
-    for step in range(9):
-        memory = opened(outbox=outbox)
+    for step in range(7):
+        memory = opened(outbox=outbox, power_safe=False)
         log = behind(memory)
         alice = memory.scoped(user=f"alice {step}")
         log.down = True
@@ -247,14 +247,14 @@ def test_a_crash_while_the_outbox_is_emptied_repeats_nothing(opened: Open, outbo
         except KeyboardInterrupt:
             crashes += 1
         memory.close()
-        memory = opened(outbox=outbox)
+        memory = opened(outbox=outbox, power_safe=False)
         alice = memory.scoped(user=f"alice {step}")
         memory.flush()
         assert said(alice) == ["one", "two"]
         assert alien(alice) == []
         assert memory.stats().waiting == 0
         memory.close()
-    assert 1 <= crashes < 9
+    assert 1 <= crashes < 7
 
 
 def test_a_lost_reply_repeats_nothing(face: Face, memory: HybridMemory) -> None:
@@ -299,7 +299,7 @@ def test_words_under_an_id_that_was_taken_meanwhile_are_kept_under_another(
 
 
 def test_words_kept_under_another_id_are_not_repeated_after_a_crash(opened: Open, outbox: str) -> None:
-    memory = opened(outbox=outbox)
+    memory = opened(outbox=outbox, power_safe=False)
     log = behind(memory)
     alice = memory.scoped(user="alice")
     log.down = True

@@ -24,6 +24,7 @@ class LruCache(Generic[K, V]):
 
     Attributes:
         hits, misses: how often `get` found an entry, and how often not or no longer.
+        cleared: how often `clear` was called.
 
     Raises:
         InvalidInputError: the time to live is not above 0.
@@ -36,6 +37,7 @@ class LruCache(Generic[K, V]):
         self.ttl = ttl
         self.hits = 0
         self.misses = 0
+        self.cleared = 0
         self._clock = clock
         self._entries: OrderedDict[K, tuple[V, float]] = OrderedDict()
         self._lock = threading.Lock()
@@ -66,9 +68,14 @@ class LruCache(Generic[K, V]):
             self.misses += 1
             self._entries.pop(key, None)
 
-    def put(self, key: K, value: V) -> None:
-        """Keep the value; the entry used longest ago makes room."""
+    def put(self, key: K, value: V, *, since: int | None = None) -> None:
+        """Keep the value; the entry used longest ago makes room.
+
+        Not if the cache was cleared since ``since``, a value of ``cleared`` from before the value was made.
+        """
         with self._lock:
+            if since not in (None, self.cleared):
+                return
             self._entries[key] = (value, 0.0 if self.ttl is None else self._clock())
             self._entries.move_to_end(key)
             while len(self._entries) > self.capacity:
@@ -78,6 +85,7 @@ class LruCache(Generic[K, V]):
         """Forget every entry."""
         with self._lock:
             self._entries.clear()
+            self.cleared += 1
 
     def __repr__(self) -> str:
         return f"LruCache({self.size} of {self.capacity} entries, {self.hits} hits, {self.misses} misses)"

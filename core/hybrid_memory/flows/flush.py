@@ -126,7 +126,7 @@ async def index_vectors(
 ) -> int:
     """Give waiting records their vectors, in batches that survive a crash one by one; returns how many."""
     count = 0
-    while waiting := await run.call(world.index.pending, owner, EMBED_BATCH):
+    while world.embedder is embedder and (waiting := await run.call(world.index.pending, owner, EMBED_BATCH)):
         count += await _embed_batch(run, world, embedder, waiting)
         if progress is not None:
             progress(count, count + (await run.call(world.index.size)).pending)
@@ -153,6 +153,8 @@ async def _embed_batch(
     if missing:
         rows = await embedding(run, embedder.embed_documents, [texts[key] for key in missing])
         fresh = given | dict(zip(missing, rows, strict=True))
+    if world.embedder is not embedder:  # a rebuild with another one has begun meanwhile
+        return 0
     # The width is the vectors': to ask a model for it may cost a call.
     width = len(next(iter((fresh or known).values())))
     await run.call(world.index.put_vectors, (embedder.name, width), keys, fresh)

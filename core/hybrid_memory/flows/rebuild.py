@@ -11,9 +11,9 @@ from hybrid_memory.types import Receipt
 
 async def rebuild(run: Runner, world: World, embedder: Embedder | None, progress: Progress | None = None) -> Receipt:
     """Drop the index and make it anew, with this embedder from now on."""
+    world.embedder = embedder  # first: what the background makes with the old one is not stored any more
     await run.call(world.index.reset)
     if world.media is not None:
         await run.call(world.media.reset)
-    world.embedder = embedder
     world.answers.clear()
     return await flush(run, world, progress=progress)

@@ -48,13 +48,14 @@ async def recall(run: Runner, world: World, request: Request, spaces: Sequence[S
     hits = await remembered.lookup(run, world, key, now)
     if hits is not None:
         return hits
+    since = world.answers.cleared
     try:
         hits, failed = await _found(run, world, request, spaces)
     except StoreUnavailableError as error:
         _log.warning("%s; recalling from the log alone", error)
         return await from_log(run, world, request, spaces, str(error))
     if not failed:
-        remembered.keep(world, key, hits, now)
+        remembered.keep(world, key, hits, now, since=since)
     return hits
 
 
@@ -67,7 +68,7 @@ async def _found(run: Runner, world: World, request: Request, spaces: Sequence[S
     settings = world.config.recall
     plan = planning.plan(
         request.query,
-        now=world.clock(),
+        now=world.clock() if world.horizon is None else world.horizon.before or world.clock(),
         candidates=max(settings.candidates, request.k),
         wanted=request.intent,
         synonyms=settings.synonyms,

@@ -64,9 +64,13 @@ async def _stands(run: Runner, world: World, entry: Remembered, now: dict[Scope,
     return True
 
 
-def keep(world: World, key: Hashable, hits: list[Hit], heads: dict[Scope, int]) -> None:
-    """Keep an answer for the next time."""
-    world.answers.put(key, Remembered(_copies(hits), heads, world.clock()))
+def keep(world: World, key: Hashable, hits: list[Hit], heads: dict[Scope, int], *, since: int) -> None:
+    """Keep an answer for the next time, unless all answers were dropped while it was made.
+
+    Not where records are hidden by their age: that changes without a write.
+    """
+    if not world.config.retention.ttl:
+        world.answers.put(key, Remembered(_copies(hits), heads, world.clock()), since=since)
 
 
 def _copies(hits: Sequence[Hit]) -> list[Hit]:
