@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, RecallConfig, open_memory
 from hybrid_memory.ports import Floats
 
 SEED = 7
@@ -102,7 +103,7 @@ def measure(memory: HybridMemory, texts: list[str], questions: list[str]) -> dic
     started = time.perf_counter()
     alice.flush()
     indexed = time.perf_counter() - started
-    for question in questions:  # fills the query cache, and brings vectors and pages into memory
+    for question in questions:  # fills the cache of embeddings, and brings vectors and pages into memory
         alice.recall(question, k=10)
     recall = timed([lambda q=question: alice.recall(q, k=10) for question in questions])  # type: ignore[misc]
     write = timed([lambda n=n: alice.remember(f"a new turn, number {n}") for n in range(300)])  # type: ignore[misc]
@@ -134,7 +135,7 @@ def main() -> None:
         texts, questions = corpus(options.data, size)
         embedding = embedding or embedder_share(questions)
         with tempfile.TemporaryDirectory() as folder:
-            config = MemoryConfig(url=f"sqlite:///{folder}/memory.db")
+            config = MemoryConfig(url=f"sqlite:///{folder}/memory.db", recall=RecallConfig(cache_ttl=timedelta(0)))
             with open_memory(config, embedder=TopicEmbedder()) as memory:
                 row = measure(memory, texts, questions[:200])
         results.append(row)

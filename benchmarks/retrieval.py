@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
@@ -36,8 +37,8 @@ DEPTH = 20
 METHODS = {
     "hybrid": None,
     "plain 0.7/0.3": Weights.plain(),
-    "vector alone": Weights(vector=1.0, text=0.0, neighbours=0.0, segment=0.0, importance=0.0),
-    "BM25 alone": Weights(vector=0.0, text=1.0, neighbours=0.0, segment=0.0, importance=0.0),
+    "vector alone": replace(Weights.plain(), vector=1.0, text=0.0),
+    "BM25 alone": replace(Weights.plain(), vector=0.0, text=1.0),
 }
 MEASURES = ("r@5", "r@10", "r@20", "all@5", "all@10", "hit@1", "mrr")
 TIME_FORMATS = ("%I:%M %p on %d %B, %Y", "%d.%m.%Y, %H:%M:%S", "%Y/%m/%d (%a) %H:%M", "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S")

@@ -846,19 +846,10 @@ def test_the_key_of_a_medium_is_that_of_its_embedder_kind_and_bytes() -> None:
     assert len(set(keys)) == len(keys)
 
 
-class Seeing(ColourEmbedder):
-    """Embeds words as well as pictures."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        words = HashingEmbedder()
-        self.embed_documents, self.embed_query = words.embed_documents, words.embed_query
-
-
 @pytest.mark.parametrize("engine", ["sqlite", "memory"])
 def test_an_embedder_that_sees_is_enough(engine: str, tmp_path: Path) -> None:
     url = "memory://" if engine == "memory" else f"sqlite:///{tmp_path / 'memory.db'}"
-    with open_memory(url, embedder=Seeing()) as memory:
+    with open_memory(url, embedder=ColourEmbedder()) as memory:
         alice = memory.scoped(user="alice", session="s1")
         alice.remember(said(words("my car"), image(picture("red"))))
         alice.remember(said(words("the sea"), image(picture("blue"))))
@@ -874,7 +865,7 @@ def test_an_embedder_that_sees_is_enough(engine: str, tmp_path: Path) -> None:
         with open_memory(MemoryConfig(url=url, embedder="none")) as memory:
             alice = memory.scoped(user="alice", session="s1")
             alice.forget(query="sea")
-        with open_memory(url, embedder=Seeing()) as memory:
+        with open_memory(url, embedder=ColourEmbedder()) as memory:
             assert memory.scoped(user="alice").recall_media("blue") == [], (
                 "forgetting reaches media without an embedder"
             )

@@ -222,7 +222,7 @@ def test_recall_runs_once_between_two_messages_of_the_user(
         asked.append(request.query)
         return await real(run, world, request)
 
-    monkeypatch.setattr(recall, "recall", counted)
+    monkeypatch.setattr("hybrid_memory.flows.assemble.recall", counted)
     chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, k=1)
     for question in ("my cat?", "the dog?", "a bird?"):
         run(chat, "put", user(question))

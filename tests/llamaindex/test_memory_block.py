@@ -374,7 +374,7 @@ class TestContent:
             asked.append(request.query)
             return await real(run, world, request, *rest)
 
-        monkeypatch.setattr(recall, "recall", counted)
+        monkeypatch.setattr("hybrid_memory.memory.scoped.recall", counted)
         call = ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_call_id="c", tool_name="w", tool_kwargs={})])
         result = ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": "c"})
         question = user("my cat?")

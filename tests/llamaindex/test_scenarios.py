@@ -594,7 +594,7 @@ class TestAgentsAndEngines:
             asked.append(request.query)
             return await real(run, world, request, *rest)
 
-        monkeypatch.setattr(recall, "recall", counted)
+        monkeypatch.setattr("hybrid_memory.memory.scoped.recall", counted)
         tool = FunctionTool.from_defaults(fn=lambda: "rain", name="weather", description="The weather.")
         llm = scripted(call(1), call(2), "Pixel is inside, it rains.")
         agent = FunctionAgent(llm=llm, tools=[tool], initial_state={"mood": "secret"})

@@ -25,6 +25,9 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Plan, Record, TimeSpan, Where
 
 NEIGHBOURS = 2
+SPELT_WORDS = 8
+"""Words of a query that may be slips: each may cost a look through the terms of the owner."""
+
 _NONE: Ids = np.empty(0, dtype=np.int64)
 _NOTHING = Matches(ids=_NONE, scores=np.empty(0, dtype=np.float32))
 
@@ -185,7 +188,8 @@ async def _words(run: Runner, world: World, where: Where, asked: Asked) -> tuple
     """The terms to look for, and which of the query's were taken for slips."""
     words = terms(asked.query)
     corrected: dict[str, str] = {}
-    for word in dict.fromkeys(word for word in words if slips(word)):
+    # The longest are the rarest, and the most easily mistyped.
+    for word in sorted(dict.fromkeys(word for word in words if slips(word)), key=len, reverse=True)[:SPELT_WORDS]:
         if meant := await run.call(world.index.spellings, word, where.scope.owner, 1):
             corrected[word] = meant[0]
     words = [corrected.get(word, word) for word in words]

@@ -139,6 +139,8 @@ class WrappedEmbedder:
         self._dim: int | None = None
         if self._documents is model:  # it makes no difference between a query and a text
             self.embed_queries = self.embed_documents
+        elif (several := getattr(model, "embed_queries", None)) is not None:
+            self.embed_queries = lambda texts: self._checked(several(list(texts)), len(texts))
 
     @property
     def dim(self) -> int:

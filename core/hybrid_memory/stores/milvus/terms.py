@@ -57,11 +57,11 @@ class TermCounts:
         self._store([*rows.values(), *(_row(name, "", 0) for name in known - rows.keys())])
 
     def near(self, term: str, k: int) -> list[str]:
-        """At most k terms of any owner that differ by a slip or two, nearest first."""
+        """At most k terms of any owner that differ by a slip or two, nearest first; none if anybody has this one."""
         most = slips(term)
-        if not most:
+        if not most or any(row["count"] for row in self._catalog.fetch(TERMS, [digest("term", term)], ["id", "count"])):
             return []
-        expression = f"chars >= {len(term) - most} and chars <= {len(term) + most}"
+        expression = f"chars >= {len(term) - most} and chars <= {len(term) + most} and term like '{term[0]}%'"
         rows = self._catalog.select(TERMS, expression, ["id", "term"])
         return nearly(term, [row["term"] for row in rows], k)
 
