@@ -22,7 +22,7 @@ FULL_STALE := $(shell test "$$(cat $(FULL_STAMP) 2>/dev/null)" = "$(CURDIR)" && 
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup again demo test test-oldest test-full check lint format types imports bench clean clean-models
+.PHONY: help setup setup-full again demo test test-oldest test-full check lint format types imports bench clean clean-models
 
 help:
 	@echo "make demo       a long chat goes in, LangChain and LlamaIndex answer from it    (STORE=file keeps it)"
@@ -36,6 +36,9 @@ help:
 
 setup: $(STAMP)
 	@echo "== $(VENV) is up to date"
+
+setup-full: $(FULL_STAMP)
+	@echo "== $(FULL) is up to date"
 
 $(STAMP): pyproject.toml $(STALE)
 	@set -e; \

@@ -13,20 +13,11 @@ import numpy as np
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.ports import UNUSED, Entry, Floats, Ids, IndexSize, Matches, Places, Use
 from hybrid_memory.scoring.lexical import bm25
+from hybrid_memory.stores.instants import to_micros
 from hybrid_memory.stores.milvus.address import Address
 from hybrid_memory.stores.milvus.catalog import FLAT, PENDING, RECORDS, SETTLED, TERMS, VECTORS, WINDOW, Catalog
 from hybrid_memory.stores.milvus.places import PlaceNames, place_before
-from hybrid_memory.stores.milvus.rows import (
-    NARROWING,
-    PLACE,
-    Narrowing,
-    Row,
-    digest,
-    owner_key,
-    to_micros,
-    to_record,
-    to_row,
-)
+from hybrid_memory.stores.milvus.rows import NARROWING, PLACE, Narrowing, Row, digest, owner_key, to_record, to_row
 from hybrid_memory.stores.milvus.state import StateTable, applied_of
 from hybrid_memory.stores.milvus.terms import TermCounts
 from hybrid_memory.stores.milvus.vectors import Probing, VectorTable, matches

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from hybrid_memory.ports import Ids, Places
+from hybrid_memory.stores.instants import to_micros
 from hybrid_memory.stores.milvus.catalog import RECORDS, Catalog
-from hybrid_memory.stores.milvus.rows import NARROWING, NEVER, PLACE, Narrowing, Row, digest, owner_key, to_micros
+from hybrid_memory.stores.milvus.rows import NARROWING, NEVER, PLACE, Narrowing, Row, digest, owner_key
 from hybrid_memory.stores.milvus.state import StateTable, newest_of, place_of
 from hybrid_memory.types import Record, RecordKind, Where
 

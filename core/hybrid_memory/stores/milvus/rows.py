@@ -10,12 +10,12 @@ import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
 from hybrid_memory.ports import Entry
+from hybrid_memory.stores.instants import from_micros, to_micros
 from hybrid_memory.types import Record, RecordKind, Scope, Where
 
 Row: TypeAlias = dict[str, Any]
@@ -33,8 +33,6 @@ STRETCHES = 100
 POSITIONS = 2_000
 """So many hidden stretches and single positions stand in a filter; where there are more, what was found is sifted."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _COLUMNS = {"id", "at", "kind", "segment", "ordinal", "importance", "uses", "last_used", "turn"}
 
 
@@ -47,11 +45,6 @@ def digest(*parts: str | None) -> str:
 def owner_key(scope: Scope) -> str:
     """What stands for the owner, in the partition key."""
     return digest("owner", scope.tenant, scope.user, scope.agent, scope.space)
-
-
-def to_micros(at: datetime) -> int:
-    """Whole microseconds since 1970."""
-    return (at - _EPOCH) // _MICROSECOND
 
 
 def pieces(text: str) -> list[str]:
@@ -104,11 +97,6 @@ def to_record(row: Row) -> Record:
         valid_to=None if (end := rest.pop("valid_to")) is None else from_micros(end),
         **rest,
     )
-
-
-def from_micros(micros: int) -> datetime:
-    """The instant, in UTC."""
-    return _EPOCH + timedelta(microseconds=micros)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.ports import Ids, Places
-from hybrid_memory.stores.redis.keys import digest, digest_or_none, owner_tag, to_micros
+from hybrid_memory.stores.instants import to_micros
+from hybrid_memory.stores.redis.keys import digest, digest_or_none, owner_tag
 from hybrid_memory.stores.redis.records import pairs
 from hybrid_memory.types import RecordKind, Where
 

@@ -7,8 +7,9 @@ import json
 from typing import Any
 
 from hybrid_memory.ports import Draft
+from hybrid_memory.stores.instants import from_micros, to_micros
 from hybrid_memory.stores.redis.connection import Value
-from hybrid_memory.stores.redis.keys import digest_or_none, from_micros, to_micros
+from hybrid_memory.stores.redis.keys import digest_or_none
 from hybrid_memory.types import Event, EventKind, Scope
 
 

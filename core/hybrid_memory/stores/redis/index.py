@@ -12,12 +12,13 @@ import numpy as np
 
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.ports import UNUSED, Entry, Floats, Ids, IndexSize, Matches, Places, Use
+from hybrid_memory.stores.instants import to_micros
 from hybrid_memory.stores.redis.conditions import Rows, condition
 from hybrid_memory.stores.redis.connection import RedisConnection, Script, Value
 from hybrid_memory.stores.redis.engine import Algorithm, QueryEngine, field_of
 from hybrid_memory.stores.redis.index_reading import AROUND, FETCH, PENDING, TAILS, VECTORS
 from hybrid_memory.stores.redis.index_scripts import DELETE, GIVE_VECTORS, RESET, TOTAL, UPSERT
-from hybrid_memory.stores.redis.keys import Keys, digest_or_none, owner_json, owner_tag, to_micros
+from hybrid_memory.stores.redis.keys import Keys, digest_or_none, owner_json, owner_tag
 from hybrid_memory.stores.redis.records import FIELDS, listed, to_entry, to_record
 from hybrid_memory.stores.redis.scrubbing import scrub
 from hybrid_memory.stores.redis.words import Words

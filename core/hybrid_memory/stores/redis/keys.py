@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from hybrid_memory.types import Scope
 
 NONE = "-"
 """Stands for a session or category that is not there; no digest looks like it."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 def digest(text: str) -> str:
@@ -78,13 +74,3 @@ class Keys:
     def owners_of_records(self, number: int) -> str:
         """Where the tags of the owners of this record and of some thousand others stand, by their ids."""
         return f"{self.prefix}:owner-of:{number >> 12}"
-
-
-def to_micros(at: datetime) -> int:
-    """Whole microseconds since 1970."""
-    return (at - _EPOCH) // _MICROSECOND
-
-
-def from_micros(micros: int) -> datetime:
-    """The instant, in UTC."""
-    return _EPOCH + timedelta(microseconds=micros)

@@ -10,9 +10,10 @@ from zlib import crc32
 
 from hybrid_memory.errors import IdConflictError, StoreUnavailableError
 from hybrid_memory.ports import Appended, Draft, LogSize
+from hybrid_memory.stores.instants import to_micros
 from hybrid_memory.stores.redis.connection import RedisConnection, Script, Value
 from hybrid_memory.stores.redis.events import payload_digest, restored_values, to_event, to_json, to_values
-from hybrid_memory.stores.redis.keys import Keys, digest_or_none, owner_json, owner_of, owner_tag, to_micros
+from hybrid_memory.stores.redis.keys import Keys, digest_or_none, owner_json, owner_of, owner_tag
 from hybrid_memory.stores.redis.log_reading import COUNT, GET, READ
 from hybrid_memory.stores.redis.log_scripts import APPEND, DROP, ERASE, RAISE, RESTORE
 from hybrid_memory.stores.redis.scrubbing import scrub, size_bytes, warn_of_losses

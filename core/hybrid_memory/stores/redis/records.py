@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from hybrid_memory.ports import Entry
+from hybrid_memory.stores.instants import from_micros, to_micros
 from hybrid_memory.stores.redis.events import to_json
 from hybrid_memory.stores.redis.index_scripts import PLACE_STEP
-from hybrid_memory.stores.redis.keys import NONE, digest, digest_or_none, from_micros, to_micros
+from hybrid_memory.stores.redis.keys import NONE, digest, digest_or_none
 from hybrid_memory.types import Record, RecordKind, Scope
 
 FIELDS = ("data", "uses", "last")

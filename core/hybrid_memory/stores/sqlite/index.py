@@ -13,13 +13,13 @@ import numpy as np
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.ports import UNUSED, Entry, Floats, Ids, IndexSize, Matches, Places, Use
 from hybrid_memory.stores.faiss import EXACT_LIMIT
+from hybrid_memory.stores.instants import to_micros
 from hybrid_memory.stores.sqlite.database import Database
 from hybrid_memory.stores.sqlite.places import PlaceTable
 from hybrid_memory.stores.sqlite.removing import delete_all, delete_records
 from hybrid_memory.stores.sqlite.rows import INSERT, SELECT, json_holds, narrowing, to_record, to_row, visibility
 from hybrid_memory.stores.sqlite.scrubbing import mark_unscrubbed
 from hybrid_memory.stores.sqlite.shelves import Shelves
-from hybrid_memory.stores.sqlite.values import to_micros
 from hybrid_memory.text.spelling import nearly, slips
 from hybrid_memory.types import Record, Scope, Where
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.ports import Appended, Draft, LogSize
+from hybrid_memory.stores.instants import from_micros, to_micros
 from hybrid_memory.stores.sqlite.database import Database
 from hybrid_memory.stores.sqlite.scrubbing import mark_unscrubbed
-from hybrid_memory.stores.sqlite.values import from_micros, owner_scope, to_micros
+from hybrid_memory.stores.sqlite.values import owner_scope
 from hybrid_memory.types import Event, EventKind, Scope
 
 _COLUMNS = (

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.ports import Ids, Places
+from hybrid_memory.stores.instants import to_micros
 from hybrid_memory.stores.sqlite.database import Database
 from hybrid_memory.stores.sqlite.rows import joined
-from hybrid_memory.stores.sqlite.values import to_micros
 from hybrid_memory.types import Where
 
 _COLUMNS = "id, segment, ordinal, length, at, importance, uses, last_used, turn, kind, category"

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from hybrid_memory.ports import Entry
-from hybrid_memory.stores.sqlite.values import from_micros, owner_scope, to_micros
+from hybrid_memory.stores.instants import from_micros, to_micros
+from hybrid_memory.stores.sqlite.values import owner_scope
 from hybrid_memory.types import Record, RecordKind, Where
 
 COLUMNS = (
