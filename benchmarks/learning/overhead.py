@@ -25,7 +25,6 @@ from benchmarks.learning.sets import Options
 from benchmarks.retrieval import grade, messages
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Scope, ScopedMemory, open_memory
 from hybrid_memory.build.ids import TimeOrderedIds
-from hybrid_memory.compute.caches import LruCache
 from hybrid_memory.flows.world import World
 from hybrid_memory.learning.rules.bilingual import BilingualRules
 from hybrid_memory.models.embedders import LocalEmbedder, as_embedder

@@ -73,6 +73,7 @@ class Counted(WrappedEmbedder):
 
     def __init__(self, model: Embedder) -> None:
         super().__init__(model, name=model.name)
+        self.__dict__.pop("embed_queries", None)  # the one that counts
         self._model = model
         self._lock = threading.Lock()
         self.calls = self.documents = self.queries = 0

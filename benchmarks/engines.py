@@ -1,0 +1,341 @@
+"""The engines side by side, in one run: quality, latency, and what an outage does.
+
+    python benchmarks/engines.py --data PATH --parts quality latency outage --json out.json
+
+Redis and Milvus (Milvus Lite as a server) are started by the script, each with an empty folder. Ratios are against
+SQLite with its embedded index.
+
+quality: recall of labelled evidence with the local embedder. Each conversation is embedded once, in SQLite, and copied
+to the other engines by `migrate`, which takes the vectors over. r@10 is the share of the evidence among the first ten
+hits, the mean over questions; "same ten" the share of questions whose first ten hits are those of SQLite.
+
+latency: turns of the sets, repeated with a fifth of their words exchanged until there are enough, of one owner; random
+vectors of 384 dimensions, made in microseconds, so that the embedder has no share; that of the local one is printed
+apart. Answers are not kept. Milvus Lite searches in Python, one row after the other: above 20,000 turns it is left out.
+
+outage: four threads write and two recall, while the server is killed (SIGKILL) three times and started again on the
+same port. A write that is refused is repeated under its id. All that was acknowledged is compared with the log, and the
+index with the log.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import platform
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, only its folder is on the path
+
+from benchmarks.compression.sets import CachedEmbedder, Table
+from benchmarks.latency import TopicEmbedder, corpus, embedder_share, timed
+from benchmarks.retrieval import DEPTH, grade, load, messages
+from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.testing.milvus_server import MilvusServer
+from hybrid_memory.testing.redis_server import RedisServer
+
+SETS = {"memorybank_zh": None, "memorybank_en": None, "locomo": 1}
+"""And how many conversations of each; None is all."""
+
+ENGINES = ["sqlite", "memory", "redis", "redis+milvus"]
+LARGE = ["sqlite", "redis", "sqlite+redis", "redis+milvus"]
+OUTAGES = ["redis", "redis, outbox", "sqlite+redis", "sqlite+milvus"]
+MOST_IN_MILVUS_LITE = 20_000
+WRITERS, READERS, KILLS = 4, 2, 3
+AWAY_SECONDS = 1.0
+QUERIES = ["the tram to the harbour", "渡轮 码头", "writer1 number 77", "what about number 5?"]
+
+numbers = count(1)
+
+
+class Servers:
+    """Redis and Milvus, and new stores on them and in files."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.redis = RedisServer(folder / "redis", appendfsync="always")
+        self.milvus = MilvusServer(folder / "milvus")
+
+    def url(self, engine: str) -> str:
+        """Of a new store."""
+        if engine == "memory":
+            return "memory://"
+        name = f"store{next(numbers)}"
+        if engine == "sqlite":
+            return f"sqlite:///{self._folder / name}.db"
+        return f"{self.redis.url if engine == 'redis' else self.milvus.url}?prefix={name}"
+
+    def config(self, engines: str, **settings: Any) -> MemoryConfig:
+        """Of a new memory on one engine or two: ``redis``, ``redis+milvus``, ``redis, outbox``."""
+        stores, _, outbox = engines.partition(", ")
+        log, _, index = stores.partition("+")
+        where: dict[str, Any] = {"url": self.url(log)}
+        if index:
+            where["index"] = {"url": self.url(index)}
+        if outbox:
+            where["outbox"] = str(self._folder / f"outbox{next(numbers)}.db")
+        # Nothing that another run would not do at the same moment; and no answer that was given before.
+        still = {"orchestration": {"background": False}, "learning": {"background": False}, "recall": {"cache_ttl": 0}}
+        return MemoryConfig.of({**where, **still, **settings})
+
+
+@contextmanager
+def servers() -> Iterator[Servers]:
+    """Both, for as long as they are needed."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
+        both = Servers(Path(folder))
+        running.enter_context(both.redis)
+        running.enter_context(both.milvus)
+        yield both
+
+
+def quality(options: argparse.Namespace, both: Servers) -> list[Table]:
+    """Recall of the evidence on every engine."""
+    table = Table("Recall of evidence, local embedder", ["engine", "questions", "r@5", "r@10", "mrr", "same ten"])
+    graded: dict[tuple[str, str], list[dict[str, float]]] = {}
+    embedder = CachedEmbedder(options.cache or Path(tempfile.mkdtemp()))
+    for name, most in SETS.items():
+        limit = most if options.limit is None else min(most or options.limit, options.limit)
+        for conversation in tqdm(list(load(options.data / f"{name}.jsonl.gz", limit)), desc=name, disable=None):
+            for engine, rows in asked(both, embedder, conversation).items():
+                graded.setdefault(("all", engine), []).extend(rows)
+                graded.setdefault((name, engine), []).extend(rows)
+    embedder.save()
+    for (name, engine), rows in sorted(graded.items(), key=lambda one: one[0][0] != "all"):
+        means = {key: statistics.fmean(row[key] for row in rows) for key in table.columns[2:]}
+        label = engine if name == "all" else f"  {name}: {engine}"
+        table.rows.append({"engine": label, "questions": len(rows), **means})
+    best = [row["r@10"] for row in table.rows[: len(ENGINES)]]
+    table.note = f"largest difference of r@10 between engines: {max(best) - min(best):.4f}"
+    return [table]
+
+
+def asked(both: Servers, embedder: Any, conversation: dict[str, Any]) -> dict[str, list[dict[str, float]]]:
+    """The grades of each question of a conversation, by engine."""
+    questions = [q for q in conversation["questions"] if not q.get("bad") and q.get("evidence")]
+    found: dict[str, list[list[str]]] = {}
+    with open_memory(both.config("sqlite", power_safe=False), embedder=embedder) as source:
+        for session, said in messages(conversation["turns"]):
+            source.scoped(user="u", session=session).remember(said)
+        source.flush(progress=False)
+        for engine in ENGINES:
+            with ExitStack() as opened:
+                memory = source
+                if engine != "sqlite":
+                    memory = opened.enter_context(open_memory(both.config(engine), embedder=embedder))
+                    source.migrate(memory, progress=False)
+                scoped = memory.scoped(user="u")
+                hits = [scoped.recall(question["question"], k=DEPTH) for question in questions]
+                found[engine] = [[hit.record.sources[0] for hit in some] for some in hits]
+    return {
+        engine: [
+            grade(turns, set(question["evidence"])) | {"same ten": float(set(turns[:10]) == set(same[:10]))}
+            for question, turns, same in zip(questions, answers, found["sqlite"], strict=True)
+        ]
+        for engine, answers in found.items()
+    }
+
+
+def latency(options: argparse.Namespace, both: Servers) -> list[Table]:
+    """Milliseconds of recall and of an acknowledged write, by engine and size."""
+    columns = [
+        "engine", "load s", "index s", "recall p50 ms", "recall p95 ms", "ratio", "write p50 ms", "write p95 ms",
+        "write ratio",
+    ]  # fmt: skip
+    tables = []
+    for size in options.sizes:
+        table = Table(f"{size:,} turns", columns)
+        texts, questions = corpus(options.data, size)
+        for engine in LARGE:
+            if "milvus" in engine and size > MOST_IN_MILVUS_LITE:
+                table.note = "Milvus Lite left out; "
+                continue
+            with open_memory(both.config(engine), embedder=TopicEmbedder()) as memory:
+                table.rows.append({"engine": engine, **measured(memory, texts, questions[: options.questions])})
+            first, last = table.rows[0], table.rows[-1]
+            last["ratio"] = last["recall p50 ms"] / first["recall p50 ms"]
+            last["write ratio"] = last["write p50 ms"] / first["write p50 ms"]
+        tables.append(table)
+    share = embedder_share(questions)
+    if share is not None:
+        tables[-1].note += f"the local embedder adds {share['p50_ms']:.1f} ms to a question that is new"
+    return tables
+
+
+def measured(memory: HybridMemory, texts: list[str], questions: list[str]) -> dict[str, Any]:
+    """Figures of one engine."""
+    alice = memory.scoped(user="alice", session="s")
+    started = time.perf_counter()
+    for first in range(0, len(texts), 1000):
+        memory.scoped(user="alice", session=f"s{first // 20}").remember(texts[first : first + 1000])
+    loaded = time.perf_counter()
+    alice.recall(questions[-1], k=10)
+    indexed = time.perf_counter()
+    recall = timed([lambda q=question: alice.recall(q, k=10) for question in questions])  # type: ignore[misc]
+    write = timed([lambda n=n: alice.remember(f"a new turn, number {n}") for n in range(300)])  # type: ignore[misc]
+    return {
+        "load s": loaded - started, "index s": indexed - loaded,
+        "recall p50 ms": recall["p50_ms"], "recall p95 ms": recall["p95_ms"],
+        "write p50 ms": write["p50_ms"], "write p95 ms": write["p95_ms"],
+    }  # fmt: skip
+
+
+@dataclass(slots=True)
+class Crowd:
+    """Threads that write and recall while a server comes and goes, and what they saw."""
+
+    memory: HybridMemory
+    each: int
+    acknowledged: list[str] = field(default_factory=list)
+    waited: list[str] = field(default_factory=list)
+    repeated: list[int] = field(default_factory=list)
+    recalls: list[float] = field(default_factory=list)
+    noted: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    done: threading.Event = field(default_factory=threading.Event)
+
+    def write(self, writer: int) -> None:
+        """A conversation of its own."""
+        scoped = self.memory.scoped(user="alice", session=f"s{writer}")
+        for number in range(self.each):
+            text = f"Tram number {number} of writer{writer} goes to the harbour. {number}路渡轮到码头。"
+            while True:
+                try:
+                    receipt = scoped.remember(text, id=f"{writer}-{number}")
+                except StoreUnavailableError:
+                    self.repeated.append(number)
+                    time.sleep(0.02)
+                else:
+                    break
+            self.acknowledged += receipt.ids
+            self.waited += receipt.waiting
+
+    def recall(self) -> None:
+        """One question after the other."""
+        scoped = self.memory.scoped(user="alice")
+        while not self.done.is_set():
+            for query in QUERIES:
+                started = time.perf_counter()
+                try:
+                    hits = scoped.recall(query, k=5)
+                except StoreUnavailableError as error:
+                    self.refused.append(str(error))
+                else:
+                    self.recalls.append(time.perf_counter() - started)
+                    self.noted += {hit.note for hit in hits if hit.note}
+                time.sleep(0.02)
+
+    def through(self, server: RedisServer | MilvusServer) -> None:
+        """Write and recall while the server is killed three times."""
+        with ThreadPoolExecutor() as pool:
+            recalling = [pool.submit(self.recall) for _ in range(READERS)]
+            writing = [pool.submit(self.write, writer) for writer in range(WRITERS)]
+            for kill in range(1, KILLS + 1):
+                while len(self.acknowledged) < kill * WRITERS * self.each // (KILLS + 1):
+                    time.sleep(0.001)
+                server.kill()
+                time.sleep(AWAY_SECONDS)
+                server.start()
+            for job in writing:
+                job.result()
+            self.done.set()
+            for job in recalling:
+                job.result()
+
+
+def outage(options: argparse.Namespace, both: Servers) -> list[Table]:
+    """What is lost, doubled or out of order, and what recall did meanwhile."""
+    columns = [
+        "engines", "acknowledged", "lost", "doubled", "disordered", "repeated", "outbox", "recalls", "from log",
+        "refused", "longest s", "catch up s", "index = log",
+    ]  # fmt: skip
+    table = Table(f"{KILLS} kills in the middle of {options.writes:,} writes and recalls", columns)
+    table.note = "refused: recalls while the log itself was away; longest: of an answered recall"
+    logging.disable(logging.CRITICAL)  # each recall without the index is a warning
+    for engines in OUTAGES:
+        with open_memory(both.config(engines, embedder="hashing")) as memory:
+            crowd = Crowd(memory, options.writes // WRITERS)
+            crowd.through(both.milvus if "milvus" in engines else both.redis)
+            table.rows.append({"engines": engines, **compared(memory, crowd)})
+    logging.disable(logging.NOTSET)
+    return [table]
+
+
+def compared(memory: HybridMemory, crowd: Crowd) -> dict[str, Any]:
+    """The log against what was acknowledged, and the index against the log."""
+    alice = memory.scoped(user="alice")
+    started = time.perf_counter()
+    alice.remember("the last word")  # an outbox is emptied by the next write
+    alice.recall("tram")
+    caught_up = time.perf_counter() - started
+    said = Counter(str(message.id) for message in alice.history())
+    sessions = [memory.scoped(user="alice", session=f"s{writer}").history() for writer in range(WRITERS)]
+    orders = [[int(str(message.id).split("-")[1]) for message in some] for some in sessions]
+    stats = memory.stats()
+    return {
+        "acknowledged": len(crowd.acknowledged),
+        "lost": len(set(crowd.acknowledged) - set(said)),
+        "doubled": sum(said.values()) - len(said) + len(crowd.acknowledged) - len(set(crowd.acknowledged)),
+        "disordered": sum(order != sorted(order) for order in orders),
+        "repeated": len(crowd.repeated),
+        "outbox": len(crowd.waited),
+        "recalls": len(crowd.recalls),
+        "from log": len(crowd.noted),
+        "refused": len(crowd.refused),
+        "longest s": max(crowd.recalls),
+        "catch up s": caught_up,
+        "index = log": (stats.records, stats.vectors, stats.unindexed, stats.pending) == (len(said), len(said), 0, 0),
+    }  # fmt: skip
+
+
+PARTS: dict[str, Callable[[argparse.Namespace, Servers], list[Table]]] = {
+    "quality": quality, "latency": latency, "outage": outage,
+}  # fmt: skip
+
+
+def main() -> None:
+    """Print the tables, and write the JSON if asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--data", type=Path, required=True, help="folder of the conversation sets (*.jsonl.gz)")
+    parser.add_argument("--limit", type=int, help="conversations of each set")
+    parser.add_argument("--cache", type=Path, help="keep the vectors of the local embedder here")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--questions", type=int, default=50, help="that are timed")
+    parser.add_argument("--writes", type=int, default=10_000, help="during the outages")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    results: dict[str, list[dict[str, Any]]] = {}
+    for part in options.parts:
+        with servers() as both:
+            tables = PARTS[part](options, both)
+        for table in tables:
+            table.show()
+        results[part] = [{"title": table.title, "note": table.note, "rows": table.rows} for table in tables]
+    if options.json:
+        names = ("hybrid-agent-memory", "numpy", "faiss-cpu", "redis", "pymilvus", "milvus-lite")
+        versions = {name: version(name) for name in names} | {"python": sys.version.split()[0]}
+        report = {"versions": versions, "machine": platform.machine(), "cores": os.cpu_count(), "results": results}
+        options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""Servers that are killed in the middle of writes and recalls of several threads, and started again."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.testing.milvus_server import MilvusServer
+from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.types import Hit, Receipt
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.engines.conftest import Config
+
+WRITERS, EACH = 4, 250
+PATIENCE_SECONDS = 40
+QUERIES = ["the tram to the harbour", "number 7", "渡轮 码头", "writer1-13"]
+
+
+@dataclass
+class Crowd:
+    """Threads that write and recall while a server comes and goes.
+
+    Attributes:
+        allowed: writes that may have been done so far, so that the server is not killed when all is said.
+        acknowledged: ids, as `remember` returned them; waiting: those that went into the outbox.
+        answers: the hits of every recall; refused: recalls that raised.
+    """
+
+    memory: HybridMemory
+    allowed: float = 0
+    acknowledged: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    answers: list[list[Hit]] = field(default_factory=list)
+    refused: list[StoreUnavailableError] = field(default_factory=list)
+    done: threading.Event = field(default_factory=threading.Event)
+
+    def write(self, writer: int) -> None:
+        """A conversation of its own, where what was refused is said again, under the same id."""
+        scoped = self.memory.scoped(user="alice", session=f"s{writer}")
+        for number in range(EACH):
+            wait_for(lambda: len(self.acknowledged) < self.allowed)
+            receipt = until_there(lambda n=number: scoped.remember(text_of(writer, n), id=f"writer{writer}-{n}"))  # type: ignore[misc]
+            self.acknowledged += receipt.ids
+            self.waiting += receipt.waiting
+
+    def recall(self) -> None:
+        alice = self.memory.scoped(user="alice")
+        while not self.done.is_set():
+            for query in QUERIES:
+                try:
+                    self.answers.append(alice.recall(query, k=5))
+                except StoreUnavailableError as error:
+                    self.refused.append(error)
+            time.sleep(0.05)
+
+    def through(self, server: RedisServer | MilvusServer, *, kills: int = 2, until: Callable[[], bool]) -> None:
+        """Write and recall while the server is killed, now and then; it comes back when `until` says so."""
+        step = WRITERS * EACH // (2 * kills + 1)
+        with ThreadPoolExecutor() as pool:
+            recalling = [pool.submit(self.recall) for _ in range(2)]
+            writing = [pool.submit(self.write, writer) for writer in range(WRITERS)]
+            try:
+                for _ in range(kills):
+                    begun = len(self.acknowledged)
+                    self.allowed = begun + step
+                    wait_for(lambda enough=begun + step // 2: len(self.acknowledged) >= enough)  # type: ignore[misc]
+                    server.kill()
+                    self.answers.clear()
+                    self.refused.clear()
+                    self.allowed += step
+                    wait_for(until)
+                    server.start()
+                self.allowed = float("inf")
+                for job in writing:
+                    job.result()
+            finally:
+                self.allowed = float("inf")
+                self.done.set()
+            for job in recalling:
+                job.result()
+
+
+def text_of(writer: int, number: int) -> str:
+    return f"The tram number {number} of writer{writer} goes to the harbour. {number}路渡轮到码头。"
+
+
+def until_there(remember: Callable[[], Receipt]) -> Receipt:
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return remember()
+        except StoreUnavailableError:
+            assert time.monotonic() < give_up
+            time.sleep(0.02)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.002)
+
+
+def assert_nothing_is_lost_or_there_twice(memory: HybridMemory, acknowledged: list[str]) -> None:
+    said = [str(message.id) for message in memory.scoped(user="alice").history()]
+    assert Counter(said) == Counter(acknowledged)
+    assert len(said) == WRITERS * EACH
+    for writer in range(WRITERS):
+        mine = memory.scoped(user="alice", session=f"s{writer}").history()
+        assert [message.text for message in mine] == [text_of(writer, number) for number in range(EACH)]
+
+
+def assert_the_index_agrees_with_the_log(memory: HybridMemory) -> None:
+    """As an index that was never killed, of which the copy has one, it finds the same."""
+    memory.flush()
+    stats = memory.stats()
+    assert (stats.records, stats.vectors, stats.unindexed, stats.pending) == (WRITERS * EACH, WRITERS * EACH, 0, 0)
+    with open_memory(MemoryConfig(url="memory://", embedder="hashing")) as copy:
+        memory.migrate(copy)
+        for query in QUERIES:
+            mine, theirs = (one.scoped(user="alice").recall(query, k=20) for one in (memory, copy))
+            assert {hit.note for hit in mine} == {""}
+            assert [hit.score for hit in mine] == pytest.approx([hit.score for hit in theirs], abs=1e-3)
+
+
+def test_a_killed_redis_with_log_and_index_loses_nothing(redis_server: RedisServer, new_config: Config) -> None:
+    """While it is away writes and recalls fail, and say so; what failed can be repeated."""
+    with open_memory(new_config("redis")) as memory:
+        crowd = Crowd(memory)
+        crowd.through(redis_server, until=lambda: bool(crowd.refused))
+        assert_nothing_is_lost_or_there_twice(memory, crowd.acknowledged)
+        assert_the_index_agrees_with_the_log(memory)
+
+
+@pytest.mark.parametrize("engine", ["redis", "milvus"])
+def test_recall_answers_while_the_index_is_away(
+    engine: str, new_config: Config, request: pytest.FixtureRequest
+) -> None:
+    """No write and no recall fails; what is found by words alone says so, and later the index has it all."""
+    with open_memory(new_config(f"sqlite+{engine}")) as memory:
+        crowd = Crowd(memory)
+
+        def answered_from_the_log() -> bool:
+            return sum(any("by words alone" in hit.note for hit in hits) for hits in crowd.answers) >= len(QUERIES)
+
+        server = request.getfixturevalue(f"{engine}_server")
+        crowd.through(server, kills=1 if engine == "milvus" else 2, until=answered_from_the_log)
+        assert crowd.refused == []
+        assert all(crowd.answers)
+        assert_nothing_is_lost_or_there_twice(memory, crowd.acknowledged)
+        assert_the_index_agrees_with_the_log(memory)
+
+
+def test_with_an_outbox_no_write_fails_and_all_arrives_in_order(
+    redis_server: RedisServer, new_config: Config, tmp_path: Path
+) -> None:
+    with open_memory(new_config("redis", outbox=str(tmp_path / "outbox.db"))) as memory:
+        crowd = Crowd(memory)
+        crowd.through(redis_server, until=lambda: bool(crowd.waiting and crowd.refused))
+        memory.flush()
+        assert memory.stats().waiting == 0
+        assert_nothing_is_lost_or_there_twice(memory, crowd.acknowledged)
+        assert_the_index_agrees_with_the_log(memory)
+
+
+def test_what_waits_in_the_outbox_outlives_the_process(
+    redis_server: RedisServer, new_config: Config, tmp_path: Path
+) -> None:
+    config = new_config("redis", outbox=str(tmp_path / "outbox.db"))
+    with open_memory(config) as memory:
+        alice = memory.scoped(user="alice", session="s")
+        alice.remember("first", id="m0")
+        redis_server.kill()
+        receipts = [alice.remember(text) for text in ("second", "third", "四")]
+        assert [len(receipt.waiting) for receipt in receipts] == [1, 1, 1]
+        assert all(receipt.positions == () for receipt in receipts)
+        with pytest.raises(StoreUnavailableError, match="see that the server runs"):
+            alice.history()
+    redis_server.start()
+    with open_memory(config) as memory:
+        alice = memory.scoped(user="alice", session="s")
+        alice.remember("last")
+        assert [message.text for message in alice.history()] == ["first", "second", "third", "四", "last"]
+        ids = [receipt.ids[0] for receipt in receipts]
+        assert [message.id for message in alice.history()[1:4]] == ids
