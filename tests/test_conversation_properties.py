@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -190,6 +190,22 @@ def must_fit(handle: ScopedMemory, step: Assemble) -> bool:
     question = asked if step.query is None else [Message(content=step.query)]
     head = [Message(role=Role.SYSTEM, content="You are a guide."), *system]
     return bool(question) and tokens_of([*head, *question], handle, tools=step.tools) <= step.max_tokens
+
+
+@pytest.mark.parametrize("opening", [Role.USER, Role.SYSTEM])
+def test_a_late_result_takes_no_question_away(owner: Owner, opening: Role) -> None:
+    text = "My name is Nora Winter and I live at 12 Elm Street. Item 0."
+    for between in product([Role.USER, Role.ASSISTANT, Role.SYSTEM], repeat=3):
+        handle = owner()
+        handle.remember([Message(role=role, content=text) for role in (opening, between[0])])
+        handle.remember(Message(role=Role.ASSISTANT, tool_calls=[ToolCall(name="look_up", arguments={"what": text})]))
+        handle.remember([Message(role=role, content=text) for role in between[1:]])
+        handle.remember(Message(role=Role.TOOL, content="late"))
+        step = Assemble(None, 150, tools=True)
+        if must_fit(handle, step):
+            context = run(handle, step)
+            assert context is not None
+            assert context.tokens <= step.max_tokens
 
 
 @settings(max_examples=50, deadline=None)

@@ -79,11 +79,25 @@ def retries(world: World, session: Session) -> bool:
 
 
 def folding(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequence[Unit]]:
-    """The oldest ``count`` units and the rest; with what the cursor passes: an orphan may stand inside an exchange."""
+    """The oldest ``count`` units and the rest; with what the cursor passes: an orphan may stand inside an exchange.
+
+    Fewer where the cursor would pass what must stay: the last turn of the user, or all that a model sees.
+    """
+    question = next((row for row in reversed(range(len(units))) if units[row].opens), -1)
+    newest = next((row for row in reversed(range(len(units))) if units[row].shown), -1)
+    passed = _passed(units, count)
+    while count and (count <= question < passed or count <= newest < passed):
+        count -= 1
+        passed = _passed(units, count)
+    return units[:passed], units[passed:]
+
+
+def _passed(units: Sequence[Unit], count: int) -> int:
+    """How many units lie before the cursor when so many are folded."""
     cursor = max((unit.last for unit in units[:count]), default=0)
     while count < len(units) and units[count].first <= cursor:
         count += 1
-    return units[:count], units[count:]
+    return count
 
 
 def fresh_events(session: Session, units: Sequence[Unit]) -> list[Event]:
