@@ -23,7 +23,7 @@ CUES: dict[Intent, str] = {
     Intent.FACT: (
         r"\b(?:who|whom|whose|what|when|where|which|how (?:many|much|old|long|often|far|tall|big)|name of)\b"
         r"|是谁|是什么|谁|什么|哪里|哪儿|哪个|哪些|哪年|哪天|哪位|何时|何地|几点|几个|几岁|几月|几号|多少|多大|多久|多远|"
-        r"叫什么|什么时候"
+        r"叫什么|什么时候|哪"
     ),
 }
 """In the order in which they are tried: "what did I say before?" goes back, and "what if" weighs."""
