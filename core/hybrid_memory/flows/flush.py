@@ -144,15 +144,11 @@ async def _embed_batch(
         texts[keys[record.id]] = text
     known = await run.call(world.index.known, list(texts))
     missing = [key for key in texts if key not in known]
-    if missing and world.donor is not None:
-        given = await run.call(world.donor.known, missing)
-        missing = [key for key in missing if key not in given]
-    else:
-        given = {}
-    fresh = given
+    fresh = {} if world.donor is None else await run.call(world.donor.known, missing)
+    missing = [key for key in missing if key not in fresh]
     if missing:
         rows = await embedding(run, embedder.embed_documents, [texts[key] for key in missing])
-        fresh = given | dict(zip(missing, rows, strict=True))
+        fresh |= dict(zip(missing, rows, strict=True))
     if world.embedder is not embedder:  # a rebuild with another one has begun meanwhile
         return 0
     # The width is the vectors': to ask a model for it may cost a call.

@@ -74,7 +74,7 @@ class House:
         """Take up what an earlier process left undone, and what is done again and again."""
         if not self._world.config.orchestration.background:
             return
-        self._pause("resume", partial(self._resume), "indexing", None)
+        self._pause("resume", self._resume, "indexing", None)
         if self._world.archive is not None:
             self._again(ARCHIVE_EVERY, archive.archive)
         if self._world.outbox is not None:
