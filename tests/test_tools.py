@@ -285,7 +285,7 @@ def test_a_long_text_is_read_page_by_page(alice: ScopedMemory, use: Use, words: 
     answer = use(alice, "expand", handle="#1")
     while True:
         head, _, rest = answer.text.partition("\n")
-        piece, more, place = rest.partition("\n(more: memory_fetch with handle='#1', where='")
+        piece, more, place = rest.partition("\n(more: fetch it with where='")
         assert head.startswith("#1 ")
         assert estimate_tokens(answer.text) <= MAX_TOKENS
         pieces.append(piece)
@@ -323,7 +323,7 @@ def test_of_a_long_turn_the_part_that_was_asked_for_is_shown(alice: ScopedMemory
     alice.remember(ENGLISH * 30 + "The password of the router is tulip. " + ENGLISH * 30)
     answer = use(alice, "recall", query="password of the router")
     assert "The password of the router is tulip." in answer.text
-    assert answer.text.endswith("(more: memory_expand)")
+    assert answer.text.endswith("(more: expand it)")
     assert estimate_tokens(answer.text) < 200
 
 

@@ -18,14 +18,18 @@ if TYPE_CHECKING:
     from hybrid_memory.config import LearningConfig as LearningConfig
     from hybrid_memory.config import MemoryConfig as MemoryConfig
     from hybrid_memory.config import OrchestrationConfig as OrchestrationConfig
+    from hybrid_memory.config import PagingConfig as PagingConfig
     from hybrid_memory.config import RecallConfig as RecallConfig
     from hybrid_memory.config import RedactionConfig as RedactionConfig
     from hybrid_memory.config import RetentionConfig as RetentionConfig
     from hybrid_memory.memory import HybridMemory as HybridMemory
     from hybrid_memory.memory import ScopedMemory as ScopedMemory
     from hybrid_memory.memory import SpaceMemory as SpaceMemory
+    from hybrid_memory.paging import AgentRun as AgentRun
+    from hybrid_memory.paging import PagedAgent as PagedAgent
     from hybrid_memory.telemetry import observe as observe
     from hybrid_memory.types import Audit as Audit
+    from hybrid_memory.types import Block as Block
     from hybrid_memory.types import Category as Category
     from hybrid_memory.types import Condensed as Condensed
     from hybrid_memory.types import Context as Context
@@ -60,6 +64,7 @@ if TYPE_CHECKING:
 __version__ = "0.6.0"
 
 _HOME = {
+    "AgentRun": "paging",
     "ArchiveConfig": "config",
     "CompactionConfig": "config",
     "HybridMemory": "memory",
@@ -67,6 +72,8 @@ _HOME = {
     "LearningConfig": "config",
     "MemoryConfig": "config",
     "OrchestrationConfig": "config",
+    "PagedAgent": "paging",
+    "PagingConfig": "config",
     "RecallConfig": "config",
     "RedactionConfig": "config",
     "RetentionConfig": "config",
@@ -77,15 +84,17 @@ _HOME = {
     "observe": "telemetry",
     "open_memory": "build",
 } | dict.fromkeys(
-    """Audit Category Condensed Context Denial Explanation Fact FactState Grant Hit Intent Line Message Migration
+    """Audit Block Category Condensed Context Denial Explanation Fact FactState Grant Hit Intent Line Message Migration
     Payload Plan ProfileEntry Receipt Record Right Role Scope Scored Section Signals Stats Summary ToolCall UserProfile
     Weights WorkStats""".split(),
     "types",
 )
 
 __all__ = [
+    "AgentRun",
     "ArchiveConfig",
     "Audit",
+    "Block",
     "Category",
     "CompactionConfig",
     "Condensed",
@@ -105,6 +114,8 @@ __all__ = [
     "Message",
     "Migration",
     "OrchestrationConfig",
+    "PagedAgent",
+    "PagingConfig",
     "Payload",
     "Plan",
     "ProfileEntry",

@@ -17,8 +17,9 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from llama_index.core.llms import MockLLM
 
 from hybrid_memory import Message
+from hybrid_memory.compute.time_limits import MAX_HANGING
 from hybrid_memory.errors import InvalidInputError, ModelError
-from hybrid_memory.models.language import MAX_HANGING, as_language_model
+from hybrid_memory.models.language import as_language_model
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.testing import FaultyModel, ScriptedModel
 from hybrid_memory.types import Role

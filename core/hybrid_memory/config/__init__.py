@@ -8,6 +8,7 @@ from hybrid_memory.config.keeping import RedactionConfig, RetentionConfig
 from hybrid_memory.config.learning import ConflictRule, LearningConfig
 from hybrid_memory.config.memory import CleaningLevel, MemoryConfig
 from hybrid_memory.config.orchestration import OrchestrationConfig
+from hybrid_memory.config.paging import PagingConfig
 from hybrid_memory.config.recall import RecallConfig
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "LearningConfig",
     "MemoryConfig",
     "OrchestrationConfig",
+    "PagingConfig",
     "PresetName",
     "RecallConfig",
     "RedactionConfig",

@@ -20,10 +20,19 @@ from hybrid_memory.flows.viewing import View, view
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
-from hybrid_memory.types import Context, EventKind, Hit, Message, RecordKind, Role, Scope
+from hybrid_memory.types import PRESSURE, Context, EventKind, Hit, Message, RecordKind, Role, Scope
 
 PROFILE_RATIO = 0.1
 """Share of the budget for what was learned of the user."""
+
+WARNING = (
+    "Memory pressure: the context window is nearly full, and older messages will soon be folded into a summary. Save "
+    "what must stay at hand with core_memory_append or core_memory_replace, and details with archival_memory_insert. "
+    "Nothing is lost: conversation_search finds every message again."
+)
+"""The same words every time, since the warning of an episode is one event under one id."""
+
+CUT = " … (cut: the block is longer than its share of the window)"
 
 FOLDS = 3
 """Compactions in one call, before what does not fit is left out of the prompt."""
@@ -44,10 +53,11 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
         InvalidInputError: identity, instructions, tools and question alone need more than ``max_tokens``, or there is
             no question: none was given and the user has said nothing yet.
     """
-    world = await in_view(run, present(world), scope)
+    world = _paged(await in_view(run, present(world), scope), request)
     await run.call(world.count, "")  # a counter may have tables to load, off the event loop
+    request = _bounded(world, request)
     reason = ""
-    for left in reversed(range(FOLDS + 1)):
+    for left in reversed(range(FOLDS + 1 + (request.paging is not None))):
         session = await load(run, world, scope)
         seen = await _view(run, world, session, request)
         whole = await _view(run, world, session, replace(request, among=None)) if seen.session is not session else seen
@@ -64,14 +74,60 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
         again = not reason and retries(world, session)
         later = not request.wait and fitted.wanted <= request.max_tokens
         if later or not (count or (again and request.wait)):
+            if await _warned(run, world, session, request, fitted):
+                continue
             break
         if await fold(run, world, session, count, max_tokens=request.max_tokens, ask=request.wait):
             reason = reason or why or "the model is asked again"
-    if request.k and seen.noted is None and request.layout == "stable":
+    if request.k and seen.noted is None and seen.words and request.layout != "classic":
         await _keep_note(run, world, scope, seen, fitted)
     count_uses(world, scope.owner, fitted.context.hits)
     behind = bool(count) or again or fitted.wanted > world.config.compaction.pressure * request.max_tokens
     return Assembled(replace(fitted.context, compacted=reason), behind=behind)
+
+
+def _paged(world: World, request: Request) -> World:
+    """The world with the settings of the request's paging, if it has any."""
+    if request.paging is None:
+        return world
+    compaction = request.paging.applied(world.config.compaction)
+    return replace(world, config=world.config.model_copy(update={"compaction": compaction}))
+
+
+def _bounded(world: World, request: Request) -> Request:
+    """The request with blocks that take no more than their share, the longest cut first."""
+    blocks = dict(request.blocks)
+    if request.paging is None or not blocks:
+        return request
+    share = int(request.paging.blocks * request.max_tokens)
+    tokens = {label: world.count(text) for label, text in blocks.items()}
+    while sum(tokens.values()) > share:
+        longest = max(tokens, key=lambda label: tokens[label])
+        if len(blocks[longest]) <= len(CUT):
+            break
+        keep = min(len(blocks[longest]) * max(share // len(blocks), 1) // tokens[longest], len(blocks[longest]) - 1)
+        blocks[longest] = blocks[longest][: max(keep - len(CUT), 0)] + CUT
+        tokens[longest] = world.count(blocks[longest])
+    return replace(request, blocks=blocks)
+
+
+async def _warned(run: Runner, world: World, session: Session, request: Request, fitted: Fitted) -> bool:
+    """Tell the model that messages will leave its context, once before they do; whether it was told now."""
+    if request.paging is None or not fitted.context.under_pressure:
+        return False
+    name = f"{PRESSURE}-{session.state.number}"
+    if any(event.id == name for unit in session.queue.units for event in unit.events):
+        return False
+    draft = Draft(
+        id=name,
+        fixed_id=True,
+        session=session.scope.session,
+        kind=EventKind.MESSAGE,
+        at=world.clock(),
+        payload={"role": Role.SYSTEM.value, "content": WARNING, "extra": {"event": PRESSURE}},
+    )
+    (warning,) = await run.call(world.log.append, session.scope.owner, [draft])
+    return warning.fresh
 
 
 async def fold_ahead(run: Runner, world: World, scope: Scope, request: Request) -> bool:
@@ -79,7 +135,7 @@ async def fold_ahead(run: Runner, world: World, scope: Scope, request: Request) 
 
     Between a question and its answer nothing is folded, so that all prompts of a round begin alike.
     """
-    world = await in_view(run, present(world), scope)
+    world = _paged(await in_view(run, present(world), scope), request)
     config = world.config.compaction
     ahead = config.model_copy(update={"flush": min(config.flush, config.pressure)})
     world = replace(world, config=world.config.model_copy(update={"compaction": ahead}))

@@ -17,7 +17,7 @@ from hybrid_memory.flows.summarise import again, summarise
 from hybrid_memory.flows.world import World
 from hybrid_memory.tiers.queue import Unit
 from hybrid_memory.tiers.state import Attempt, QueueState
-from hybrid_memory.types import Event, EventKind
+from hybrid_memory.types import PRESSURE, Event, EventKind
 from hybrid_memory.types.validation import shown as shown_value
 
 STANDING = 3
@@ -54,7 +54,7 @@ async def fold(
     way = chosen_strategy(world.config.compaction, strategy)
     old = session.state
     units, rest = folding(session.queue.units, count)
-    span = fresh_events(session, units)
+    span = [event for event in fresh_events(session, units) if event.message.event != PRESSURE]
     shown = max(LEAST_SHOWN, int(world.config.compaction.summary_ratio * max_tokens))
     state = await _retried(run, world, session, way, shown) if ask else old
     if span:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, get_args
 
+from hybrid_memory.config import PagingConfig
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.history import checked_count
 from hybrid_memory.tiers.prompt import Layout
@@ -30,20 +31,21 @@ class Request:
     layout: Layout = "stable"
     among: frozenset[str] | None = None
     wait: bool = True
+    paging: PagingConfig | None = None
 
     @classmethod
     def of(
         cls, query: Any, *, max_tokens: Any, k: Any, layout: Any, tools: Any, blocks: Any, among: Any = None,
-        wait: bool = True, **texts: Any,
+        wait: bool = True, paging: Any = None, **texts: Any,
     ) -> Self:  # fmt: skip
         """The request, if its parts are in order; raises `InvalidInputError`."""
         if query is not None and (not isinstance(query, str) or not query.strip()):
             raise InvalidInputError(f"the query must be text, or None for the user's last turn; got {shown(query)}")
-        for name, text in texts.items():
-            if not isinstance(text, str) and (name, text) != ("profile", None):
-                raise InvalidInputError(f"{name} must be text, got {shown(text)}")
-        if layout not in ("stable", "classic"):
-            raise InvalidInputError(f"layout must be 'stable' or 'classic', got {shown(layout)}")
+        _check_texts(texts)
+        if layout not in get_args(Layout):
+            raise InvalidInputError(f"layout must be one of {', '.join(get_args(Layout))}; got {shown(layout)}")
+        if not isinstance(paging, PagingConfig | None):
+            raise InvalidInputError(f"paging must be a PagingConfig or None, got {shown(paging)}")
         if not isinstance(blocks, Mapping | None) or not all(
             isinstance(part, str) for pair in (blocks or {}).items() for part in pair
         ):
@@ -61,6 +63,7 @@ class Request:
             query=query,
             among=None if among is None else frozenset(among),
             wait=bool(wait),
+            paging=paging,
             max_tokens=checked_count("max_tokens", max_tokens, least=LEAST_TOKENS),
             k=checked_count("k", k, least=0),
             layout=layout,
@@ -68,6 +71,12 @@ class Request:
             blocks=dict(blocks or {}),
             **texts,
         )
+
+
+def _check_texts(texts: Mapping[str, Any]) -> None:
+    for name, text in texts.items():
+        if not isinstance(text, str) and (name, text) != ("profile", None):
+            raise InvalidInputError(f"{name} must be text, got {shown(text)}")
 
 
 def _not_texts(values: Collection[Any]) -> bool:

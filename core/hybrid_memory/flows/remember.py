@@ -26,7 +26,7 @@ async def remember(run: Runner, world: World, scope: Scope, messages: Sequence[M
 
     Where the log cannot be reached they are durable in the outbox, if there is one.
     """
-    drafts = [_draft(world, scope, stored(world, message)) for message in messages]
+    drafts = [draft_of(world, scope, message) for message in messages]
     try:
         await drain(run, world)
         await _check_visible(run, present(world), scope, drafts)
@@ -105,7 +105,9 @@ def _message(
     return Message.of(fields)
 
 
-def _draft(world: World, scope: Scope, message: Message) -> Draft:
+def draft_of(world: World, scope: Scope, message: Message) -> Draft:
+    """The event of a message, as it is stored: redacted, with an id and a time."""
+    message = stored(world, message)
     name = message.id or world.new_id()
     return Draft(
         id=name if world.trusted else _held_back(name),

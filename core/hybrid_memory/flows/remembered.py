@@ -12,7 +12,9 @@ from hybrid_memory.compute.runners import Runner
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import EventKind, Hit, Scope, Where
 
-NOTES = frozenset({EventKind.USED, EventKind.RECALLED, EventKind.COMPACTION, EventKind.LEARNED})
+NOTES = frozenset(
+    {EventKind.USED, EventKind.RECALLED, EventKind.COMPACTION, EventKind.LEARNED, EventKind.BLOCK, EventKind.STEP}
+)
 WRITES = tuple(kind for kind in EventKind if kind not in NOTES)
 """What makes an answer old: all but what a memory notes of its own doings."""
 

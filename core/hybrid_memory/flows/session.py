@@ -12,7 +12,7 @@ from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft, EventLog
 from hybrid_memory.tiers.queue import Queue, Unit, queue
 from hybrid_memory.tiers.state import QueueState
-from hybrid_memory.types import RESERVED, Event, EventKind, Scope
+from hybrid_memory.types import PRESSURE, RESERVED, Event, EventKind, Scope
 
 STATES = (EventKind.COMPACTION, EventKind.RESET)
 TURNS = (EventKind.MESSAGE, EventKind.RECALLED)
@@ -46,8 +46,13 @@ def among(session: Session, ids: Collection[str] | None) -> Session:
     first = next((unit.first for unit in units if _one_of(unit, ids or ())), None)
     if ids is None or first is None:
         return session
-    kept = tuple(unit for unit in units if unit.first < first or _one_of(unit, ids))
+    kept = tuple(unit for unit in units if unit.first < first or _warns(unit) or _one_of(unit, ids))
     return session if len(kept) == len(units) else replace(session, queue=replace(session.queue, units=kept))
+
+
+def _warns(unit: Unit) -> bool:
+    """Whether it is the memory's own warning, which no caller has."""
+    return unit.messages[0].event == PRESSURE
 
 
 def _one_of(unit: Unit, ids: Collection[str]) -> bool:

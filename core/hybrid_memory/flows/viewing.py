@@ -14,7 +14,7 @@ from hybrid_memory.flows.session import Session
 from hybrid_memory.flows.world import World
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.tokens import message_tokens, schema_tokens
-from hybrid_memory.tiers.prompt import Parts, messages
+from hybrid_memory.tiers.prompt import Parts, as_event, messages
 from hybrid_memory.tiers.queue import Unit
 from hybrid_memory.types import Event, Message, Role, handle, written
 
@@ -33,7 +33,8 @@ class View:
 
     Attributes:
         units: of the queue that a model may see.
-        question: the user's turn that is to be answered, as the prompt shows it if it is not in the log yet.
+        question: the user's turn that is to be answered, as the prompt shows it if it is not in the log yet; None where
+            nobody asks.
         words: of the question as they were said; what to recall for.
         asked: row of the unit that holds them; None if they are not in the log yet.
         visible: ids of the events whose words the prompt shows anyway.
@@ -45,7 +46,7 @@ class View:
 
     session: Session
     units: tuple[Unit, ...]
-    question: Message
+    question: Message | None
     words: str
     asked: int | None
     visible: frozenset[str]
@@ -79,10 +80,11 @@ def view(world: World, session: Session, request: Request) -> View:
     """What there is to show; raises `InvalidInputError` if nothing is asked."""
     units = session.queue.visible
     asked = _asked(units, request.query)
-    if request.query is None and asked is None:
+    if request.query is None and asked is None and request.paging is None:
         raise InvalidInputError("nothing to answer: give a query, or remember a turn of the user first")
     words = request.query or "" if asked is None else units[asked].messages[0].text
-    question = _unsaid(world, units, words) if asked is None else units[asked].messages[0]
+    unsaid = _unsaid(world, units, words) if words and asked is None else None
+    question = unsaid if asked is None else units[asked].messages[0]
     limit = max(LEAST_INLINE, min(world.config.compaction.offload_tokens, int(INLINE_SHARE * request.max_tokens)))
     opening = [_plain(world, unit, request.max_tokens // 2) for unit in session.queue.instructions]
     texts = Parts(
@@ -93,7 +95,7 @@ def view(world: World, session: Session, request: Request) -> View:
     )
     tools = schema_tokens(request.tools, world.count) if request.tools else 0
     before = with_summary(world, session, texts, request.max_tokens)
-    head = messages(replace(before, question=question if asked is None else None), request.layout)
+    head = messages(replace(before, question=unsaid), request.layout)
     pairs = [as_shown(world, unit, limit, asked=row == asked) for row, unit in enumerate(units)]
     return View(
         session=session,
@@ -170,8 +172,7 @@ def _slim(world: World, message: Message, name: str, limit: int, *, asked: bool)
     size = USERS * limit if message.role is Role.USER else limit
     slim = inlined(message, result_id=name, max_tokens=size, count=world.count, cleaning=cleaning)
     if message.role is Role.SYSTEM:
-        # Providers take one system message, at the beginning; a later one speaks in the user's place.
-        return slim.model_copy(update={"role": Role.USER, "content": f"<system>\n{slim.text}\n</system>"})
+        return slim.model_copy(update={"role": Role.USER, "content": as_event(slim.text).content})
     if asked and isinstance(message.content, list) and isinstance(slim.content, list):
         blocks = [
             new if isinstance(old.get("text"), str) else old

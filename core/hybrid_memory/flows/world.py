@@ -25,6 +25,7 @@ from hybrid_memory.ports import (
     TextCompressor,
     TokenCounter,
 )
+from hybrid_memory.tiers.blocks import KeptBlocks
 from hybrid_memory.tiers.episodic import Horizon, Stretches
 from hybrid_memory.tiers.grants import Standing
 from hybrid_memory.tiers.items import KeptItems
@@ -36,6 +37,7 @@ STANDINGS_CACHE = 4096
 PASSAGES_CACHE = 2048
 ITEMS_CACHE = 64
 ANSWERS_CACHE = 1024
+BLOCKS_CACHE = 1024
 
 FactsKey: TypeAlias = tuple[Scope, Stretches, Horizon | None]
 
@@ -67,7 +69,7 @@ class World:
         facts: what is known, by owner and view.
         standings: who may do what, by space.
         passages: vectors of texts that are no memories, by embedder and text.
-        items: what applications keep, by owner.
+        items: what applications keep, by owner; blocks: of working context, by owner.
         embeddings: vectors of queries and texts.
         answers: what recall found lately.
         uses: which records it found since this was noted last, by owner.
@@ -99,6 +101,7 @@ class World:
     standings: LruCache[Scope, Standing] = field(default_factory=lambda: LruCache(STANDINGS_CACHE))
     passages: LruCache[bytes, Floats] = field(default_factory=lambda: LruCache(PASSAGES_CACHE))
     items: LruCache[Scope, KeptItems] = field(default_factory=lambda: LruCache(ITEMS_CACHE))
+    blocks: LruCache[Scope, KeptBlocks] = field(default_factory=lambda: LruCache(BLOCKS_CACHE))
     embeddings: LruCache[bytes, Floats] = field(default_factory=lambda: LruCache(0))
     answers: LruCache[Hashable, Any] = field(default_factory=lambda: LruCache(ANSWERS_CACHE))
     uses: Counts[Scope] = field(default_factory=Counts)

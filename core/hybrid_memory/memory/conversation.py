@@ -8,12 +8,13 @@ from typing import Any
 from hybrid_memory.compression.offload.grep import Matches
 from hybrid_memory.compression.offload.payloads import Page
 from hybrid_memory.compression.summaries.strategy import Strategy
-from hybrid_memory.compute.runners import drive
+from hybrid_memory.compute.runners import Runner, drive
+from hybrid_memory.config import PagingConfig
 from hybrid_memory.flows import assemble as assembling
 from hybrid_memory.flows import compact as compacting
 from hybrid_memory.flows import expand as expanding
 from hybrid_memory.flows.prompting import MAX_HITS, Request
-from hybrid_memory.memory.handle import Handle
+from hybrid_memory.memory.blocks import Blocks
 from hybrid_memory.memory.house import INLINE
 from hybrid_memory.tiers.prompt import Layout
 from hybrid_memory.types import Context, Dropped, Hit, Line, Message, Payload, Receipt, Record, Summary
@@ -22,7 +23,7 @@ PAGE_CHARS = 4000
 DIGEST_TOKENS = 200
 
 
-class Conversation(Handle):
+class Conversation(Blocks):
     """The conversation of one session, or, where the handle names none, all sessions of the owner as one."""
 
     def assemble(
@@ -39,6 +40,7 @@ class Conversation(Handle):
         layout: Layout = "stable",
         among: Collection[str] | None = None,
         wait: bool = True,
+        paging: PagingConfig | None = None,
     ) -> Context:
         """The prompt for the next call of a model: summary, recent turns, what is recalled, and the question.
 
@@ -51,25 +53,30 @@ class Conversation(Handle):
             max_tokens: of the whole prompt, with tools; the configured budget by default.
             identity: who the assistant is.
             instructions: what it must do; system messages that the conversation began with are added.
-            blocks: labelled texts.
+            blocks: labelled texts; by default the blocks of working context that there are.
             profile: about the user; by default what was learned of them up to the last compaction, or before the
                 session began: what came later stands in the turns. An empty text shows none.
             tools: tool schemas that go along, to be counted.
             k: the most turns to recall; 0 recalls nothing.
-            layout: ``stable`` as above; ``classic`` for identity, profile, memory, conversation, instruction.
+            layout: ``stable`` as above; ``queue`` with the summary as the first entry of the conversation; ``classic``
+                for identity, profile, memory, conversation, instruction.
             among: ids of the messages in the caller's own copy of the conversation. Behind the first of them only they
                 are shown: the rest is of another branch, or of a run that answers something else at the same time.
             wait: let a language model write the summary before this returns. Otherwise turns are folded in the pause
                 after the answer, and now only if they no longer fit, without asking the model yet.
+            paging: lay the prompt out for a model that manages its memory itself: with a warning in the conversation
+                before messages leave it, and a recursive summary of those that did; see `PagingConfig`. Then nobody
+                need have asked anything.
 
         Raises:
             InvalidInputError: an argument is wrong, there is no question, or the budget is too little for identity,
                 instructions, tools and question alone.
         """
-        request = self._request(
-            query, max_tokens, identity=identity, instructions=instructions, blocks=blocks, profile=profile,
+        request = drive(self._request(
+            INLINE, query, max_tokens, identity=identity, instructions=instructions, blocks=blocks, profile=profile,
             tools=tools, k=k, layout=layout, among=among, wait=wait,
-        )  # fmt: skip
+            paging=paging,
+        ))  # fmt: skip
         made = drive(assembling.assemble(INLINE, self._world, self.scope, request))
         return self._house.assembled(self.scope, request, made)
 
@@ -87,17 +94,23 @@ class Conversation(Handle):
         layout: Layout = "stable",
         among: Collection[str] | None = None,
         wait: bool = True,
+        paging: PagingConfig | None = None,
     ) -> Context:
         """Async twin of `assemble`."""
-        request = self._request(
-            query, max_tokens, identity=identity, instructions=instructions, blocks=blocks, profile=profile,
-            tools=tools, k=k, layout=layout, among=among, wait=wait,
+        request = await self._request(
+            self._house.loop, query, max_tokens, identity=identity, instructions=instructions, blocks=blocks,
+            profile=profile, tools=tools, k=k, layout=layout, among=among, wait=wait,
+            paging=paging,
         )  # fmt: skip
         made = await assembling.assemble(self._house.loop, self._world, self.scope, request)
         return self._house.assembled(self.scope, request, made)
 
-    def _request(self, query: str | None, max_tokens: int | None, **wanted: Any) -> Request:
+    async def _request(self, run: Runner, query: str | None, max_tokens: int | None, **wanted: Any) -> Request:
         default = self._world.config.compaction.max_tokens
+        if wanted["blocks"] is None:
+            there = (await self._blocks(run)).values()
+            edited = wanted["paging"] is not None
+            wanted["blocks"] = {b.label: b.written if edited else b.value for b in there if edited or b.value}
         return Request.of(query, max_tokens=default if max_tokens is None else max_tokens, **wanted)
 
     def compact(self, *, strategy: str | Strategy | None = None, keep: int | None = None) -> Receipt:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 from hybrid_memory.compute.progress import progress_bar
 from hybrid_memory.compute.runners import InlineRunner, LoopRunner, Runner, drive
@@ -52,6 +53,12 @@ class House:
         self._counting = False
         self._closing = False
         self.closed = False
+        self._serial: WeakValueDictionary[Scope, _Serial] = WeakValueDictionary()
+
+    def serial(self, scope: Scope) -> _Serial:
+        """What lets one agent of this session work at a time, of all in this process."""
+        with self._lock:
+            return self._serial.setdefault(scope, _Serial())
 
     @property
     def world(self) -> World:
@@ -183,6 +190,19 @@ class House:
     def __str__(self) -> str:
         embedder = self._world.embedder.name if self._world.embedder else "text only"
         return f"{self._world.config.url} ({embedder}){' closed' if self.closed else ''}"
+
+
+class _Serial:
+    """A lock that can be referred to weakly."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 async def flush_owners(run: Runner, world: World, owners: Sequence[Scope] | None, shown: bool | None) -> Receipt:

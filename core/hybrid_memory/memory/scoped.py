@@ -18,12 +18,11 @@ from hybrid_memory.memory.conversation import Conversation
 from hybrid_memory.memory.house import INLINE, flush_owners
 from hybrid_memory.memory.knowledge import Knowledge
 from hybrid_memory.memory.media import Media
-from hybrid_memory.memory.membership import Membership
 from hybrid_memory.memory.upkeep import Upkeep
 from hybrid_memory.types import Hit, Intent, Message, Receipt, RecordKind, Role, Weights
 
 
-class ScopedMemory(Conversation, Knowledge, Media, Upkeep, Membership):
+class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
     """One owner's memory; made by `HybridMemory.scoped`.
 
     Attributes:

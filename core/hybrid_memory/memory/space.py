@@ -19,8 +19,14 @@ from hybrid_memory.tiers.episodic import Horizon
 from hybrid_memory.tiers.grants import Standing
 from hybrid_memory.types import Denial, Event, Grant, Receipt, Right, Scope
 
-READING = "conversation expand facts fetch flush grants grep history profile recall recall_media summary why".split()
-WRITING = "assemble compact follow learn offload remember reset settle".split()
+READING = (
+    "block_history blocks conversation expand facts fetch flush grants grep history profile recall recall_media "
+    "summary why"
+).split()
+WRITING = (
+    "assemble attach_block compact edit_block follow learn offload put_block remember remove_block reset settle "
+    "undo_block"
+).split()
 DECIDING = "approve audit forget grant quarantined reject revoke rollback".split()
 
 RIGHTS: dict[str, Right] = (

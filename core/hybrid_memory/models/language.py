@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextvars
 import importlib
 import inspect
 import json
-import queue
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
@@ -15,13 +12,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from hybrid_memory.compute.time_limits import NoResultError, TimeLimit
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.structured import parse_object, without_thoughts
 from hybrid_memory.types import Message, Role
-
-MAX_HANGING = 4
-"""Calls beyond their time limit that one model may leave behind; until one of them ends, it is not called again."""
 
 _UNSEEN = {"tags": ["nostream"]}
 """LangChain's settings of a call whose tokens LangGraph leaves out of the stream of messages."""
@@ -61,12 +56,12 @@ class WrappedLanguageModel:
         self._ask = _asker(model)
         self._structured = model.structured if self._is_port else None
         self._native = None if self._is_port else _native(model)
-        self._limit = _TimeLimit(self.name, timeout)
+        self._limit = TimeLimit(f"language model {self.name!r}", timeout)
 
     def complete(self, messages: Sequence[Message]) -> str:
         """The answer, stripped, without the model's thoughts."""
         given = list(messages) if self._is_port else _chat(messages)
-        return self._text(self._limit.call(self._ask, given))
+        return self._text(self._called(self._ask, given))
 
     def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
         """The JSON object in the answer to a prompt that shows the schema; asked once more if there is none.
@@ -74,7 +69,7 @@ class WrappedLanguageModel:
         Of a model of LangChain or LlamaIndex its own structured output is asked for first, where it has one.
         """
         if self._structured is not None:
-            value = self._limit.call(self._structured, list(messages), schema)
+            value = self._called(self._structured, list(messages), schema)
             if not isinstance(value, dict):
                 raise ModelError(f"language model {self.name!r} answered {type(value).__name__}, not an object")
             return value
@@ -82,7 +77,7 @@ class WrappedLanguageModel:
         if self._native is None:
             return self._in_text(chat, schema)
         try:
-            found = _object_in(self._limit.call(self._native, chat, schema))
+            found = _object_in(self._called(self._native, chat, schema))
         except ModelError as error:
             if error.__cause__ is None:  # out of time: another call would be, too
                 raise
@@ -90,14 +85,20 @@ class WrappedLanguageModel:
             self._native = None  # it answers, but not that way
         return found or self._in_text(chat, schema)
 
+    def _called(self, function: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return self._limit.call(function, *args)
+        except NoResultError as error:
+            raise ModelError(str(error)) from error.__cause__
+
     def _in_text(self, chat: Chat, schema: Mapping[str, Any]) -> dict[str, Any]:
         chat = _with_schema(chat, schema)
-        answer = self._text(self._limit.call(self._ask, chat))
+        answer = self._text(self._called(self._ask, chat))
         found = parse_object(answer)
         if found is None:
             problem = "There is no JSON object in this answer. Answer again with the JSON object alone."
             chat = [*chat, {"role": "assistant", "content": answer}, {"role": "user", "content": problem}]
-            answer = self._text(self._limit.call(self._ask, chat))
+            answer = self._text(self._called(self._ask, chat))
             found = parse_object(answer)
         if found is None:
             raise ModelError(f"language model {self.name!r} answered no JSON object: {answer[:200]!r}")
@@ -110,47 +111,6 @@ class WrappedLanguageModel:
         if not (stripped := without_thoughts(text)):
             raise ModelError(f"language model {self.name!r} answered nothing")
         return stripped
-
-
-class _TimeLimit:
-    """Calls that are waited for only so long; the caller's context variables go along."""
-
-    def __init__(self, name: str, timeout: timedelta) -> None:
-        self._name = name
-        self._seconds = min(timeout.total_seconds(), threading.TIMEOUT_MAX)
-        self._lock = threading.Lock()
-        self._left: list[threading.Thread] = []
-
-    def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        with self._lock:
-            self._left = [thread for thread in self._left if thread.is_alive()]
-            if len(self._left) >= MAX_HANGING:
-                raise ModelError(f"language model {self._name!r} hangs: {MAX_HANGING} calls have not come back yet")
-        outcome: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
-        context = contextvars.copy_context()
-
-        def run() -> None:
-            try:
-                outcome.put((context.run(function, *args), None))
-            except BaseException as error:  # noqa: BLE001 - even SystemExit is the model's failure, not ours
-                outcome.put((None, error))
-
-        # A call cannot be stopped, only left behind. In a pool those left behind would take up all workers, and the
-        # pool would wait for them at exit; a daemon thread of its own holds up neither the next call nor the exit.
-        thread = threading.Thread(target=run, name=f"language model {self._name}", daemon=True)
-        try:
-            thread.start()
-        except RuntimeError as error:
-            raise ModelError(f"language model {self._name!r} cannot be called: {error}") from error
-        try:
-            value, problem = outcome.get(timeout=self._seconds)
-        except queue.Empty:
-            with self._lock:
-                self._left.append(thread)
-            raise ModelError(f"language model {self._name!r} took longer than {self._seconds:g} s") from None
-        if problem is not None:
-            raise ModelError(f"language model {self._name!r} failed: {problem!r}") from problem
-        return value
 
 
 def _asker(model: Any) -> Callable[[Any], Any]:

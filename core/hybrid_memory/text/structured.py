@@ -47,6 +47,18 @@ def parse_object(text: str) -> dict[str, Any] | None:
     return found
 
 
+def parse_objects(text: str) -> list[dict[str, Any]]:
+    """Every JSON object in an answer that may be several, one behind the other or in a list; none it is without.
+
+    Those that are valid; if none is, the first that can be repaired, as in `parse_object`.
+    """
+    answer = text.rpartition("</think>")[2]
+    spans = islice((span for part in _FENCED.findall(answer) or [answer] for span in _spans(part)), MAX_SPANS)
+    found = [value for span in spans if (value := _valid(span))]
+    first = None if found else parse_object(text)
+    return found or ([first] if first else [])
+
+
 def without_thoughts(text: str) -> str:
     """The text without a ``<think>`` block before it, stripped; nothing is left of one that does not end."""
     return _THOUGHTS.sub("", text).strip()

@@ -9,7 +9,9 @@ from typing import Any
 from hybrid_memory.types import Event, Message, Role
 
 OWN_TOOLS = frozenset(
-    ("memory_remember", "memory_recall", "memory_update", "memory_forget", "memory_expand", "memory_fetch")
+    """memory_remember memory_recall memory_update memory_forget memory_expand memory_fetch
+    core_memory_append core_memory_replace core_memory_rethink archival_memory_insert archival_memory_search
+    conversation_search conversation_search_date expand fetch""".split()
 )
 """Names of the tools by which a model uses its memory."""
 

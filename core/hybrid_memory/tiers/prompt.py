@@ -2,7 +2,8 @@
 
 ``stable``: one system message with identity, instructions, blocks, profile and summary; the recent turns, each with
 what was recalled for it; the question with what was recalled for it. Until the next compaction a prompt only grows
-at its end. ``classic``: identity, profile, memory, conversation, instruction, as prompts are often written by hand.
+at its end. ``queue``: the same, but the summary is the first entry of the conversation, as in MemGPT. ``classic``:
+identity, profile, memory, conversation, instruction, as prompts are often written by hand.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from hybrid_memory.types import Message, Role
 
-Layout: TypeAlias = Literal["stable", "classic"]
+Layout: TypeAlias = Literal["stable", "queue", "classic"]
 
 PROFILE_HEADING = "What is known of the user:"
 SUMMARY_HEADING = "Earlier in this conversation ([#n] can be expanded):"
@@ -44,15 +45,20 @@ class Parts:
 
 def messages(parts: Parts, layout: Layout) -> list[Message]:
     """The messages of a prompt."""
-    return _classic(parts) if layout == "classic" else _stable(parts)
+    return _classic(parts) if layout == "classic" else _stable(parts, apart=layout == "queue")
 
 
-def _stable(parts: Parts) -> list[Message]:
+def _stable(parts: Parts, *, apart: bool) -> list[Message]:
     turns = list(parts.turns)
     if parts.question is not None:
         turns.append((parts.question, parts.note))
-    head = [parts.identity, parts.instructions, *_blocks(parts), parts.profile, *_summary(parts)]
-    return [*_system(head), *(with_note(message, note) for message, note in turns)]
+    head, summary = [parts.identity, parts.instructions, *_blocks(parts), parts.profile], _summary(parts)
+    first = [as_event(text) for text in summary] if apart else []
+    return [
+        *_system(head if apart else [*head, *summary]),
+        *first,
+        *(with_note(message, note) for message, note in turns),
+    ]
 
 
 def _classic(parts: Parts) -> list[Message]:
@@ -83,3 +89,8 @@ def with_note(message: Message, note: str) -> Message:
     if isinstance(message.content, str):
         return message.model_copy(update={"content": f"{note}\n\n{message.content}"})
     return message.model_copy(update={"content": [{"type": "text", "text": f"{note}\n\n"}, *message.content]})
+
+
+def as_event(text: str) -> Message:
+    """What is said by neither side: providers take one system message, so a later one speaks in the user's place."""
+    return Message(role=Role.USER, content=f"<system>\n{text}\n</system>")

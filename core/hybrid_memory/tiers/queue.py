@@ -41,8 +41,8 @@ class Unit:
 
     @property
     def opens(self) -> bool:
-        """Whether a round begins here: a turn of the user."""
-        return self.role is Role.USER
+        """Whether a round begins here: with a turn of the user, or an event from outside."""
+        return self.messages[0].opens
 
     @property
     def first(self) -> int:
@@ -104,8 +104,9 @@ def queue(events: Iterable[Event]) -> Queue:
 
 
 def _split(units: Sequence[Unit], waiting: Mapping[str, str]) -> Queue:
-    """The leading system messages are instructions."""
-    count = next((row for row, unit in enumerate(units) if unit.role is not Role.SYSTEM), len(units))
+    """The leading system messages are instructions, unless they tell an event."""
+    others = (row for row, unit in enumerate(units) if unit.role is not Role.SYSTEM or unit.messages[0].event)
+    count = next(others, len(units))
     return Queue(instructions=tuple(units[:count]), units=tuple(units[count:]), waiting=waiting)
 
 

@@ -49,7 +49,7 @@ async def remember(call: Call, memory: ScopedMemory, wanted: Remembering) -> str
             return f"That is remembered already, as {named(hit.record.turn)}."
     category = {"category": wanted.category} if wanted.category.strip() else {}
     note = Message(content=text, importance=wanted.importance, metadata={NOTED_WITH: NOTED, **category})
-    receipt: Receipt = await call(_outside(memory).remember, note)
+    receipt: Receipt = await call(outside(memory).remember, note)
     return f"Remembered as {named(receipt.positions[0])}{_waiting(receipt)}."
 
 
@@ -71,7 +71,7 @@ async def update(call: Call, memory: ScopedMemory, wanted: Updating) -> str:
         importance=old.importance,
         metadata={NOTED_WITH: UPDATED, REPLACES: place, **category},
     )
-    receipt: Receipt = await call(_outside(memory).remember, note)
+    receipt: Receipt = await call(outside(memory).remember, note)
     now = f"{named(receipt.positions[0])}{_waiting(receipt)}"
     known = "; ".join([str(fact) for fact in await call(memory.facts) if fact.positions == (place,)])
     stands = f" What stands from there: {known}." if known else ""
@@ -114,7 +114,7 @@ async def forget(call: Call, memory: ScopedMemory, wanted: Forgetting) -> str:
     return f"Forgotten for good: {', '.join(handles)}."
 
 
-def _outside(memory: ScopedMemory) -> ScopedMemory:
+def outside(memory: ScopedMemory) -> ScopedMemory:
     """The memory without its session: a note is no turn, and would part a tool call from its result."""
     outside = copy(memory)
     outside.scope = memory.scope.owner

@@ -16,7 +16,7 @@ from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.excerpts import excerpt
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.tools.tool import MAX_TOKENS, Call, MemoryTool
+from hybrid_memory.tools.tool import Call, MemoryTool
 from hybrid_memory.tools.versions import NOTED_WITH, named, newest, position, stretch, updates
 from hybrid_memory.types import Hit, Message, Record, RecordKind, handle
 from hybrid_memory.types.validation import CheckedModel, shown
@@ -28,8 +28,7 @@ LINE_TOKENS = 150
 SPARE = 4
 """Times as many are recalled, to make up for what is not shown."""
 
-PAGE_TOKENS = MAX_TOKENS - 200
-PAGE_CHARS = 4 * PAGE_TOKENS
+FRAME_TOKENS = 200
 LEAST_CHARS = 80
 
 P = TypeVar("P", Page, Matches)
@@ -46,7 +45,7 @@ class Recalling(CheckedModel):
 
 async def recall(call: Call, memory: ScopedMemory, wanted: Recalling) -> str:
     """What answers the query, best first; what was updated in its newest words."""
-    since, until = _instant("since", wanted.since), _instant("until", wanted.until, end=True)
+    since, until = instant("since", wanted.since), instant("until", wanted.until, end=True)
     hits: list[Hit] = await call(memory.recall, wanted.query, k=SPARE * wanted.k, since=since, until=until)
     if not hits:
         return "Nothing is remembered about that."
@@ -55,16 +54,17 @@ async def recall(call: Call, memory: ScopedMemory, wanted: Recalling) -> str:
     for hit in hits:
         now = newest(hit.record.turn, replaced)
         if now == hit.record.turn:
-            lines.setdefault(now, _line(hit.record, wanted.query))
+            lines.setdefault(now, line_of(hit.record, wanted.query))
         elif since is None and until is None:  # it says it better than what it replaced
             note = next(record for record in replaced.values() if record.turn == now)
-            lines[now] = _line(note, wanted.query)
+            lines[now] = line_of(note, wanted.query)
         else:
-            lines.setdefault(hit.record.turn, f"{_line(hit.record, wanted.query)} (later changed: {named(now)})")
+            lines.setdefault(hit.record.turn, f"{line_of(hit.record, wanted.query)} (later changed: {named(now)})")
     return "\n".join(list(lines.values())[: wanted.k])
 
 
-def _instant(name: str, text: str, *, end: bool = False) -> datetime | None:
+def instant(name: str, text: str, *, end: bool = False) -> datetime | None:
+    """The instant that a date or a time tells, at the end of the day if asked; None for an empty text."""
     if not text.strip():
         return None
     try:
@@ -76,25 +76,27 @@ def _instant(name: str, text: str, *, end: bool = False) -> datetime | None:
         raise InvalidInputError(f"{name} must be a date such as '2026-05-03', got {shown(text)}") from None
 
 
-def _line(record: Record, query: str) -> str:
+def line_of(record: Record, query: str, max_tokens: int = LINE_TOKENS) -> str:
+    """A record in one line: its handle, date, speaker, and what of it the query is about."""
     text = clean(record.text)
-    short = _shortened(text, query)
+    short = shortened(text, query, max_tokens)
     noted = record.kind is RecordKind.FACT or NOTED_WITH in record.metadata
-    speaker = "" if noted else f"{_short_name(record.speaker)}: "
-    more = "" if short == " ".join(text.split()) else " (more: memory_expand)"
+    speaker = "" if noted else f"{short_name(record.speaker)}: "
+    more = "" if short == " ".join(text.split()) else " (more: expand it)"
     return f"{named(record.turn)} [{record.at:%Y-%m-%d}] {speaker}{short}{more}"
 
 
-def _short_name(speaker: str) -> str:
+def short_name(speaker: str) -> str:
+    """The name, however long it is."""
     return speaker if len(speaker) <= 40 else f"{speaker[:39]}…"  # noqa: PLR2004 - longer than names are
 
 
-def _shortened(text: str, query: str) -> str:
+def shortened(text: str, query: str, max_tokens: int = LINE_TOKENS) -> str:
     """The text in one line, or the part of it that the query is about."""
     wanted = frozenset(terms(query))
     chars = len(text)
-    while estimate_tokens(short := excerpt(text, wanted, chars)) > LINE_TOKENS:
-        chars = min(chars - 1, len(short) * LINE_TOKENS // estimate_tokens(short))
+    while estimate_tokens(short := excerpt(text, wanted, chars)) > max_tokens:
+        chars = min(chars - 1, len(short) * max_tokens // estimate_tokens(short))
     return short
 
 
@@ -108,15 +110,15 @@ async def expand(call: Call, memory: ScopedMemory, wanted: Expanding) -> str:
     """The messages behind a handle, word for word."""
     first, last = stretch(wanted.handle)
     messages: list[Message] = await call(memory.expand, handle(first, last))
-    room, lines = PAGE_TOKENS, list[str]()
+    room, lines = _room(call), list[str]()
     for message in messages:
-        line = f"[{message.at:%Y-%m-%d %H:%M}] {_short_name(message.speaker)}: {message.text}"
+        line = f"[{message.at:%Y-%m-%d %H:%M}] {short_name(message.speaker)}: {message.text}"
         room -= estimate_tokens(line) + 1
         if room < 0:
             break
         lines.append(line)
     if not lines:
-        page = await _fitting(lambda chars: call(memory.fetch, named(first), max_chars=chars))
+        page = await _fitting(call, lambda chars: call(memory.fetch, named(first), max_chars=chars))
         return _written(page, named(first))
     left = len(messages) - len(lines)
     return "\n".join([*lines, *([f"({left} more messages: ask for a shorter stretch)"] if left else [])])
@@ -134,25 +136,31 @@ async def fetch(call: Call, memory: ScopedMemory, wanted: Fetching) -> str:
     """A page of a long text, or its lines that match."""
     name = named(position(wanted.handle))
     if wanted.pattern:
-        found = await _fitting(lambda chars: call(memory.grep, name, wanted.pattern, max_chars=chars))
+        found = await _fitting(call, lambda chars: call(memory.grep, name, wanted.pattern, max_chars=chars))
         head = f"{found.shown} of {found.total} matching lines, of {found.total_lines}"
         return f"{name}: {head}\n{found.text}" if found.total else f"No line of {name} matches."
     where = wanted.where.strip() or None
-    return _written(await _fitting(lambda chars: call(memory.fetch, name, where, max_chars=chars)), name)
+    return _written(await _fitting(call, lambda chars: call(memory.fetch, name, where, max_chars=chars)), name)
 
 
-async def _fitting(read: Callable[[int], Awaitable[P]]) -> P:
+def _room(call: Call) -> int:
+    """Tokens for the words themselves, beside what says where they are from."""
+    return call.max_tokens - min(FRAME_TOKENS, call.max_tokens // 4)
+
+
+async def _fitting(call: Call, read: Callable[[int], Awaitable[P]]) -> P:
     """The piece in as many characters as its tokens leave room for."""
-    chars = PAGE_CHARS
+    room = _room(call)
+    chars = 4 * room
     piece = await read(chars)
-    while (tokens := estimate_tokens(piece.text)) > PAGE_TOKENS and chars > LEAST_CHARS:
-        chars = max(LEAST_CHARS, min(chars, len(piece.text)) * PAGE_TOKENS // tokens)
+    while (tokens := estimate_tokens(piece.text)) > room and chars > LEAST_CHARS:
+        chars = max(LEAST_CHARS, min(chars, len(piece.text)) * room // tokens)
         piece = await read(chars)
     return piece
 
 
 def _written(page: Page, name: str) -> str:
-    more = f"\n(more: memory_fetch with handle='{name}', where='{page.next}')" if page.next else ""
+    more = f"\n(more: fetch it with where='{page.next}')" if page.next else ""
     return f"{name} {page.where}, of {page.total_lines} lines, {page.total_chars} characters:\n{page.text}{more}"
 
 

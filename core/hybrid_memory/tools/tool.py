@@ -27,8 +27,29 @@ CUT = " … (cut)"
 
 _log = logging.getLogger(__name__)
 
-Call: TypeAlias = Callable[..., Awaitable[Any]]
-"""Calls a verb of a memory, given the blocking one: itself, or its async twin."""
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool; as a function it calls a verb of a memory, given the blocking one: itself, or its async twin.
+
+    Attributes:
+        by: how verbs are called.
+        max_tokens: of the answer.
+        id: of the call, by which it is not done twice; empty where nobody knows.
+        source: id of the message that holds it.
+        blocks: revisions of the blocks that the model had seen, by label; None where nobody knows.
+    """
+
+    by: Callable[..., Awaitable[Any]]
+    max_tokens: int = MAX_TOKENS
+    id: str = ""
+    source: str = ""
+    blocks: Mapping[str, int] | None = None
+
+    async def __call__(self, verb: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """The result of the verb."""
+        return await self.by(verb, *args, **kwargs)
+
 
 Flow: TypeAlias = Callable[[Call, ScopedMemory, Any], Coroutine[Any, Any, str]]
 """What a tool does, written once for both faces."""
@@ -47,7 +68,7 @@ class MemoryTool:
     """One thing that a model can do with its memory.
 
     Attributes:
-        name: begins with ``memory_``, so that it meets no tool of the application.
+        name: as the model calls it.
         description: for the model: what it does, and when to use it.
         arguments: their schema, with a description of each.
         flow: what it does.
@@ -58,8 +79,8 @@ class MemoryTool:
     arguments: type[CheckedModel]
     flow: Flow
 
-    def run(self, memory: ScopedMemory, arguments: Mapping[str, Any]) -> Answer:
-        """The answer, in at most `MAX_TOKENS`, in the memory of one owner.
+    def run(self, memory: ScopedMemory, arguments: Mapping[str, Any], **known: Any) -> Answer:
+        """The answer, in at most `MAX_TOKENS`, in the memory of one owner; ``known`` are fields of `Call`.
 
         What the model did wrong is an answer too: a wrong argument, a handle that is nobody's or somebody else's,
         a right that it lacks. So is a store or a model that fails, and that is logged.
@@ -68,19 +89,19 @@ class MemoryTool:
             InvalidScopeError: the scope names nobody.
             MemoryClosedError: the memory was closed.
         """
-        return drive(self._answer(_here, memory, arguments))
+        return drive(self._answer(Call(_here, **known), memory, arguments))
 
-    async def arun(self, memory: ScopedMemory, arguments: Mapping[str, Any]) -> Answer:
+    async def arun(self, memory: ScopedMemory, arguments: Mapping[str, Any], **known: Any) -> Answer:
         """Async twin of `run`."""
-        return await self._answer(_by_twin, memory, arguments)
+        return await self._answer(Call(_by_twin, **known), memory, arguments)
 
     async def _answer(self, call: Call, memory: ScopedMemory, arguments: Mapping[str, Any]) -> Answer:
         try:
-            return Answer(bounded(await self.flow(call, memory, self.arguments.of(arguments))))
+            return Answer(bounded(await self.flow(call, memory, self.arguments.of(arguments)), call.max_tokens))
         except (InvalidScopeError, InvalidConfigError):
             raise
         except (InvalidInputError, AccessDeniedError) as error:
-            return Answer(bounded(f"Error: {error}"), failed=True)
+            return Answer(bounded(f"Error: {error}", call.max_tokens), failed=True)
         except (ModelError, StoreError) as error:
             _log.warning("%s failed: %s", self.name, error)
             return Answer("Error: the memory cannot be reached now. Go on without it.", failed=True)

@@ -17,6 +17,7 @@ from hybrid_memory.types.artifacts import (
     SweepKind,
     TestRun,
 )
+from hybrid_memory.types.block import Block
 from hybrid_memory.types.condensed import Condensed
 from hybrid_memory.types.context import Context, Dropped, Payload
 from hybrid_memory.types.event import Event, EventKind, Migration, Receipt, Stats, Tier
@@ -34,7 +35,7 @@ from hybrid_memory.types.item import (
     Namespace,
     PutItem,
 )
-from hybrid_memory.types.message import RESERVED, Message, Role, ToolCall
+from hybrid_memory.types.message import PRESSURE, RESERVED, STOPPED, Message, Role, ToolCall
 from hybrid_memory.types.plan import Entity, EntityKind, Intent, Plan, TimeSpan
 from hybrid_memory.types.profile import ProfileEntry, UserProfile
 from hybrid_memory.types.record import Record, RecordKind, Where
@@ -44,10 +45,13 @@ from hybrid_memory.types.work import CacheStats, KindStats, WorkStats
 
 __all__ = [
     "MAX_NAME_CHARS",
+    "PRESSURE",
     "QUARANTINE",
     "RESERVED",
+    "STOPPED",
     "USER",
     "Audit",
+    "Block",
     "CacheStats",
     "Category",
     "Claim",

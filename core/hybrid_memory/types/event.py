@@ -32,7 +32,7 @@ class EventKind(StrEnum):
     in the log, or shows it again; erased says what was forgotten. In a shared space: a grant gives or takes a right,
     or lets messages out of quarantine; a denial says who was refused; quarantined is a message of somebody who is not
     trusted yet. An item is a value that an application put, refreshed or destroyed under a key of its own. Used says
-    how often which records were recalled.
+    how often which records were recalled. Block is a change of an agent's working context, step one of its steps.
     """
 
     MESSAGE = "message"
@@ -49,6 +49,8 @@ class EventKind(StrEnum):
     QUARANTINED = "quarantined"
     ITEM = "item"
     USED = "used"
+    BLOCK = "block"
+    STEP = "step"
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,13 @@ RESERVED = "hybrid-memory:"
 """Ids that begin with this are the library's own."""
 
 
+PRESSURE = "pressure"
+"""The event by which a model is warned that older messages will leave its context."""
+
+STOPPED = "stopped"
+"""The event by which a model is told that its last run was ended before it yielded."""
+
+
 class Role(StrEnum):
     """Who speaks in a message."""
 
@@ -165,6 +172,17 @@ class Message(CheckedModel):
         for call in self.tool_calls:
             parts.append(f"{call.name} {call.written_arguments}")
         return "\n".join(part for part in parts if part)
+
+    @property
+    def event(self) -> str:
+        """What happened, where a system message tells an event, such as ``login`` or ``pressure``; else empty."""
+        kind = self.extra.get("event") if self.role is Role.SYSTEM else None
+        return kind if isinstance(kind, str) else ""
+
+    @property
+    def opens(self) -> bool:
+        """Whether it asks for something to be done: a turn of the user, or an event from outside."""
+        return self.role is Role.USER or self.event not in ("", PRESSURE, STOPPED)
 
     @property
     def speaker(self) -> str:

@@ -51,7 +51,7 @@ def candidates(span: Iterable[Event], cleaning: CleaningLevel) -> list[Line]:
 
 def _sentences(event: Event, cleaning: CleaningLevel) -> list[Line]:
     message = event.message
-    least = CRITICAL if message.role is Role.SYSTEM else 0.0
+    least = CRITICAL if message.role is Role.SYSTEM and not message.event else 0.0
     return [
         line_of(event, said, worth.section, max(worth.score, least))
         for said, worth in _statements(prose(message), cleaning)

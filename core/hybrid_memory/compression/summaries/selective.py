@@ -47,7 +47,7 @@ class Importance(Window):
         for event in job.span:
             said = " ".join(clean(prose(event.message), job.room.cleaning).split())
             worth = importance(said)
-            ordered = event.message.role is Role.SYSTEM
+            ordered = event.message.role is Role.SYSTEM and not event.message.event
             if event.message.role is Role.TOOL or not said or (worth < THRESHOLD and not ordered):
                 continue
             if ordered or critical(said):

@@ -1,0 +1,248 @@
+"""Blocks of working context: read, changed by compare-and-set, undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from hybrid_memory.compute.runners import Runner
+from hybrid_memory.errors import IdConflictError, InvalidInputError, StoreUnavailableError
+from hybrid_memory.flows import sharing
+from hybrid_memory.flows.history import checked_count
+from hybrid_memory.flows.visible import in_view, present
+from hybrid_memory.flows.world import World
+from hybrid_memory.ports import Draft
+from hybrid_memory.text.redaction import redact
+from hybrid_memory.tiers.blocks import Edit, KeptBlocks, Revision, checked_length, payload, revision
+from hybrid_memory.types import RESERVED, Block, EventKind, Right, Scope
+from hybrid_memory.types.block import MOST_CHARS, checked_label, checked_text
+from hybrid_memory.types.validation import shown
+
+RACES = 100
+"""Changes that others may make while one is being made, before we say so."""
+
+KINDS = (EventKind.BLOCK, EventKind.ERASED)
+
+Change = Callable[[KeptBlocks], Revision | None]
+"""Given what stands: the block as it is to be, its revision not yet numbered; None to change nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """Whose blocks a verb works on, and the user and agent who ask."""
+
+    world: World
+    scope: Scope
+    principal: Scope
+
+
+async def blocks(run: Runner, owned: Owned) -> dict[str, Block]:
+    """The blocks that there are, with what the spaces of those attached say now, where they may be read."""
+    found = {}
+    for label, block in (await kept_blocks(run, owned.world, owned.scope)).standing.items():
+        if block.space is None:
+            found[label] = block
+            continue
+        there = sharing.named(owned.principal, block.space)
+        held = (await sharing.standing(run, owned.world, there)).right(owned.principal)
+        # Left out without a denial in the audit: nobody asked for it, the prompt did.
+        shared = None if held is None else (await kept_blocks(run, owned.world, there)).get(label)
+        if shared is not None:
+            found[label] = replace(shared, space=block.space)
+    return found
+
+
+async def home(run: Runner, owned: Owned, label: str, verb: str, needed: Right = Right.WRITE) -> Owned:
+    """Where the block lives: with the owner, or in the space that it is attached from.
+
+    Raises:
+        AccessDeniedError: the verb takes a right in that space which the user and agent lack.
+    """
+    block = (await kept_blocks(run, owned.world, owned.scope)).get(checked_label(label))
+    if block is None or block.space is None:
+        return owned
+    member = sharing.Member(owned.principal, sharing.named(owned.principal, block.space))
+    asked = sharing.Asked(verb, needed, trusted=needed is not Right.READ)
+    known = await sharing.admitted(run, owned.world, member, asked)
+    return Owned(sharing.entered(owned.world, member, known), member.space, owned.principal)
+
+
+async def kept_blocks(run: Runner, world: World, scope: Scope) -> KeptBlocks:
+    """The owner's blocks as this handle sees them."""
+    world = await in_view(run, world, scope)
+    owner = scope.owner
+    if world.viewed:
+        events = await run.call(world.log.read, owner, kinds=(EventKind.BLOCK,))
+        return KeptBlocks().after(events)
+    known = world.blocks.get(owner) or KeptBlocks()
+    news = await run.call(world.log.read, owner, after=known.position, kinds=KINDS)
+    if any(event.kind is EventKind.ERASED for event in news):
+        known = KeptBlocks()
+        news = await run.call(world.log.read, owner, kinds=KINDS)
+    if news:
+        known = known.after(event for event in news if event.kind is EventKind.BLOCK)
+        known = replace(known, position=news[-1].position)
+        world.blocks.put(owner, known)
+    return known
+
+
+async def put(run: Runner, world: World, scope: Scope, block: Block) -> Block:
+    """Set a block, also one that is read-only; raises `InvalidInputError`."""
+    checked_label(block.label)
+    checked_text("description", block.description)
+    value = _stored(world, checked_text("value", block.value))
+    most = min(checked_count("max_chars", block.max_chars, least=1), MOST_CHARS)
+    wanted = replace(block, value=checked_length(block.label, value, most), max_chars=most, change="put")
+
+    def change(kept: KeptBlocks) -> Revision:
+        _ = kept
+        return Revision(wanted)
+
+    return await _changed(run, world, scope, block.label, change)
+
+
+async def edit(
+    run: Runner, world: World, scope: Scope, label: str, wanted: Edit, *, seen: int | None, call: str, source: str
+) -> Block:
+    """Change the text of a block.
+
+    An append goes onto what others wrote meanwhile, a replacement too, where its place is still there. What is written
+    anew must follow from the revision that was ``seen``.
+
+    Raises:
+        InvalidInputError: there is no such block, it is read-only, it would be too long, ``old`` is not in it exactly
+            once, or it was changed since the revision ``seen``.
+    """
+    wanted = _checked(world, wanted)
+
+    def change(kept: KeptBlocks) -> Revision | None:
+        block = _there(kept, label)
+        if call and any(made.call == call for made in kept.histories[label]):
+            return None
+        if wanted.value is not None and seen is not None and seen != block.revision:
+            raise InvalidInputError(
+                f"somebody changed the block {label!r} meanwhile; it says now: {shown(block.value)}; bring both "
+                "together"
+            )
+        sources = (source,) if source else ()
+        made = replace(block, value=wanted.applied(block), change=wanted.change, sources=sources)
+        return Revision(made, call)
+
+    return await _changed(run, world, scope, label, change)
+
+
+async def undo(run: Runner, world: World, scope: Scope, label: str) -> Block:
+    """Take the last change back that still counts; raises `InvalidInputError` if there is none."""
+
+    def change(kept: KeptBlocks) -> Revision:
+        before = kept.before(checked_label(label))
+        if before is None:
+            raise InvalidInputError(f"there is no change of the block {shown(label)} to undo")
+        return Revision(replace(before.block, change="undo", sources=()), base=before.block.revision)
+
+    return await _changed(run, world, scope, label, change)
+
+
+async def attach(run: Runner, owned: Owned, label: str, space: str) -> Block:
+    """Let the block of this label be the one in the space, which is given back.
+
+    Raises:
+        InvalidInputError: there is one here already, or none in the space.
+        AccessDeniedError: the space may not be read.
+    """
+    (there,) = await sharing.reached(run, owned.world, owned.principal, [space], "attach_block")
+    block = _there(await kept_blocks(run, owned.world, there), label)
+
+    def change(kept: KeptBlocks) -> Revision:
+        before = kept.get(label)
+        if before is not None and before.space is None:
+            raise InvalidInputError(f"there is a block {label!r} already: remove it first")
+        return Revision(Block(label, change="attach", space=space))
+
+    await _changed(run, owned.world, owned.scope, label, change)
+    return replace(block, space=space)
+
+
+async def remove(run: Runner, world: World, scope: Scope, label: str) -> Block:
+    """Take a block out of the prompt; its history stays."""
+
+    def change(kept: KeptBlocks) -> Revision:
+        return Revision(replace(_there(kept, label), change="remove", removed=True, sources=()))
+
+    return await _changed(run, world, scope, label, change)
+
+
+def history(kept: KeptBlocks, label: str) -> list[Block]:
+    """The block after each of its changes, oldest first; raises `InvalidInputError` if there never was one."""
+    if checked_label(label) not in kept.histories:
+        raise InvalidInputError(_missing(kept, label))
+    return [made.block for made in kept.histories[label]]
+
+
+async def _changed(run: Runner, world: World, scope: Scope, label: str, change: Change) -> Block:
+    """The block after the change, made on what stands then."""
+    present(world)
+    for _ in range(RACES):
+        kept = await kept_blocks(run, world, scope)
+        made = change(kept)
+        if made is None:
+            return _there(kept, label)
+        number = 1 + await _last_number(run, world, scope, kept, label)
+        block = replace(made.block, revision=number, at=world.clock(), author=world.author)
+        draft = Draft(
+            id=f"{RESERVED}block:{label}:{number}",
+            fixed_id=False,
+            session=None,
+            kind=EventKind.BLOCK,
+            at=block.at or world.clock(),
+            payload=payload(Revision(block, made.call, made.base or number)),
+            sources=block.sources,
+            author=world.author,
+        )
+        try:
+            await run.call(world.truth.append, scope.owner, [draft])
+        except IdConflictError:
+            continue
+        return block
+    raise StoreUnavailableError(f"others kept changing the block {label!r} at the same time: try again")
+
+
+async def _last_number(run: Runner, world: World, scope: Scope, kept: KeptBlocks, label: str) -> int:
+    """Of the label's last change; what a rollback hides keeps its number."""
+    if not (await in_view(run, world, scope)).viewed:
+        return kept.number(label)
+    events = await run.call(world.truth.read, scope.owner, kinds=(EventKind.BLOCK,))
+    return max((made.block.revision for made in map(revision, events) if made.block.label == label), default=0)
+
+
+def _there(kept: KeptBlocks, label: str) -> Block:
+    block = kept.get(checked_label(label))
+    if block is None:
+        raise InvalidInputError(_missing(kept, label))
+    return block
+
+
+def _missing(kept: KeptBlocks, label: str) -> str:
+    there = ", ".join(map(repr, kept.standing)) or "none"
+    return f"there is no block {label!r}; there are: {there}"
+
+
+def _checked(world: World, wanted: Edit) -> Edit:
+    parts = {"append": wanted.append, "old": wanted.old, "value": wanted.value}
+    if sum(part is not None for part in parts.values()) != 1:
+        raise InvalidInputError("change how? give exactly one of append=, old= (with new=) and value=")
+    for name, part in {**parts, "new": wanted.new}.items():
+        if part is not None:
+            checked_text(name, part)
+    if wanted.append is not None and not wanted.append.strip():
+        raise InvalidInputError("append is empty: say what to add")
+    if wanted.old == "":
+        raise InvalidInputError("old is empty: give the words to replace, letter for letter")
+    texts = {name: _stored(world, part) for name, part in parts.items() if part is not None and name != "old"}
+    return replace(wanted, **texts, new=_stored(world, wanted.new))
+
+
+def _stored(world: World, text: str) -> str:
+    """Without what is to be redacted, as messages are stored."""
+    policy = world.config.redaction
+    return text if not policy.kinds or policy.keep_original else redact(text, policy.kinds).text

@@ -1,0 +1,110 @@
+"""The function executor: a model's call, checked, made within a time limit, and answered in every case."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from hybrid_memory.compute.time_limits import NoResultError, TimeLimit
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.paging.custom import CustomFunction, Function, written
+from hybrid_memory.paging.reading import HEARTBEAT, THOUGHTS
+from hybrid_memory.text.structured import parse_object
+from hybrid_memory.tools.tool import Answer
+from hybrid_memory.types import ToolCall
+from hybrid_memory.types.validation import CheckedModel, shown
+
+MAX_ERROR_CHARS = 1000
+
+INTERRUPTED = (
+    "Error: this call was interrupted, and nobody knows whether it took effect. Find out before you make it again."
+)
+
+
+class Executor:
+    """Makes the calls of one agent; what goes wrong is an answer to the model.
+
+    Args:
+        memory: of the agent.
+        functions: that it may call.
+        timeout: of a function of the application.
+        max_tokens: of what a function of the memory answers.
+    """
+
+    def __init__(
+        self, memory: ScopedMemory, functions: Iterable[Function], *, timeout: timedelta, max_tokens: int
+    ) -> None:
+        self._memory = memory
+        self._functions = {function.name: function for function in functions}
+        self._limits = {name: TimeLimit(f"the function {name}", timeout) for name in self._functions}
+        self._max_tokens = max_tokens
+
+    def run(
+        self,
+        call: ToolCall,
+        *,
+        source: str,
+        blocks: Mapping[str, int],
+        again: bool = False,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> Answer:
+        """What the model is told.
+
+        A function of the memory does the same once, however often its call is made. One of the application is never
+        called a second time.
+
+        Args:
+            call: as the model made it, with an id.
+            source: id of the message that holds the call.
+            blocks: revisions of the blocks that the model had seen.
+            again: whether the call may have been made before, by a process that was ended.
+            loop: where functions that are coroutines run; a loop of their own without one.
+        """
+        function = self._functions.get(call.name)
+        if function is None:
+            return _error(f"there is no function {shown(call.name)}; there are: {', '.join(self._functions)}")
+        try:
+            given = _given(call)
+            if isinstance(function, CustomFunction):
+                checked = function.arguments.of(given)
+                return Answer(INTERRUPTED, failed=True) if again else self._custom(function, checked, loop)
+        except InvalidInputError as error:
+            return _error(str(error))
+        return function.run(
+            self._memory, given, max_tokens=self._max_tokens, id=call.id or "", source=source, blocks=blocks
+        )
+
+    def _custom(self, function: CustomFunction, given: CheckedModel, loop: asyncio.AbstractEventLoop | None) -> Answer:
+        arguments = {name: getattr(given, name) for name in type(given).model_fields}
+        made = partial(_awaited, function, arguments, loop) if inspect.iscoroutinefunction(function.call) else None
+        try:
+            result = self._limits[function.name].call(made or partial(function.call, **arguments))
+        except NoResultError as error:
+            cause = error.__cause__
+            return _error(str(error) if cause is None else f"{type(cause).__name__}: {cause}")
+        return Answer(written(result))
+
+
+def _awaited(function: CustomFunction, arguments: dict[str, Any], loop: asyncio.AbstractEventLoop | None) -> Any:
+    if loop is None:
+        return asyncio.run(function.call(**arguments))
+    return asyncio.run_coroutine_threadsafe(function.call(**arguments), loop).result()
+
+
+def _given(call: ToolCall) -> dict[str, Any]:
+    """The arguments, without what is said beside them."""
+    given = parse_object(call.arguments) if isinstance(call.arguments, str) else call.arguments
+    if given is None:
+        raise InvalidInputError(f"the arguments of {call.name} are no JSON object: {shown(call.arguments)}")
+    return {name: value for name, value in given.items() if name not in (HEARTBEAT, THOUGHTS)}
+
+
+def _error(text: str) -> Answer:
+    text = text.encode(errors="replace").decode()
+    short = text if len(text) <= MAX_ERROR_CHARS else f"{text[:MAX_ERROR_CHARS]}…"
+    return Answer(f"Error: {short}", failed=True)

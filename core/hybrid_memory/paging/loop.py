@@ -1,0 +1,201 @@
+"""The loop of an agent: what the log says is to be done next is done, and written, until it yields."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hybrid_memory.compute.runners import drive
+from hybrid_memory.config import PagingConfig
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.flows import steps
+from hybrid_memory.flows.viewing import PRIMING
+from hybrid_memory.flows.world import World
+from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.memory.house import INLINE
+from hybrid_memory.paging.executor import Executor
+from hybrid_memory.paging.instructions import rendered
+from hybrid_memory.paging.reading import read
+from hybrid_memory.ports import LanguageModel
+from hybrid_memory.text.tokens import message_tokens
+from hybrid_memory.tiers.chain import FAILED, Chain, Does, Next, Step
+from hybrid_memory.types import STOPPED, EventKind, Message, Role, ToolCall
+
+MAX_CALLS = 4
+"""In one answer; each may fill its share of the window, and they leave it together."""
+
+MARGIN = 0.96
+"""Of the budget that the layout of a prompt gets: a call takes a few tokens more where it is written as JSON."""
+
+TRIES = 6
+"""Times that a prompt is laid out, each in a smaller budget, until it fits as the model reads it."""
+
+YIELDED = "yielded"
+NOT_CALLED = "Error: not called, because the run was stopped."
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a run is stopped, although the model would go on; counted since the agent yielded last.
+
+    Attributes:
+        steps: answers of the model.
+        tokens: of its prompts and answers together; None is as many as it takes.
+    """
+
+    steps: int
+    tokens: int | None
+
+    def reached(self, chain: Chain) -> str:
+        """Which one, in words; empty if none."""
+        if chain.steps >= self.steps:
+            return f"after {chain.steps} answers"
+        if self.tokens is not None and chain.tokens >= self.tokens:
+            return f"after {chain.tokens} tokens"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands around the conversation in each prompt.
+
+    Attributes:
+        identity, instructions: texts of the system message.
+        max_tokens: of a prompt.
+        k: turns to recall for each of the user's; MemGPT recalls none by itself.
+        paging: how the window is used.
+    """
+
+    identity: str
+    instructions: str
+    max_tokens: int
+    k: int
+    paging: PagingConfig
+
+
+@dataclass
+class Loop:
+    """The work of one agent in one session; whoever calls `run` holds its lock.
+
+    Attributes:
+        memory: of the session; world: its ports.
+        model: what thinks.
+        executor: what makes its calls.
+    """
+
+    memory: ScopedMemory
+    world: World
+    model: LanguageModel
+    executor: Executor
+    frame: Frame
+    limits: Limits
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+    def run(self, loop: asyncio.AbstractEventLoop | None = None) -> str:
+        """Do what there is to do; why the agent yields then. The first call may have been begun by a process before.
+
+        Raises:
+            ModelError: the model failed; what waits for it goes on waiting.
+            StoreError: a step could not be written; the next run takes it up.
+        """
+        self.cancelled.clear()
+        again, why = True, ""
+        while True:
+            chain = drive(steps.work_left(INLINE, self.world, self.memory.scope))
+            todo = chain.next
+            if todo is Next.WAIT:
+                return why or "nothing to do"
+            stopped = "because it was cancelled" if self.cancelled.is_set() else ""
+            stopped = stopped or (self.limits.reached(chain) if todo is Next.ASK else "")
+            if stopped:
+                step = self._stop(chain, stopped)
+            elif todo is Next.CALL:
+                step = self._called(chain, again=again, loop=loop)
+            elif todo is Next.ASK:
+                step = self._asked(chain)
+            else:
+                step = Step(Does.YIELDED, upto=chain.head, why=YIELDED)
+            # Where another process was faster, the log says what is to be done now, and a call may be that one's.
+            done = drive(steps.advance(INLINE, self.world, self.memory.scope, chain, step))
+            again = not done
+            why = step.why if done else why
+            if stopped and done:
+                return why
+
+    def _asked(self, chain: Chain) -> Step:
+        """The model's answer to everything up to now."""
+        there = self.memory.blocks()
+        prompt, tokens = self._prompt({label: block.written for label, block in there.items()})
+        text = self.model.complete(prompt).encode(errors="replace").decode()
+        answer = read(text)
+        messages = [Message(role=Role.ASSISTANT, content=reply) for reply in answer.replies if reply]
+        if answer.calls:
+            calls = [
+                ToolCall(name=call.name, arguments=call.arguments, id=f"call-{chain.number + 1}-{row}")
+                for row, call in enumerate(answer.calls)
+            ]
+            messages.append(Message(role=Role.ASSISTANT, tool_calls=calls))
+        if not messages:
+            return Step(Does.YIELDED, upto=chain.head, why=YIELDED)
+        return Step(
+            Does.ANSWERED,
+            tuple(messages),
+            upto=chain.head,
+            blocks={label: block.revision for label, block in there.items()},
+            goes_on=answer.goes_on,
+            tokens=tokens + self.world.count(text),
+        )
+
+    def _prompt(self, blocks: dict[str, str]) -> tuple[list[Message], int]:
+        """The prompt as the model reads it, and its tokens: never more than there may be."""
+        frame, budget = self.frame, int(MARGIN * self.frame.max_tokens)
+        for _ in range(TRIES):
+            context = self.memory.assemble(
+                max_tokens=budget, identity=frame.identity, instructions=frame.instructions, blocks=blocks, profile="",
+                k=frame.k, layout="queue", paging=frame.paging,
+            )  # fmt: skip
+            prompt = rendered(context.messages)
+            tokens = PRIMING + sum(message_tokens(message, self.world.count) for message in prompt)
+            if tokens <= frame.max_tokens:
+                return prompt, tokens
+            budget -= tokens - frame.max_tokens
+        raise InvalidInputError(f"max_tokens={frame.max_tokens} is too little for instructions and blocks")
+
+    def _called(self, chain: Chain, *, again: bool, loop: asyncio.AbstractEventLoop | None) -> Step:
+        """The result of the next call."""
+        call = chain.missing[0]
+        source = "" if chain.answer is None else chain.answer.id
+        asked = () if chain.answer is None else chain.answer.message.tool_calls
+        if call in asked[MAX_CALLS:]:
+            text, failed = f"Error: not called; at most {MAX_CALLS} calls in one answer.", True
+        else:
+            answer = self.executor.run(call, source=source, blocks=chain.blocks, again=again, loop=loop)
+            text, failed = answer.text, answer.failed
+        return Step(Does.CALLED, (_result(call, text, failed=failed),))
+
+    @staticmethod
+    def _stop(chain: Chain, why: str) -> Step:
+        """The agent yields, whatever it wants; what it has not seen yet waits for the next event."""
+        results = [_result(call, NOT_CALLED, failed=True) for call in chain.missing]
+        told = f"Your last run was stopped {why}."
+        note = Message(role=Role.SYSTEM, content=told, extra={"event": STOPPED})
+        unseen = min((event.position for event in chain.waiting), default=chain.head + 1)
+        return Step(Does.YIELDED, (*results, note), upto=min(chain.head, unseen - 1), why=f"stopped {why}")
+
+    def said_last(self) -> int:
+        """The place of the last message in the log; 0 without any."""
+        events = self.world.log.read(self.memory.scope, kinds=(EventKind.MESSAGE,), limit=1, newest=True)
+        return events[-1].position if events else 0
+
+    def said_since(self, position: int) -> Sequence[Message]:
+        """The messages behind this place in the log."""
+        scope = self.memory.scope
+        events = self.world.log.read(scope, after=position, kinds=(EventKind.MESSAGE,))
+        return [event.message for event in events]
+
+
+def _result(call: ToolCall, text: str, *, failed: bool) -> Message:
+    extra = {FAILED: True} if failed else {}
+    return Message(role=Role.TOOL, content=text, name=call.name, tool_call_id=call.id, extra=extra)

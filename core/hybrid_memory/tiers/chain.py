@@ -1,0 +1,128 @@
+"""Where the work of an agent stands, as the log tells it: what waits, what the model answered, what it still lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from hybrid_memory.types import Event, EventKind, Message, Role, ToolCall
+
+FAILED = "failed"
+"""In ``extra`` of a result: that the call failed."""
+
+
+class Does(StrEnum):
+    """What a step of an agent did: the model answered, a call was made, the agent yields."""
+
+    ANSWERED = "answered"
+    CALLED = "called"
+    YIELDED = "yielded"
+
+
+class Next(StrEnum):
+    """What is to be done: make a call, ask the model, yield, or wait for the next event."""
+
+    CALL = "call"
+    ASK = "ask"
+    YIELD = "yield"
+    WAIT = "wait"
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """An agent's work since it yielded last.
+
+    Attributes:
+        number: of its last step, from 1; it makes the id of the next, so that of two processes only one can do it.
+        since: position up to which all is dealt with; head: of the last event.
+        answer: the model's last answer, if it gave one since.
+        blocks: revisions of the blocks that it had seen, by label.
+        missing: its calls that have no result yet, in order.
+        goes_on: whether the model wants to be asked again, or must be, since a call failed.
+        waiting: turns and events that no answer has seen.
+        steps, tokens: answers since, and what they and their prompts took.
+    """
+
+    number: int = 0
+    since: int = 0
+    head: int = 0
+    answer: Event | None = None
+    blocks: Mapping[str, int] = field(default_factory=dict)
+    missing: tuple[ToolCall, ...] = ()
+    goes_on: bool = False
+    waiting: tuple[Event, ...] = ()
+    steps: int = 0
+    tokens: int = 0
+
+    @property
+    def next(self) -> Next:
+        """What is to be done now."""
+        if self.missing:
+            return Next.CALL
+        if self.goes_on or self.waiting:
+            return Next.ASK
+        return Next.WAIT if self.answer is None else Next.YIELD
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step, as it is written.
+
+    Attributes:
+        does: what it did.
+        messages: what was said in it; of an answer the last holds the calls.
+        upto: position up to which the model had seen everything when it answered, or all is dealt with.
+        blocks, goes_on, tokens: of an answer, as in `Chain`.
+        why: the agent yields.
+    """
+
+    does: Does
+    messages: tuple[Message, ...] = ()
+    upto: int = 0
+    blocks: Mapping[str, int] = field(default_factory=dict)
+    goes_on: bool = False
+    tokens: int = 0
+    why: str = ""
+
+    def payload(self, since: int) -> dict[str, Any]:
+        """What its event says, where everything up to ``since`` was dealt with before."""
+        said: dict[str, Any] = {"does": self.does.value, "since": since}
+        if self.does is Does.ANSWERED:
+            said |= {"upto": self.upto, "blocks": dict(self.blocks), "goes_on": self.goes_on, "tokens": self.tokens}
+        if self.does is Does.YIELDED:
+            said |= {"since": self.upto, "why": self.why}
+        return said
+
+
+def chain(events: Sequence[Event], *, number: int, since: int) -> Chain:
+    """The work that these events of a session come to: its messages and steps behind ``since``, by position.
+
+    What was said and answered before an agent took its first step is no work of its.
+    """
+    answered = [event for event in events if event.kind is EventKind.STEP and event.payload["does"] == Does.ANSWERED]
+    said = [event for event in events if event.kind is EventKind.MESSAGE]
+    last = answered[-1] if answered else None
+    before = [event.position for event in said if event.message.role is Role.ASSISTANT] if number == 0 else []
+    seen = max([since, *before]) if last is None else last.payload["upto"]
+    answer = None if last is None else next((event for event in said if event.id in last.sources), None)
+    results = {
+        event.message.tool_call_id: event
+        for event in said
+        if answer is not None and event.position > answer.position and event.message.role is Role.TOOL
+    }
+    calls = [] if answer is None else answer.message.tool_calls
+    failed = any(results[call.id].message.extra.get(FAILED) for call in calls if call.id in results)
+    return Chain(
+        number=number,
+        since=since,
+        head=max([since, *(event.position for event in events)]),
+        answer=answer,
+        blocks={} if last is None else last.payload["blocks"],
+        missing=tuple(call for call in calls if call.id not in results),
+        goes_on=last is not None and answer is not None and (last.payload["goes_on"] or failed),
+        waiting=tuple(event for event in said if event.position > seen and event.message.opens),
+        steps=len(answered),
+        tokens=sum(event.payload["tokens"] for event in answered),
+    )
