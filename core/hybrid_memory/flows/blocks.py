@@ -102,7 +102,15 @@ async def put(run: Runner, world: World, scope: Scope, block: Block) -> Block:
 
 
 async def edit(
-    run: Runner, world: World, scope: Scope, label: str, wanted: Edit, *, seen: int | None, call: str, source: str
+    run: Runner,
+    world: World,
+    scope: Scope,
+    label: str,
+    wanted: Edit,
+    *,
+    seen: int | None,
+    call: str,
+    sources: tuple[str, ...],
 ) -> Block:
     """Change the text of a block.
 
@@ -124,7 +132,6 @@ async def edit(
                 f"somebody changed the block {label!r} meanwhile; it says now: {shown(block.value)}; bring both "
                 "together"
             )
-        sources = (source,) if source else ()
         made = replace(block, value=wanted.applied(block), change=wanted.change, sources=sources)
         return Revision(made, call)
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from hybrid_memory.compression.ledger import merge, read_on
-from hybrid_memory.compression.summaries.lines import candidates
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.echoes import rewritten_echoes
 from hybrid_memory.flows.expired import expired_turns
 from hybrid_memory.flows.flush import index_texts
+from hybrid_memory.flows.forget_blocks import plain, rewritten_blocks
+from hybrid_memory.flows.forget_summaries import rewritten_summary
 from hybrid_memory.flows.history import check_span
 from hybrid_memory.flows.media import index_media, unindex_media
 from hybrid_memory.flows.outbox import drain
@@ -24,8 +23,7 @@ from hybrid_memory.flows.visible import present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.tiers.grants import principal_of
-from hybrid_memory.tiers.state import Attempt, QueueState
-from hybrid_memory.types import Event, EventKind, Fact, Hit, Ledger, Line, Receipt, Record, Scope
+from hybrid_memory.types import Event, EventKind, Fact, Hit, Line, Receipt, Record, Scope
 from hybrid_memory.types.validation import shown
 
 SAID = (EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.QUARANTINED)
@@ -65,7 +63,7 @@ class Request:
             raise InvalidInputError(f"this is the memory of {scope}: it cannot forget user {shown(user)}")
         if before is not None:
             check_span(before, None)
-        return cls(tuple(_names(ids)), _plain(query or ""), user or "", before, expired, dry_run)
+        return cls(tuple(_names(ids)), plain(query or ""), user or "", before, expired, dry_run)
 
 
 def _names(ids: Any) -> list[str]:
@@ -86,10 +84,6 @@ def _names(ids: Any) -> list[str]:
     if not names:
         raise InvalidInputError("ids is empty: there is nothing to forget")
     return names
-
-
-def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 @dataclass(slots=True)
@@ -159,7 +153,7 @@ async def _clean(run: Runner, world: World) -> None:
 
 
 async def _destroy(run: Runner, world: World, scope: Scope, chosen: list[Event], request: Request) -> Receipt:
-    plan = await _planned(run, world, scope, chosen, request.query)
+    plan = await _planned(run, world, scope, chosen, request)
     receipt = Receipt(
         ids=tuple(event.id for event in plan.turns),
         positions=tuple(event.position for event in plan.turns),
@@ -168,7 +162,7 @@ async def _destroy(run: Runner, world: World, scope: Scope, chosen: list[Event],
     )
     if request.dry_run:
         return receipt
-    if plan.positions:
+    if plan.positions or plan.rewritten:
         note = Draft(
             id=world.new_id(),
             fixed_id=False,
@@ -209,7 +203,7 @@ async def _asked(run: Runner, world: World, scope: Scope, request: Request) -> l
         return await expired_turns(run, world, scope)
     reach = scope.owner if request.user else scope
     events = await run.call(world.truth.read, reach, kinds=SAID, until=request.before)
-    return [event for event in events if request.query in _plain(_words(event))] if request.query else events
+    return [event for event in events if request.query in plain(_words(event))] if request.query else events
 
 
 def _words(event: Event) -> str:
@@ -235,20 +229,39 @@ async def _named(run: Runner, world: World, scope: Scope, names: Sequence[str]) 
     return [found[position] for position in sorted(found)]
 
 
-async def _planned(run: Runner, world: World, scope: Scope, turns: list[Event], words: str) -> _Plan:
+async def _planned(run: Runner, world: World, scope: Scope, turns: list[Event], request: Request) -> _Plan:
     """Everything that follows from these turns, and the notes of what was asked in these words."""
+    words = request.query
     plan = _Plan(turns, counts=Counter(NAMES[event.kind] for event in turns))
     places = {event.position for event in turns}
     for event in await run.call(world.truth.read, scope.owner, kinds=DERIVED):
         if event.kind is EventKind.COMPACTION:
-            await _plan_summary(run, world, event, places, plan)
+            anew = await rewritten_summary(run, world, event, turns, plan.counts)
+            plan.rewritten |= {} if anew is None else {event.position: anew}
         elif event.payload["source"] in places if event.kind is EventKind.CLAIM else _noted(event, plan.turns, words):
             plan.derived.append(event)
             plan.counts[NAMES[event.kind]] += 1
     echoes = await rewritten_echoes(run, world, scope, turns)
     plan.rewritten |= echoes
     plan.counts["tool messages rewritten"] += len(echoes)
+    await _plan_blocks(run, world, scope, request, plan)
     return plan
+
+
+async def _plan_blocks(run: Runner, world: World, scope: Scope, request: Request, plan: _Plan) -> None:
+    """All blocks and steps of a user, or the lines that came from the turns, from their author, or have the words."""
+    if request.user and scope.space is None:
+        plan.derived += await run.call(world.truth.read, scope.owner, kinds=(EventKind.BLOCK, EventKind.STEP))
+        return
+    turns = {turn.id for turn in plan.turns}
+
+    def gone(change: Event) -> bool:
+        theirs = bool(request.user and change.author) and principal_of(change.author).user == request.user
+        return theirs or not turns.isdisjoint(change.sources)
+
+    blocks = await rewritten_blocks(run, world, scope.owner, gone, request.query)
+    plan.rewritten |= blocks
+    plan.counts["changes of blocks rewritten"] += len(blocks)
 
 
 def _noted(note: Event, turns: Sequence[Event], words: str) -> bool:
@@ -259,56 +272,4 @@ def _noted(note: Event, turns: Sequence[Event], words: str) -> bool:
     told = {note.payload.get("turn"), *note.sources}
     if any(turn.id in told or (turn.scope == note.scope and turn.position < note.position) for turn in turns):
         return True
-    return bool(words) and words in _plain(f"{note.payload['query']} {note.payload['text']}")
-
-
-async def _plan_summary(run: Runner, world: World, event: Event, places: set[int], plan: _Plan) -> None:
-    """Write a revision of a session's summary anew, as if the turns had never been."""
-    state = QueueState.of(event)
-    covered = [place for place in places if any(first <= place <= last for first, last in state.stretches)]
-    if not covered and not places.intersection(state.kept):
-        return
-    session = event.scope
-    gone = {turn.id for turn in plan.turns if turn.scope == session}
-    lines = [await _rewritten(run, world, session, line, gone) for line in state.lines]
-    kept = [line for line in lines if line is not None]
-    plan.counts["summary lines"] += len(lines) - len(kept)
-    anew = [new for new, old in zip(lines, state.lines, strict=True) if new is not None and new != old]
-    plan.counts["summary lines rewritten"] += len(anew)
-    plan.counts["summaries rewritten"] += 1
-    state = replace(
-        state,
-        lines=tuple(dict.fromkeys(kept)),
-        ledger=await _ledger(run, world, session, state, lambda position: position not in places),
-        kept=tuple(place for place in state.kept if place not in places),
-        anchor=0 if state.anchor in places else state.anchor,
-        retry=tuple(_remaining(state.retry, places)),
-    )
-    plan.rewritten[event.position] = state.as_payload()
-
-
-async def _rewritten(run: Runner, world: World, session: Scope, line: Line, gone: set[str]) -> Line | None:
-    """The line, or what the turns that remain of its sources say in their own words, or None if none remains."""
-    if not gone.intersection(line.sources):
-        return line
-    left = [source for source in line.sources if source not in gone]
-    events = await run.call(world.truth.get, session, left) if left else []
-    said = [event for event in events if event.kind is EventKind.MESSAGE]
-    offered = candidates(said, world.config.cleaning)
-    best = max(offered, key=lambda other: (other.section is line.section, other.importance), default=None)
-    return None if best is None else replace(best, section=line.section)
-
-
-async def _ledger(run: Runner, world: World, session: Scope, state: QueueState, stays: Callable[[int], bool]) -> Ledger:
-    """The ledger over the turns that stay."""
-    ledger = Ledger()
-    for first, last in state.stretches:
-        events = await run.call(world.truth.read, session, after=first - 1, upto=last, kinds=(EventKind.MESSAGE,))
-        messages = [event.message for event in events if stays(event.position)]
-        ledger = merge(ledger, read_on(ledger, messages))
-    return ledger
-
-
-def _remaining(attempts: Sequence[Attempt], places: set[int]) -> list[Attempt]:
-    left = [replace(a, positions=tuple(p for p in a.positions if p not in places)) for a in attempts]
-    return [attempt for attempt in left if attempt.positions]
+    return bool(words) and words in plain(f"{note.payload['query']} {note.payload['text']}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hybrid_memory.compute.runners import Runner, drive
 from hybrid_memory.flows import blocks as flows
 from hybrid_memory.memory.house import INLINE
@@ -69,7 +71,7 @@ class Blocks(Membership):
         value: str | None = None,
         revision: int | None = None,
         id: str = "",  # noqa: A002 - the field's name, as in remember
-        source: str = "",
+        source: str | Sequence[str] = (),
     ) -> Block:
         """Change the text of a block, as the model does; exactly one of ``append``, ``old`` and ``value`` says how.
 
@@ -83,7 +85,7 @@ class Blocks(Membership):
             value: the whole text anew.
             revision: with ``value``: of the block that it was written from; None overwrites whatever is there.
             id: makes the edit idempotent.
-            source: id of the message that asked for it.
+            source: ids of the messages that it follows from; it is forgotten with them.
 
         Raises:
             InvalidInputError: there is no such block, it is read-only or would be too long, ``old`` is not in it
@@ -103,17 +105,18 @@ class Blocks(Membership):
         value: str | None = None,
         revision: int | None = None,
         id: str = "",  # noqa: A002 - the field's name, as in remember
-        source: str = "",
+        source: str | Sequence[str] = (),
     ) -> Block:
         """Async twin of `edit_block`."""
         wanted = Edit(append, old, new, value)
         return await self._edit_block(self._house.loop, label, wanted, revision, id, source)
 
     async def _edit_block(  # noqa: PLR0917 - private, of one call
-        self, run: Runner, label: str, wanted: Edit, seen: int | None, call: str, source: str
+        self, run: Runner, label: str, wanted: Edit, seen: int | None, call: str, source: str | Sequence[str]
     ) -> Block:
         there = await flows.home(run, self._owned, label, "edit_block")
-        return await flows.edit(run, there.world, there.scope, label, wanted, seen=seen, call=call, source=source)
+        sources = (source,) if isinstance(source, str) else tuple(source)
+        return await flows.edit(run, there.world, there.scope, label, wanted, seen=seen, call=call, sources=sources)
 
     def undo_block(self, label: str) -> Block:
         """Take back the last change of a block that still counts; called again, the one before.

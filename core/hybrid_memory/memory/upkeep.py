@@ -56,7 +56,8 @@ class Upkeep(Handle):
     ) -> Receipt:
         """Destroy turns and everything derived from them: records, vectors, claims, summary lines, notes, payloads.
 
-        What mixes them with other turns is written anew without them. Exactly one of the first five says which turns:
+        What mixes them with other turns is written anew without them, and blocks without the lines that came of them.
+        Exactly one of the first five says which turns:
 
         Args:
             ids: event ids, handles such as ``#12``, hits, facts or lines; all turns behind them.

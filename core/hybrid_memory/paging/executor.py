@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -15,6 +15,7 @@ from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.paging.custom import CustomFunction, Function, written
 from hybrid_memory.paging.reading import HEARTBEAT, THOUGHTS
 from hybrid_memory.text.structured import parse_object
+from hybrid_memory.tiers.chain import Chain
 from hybrid_memory.tools.tool import Answer
 from hybrid_memory.types import ToolCall
 from hybrid_memory.types.validation import CheckedModel, shown
@@ -47,9 +48,8 @@ class Executor:
     def run(
         self,
         call: ToolCall,
+        chain: Chain,
         *,
-        source: str,
-        blocks: Mapping[str, int],
         again: bool = False,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> Answer:
@@ -60,8 +60,7 @@ class Executor:
 
         Args:
             call: as the model made it, with an id.
-            source: id of the message that holds the call.
-            blocks: revisions of the blocks that the model had seen.
+            chain: with the answer that holds the call.
             again: whether the call may have been made before, by a process that was ended.
             loop: where functions that are coroutines run; a loop of their own without one.
         """
@@ -76,7 +75,13 @@ class Executor:
         except InvalidInputError as error:
             return _error(str(error))
         return function.run(
-            self._memory, given, max_tokens=self._max_tokens, id=call.id or "", source=source, blocks=blocks
+            self._memory,
+            given,
+            max_tokens=self._max_tokens,
+            id=call.id or "",
+            source="" if chain.answer is None else chain.answer.id,
+            because=chain.opened,
+            blocks=chain.blocks,
         )
 
     def _custom(self, function: CustomFunction, given: CheckedModel, loop: asyncio.AbstractEventLoop | None) -> Answer:

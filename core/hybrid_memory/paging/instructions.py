@@ -45,7 +45,7 @@ def signature(function: Function) -> str:
 
 def _argument(name: str, field: Mapping[str, Any], *, needed: bool) -> str:
     kind = field.get("type") or "/".join(str(one.get("type", "any")) for one in field.get("anyOf", ())) or "any"
-    unset = [] if kind == "array" else None
+    unset: list[str] | None = [] if kind == "array" else None
     default = "" if needed else f" = {json.dumps(field.get('default', unset), ensure_ascii=False)}"
     meaning = f" [{field['description']}]" if field.get("description") else ""
     return f"{name}: {kind}{default}{meaning}"

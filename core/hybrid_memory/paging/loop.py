@@ -166,12 +166,11 @@ class Loop:
     def _called(self, chain: Chain, *, again: bool, loop: asyncio.AbstractEventLoop | None) -> Step:
         """The result of the next call."""
         call = chain.missing[0]
-        source = "" if chain.answer is None else chain.answer.id
         asked = () if chain.answer is None else chain.answer.message.tool_calls
         if call in asked[MAX_CALLS:]:
             text, failed = f"Error: not called; at most {MAX_CALLS} calls in one answer.", True
         else:
-            answer = self.executor.run(call, source=source, blocks=chain.blocks, again=again, loop=loop)
+            answer = self.executor.run(call, chain, again=again, loop=loop)
             text, failed = answer.text, answer.failed
         return Step(Does.CALLED, (_result(call, text, failed=failed),))
 

@@ -38,6 +38,7 @@ class Chain:
         number: of its last step, from 1; it makes the id of the next, so that of two processes only one can do it.
         since: position up to which all is dealt with; head: of the last event.
         answer: the model's last answer, if it gave one since.
+        opened: ids of the turns and events that it answers.
         blocks: revisions of the blocks that it had seen, by label.
         missing: its calls that have no result yet, in order.
         goes_on: whether the model wants to be asked again, or must be, since a call failed.
@@ -49,6 +50,7 @@ class Chain:
     since: int = 0
     head: int = 0
     answer: Event | None = None
+    opened: tuple[str, ...] = ()
     blocks: Mapping[str, int] = field(default_factory=dict)
     missing: tuple[ToolCall, ...] = ()
     goes_on: bool = False
@@ -119,6 +121,7 @@ def chain(events: Sequence[Event], *, number: int, since: int) -> Chain:
         since=since,
         head=max([since, *(event.position for event in events)]),
         answer=answer,
+        opened=tuple(event.id for event in said if event.position <= seen and event.message.opens),
         blocks={} if last is None else last.payload["blocks"],
         missing=tuple(call for call in calls if call.id not in results),
         goes_on=last is not None and answer is not None and (last.payload["goes_on"] or failed),

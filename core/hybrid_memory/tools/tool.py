@@ -37,6 +37,7 @@ class Call:
         max_tokens: of the answer.
         id: of the call, by which it is not done twice; empty where nobody knows.
         source: id of the message that holds it.
+        because: ids of the turns that the model made it for.
         blocks: revisions of the blocks that the model had seen, by label; None where nobody knows.
     """
 
@@ -44,7 +45,13 @@ class Call:
     max_tokens: int = MAX_TOKENS
     id: str = ""
     source: str = ""
+    because: tuple[str, ...] = ()
     blocks: Mapping[str, int] | None = None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Ids of all messages that it follows from."""
+        return (*((self.source,) if self.source else ()), *self.because)
 
     async def __call__(self, verb: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """The result of the verb."""

@@ -21,8 +21,8 @@ class Appending(CheckedModel):
 
 async def append(call: Call, memory: ScopedMemory, wanted: Appending) -> str:
     """Add a line to a block."""
-    source = {"id": call.id, "source": call.source}
-    return _done(await call(memory.edit_block, wanted.label, append=wanted.content, **source))
+    known = {"id": call.id, "source": call.sources}
+    return _done(await call(memory.edit_block, wanted.label, append=wanted.content, **known))
 
 
 class Replacing(CheckedModel):
@@ -35,8 +35,8 @@ class Replacing(CheckedModel):
 
 async def replace(call: Call, memory: ScopedMemory, wanted: Replacing) -> str:
     """Change a part of a block."""
-    source = {"id": call.id, "source": call.source}
-    edited = await call(memory.edit_block, wanted.label, old=wanted.old_content, new=wanted.new_content, **source)
+    known = {"id": call.id, "source": call.sources}
+    edited = await call(memory.edit_block, wanted.label, old=wanted.old_content, new=wanted.new_content, **known)
     return _done(edited)
 
 
@@ -49,9 +49,9 @@ class Rethinking(CheckedModel):
 
 async def rethink(call: Call, memory: ScopedMemory, wanted: Rethinking) -> str:
     """Write a block anew, from the words that the model had seen of it."""
-    source = {"id": call.id, "source": call.source}
+    known = {"id": call.id, "source": call.sources}
     seen = None if call.blocks is None else call.blocks.get(wanted.label)
-    return _done(await call(memory.edit_block, wanted.label, value=wanted.new_content, revision=seen, **source))
+    return _done(await call(memory.edit_block, wanted.label, value=wanted.new_content, revision=seen, **known))
 
 
 def _done(block: Block) -> str:

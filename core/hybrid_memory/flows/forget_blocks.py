@@ -1,0 +1,62 @@
+"""What `forget` does to blocks: lines go that came from what is destroyed, from the block and from all its history."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from hybrid_memory.compute.runners import Runner
+from hybrid_memory.flows.world import World
+from hybrid_memory.types import Event, EventKind, Scope
+
+
+def plain(text: str) -> str:
+    """The text as words are looked for in it: whatever its case, width and spacing."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+async def rewritten_blocks(
+    run: Runner, world: World, owner: Scope, gone: Callable[[Event], bool], words: str
+) -> dict[int, dict[str, Any]]:
+    """New payloads for the changes of the owner's blocks, by position.
+
+    Args:
+        run: of the flow.
+        world: its ports.
+        owner: whose blocks.
+        gone: whether what a change put into its block goes.
+        words: plain; lines with them go. Empty for none.
+    """
+    by_label: dict[str, list[Event]] = {}
+    for event in await run.call(world.truth.read, owner, kinds=(EventKind.BLOCK,)):
+        by_label.setdefault(event.payload["label"], []).append(event)
+    found: dict[int, dict[str, Any]] = {}
+    for events in by_label.values():
+        banned = _banned(events, gone, words)
+        for event in events:
+            payload = _without(event.payload, banned, words)
+            if payload != event.payload:
+                found[event.position] = payload
+    return found
+
+
+def _banned(events: Iterable[Event], gone: Callable[[Event], bool], words: str) -> set[str]:
+    """The lines that go, of one label's changes."""
+    banned: set[str] = set()
+    before: set[str] = set()
+    for event in events:
+        lines = event.payload["value"].split("\n")
+        if gone(event):
+            banned.update(line for line in lines if line not in before)
+        banned.update(line for line in lines if words and words in plain(line))
+        before = set(lines)
+    return banned
+
+
+def _without(payload: dict[str, Any], banned: set[str], words: str) -> dict[str, Any]:
+    value = "\n".join(line for line in payload["value"].split("\n") if line not in banned)
+    if words and words in plain(value):  # across two lines
+        value = ""
+    told = payload["description"]
+    return {**payload, "value": value, "description": "" if words and words in plain(told) else told}
