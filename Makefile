@@ -22,7 +22,7 @@ FULL_STALE := $(shell test "$$(cat $(FULL_STAMP) 2>/dev/null)" = "$(CURDIR)" && 
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-full again demo test test-oldest test-full check lint format types imports bench clean clean-models
+.PHONY: help setup setup-oldest setup-full models again demo test test-oldest test-full check lint format types imports bench clean clean-models
 
 help:
 	@echo "make demo       a long chat goes in, LangChain and LlamaIndex answer from it    (STORE=file keeps it)"
@@ -39,6 +39,14 @@ setup: $(STAMP)
 
 setup-full: $(FULL_STAMP)
 	@echo "== $(FULL) is up to date"
+
+setup-oldest: $(OLDEST_STAMP)
+	@echo "== $(OLDEST) is up to date"
+
+# The tests fetch what is not there yet.
+models: $(FULL_STAMP)
+	@echo "== fetching the weights for test-full into $(MODELS)"
+	@$(FULL)/bin/python tests/full/weights.py
 
 $(STAMP): pyproject.toml $(STALE)
 	@set -e; \

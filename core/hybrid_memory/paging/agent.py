@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta, tzinfo
 from functools import partial
+from html import escape
 from typing import Any, Self
 
 from hybrid_memory.config import PagingConfig
@@ -30,6 +31,7 @@ from hybrid_memory.types import PRESSURE, STOPPED, Message, Role
 from hybrid_memory.types.block import checked_text
 from hybrid_memory.types.validation import shown
 
+SHOWN_CHARS = 500
 FRAME_TOKENS = 20
 LEAST_ANSWER = 40
 MOST_INSTRUCTIONS = 0.45
@@ -65,6 +67,14 @@ class AgentRun:
 
     def __repr__(self) -> str:
         return f"<AgentRun {self.why}: {len(self.calls)} calls, {len(self.replies)} replies: {shown(self.text)}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><td style="vertical-align:top"><b>{message.event or message.role}</b></td>'
+            f'<td style="white-space:pre-wrap;text-align:left">{escape(_short(message.text))}</td></tr>'
+            for message in self.messages
+        )
+        return f"<table>{rows}</table><small>{escape(self.why)}, {len(self.calls)} calls</small>"
 
 
 class PagedAgent:
@@ -250,7 +260,10 @@ class PagedAgent:
             prepared(self.memory)
             last = self._loop.said_last()
             after = min(receipt.positions) - 1 if receipt is not None and receipt.positions else last
-            why = self._loop.run(loop)
+            try:
+                why = self._loop.run(loop)
+            finally:
+                self._house.said(self.memory.scope)
             said = tuple(self._loop.said_since(after))
         replies = [message.text for message in said if message.role is Role.ASSISTANT and not message.tool_calls]
         return AgentRun(tuple(replies), said, why)
@@ -278,6 +291,10 @@ class PagedAgent:
 
     def __repr__(self) -> str:
         return f"<PagedAgent {self.memory.scope} with {len(self.functions)} functions in {self._house}>"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
 
 
 def _functions(names: Iterable[str] | None, custom: Sequence[Callable[..., Any]]) -> list[Function]:

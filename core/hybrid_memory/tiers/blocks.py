@@ -49,7 +49,7 @@ class Edit:
         if not found:
             raise InvalidInputError(
                 f"{shown(old)} is not in the block {block.label!r}, give a part of it letter for letter; "
-                f"it says: {shown(block.value)}"
+                f"it says:\n{block.value}"
             )
         if found > 1:
             raise InvalidInputError(

@@ -49,6 +49,11 @@ class Call:
     blocks: Mapping[str, int] | None = None
 
     @property
+    def key(self) -> str:
+        """What no other call has; empty where nobody knows. Ids of calls may begin anew in every session."""
+        return f"{self.source}:{self.id}" if self.source and self.id else self.id
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """Ids of all messages that it follows from."""
         return (*((self.source,) if self.source else ()), *self.because)

@@ -45,7 +45,7 @@ async def insert(call: Call, memory: ScopedMemory, wanted: Inserting) -> str:
     note = Message(
         role=Role.ASSISTANT,
         content=wanted.content,
-        id=f"archival-{call.source}-{call.id}" if call.id else None,
+        id=f"archival:{call.key}" if call.key else None,
         metadata={NOTED_WITH: INSERTED, **({TAGS: wanted.tags} if wanted.tags else {})},
     )
     receipt: Receipt = await call(outside(memory).remember, note)
