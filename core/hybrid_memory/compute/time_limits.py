@@ -64,5 +64,13 @@ class TimeLimit:
                 self._left.append(thread)
             raise NoResultError(f"{self._name} took longer than {self._seconds:g} s") from None
         if problem is not None:
-            raise NoResultError(f"{self._name} failed: {problem!r}") from problem
+            raise NoResultError(f"{self._name} failed: {described(problem)}") from problem
         return value
+
+
+def described(problem: BaseException) -> str:
+    """The error as Python shows it, or its kind where it cannot be shown."""
+    try:
+        return repr(problem)
+    except Exception:  # noqa: BLE001 - whatever a foreign error does
+        return type(problem).__name__

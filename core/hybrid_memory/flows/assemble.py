@@ -32,6 +32,9 @@ WARNING = (
 )
 """The same words every time, since the warning of an episode is one event under one id."""
 
+ROLLBACKS = 100
+"""In one episode; after more of them there is no warning."""
+
 CUT = " … (cut: the block is longer than its share of the window)"
 
 FOLDS = 3
@@ -115,19 +118,26 @@ async def _warned(run: Runner, world: World, session: Session, request: Request,
     """Tell the model that messages will leave its context, once before they do; whether it was told now."""
     if request.paging is None or not fitted.context.under_pressure:
         return False
-    name = f"{PRESSURE}-{session.state.number}"
-    if any(event.id == name for unit in session.queue.units for event in unit.events):
-        return False
-    draft = Draft(
-        id=name,
-        fixed_id=True,
-        session=session.scope.session,
-        kind=EventKind.MESSAGE,
-        at=world.clock(),
-        payload={"role": Role.SYSTEM.value, "content": WARNING, "extra": {"event": PRESSURE}},
-    )
-    (warning,) = await run.call(world.log.append, session.scope.owner, [draft])
-    return warning.fresh
+    episode = f"{PRESSURE}-{session.state.number}"
+    ids = {event.id for unit in session.queue.units for event in unit.events}
+    for name in (episode, *(f"{episode}.{again}" for again in range(1, ROLLBACKS))):
+        if name in ids:
+            return False
+        draft = Draft(
+            id=name,
+            fixed_id=True,
+            session=session.scope.session,
+            kind=EventKind.MESSAGE,
+            at=world.clock(),
+            payload={"role": Role.SYSTEM.value, "content": WARNING, "extra": {"event": PRESSURE}},
+        )
+        (warning,) = await run.call(world.log.append, session.scope.owner, [draft])
+        if warning.fresh or not world.viewed:
+            return True
+        # A rollback hides the warning of this name, or it is another process's of this moment.
+        if await run.call(world.log.get, session.scope, [name]):
+            return True
+    return False
 
 
 async def fold_ahead(run: Runner, world: World, scope: Scope, request: Request) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -167,6 +168,7 @@ class PagedAgent:
                 None if max_run_tokens is None else checked_count("max_run_tokens", max_run_tokens, least=1),
             ),
         )
+        self._running: threading.Event | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._alarms: list[Alarm] = []
 
@@ -237,7 +239,9 @@ class PagedAgent:
 
     def cancel(self) -> None:
         """End the run that is going on, before its next call or answer; the model is told with the next event."""
-        self._loop.cancelled.set()
+        running = self._running
+        if running is not None:
+            running.set()
 
     def close(self) -> None:
         """End alarms and threads; the memory stays open, and what waits is taken up by `resume`."""
@@ -253,16 +257,24 @@ class PagedAgent:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _event(self, messages: Sequence[Message], loop: asyncio.AbstractEventLoop | None = None) -> AgentRun:
+    def _event(
+        self,
+        messages: Sequence[Message],
+        *,
+        cancelled: threading.Event | None = None,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> AgentRun:
         """Write what happened, and work until the agent rests, once nobody else works for it."""
         receipt = self.memory.remember(messages) if messages else None
         with self._house.serial(self.memory.scope):
             prepared(self.memory)
             last = self._loop.said_last()
             after = min(receipt.positions) - 1 if receipt is not None and receipt.positions else last
+            self._running = cancelled or threading.Event()
             try:
-                why = self._loop.run(loop)
+                why = self._loop.run(self._running, loop)
             finally:
+                self._running = None
                 self._house.said(self.memory.scope)
             said = tuple(self._loop.said_since(after))
         replies = [message.text for message in said if message.role is Role.ASSISTANT and not message.tool_calls]
@@ -271,11 +283,12 @@ class PagedAgent:
     async def _on_a_thread(self, work: Callable[..., AgentRun]) -> AgentRun:
         if self._threads is None:
             self._threads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hybrid-memory-agent")
-        context, loop = contextvars.copy_context(), asyncio.get_running_loop()
+        context, loop, cancelled = contextvars.copy_context(), asyncio.get_running_loop(), threading.Event()
+        made = partial(context.run, work, cancelled=cancelled, loop=loop)
         try:
-            return await loop.run_in_executor(self._threads, partial(context.run, work, loop=loop))
+            return await loop.run_in_executor(self._threads, made)
         except asyncio.CancelledError:
-            self.cancel()
+            cancelled.set()
             raise
 
     def _alarm(self, rhythm: Rhythm, text: str) -> Alarm:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 import json
 import typing
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
-from pydantic import Field, create_model
+from pydantic import Field, PydanticUserError, create_model
 
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.paging.reading import HEARTBEAT, THOUGHTS
 from hybrid_memory.tools.tool import MemoryTool
 from hybrid_memory.types.validation import CheckedModel, shown
 
@@ -54,8 +56,8 @@ def written(result: Any) -> str:
     if not isinstance(result, str):
         try:
             result = json.dumps(result, ensure_ascii=False, default=str)
-        except (TypeError, ValueError, RecursionError):
-            result = repr(result)
+        except Exception:  # noqa: BLE001 - whatever a foreign object does
+            result = f"(a {type(result).__name__}, which cannot be written as JSON)"
     text = result.encode(errors="replace").decode()
     return text if len(text) <= MAX_CHARS else f"{text[:MAX_CHARS]}\n(cut after {MAX_CHARS} characters)"
 
@@ -64,11 +66,18 @@ def _arguments(name: str, function: Callable[..., Any]) -> type[CheckedModel]:
     try:
         hints = typing.get_type_hints(function, include_extras=True)
         fields: dict[str, Any] = {}
-        for parameter in inspect.signature(function).parameters.values():
+        for row, parameter in enumerate(inspect.signature(function).parameters.values()):
             if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
                 raise InvalidInputError(f"{name}: a model calls by name, so it cannot fill in {parameter}")
+            if parameter.name in (HEARTBEAT, THOUGHTS):
+                raise InvalidInputError(f"{name}: {parameter.name!r} stands beside the arguments of every call")
             default = ... if parameter.default is parameter.empty else parameter.default
-            fields[parameter.name] = (hints.get(parameter.name, Any), Field(default))
-        return create_model(name, __base__=CheckedModel, **fields)
-    except (NameError, TypeError, ValueError) as error:
+            # Under a name of ours, since pydantic keeps some to itself.
+            fields[f"argument_{row}"] = (hints.get(parameter.name, Any), Field(default, alias=parameter.name))
+        made = create_model(name, __base__=CheckedModel, **fields)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            made.model_json_schema()
+    except (NameError, TypeError, ValueError, PydanticUserError, Warning) as error:
         raise InvalidInputError(f"no model can call {name}: {error}") from error
+    return made

@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from hybrid_memory.compute.time_limits import NoResultError, TimeLimit
+from hybrid_memory.compute.time_limits import NoResultError, TimeLimit, described
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.paging.custom import CustomFunction, Function, written
@@ -85,13 +85,13 @@ class Executor:
         )
 
     def _custom(self, function: CustomFunction, given: CheckedModel, loop: asyncio.AbstractEventLoop | None) -> Answer:
-        arguments = {name: getattr(given, name) for name in type(given).model_fields}
+        arguments = {field.alias or name: getattr(given, name) for name, field in type(given).model_fields.items()}
         made = partial(_awaited, function, arguments, loop) if inspect.iscoroutinefunction(function.call) else None
         try:
             result = self._limits[function.name].call(made or partial(function.call, **arguments))
         except NoResultError as error:
             cause = error.__cause__
-            return _error(str(error) if cause is None else f"{type(cause).__name__}: {cause}")
+            return _error(str(error) if cause is None else described(cause))
         return Answer(written(result))
 
 

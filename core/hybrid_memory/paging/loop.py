@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hybrid_memory.compute.runners import drive
 from hybrid_memory.config import PagingConfig
@@ -91,23 +91,25 @@ class Loop:
     executor: Executor
     frame: Frame
     limits: Limits
-    cancelled: threading.Event = field(default_factory=threading.Event)
 
-    def run(self, loop: asyncio.AbstractEventLoop | None = None) -> str:
+    def run(self, cancelled: threading.Event, loop: asyncio.AbstractEventLoop | None = None) -> str:
         """Do what there is to do; why the agent yields then. The first call may have been begun by a process before.
+
+        Args:
+            cancelled: ends the run before the next step.
+            loop: where functions run that are coroutines; a loop of their own without one.
 
         Raises:
             ModelError: the model failed; what waits for it goes on waiting.
             StoreError: a step could not be written; the next run takes it up.
         """
-        self.cancelled.clear()
         again, why = True, ""
         while True:
             chain = drive(steps.work_left(INLINE, self.world, self.memory.scope))
             todo = chain.next
             if todo is Next.WAIT:
                 return why or "nothing to do"
-            stopped = "because it was cancelled" if self.cancelled.is_set() else ""
+            stopped = "because it was cancelled" if cancelled.is_set() else ""
             stopped = stopped or (self.limits.reached(chain) if todo is Next.ASK else "")
             if stopped:
                 step = self._stop(chain, stopped)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from hybrid_memory.paging.functions import SEND
@@ -18,6 +19,10 @@ THOUGHTS = "thoughts"
 
 NAMES = ("function", "name", "tool", "function_name")
 ARGUMENTS = ("arguments", "params", "parameters", "args", "input")
+
+MAX_NAME_CHARS = 64
+MAX_DEPTH = 40
+"""Deeper arguments are nothing that a function takes, and more than stores do."""
 
 _NAMED = re.compile(r'"(?:function|name|tool)"\s*:\s*"([\w.-]{1,64})"')
 
@@ -44,7 +49,8 @@ def read(text: str) -> Answer:
     them. A call that cannot be read keeps its words as the arguments, for the error that its author is to see. What is
     no call at all is a reply.
     """
-    calls = [call for found in parse_objects(text) for call in _calls(found)]
+    text = _encodable(text)
+    calls = [call for found in parse_objects(text) if _depth(found) <= MAX_DEPTH for call in _calls(_storable(found))]
     if not calls:
         broken = _NAMED.search(text)
         if broken is None or "{" not in text[: broken.start()]:
@@ -55,6 +61,39 @@ def read(text: str) -> Answer:
     # A message that says nothing is left among the calls, to be answered with an error.
     kept = tuple(call for call in calls if call.name != SEND.name or not _message(call))
     return Answer(replies, kept, goes_on=any(_truthy(_argument(call, HEARTBEAT)) for call in calls))
+
+
+def _encodable(text: str) -> str:
+    """The text with a mark in the place of each half of a character, such as of an emoji that was cut."""
+    return text.encode(errors="replace").decode()
+
+
+def _depth(value: Any) -> int:
+    """How deep lists and objects lie in one another; `MAX_DEPTH` + 1 for more than that."""
+    level, depth = [value], 0
+    while level and depth <= MAX_DEPTH:
+        inner = [item for one in level if isinstance(one, dict) for item in one.values()]
+        level = inner + [item for one in level if isinstance(one, list) for item in one]
+        depth += 1
+    return depth
+
+
+def _storable(value: Any) -> Any:
+    """The value as every store takes it."""
+    if isinstance(value, str):
+        return _encodable(value)
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_encodable(key): _storable(item) for key, item in value.items()}
+    return value
+
+
+def _name(written: str) -> str:
+    """The name without what none can have."""
+    return "".join(char for char in written.strip() if char.isprintable())[:MAX_NAME_CHARS] or "?"
 
 
 def _calls(found: Mapping[str, Any]) -> list[ToolCall]:
@@ -71,15 +110,16 @@ def _calls(found: Mapping[str, Any]) -> list[ToolCall]:
     if name is None:
         only = found.get("message")
         return [ToolCall(name=SEND.name, arguments=dict(found))] if isinstance(only, str) and only.strip() else []
-    return [ToolCall(name=name.strip(), arguments=_arguments(found))]
+    return [ToolCall(name=_name(name), arguments=_arguments(found))]
 
 
 def _arguments(found: Mapping[str, Any]) -> dict[str, Any] | str:
     given = next((found[key] for key in ARGUMENTS if key in found), None)
     if isinstance(given, str):
-        given = parse_object(given) if given.strip() else {}
-        if given is None:
-            return str(next(found[key] for key in ARGUMENTS if key in found))
+        read_on = parse_object(given) if given.strip() else {}
+        if read_on is None or _depth(read_on) > MAX_DEPTH:
+            return given
+        given = _storable(read_on)
     if not isinstance(given, Mapping | None):
         return str(given)
     beside = {key: found[key] for key in (HEARTBEAT, THOUGHTS) if key in found}

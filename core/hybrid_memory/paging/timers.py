@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
+from typing import Any
 
 from cronsim import CronSim, CronSimError
 
@@ -19,6 +20,7 @@ from hybrid_memory.memory.house import House
 from hybrid_memory.types.validation import shown
 
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+CRON_FIELDS = 5
 LEAST = timedelta(seconds=1)
 
 _log = logging.getLogger(__name__)
@@ -48,12 +50,16 @@ def steady_rhythm(interval: timedelta) -> Rhythm:
     return Rhythm(f"every {interval}", after)
 
 
-def cron_rhythm(expression: str, timezone: tzinfo | None = None) -> Rhythm:
+def cron_rhythm(expression: Any, timezone: tzinfo | None = None) -> Rhythm:
     """The times of a cron expression; raises `InvalidInputError` if it is none, or has no time."""
 
     def after(now: datetime) -> datetime:
         return next(CronSim(expression, now.astimezone(timezone or UTC)))
 
+    if not isinstance(expression, str) or len(expression.split()) != CRON_FIELDS:
+        raise InvalidInputError(
+            f"a cron expression has {CRON_FIELDS} fields, such as '0 9 * * 1-5'; got {shown(expression)}"
+        )
     try:
         after(BEGINNING)
     except (CronSimError, StopIteration, TypeError, AttributeError) as error:

@@ -52,7 +52,10 @@ def parse_objects(text: str) -> list[dict[str, Any]]:
 
     Those that are valid; if none is, the first that can be repaired, as in `parse_object`.
     """
-    answer = text.rpartition("</think>")[2]
+    answer = without_thoughts(text)
+    if not any("</think>" in span for span in _spans(answer)):
+        # Where only the end of the thoughts is marked, what stands before it is none of the answer.
+        answer = answer.rpartition("</think>")[2]
     spans = islice((span for part in _FENCED.findall(answer) or [answer] for span in _spans(part)), MAX_SPANS)
     found = [value for span in spans if (value := _valid(span))]
     first = None if found else parse_object(text)

@@ -103,12 +103,16 @@ def chain(events: Sequence[Event], *, number: int, since: int) -> Chain:
 
     What was said and answered before an agent took its first step is no work of its.
     """
-    answered = [event for event in events if event.kind is EventKind.STEP and event.payload["does"] == Does.ANSWERED]
+    steps = [event for event in events if event.kind is EventKind.STEP]
+    answered = [event for event in steps if event.payload["does"] == Does.ANSWERED]
+    # Where a run was stopped before it saw everything, what it did lies behind `since`, and is over all the same.
+    over = max((event.position for event in steps if event.payload["does"] == Does.YIELDED), default=0)
     said = [event for event in events if event.kind is EventKind.MESSAGE]
     last = answered[-1] if answered else None
     before = [event.position for event in said if event.message.role is Role.ASSISTANT] if number == 0 else []
     seen = max([since, *before]) if last is None else last.payload["upto"]
-    answer = None if last is None else next((event for event in said if event.id in last.sources), None)
+    answered = [event for event in answered if event.position > over]
+    answer = next((event for event in said if answered and event.id in answered[-1].sources), None)
     results = {
         event.message.tool_call_id: event
         for event in said
@@ -124,7 +128,7 @@ def chain(events: Sequence[Event], *, number: int, since: int) -> Chain:
         opened=tuple(event.id for event in said if event.position <= seen and event.message.opens),
         blocks={} if last is None else last.payload["blocks"],
         missing=tuple(call for call in calls if call.id not in results),
-        goes_on=last is not None and answer is not None and (last.payload["goes_on"] or failed),
+        goes_on=last is not None and answer is not None and bool(last.payload["goes_on"] or failed),
         waiting=tuple(event for event in said if event.position > seen and event.message.opens),
         steps=len(answered),
         tokens=sum(event.payload["tokens"] for event in answered),

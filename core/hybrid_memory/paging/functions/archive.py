@@ -20,9 +20,6 @@ INSERTED = "archival_memory_insert"
 TAGS = "tags"
 MAX_TAGS = 8
 
-SPARE = 8
-"""Times as many are looked at where they must have tags."""
-
 
 def _listed(tags: Any) -> Any:
     return tags.replace(",", " ").split() if isinstance(tags, str) else tags
@@ -63,11 +60,13 @@ class SearchingArchive(CheckedModel):
 async def search(call: Call, memory: ScopedMemory, wanted: SearchingArchive) -> str:
     """Notes that answer the query, best first, a page at a time."""
     page = Page.of(call, wanted.page)
-    k = page.end * (SPARE if wanted.tags else 1)
-    kinds = (RecordKind.TURN,)
-    hits: list[Hit] = await call(memory.recall, wanted.query, k=k, kinds=kinds, metadata={NOTED_WITH: INSERTED})
-    tagged = [hit for hit in hits if set(wanted.tags) <= set(hit.record.metadata.get(TAGS, ()))]
-    found = [hit.record for hit in tagged]
+    k, where = page.end + 1, {NOTED_WITH: INSERTED}
+    while True:
+        hits: list[Hit] = await call(memory.recall, wanted.query, k=k, kinds=(RecordKind.TURN,), metadata=where)
+        found = [hit.record for hit in hits if set(wanted.tags) <= set(hit.record.metadata.get(TAGS, ()))]
+        if len(found) > page.end or len(hits) < k:
+            break
+        k *= 4  # others have other tags
     lines = [line_of(record, wanted.query, page.line_tokens) for record in found[page.start : page.end]]
     return paged(lines, page, more=len(found) > page.end, nothing="Archival memory has nothing about that.")
 
