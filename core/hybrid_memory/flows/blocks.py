@@ -276,7 +276,8 @@ def _checked(world: World, wanted: Edit) -> Edit:
     parts = {"append": wanted.append, "old": wanted.old, "value": wanted.value}
     if sum(part is not None for part in parts.values()) != 1:
         raise InvalidInputError("change how? give exactly one of append=, old= (with new=) and value=")
-    for name, part in {**parts, "new": wanted.new}.items():
+    checked_text("new", wanted.new)
+    for name, part in parts.items():
         if part is not None:
             checked_text(name, part)
     if wanted.append is not None and not wanted.append.strip():
