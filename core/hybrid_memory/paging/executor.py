@@ -96,9 +96,13 @@ class Executor:
 
 
 def _awaited(function: CustomFunction, arguments: dict[str, Any], loop: asyncio.AbstractEventLoop | None) -> Any:
-    if loop is None:
-        return asyncio.run(function.call(**arguments))
-    return asyncio.run_coroutine_threadsafe(function.call(**arguments), loop).result()
+    async def made() -> Any:
+        try:
+            return await function.call(**arguments)
+        except SystemExit as error:  # asyncio would end the caller's loop with it
+            raise RuntimeError(repr(error)) from error
+
+    return asyncio.run(made()) if loop is None else asyncio.run_coroutine_threadsafe(made(), loop).result()
 
 
 def _given(call: ToolCall) -> dict[str, Any]:
