@@ -85,7 +85,10 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
     if request.k and seen.noted is None and seen.words and request.layout != "classic":
         await _keep_note(run, world, scope, seen, fitted)
     count_uses(world, scope.owner, fitted.context.hits)
-    behind = bool(count) or again or fitted.wanted > world.config.compaction.pressure * request.max_tokens
+    if request.paging is None:
+        behind = bool(count) or again or fitted.wanted > world.config.compaction.pressure * request.max_tokens
+    else:  # messages stay until the window is full, but what was folded in haste is summarised anew
+        behind = bool(count) or retries(world, session)
     return Assembled(replace(fitted.context, compacted=reason), behind=behind)
 
 
@@ -143,12 +146,15 @@ async def _warned(run: Runner, world: World, session: Session, request: Request,
 async def fold_ahead(run: Runner, world: World, scope: Scope, request: Request) -> bool:
     """Fold now what a prompt would have to fold soon, from the configured pressure on; False in the midst of a round.
 
+    With paging only what does not fit is folded, and what was folded before without the model it is asked about.
+
     Between a question and its answer nothing is folded, so that all prompts of a round begin alike.
     """
     world = _paged(await in_view(run, present(world), scope), request)
-    config = world.config.compaction
-    ahead = config.model_copy(update={"flush": min(config.flush, config.pressure)})
-    world = replace(world, config=world.config.model_copy(update={"compaction": ahead}))
+    if request.paging is None:
+        config = world.config.compaction
+        ahead = config.model_copy(update={"flush": min(config.flush, config.pressure)})
+        world = replace(world, config=world.config.model_copy(update={"compaction": ahead}))
     request = replace(request, query="?", among=None, k=0)
     for turn in range(FOLDS):
         session = await load(run, world, scope)

@@ -75,7 +75,12 @@ async def fold(
 def retries(world: World, session: Session) -> bool:
     """Whether a model is to be asked once more about turns that it failed on."""
     way = chosen_strategy(world.config.compaction, None)
-    return bool(session.state.retry) and world.language_model is not None and way.schema is not None
+    return bool(session.state.retry) and world.language_model is not None and _asked_again(way)
+
+
+def _asked_again(way: Strategy) -> bool:
+    """Whether the model is asked again where it failed: for lines, or for the one text that goes on from the last."""
+    return way.schema is not None or way.name == "recursive"
 
 
 def folding(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequence[Unit]]:
@@ -145,7 +150,7 @@ async def _summarised(
     )
     missed = []
     unasked = not ask and world.language_model is not None
-    if (written.failed or unasked) and way.schema is not None:
+    if (written.failed or unasked) and _asked_again(way):
         missed.append(Attempt(tuple(event.position for event in span), int(written.failed), report))
     return replace(
         state,
@@ -161,7 +166,7 @@ async def _summarised(
 async def _retried(run: Runner, world: World, session: Session, way: Strategy, room: int) -> QueueState:
     """The state after the model was asked once more about the oldest span that it failed on."""
     state = session.state
-    if not state.retry or world.language_model is None or way.schema is None:
+    if not state.retry or world.language_model is None or not _asked_again(way):
         return state
     attempt, *others = state.retry
     span = await at_positions(run, world, session.scope, attempt.positions)

@@ -110,6 +110,8 @@ def _whole(text: str, standing: Sequence[Line], span: Sequence[Event]) -> list[L
     """One line for everything so far; its sources are the turns of the span, and the handle covers all."""
     if not text:
         return []
-    first = standing[0].first if standing else span[0].position
+    # A span that is summarised again may lie before the end of what stands.
+    first = min([span[0].position, *(line.first for line in standing)])
+    last = max([span[-1].position, *(line.last for line in standing)])
     sources = tuple(event.id for event in span)
-    return [Line(Section.NOTES, text, sources, first, span[-1].position, importance=1.0)]
+    return [Line(Section.NOTES, text, sources, first, last, importance=1.0)]
