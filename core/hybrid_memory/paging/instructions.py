@@ -71,10 +71,13 @@ def rendered(messages: Sequence[Message]) -> list[Message]:
     found: list[Message] = []
     for message in messages:
         role, text = _written(message)
-        if found and found[-1].role is role:
-            found[-1] = Message(role=role, content=f"{found[-1].text}\n\n{text}")
-        else:
+        if not found or found[-1].role is not role:
             found.append(Message(role=role, content=text))
+            continue
+        before = found[-1].text
+        # The log has the words of an answer before its calls; models call first, and imitate what they see.
+        joined = f"{text}\n{before}" if message.tool_calls else f"{before}\n\n{text}"
+        found[-1] = Message(role=role, content=joined)
     return found
 
 
@@ -83,7 +86,7 @@ def _written(message: Message) -> tuple[Role, str]:
         name = f' of="{message.name}"' if message.name else ""
         return Role.USER, f"<result{name}>\n{message.text}\n</result>"
     if message.role is not Role.ASSISTANT:
-        return message.role, message.text
+        return message.role, f"{message.name}: {message.text}" if message.name else message.text
     said = message.model_copy(update={"tool_calls": []}).text
     calls = [ToolCall(name=SEND.name, arguments={"message": said})] if said.strip() else []
     return Role.ASSISTANT, "\n".join(map(_call, [*calls, *message.tool_calls]))

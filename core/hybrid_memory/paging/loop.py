@@ -26,8 +26,8 @@ from hybrid_memory.types import STOPPED, EventKind, Message, Role, ToolCall
 MAX_CALLS = 4
 """In one answer; each may fill its share of the window, and they leave it together."""
 
-MARGIN = 0.96
-"""Of the budget that the layout of a prompt gets: a call takes a few tokens more where it is written as JSON."""
+WRITING = 1.04
+"""How much longer a prompt is as the model reads it, with calls written as JSON, until it was seen how much."""
 
 TRIES = 6
 """Times that a prompt is laid out, each in a smaller budget, until it fits as the model reads it."""
@@ -83,6 +83,7 @@ class Loop:
         memory: of the session; world: its ports.
         model: what thinks.
         executor: what makes its calls.
+        writing: how many times longer the last prompt was as the model read it than as it was counted.
     """
 
     memory: ScopedMemory
@@ -91,6 +92,7 @@ class Loop:
     executor: Executor
     frame: Frame
     limits: Limits
+    writing: float = WRITING
 
     def run(self, cancelled: threading.Event, loop: asyncio.AbstractEventLoop | None = None) -> str:
         """Do what there is to do; why the agent yields then. The first call may have been begun by a process before.
@@ -152,17 +154,19 @@ class Loop:
 
     def _prompt(self, blocks: dict[str, str]) -> tuple[list[Message], int]:
         """The prompt as the model reads it, and its tokens: never more than there may be."""
-        frame, budget = self.frame, int(MARGIN * self.frame.max_tokens)
+        frame = self.frame
         for _ in range(TRIES):
+            budget = int(frame.max_tokens / self.writing)
             context = self.memory.assemble(
                 max_tokens=budget, identity=frame.identity, instructions=frame.instructions, blocks=blocks, profile="",
                 k=frame.k, layout="queue", paging=frame.paging,
             )  # fmt: skip
             prompt = rendered(context.messages)
             tokens = PRIMING + sum(message_tokens(message, self.world.count) for message in prompt)
+            self.writing = max(tokens / context.tokens, 1.0)
             if tokens <= frame.max_tokens:
                 return prompt, tokens
-            budget -= tokens - frame.max_tokens
+            self.writing *= WRITING
         raise InvalidInputError(f"max_tokens={frame.max_tokens} is too little for instructions and blocks")
 
     def _called(self, chain: Chain, *, again: bool, loop: asyncio.AbstractEventLoop | None) -> Step:

@@ -13,7 +13,7 @@ from hybrid_memory.tools.notes import outside
 from hybrid_memory.tools.reading import line_of
 from hybrid_memory.tools.tool import Call, MemoryTool
 from hybrid_memory.tools.versions import NOTED_WITH, named
-from hybrid_memory.types import Hit, Message, Receipt, RecordKind, Role
+from hybrid_memory.types import Hit, Message, Receipt, Record, RecordKind, Role
 from hybrid_memory.types.validation import CheckedModel
 
 INSERTED = "archival_memory_insert"
@@ -60,15 +60,26 @@ class SearchingArchive(CheckedModel):
 async def search(call: Call, memory: ScopedMemory, wanted: SearchingArchive) -> str:
     """Notes that answer the query, best first, a page at a time."""
     page = Page.of(call, wanted.page)
+    found = await _notes(call, memory, wanted.query, wanted.tags, page)
+    head = ""
+    if wanted.tags and not found:  # models invent tags
+        head = f"No note has the tags {', '.join(wanted.tags)}; without them:\n"
+        found = await _notes(call, memory, wanted.query, [], page)
+    lines = [line_of(record, wanted.query, page.line_tokens) for record in found[page.start : page.end]]
+    return (head if lines else "") + paged(
+        lines, page, more=len(found) > page.end, nothing="Archival memory has nothing about that."
+    )
+
+
+async def _notes(call: Call, memory: ScopedMemory, query: str, tags: list[str], page: Page) -> list[Record]:
+    """The notes with these tags up to the end of the page, best first, and one more if there is one."""
     k, where = page.end + 1, {NOTED_WITH: INSERTED}
     while True:
-        hits: list[Hit] = await call(memory.recall, wanted.query, k=k, kinds=(RecordKind.TURN,), metadata=where)
-        found = [hit.record for hit in hits if set(wanted.tags) <= set(hit.record.metadata.get(TAGS, ()))]
+        hits: list[Hit] = await call(memory.recall, query, k=k, kinds=(RecordKind.TURN,), metadata=where)
+        found = [hit.record for hit in hits if set(tags) <= set(hit.record.metadata.get(TAGS, ()))]
         if len(found) > page.end or len(hits) < k:
-            break
+            return found
         k *= 4  # others have other tags
-    lines = [line_of(record, wanted.query, page.line_tokens) for record in found[page.start : page.end]]
-    return paged(lines, page, more=len(found) > page.end, nothing="Archival memory has nothing about that.")
 
 
 ARCHIVE = MemoryTool(
