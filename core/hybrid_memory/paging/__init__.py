@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hybrid_memory.paging.agent import AgentRun, PagedAgent
+from hybrid_memory.paging.agent import PagedAgent
 from hybrid_memory.paging.functions import PAGING_FUNCTIONS, functions_named
 from hybrid_memory.paging.instructions import MEMORY, instructions, schema
 from hybrid_memory.paging.preparing import aprepared, prepared
+from hybrid_memory.paging.run import AgentRun
 from hybrid_memory.paging.timers import Alarm
 
 __all__ = [

@@ -7,10 +7,8 @@ import contextvars
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import timedelta, tzinfo
 from functools import partial
-from html import escape
 from typing import Any, Self
 
 from hybrid_memory.config import PagingConfig
@@ -27,55 +25,16 @@ from hybrid_memory.paging.functions import functions_named
 from hybrid_memory.paging.instructions import instructions
 from hybrid_memory.paging.loop import Frame, Limits, Loop
 from hybrid_memory.paging.preparing import prepared
+from hybrid_memory.paging.run import AgentRun
 from hybrid_memory.paging.timers import Alarm, Rhythm, cron_rhythm, steady_rhythm
 from hybrid_memory.types import PRESSURE, STOPPED, Message, Role
 from hybrid_memory.types.block import checked_text
 from hybrid_memory.types.validation import shown
 
-SHOWN_CHARS = 500
 FRAME_TOKENS = 20
 LEAST_ANSWER = 40
 MOST_INSTRUCTIONS = 0.45
 """Share of a prompt that identity and instructions may take."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgentRun:
-    """What an agent did about an event.
-
-    Attributes:
-        replies: what it said to the user.
-        messages: all that was said from the event on: calls, results, replies, warnings.
-        why: it yielded: ``yielded`` by itself, or ``stopped ...``.
-    """
-
-    replies: tuple[str, ...]
-    messages: tuple[Message, ...]
-    why: str
-
-    @property
-    def text(self) -> str:
-        """The replies as one text."""
-        return "\n\n".join(self.replies)
-
-    @property
-    def calls(self) -> list[str]:
-        """The names of the functions that it called, in order."""
-        return [call.name for message in self.messages for call in message.tool_calls]
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        return f"<AgentRun {self.why}: {len(self.calls)} calls, {len(self.replies)} replies: {shown(self.text)}>"
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f'<tr><td style="vertical-align:top"><b>{message.event or message.role}</b></td>'
-            f'<td style="white-space:pre-wrap;text-align:left">{escape(_short(message.text))}</td></tr>'
-            for message in self.messages
-        )
-        return f"<table>{rows}</table><small>{escape(self.why)}, {len(self.calls)} calls</small>"
 
 
 class PagedAgent:
@@ -304,10 +263,6 @@ class PagedAgent:
 
     def __repr__(self) -> str:
         return f"<PagedAgent {self.memory.scope} with {len(self.functions)} functions in {self._house}>"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
 
 
 def _functions(names: Iterable[str] | None, custom: Sequence[Callable[..., Any]]) -> list[Function]:
