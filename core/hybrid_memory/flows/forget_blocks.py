@@ -33,30 +33,43 @@ async def rewritten_blocks(
         by_label.setdefault(event.payload["label"], []).append(event)
     found: dict[int, dict[str, Any]] = {}
     for events in by_label.values():
-        banned = _banned(events, gone, words)
+        banned, told = _banned(events, gone, words), _told(events, gone)
         for event in events:
-            payload = _without(event.payload, banned, words)
+            payload = _without(event.payload, banned, told, words)
             if payload != event.payload:
                 found[event.position] = payload
     return found
 
 
 def _banned(events: Iterable[Event], gone: Callable[[Event], bool], words: str) -> set[str]:
-    """The lines that go, of one label's changes."""
+    """The lines that go, of one label's changes; with them what a later change made of one of them."""
     banned: set[str] = set()
     before: set[str] = set()
     for event in events:
-        lines = event.payload["value"].split("\n")
-        if gone(event):
-            banned.update(line for line in lines if line not in before)
+        lines = set(event.payload["value"].split("\n"))
         banned.update(line for line in lines if words and words in plain(line))
-        before = set(lines)
+        if gone(event) or not banned.isdisjoint(before - lines):
+            banned |= lines - before
+        before = lines
     return banned
 
 
-def _without(payload: dict[str, Any], banned: set[str], words: str) -> dict[str, Any]:
+def _told(events: Iterable[Event], gone: Callable[[Event], bool]) -> set[str]:
+    """The descriptions that go with who gave them."""
+    told: set[str] = set()
+    before = ""
+    for event in events:
+        now = event.payload["description"]
+        if now != before and gone(event):
+            told.add(now)
+        before = now
+    return told
+
+
+def _without(payload: dict[str, Any], banned: set[str], told: set[str], words: str) -> dict[str, Any]:
     value = "\n".join(line for line in payload["value"].split("\n") if line not in banned)
     if words and words in plain(value):  # across two lines
         value = ""
-    told = payload["description"]
-    return {**payload, "value": value, "description": "" if words and words in plain(told) else told}
+    described = payload["description"]
+    goes = described in told or (words and words in plain(described))
+    return {**payload, "value": value, "description": "" if goes else described}
