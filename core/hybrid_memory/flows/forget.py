@@ -184,7 +184,7 @@ async def _destroy(run: Runner, world: World, scope: Scope, chosen: list[Event],
 
 async def _chosen(run: Runner, world: World, scope: Scope, request: Request) -> list[Event]:
     """The turns and payloads that are asked for, by position; what was approved in a space, in both its forms."""
-    chosen = await _asked(run, world, scope, request)
+    chosen = await _with_notes(run, world, scope, await _asked(run, world, scope, request))
     if scope.space is None or not chosen:
         return chosen
     found = {event.position: event for event in chosen}
@@ -196,14 +196,27 @@ async def _chosen(run: Runner, world: World, scope: Scope, request: Request) -> 
     return [found[position] for position in sorted(found)]
 
 
+async def _with_notes(run: Runner, world: World, scope: Scope, chosen: list[Event]) -> list[Event]:
+    """These turns and the notes that were made of them, by position."""
+    ids = {event.id for event in chosen}
+    said = await run.call(world.truth.read, scope.owner, kinds=(EventKind.MESSAGE,)) if ids else []
+    notes = [event for event in said if "made_of" in event.payload.get("extra", ()) and event.id not in ids]
+    made = [event for event in notes if not ids.isdisjoint(event.message.made_of)]
+    return sorted([*chosen, *made], key=lambda event: event.position) if made else chosen
+
+
 async def _asked(run: Runner, world: World, scope: Scope, request: Request) -> list[Event]:
     if request.ids:
         return await _named(run, world, scope, request.ids)
     if request.expired:
         return await expired_turns(run, world, scope)
-    reach = scope.owner if request.user else scope
+    reach = scope if request.before else scope.owner
     events = await run.call(world.truth.read, reach, kinds=SAID, until=request.before)
-    return [event for event in events if request.query in plain(_words(event))] if request.query else events
+    if not request.query:
+        return events
+    # With a session its turns, and notes, which belong to none.
+    sessions = {event.scope.session for event in events} if scope.session is None else {scope.session, None}
+    return [event for event in events if event.scope.session in sessions and request.query in plain(_words(event))]
 
 
 def _words(event: Event) -> str:

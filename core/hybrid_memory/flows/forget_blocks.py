@@ -42,16 +42,17 @@ async def rewritten_blocks(
 
 
 def _banned(events: Iterable[Event], gone: Callable[[Event], bool], words: str) -> set[str]:
-    """The lines that go, of one label's changes; with them what a later change made of one of them."""
+    """The lines that go, of one label's changes: what a change put there that goes, and what was made of it later."""
     banned: set[str] = set()
     before: set[str] = set()
+    earlier: set[str] = set()
     for event in events:
         lines = set(event.payload["value"].split("\n"))
-        banned.update(line for line in lines if words and words in plain(line))
         if gone(event) or not banned.isdisjoint(before - lines):
-            banned |= lines - before
+            banned |= lines - earlier  # an undo brings back what stood there before
         before = lines
-    return banned
+        earlier |= lines
+    return banned | {line for line in earlier if words and words in plain(line)}
 
 
 def _told(events: Iterable[Event], gone: Callable[[Event], bool]) -> set[str]:

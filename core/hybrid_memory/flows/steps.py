@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.flows.remember import draft_of
@@ -22,7 +24,8 @@ async def work_left(run: Runner, world: World, scope: Scope) -> Chain:
     number = last if not seen.viewed else await _last(run, world, scope)
     since = 0 if last is None else last.payload["since"]
     events = await run.call(seen.log.read, scope, after=since, kinds=KINDS)
-    return chain(events, number=0 if number is None else int(number.id.rpartition(":")[2]), since=since)
+    found = chain(events, number=0 if number is None else int(number.id.rpartition(":")[2]), since=since)
+    return replace(found, rewound=seen.viewed)
 
 
 async def _last(run: Runner, world: World, scope: Scope) -> Event | None:

@@ -61,7 +61,8 @@ class Upkeep(Handle):
 
         Args:
             ids: event ids, handles such as ``#12``, hits, facts or lines; all turns behind them.
-            query: words; every turn that contains them, in any case.
+            query: words; every turn that contains them, in any case: of the session if the handle names one, with what
+                was noted outside of any.
             user: everything in all sessions, given the user of this scope again.
             before: what was said before this instant; aware.
             expired: what the retention policy hides.

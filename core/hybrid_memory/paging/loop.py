@@ -21,6 +21,7 @@ from hybrid_memory.paging.reading import read
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.tokens import message_tokens
 from hybrid_memory.tiers.chain import FAILED, Chain, Does, Next, Step
+from hybrid_memory.tiers.prompt import as_event
 from hybrid_memory.types import STOPPED, EventKind, Message, Role, ToolCall
 
 MAX_CALLS = 4
@@ -33,6 +34,7 @@ TRIES = 6
 """Times that a prompt is laid out, each in a smaller budget, until it fits as the model reads it."""
 
 YIELDED = "yielded"
+AGAIN = "You asked to be called again."
 NOT_CALLED = "Error: not called, because the run was stopped."
 
 
@@ -105,7 +107,7 @@ class Loop:
             ModelError: the model failed; what waits for it goes on waiting.
             StoreError: a step could not be written; the next run takes it up.
         """
-        again, why = True, ""
+        again, asked, why = True, False, ""
         while True:
             chain = drive(steps.work_left(INLINE, self.world, self.memory.scope))
             todo = chain.next
@@ -116,14 +118,15 @@ class Loop:
             if stopped:
                 step = self._stop(chain, stopped)
             elif todo is Next.CALL:
-                step = self._called(chain, again=again, loop=loop)
+                # What a rollback hides may have been called too.
+                step = self._called(chain, again=again or (chain.rewound and not asked), loop=loop)
             elif todo is Next.ASK:
                 step = self._asked(chain)
             else:
                 step = Step(Does.YIELDED, upto=chain.head, why=YIELDED)
             # Where another process was faster, the log says what is to be done now, and a call may be that one's.
             done = drive(steps.advance(INLINE, self.world, self.memory.scope, chain, step))
-            again = not done
+            again, asked = not done, asked or (done and todo is Next.ASK)
             why = step.why if done else why
             if stopped and done:
                 return why
@@ -162,6 +165,8 @@ class Loop:
                 k=frame.k, layout="queue", paging=frame.paging,
             )  # fmt: skip
             prompt = rendered(context.messages)
+            if prompt[-1].role is Role.ASSISTANT:  # what providers take for the beginning of the next answer
+                prompt.append(Message(content=as_event(AGAIN).content))
             tokens = PRIMING + sum(message_tokens(message, self.world.count) for message in prompt)
             self.writing = max(tokens / context.tokens, 1.0)
             if tokens <= frame.max_tokens:

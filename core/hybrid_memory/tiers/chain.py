@@ -43,6 +43,7 @@ class Chain:
         missing: its calls that have no result yet, in order.
         goes_on: whether the model wants to be asked again, or must be, since a call failed.
         waiting: turns and events that no answer has seen.
+        rewound: whether a rollback hides a part of the log.
         steps, tokens: answers since, and what they and their prompts took.
     """
 
@@ -55,6 +56,7 @@ class Chain:
     missing: tuple[ToolCall, ...] = ()
     goes_on: bool = False
     waiting: tuple[Event, ...] = ()
+    rewound: bool = False
     steps: int = 0
     tokens: int = 0
 

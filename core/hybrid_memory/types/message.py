@@ -180,6 +180,12 @@ class Message(CheckedModel):
         return kind if isinstance(kind, str) else ""
 
     @property
+    def made_of(self) -> tuple[str, ...]:
+        """Ids of the messages that a note was made of, where it says so in ``extra``; it is forgotten with them."""
+        ids = self.extra.get("made_of")
+        return tuple(name for name in ids if isinstance(name, str)) if isinstance(ids, list) else ()
+
+    @property
     def opens(self) -> bool:
         """Whether it asks for something to be done: a turn of the user, or an event from outside."""
         return self.role is Role.USER or self.event not in ("", PRESSURE, STOPPED)

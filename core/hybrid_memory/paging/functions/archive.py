@@ -43,6 +43,7 @@ async def insert(call: Call, memory: ScopedMemory, wanted: Inserting) -> str:
         role=Role.ASSISTANT,
         content=wanted.content,
         id=f"archival:{call.key}" if call.key else None,
+        extra={"made_of": list(call.sources)} if call.sources else {},
         metadata={NOTED_WITH: INSERTED, **({TAGS: wanted.tags} if wanted.tags else {})},
     )
     receipt: Receipt = await call(outside(memory).remember, note)
