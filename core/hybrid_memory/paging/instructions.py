@@ -6,49 +6,81 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hybrid_memory.paging.custom import Function
+from hybrid_memory.paging.custom import CustomFunction, Function
 from hybrid_memory.paging.functions import SEND
 from hybrid_memory.paging.reading import HEARTBEAT, THOUGHTS
 from hybrid_memory.types import Message, Role, ToolCall
 
 MEMORY = (
     "How your memory works. You see only a window of the conversation. The blocks below, such as <human>, are your "
-    "working context: they are always in front of you, and only you keep them true; change them as soon as you learn "
-    "something that lasts. Older messages leave the window, and a summary stands for them; nothing is lost: search "
-    "the conversation for what was said, and archival memory for notes of your own. If you do not see the answer, "
-    "search before you say that you do not know. What stands in <system> tags comes from the memory or from outside, "
-    "not from the user."
+    "working context: they are always in front of you, and only you keep them true. When the user tells you something "
+    "that lasts, write it there at once, with the names, in the user's language; when it is no longer true, replace "
+    "it. Older messages leave the window, and a summary stands for them; nothing is lost: search the conversation for "
+    "what was said, and archival memory for notes of your own, before you say that you do not know. What stands in "
+    "<system> tags comes from the memory or from outside, not from the user."
 )
 """For hosts that hand over the functions by themselves."""
 
 FORMAT = (
-    "You act by calling functions. Answer with one JSON object a call, and with nothing else:\n"
-    '{{"thoughts": "in a few words, why", "function": "its name", "arguments": {{...}}, "{heartbeat}": true}}\n'
-    "With {heartbeat} true you are called again at once, with the result: to go on after a search or an edit. Without "
-    "it you rest until the next event, so the last thing you do is {send}: the user reads nothing else of yours."
+    "You act by calling functions. Answer with JSON objects, one a call, and with nothing else. The user reads only "
+    'what you say with {send}. After your calls you rest until the next event; with "{heartbeat}": true in one you '
+    "are called again at once, with the result."
 )
+
+EXAMPLES: dict[str, tuple[str, list[tuple[str, dict[str, str]]]]] = {
+    "core_memory_append": (
+        "Told something that lasts, note it and answer",
+        [
+            ("core_memory_append", {"label": "human", "content": "Ada works as a nurse in Oslo."}),
+            (SEND.name, {"message": "Noted, Ada. Do you like Oslo?"}),
+        ],
+    ),
+    "core_memory_replace": (
+        "Told that something changed, correct it and answer",
+        [
+            ("core_memory_replace", {"label": "human", "old_content": "in Oslo", "new_content": "in Bergen"}),
+            (SEND.name, {"message": "I have noted that you moved."}),
+        ],
+    ),
+    "conversation_search": (
+        "Asked for what you do not see, search, and answer when you are called again",
+        [("conversation_search", {"query": "dentist"})],
+    ),
+}
+"""What small models imitate: of 3 turns a model of 1.5 billion parameters edited and answered in 3, without in none."""
 
 
 def instructions(functions: Sequence[Function]) -> str:
-    """All that a model must know to act by text alone: the memory, the form of its answers, the functions."""
-    form = FORMAT.format(heartbeat=HEARTBEAT, send=SEND.name)
-    return "\n\n".join([MEMORY, form, "Functions:\n" + "\n".join(map(signature, functions))])
+    """All that a model must know to act by text alone: the memory, the functions, the form of its answers."""
+    names = {function.name for function in functions}
+    form = [FORMAT.format(heartbeat=HEARTBEAT, send=SEND.name)]
+    for name, (when, calls) in EXAMPLES.items():
+        if {name, SEND.name} <= names:
+            alone = len(calls) == 1
+            form.append("\n".join([f"{when}:", *(_example(*call, again=alone) for call in calls)]))
+    return "\n\n".join([MEMORY, "Functions:\n" + "\n".join(map(signature, functions)), "\n".join(form)])
+
+
+def _example(name: str, arguments: Mapping[str, str], *, again: bool) -> str:
+    return _call(ToolCall(name=name, arguments={**arguments, **({HEARTBEAT: True} if again else {})}))
 
 
 def signature(function: Function) -> str:
-    """A function in one line: its name, arguments with what they mean, and what it does."""
+    """A function in one line: its name, its arguments, and what it does; of the application's their types too."""
     schema = function.arguments.model_json_schema()
     needed = set(schema.get("required", ()))
-    parts = [_argument(name, field, needed=name in needed) for name, field in schema.get("properties", {}).items()]
-    return f"- {function.name}({'; '.join(parts)}): {function.description}"
+    typed = isinstance(function, CustomFunction)
+    fields = schema.get("properties", {}).items()
+    parts = [_argument(name, field, needed=name in needed, typed=typed) for name, field in fields]
+    return f"- {function.name}({', '.join(parts)}): {function.description}"
 
 
-def _argument(name: str, field: Mapping[str, Any], *, needed: bool) -> str:
+def _argument(name: str, field: Mapping[str, Any], *, needed: bool, typed: bool) -> str:
     kind = field.get("type") or "/".join(str(one.get("type", "any")) for one in field.get("anyOf", ())) or "any"
     unset: list[str] | None = [] if kind == "array" else None
     default = "" if needed else f" = {json.dumps(field.get('default', unset), ensure_ascii=False)}"
-    meaning = f" [{field['description']}]" if field.get("description") else ""
-    return f"{name}: {kind}{default}{meaning}"
+    meaning = f" [{field['description']}]" if typed and field.get("description") else ""
+    return f"{name}{f': {kind}' if typed else ''}{default}{meaning}"
 
 
 def schema(function: Function, *, heartbeat: bool = False) -> dict[str, Any]:

@@ -91,7 +91,8 @@ SEARCH = MemoryTool(
 )
 SEARCH_DATE = MemoryTool(
     "conversation_search_date",
-    "What was said on a day or between two, oldest first, five messages a page.",
+    "What was said on a day or between two, oldest first, five messages a page; dates as 2026-05-03, or "
+    "2026-05-03T14:00.",
     SearchingDate,
     search_date,
 )
@@ -101,5 +102,6 @@ EXPAND = replace(
 FETCH = replace(
     reading.FETCH,
     name="fetch",
-    description="Read a long text by its handle: page by page, or the lines that match a pattern.",
+    description="Read a long text by its handle: page by page, or the lines that match a pattern; where is lines '10-60', "
+    "characters 'c1-2000', or a JSON path.",
 )
