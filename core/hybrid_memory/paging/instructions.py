@@ -47,7 +47,7 @@ EXAMPLES: dict[str, tuple[str, list[tuple[str, dict[str, str]]]]] = {
         [("conversation_search", {"query": "dentist"})],
     ),
 }
-"""What small models imitate: of 3 turns a model of 1.5 billion parameters edited and answered in 3, without in none."""
+"""For each function that there is when to call it, and how: small models imitate what they see."""
 
 
 def instructions(functions: Sequence[Function]) -> str:

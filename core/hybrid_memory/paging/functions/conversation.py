@@ -102,6 +102,6 @@ EXPAND = replace(
 FETCH = replace(
     reading.FETCH,
     name="fetch",
-    description="Read a long text by its handle: page by page, or the lines that match a pattern; where is lines '10-60', "
-    "characters 'c1-2000', or a JSON path.",
+    description="Read a long text by its handle: page by page, or the lines that match a pattern; where is lines "
+    "'10-60', characters 'c1-2000', or a JSON path.",
 )
