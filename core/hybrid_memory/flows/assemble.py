@@ -111,7 +111,8 @@ def _bounded(world: World, request: Request) -> Request:
         longest = max(tokens, key=lambda label: tokens[label])
         if len(blocks[longest]) <= len(CUT):
             break
-        keep = min(len(blocks[longest]) * max(share // len(blocks), 1) // tokens[longest], len(blocks[longest]) - 1)
+        room = max(share - sum(tokens.values()) + tokens[longest], share // len(blocks), 1)
+        keep = min(len(blocks[longest]) * room // tokens[longest], len(blocks[longest]) - 1)
         blocks[longest] = blocks[longest][: max(keep - len(CUT), 0)] + CUT
         tokens[longest] = world.count(blocks[longest])
     return replace(request, blocks=blocks)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.text.redaction import redact
-from hybrid_memory.tiers.blocks import Edit, KeptBlocks, Revision, checked_length, payload, revision
+from hybrid_memory.tiers.blocks import Edit, KeptBlocks, Revision, checked_length, payload
 from hybrid_memory.types import RESERVED, Block, EventKind, Right, Scope
 from hybrid_memory.types.block import MOST_CHARS, checked_label, checked_text
 from hybrid_memory.types.validation import shown
@@ -78,12 +79,13 @@ async def home(run: Runner, owned: Owned, label: str, verb: str, needed: Right =
 
 async def kept_blocks(run: Runner, world: World, scope: Scope) -> KeptBlocks:
     """The owner's blocks as this handle sees them."""
-    world = await in_view(run, world, scope)
-    owner = scope.owner
-    if world.viewed:
-        events = await run.call(world.log.read, owner, kinds=(EventKind.BLOCK,))
-        return KeptBlocks().after(events)
-    known = world.blocks.get(owner) or KeptBlocks()
+    return await _folded(run, await in_view(run, world, scope), scope.owner)
+
+
+async def _folded(run: Runner, world: World, owner: Scope) -> KeptBlocks:
+    """The fold of what is to be seen of the log, read on from where it was read last."""
+    key = (owner, world.hidden, world.horizon)
+    known = world.blocks.get(key) or KeptBlocks()
     news = await run.call(world.log.read, owner, after=known.position, kinds=KINDS)
     if any(event.kind is EventKind.ERASED for event in news):
         known = KeptBlocks()
@@ -91,7 +93,7 @@ async def kept_blocks(run: Runner, world: World, scope: Scope) -> KeptBlocks:
     if news:
         known = known.after(event for event in news if event.kind is EventKind.BLOCK)
         known = replace(known, position=news[-1].position)
-        world.blocks.put(owner, known)
+        world.blocks.put(key, known)
     return known
 
 
@@ -201,19 +203,11 @@ async def _changed(run: Runner, world: World, scope: Scope, label: str, change: 
         made = change(kept)
         if made is None:
             return _there(kept, label)
-        number = 1 + await _last_number(run, world, scope, kept, label)
+        # What a rollback hides keeps its number.
+        number = 1 + (await _folded(run, _whole(await in_view(run, world, scope)), scope.owner)).number(label)
         block = replace(made.block, revision=number, at=world.clock(), author=world.author)
-        draft = Draft(
-            id=f"{RESERVED}block:{label}:{number}",
-            fixed_id=False,
-            session=None,
-            kind=EventKind.BLOCK,
-            at=block.at or world.clock(),
-            payload=payload(Revision(block, made.call, made.base or number)),
-            sources=block.sources,
-            author=world.author,
-        )
         try:
+            draft = _draft(world, Revision(block, made.call, made.base or number))
             await run.call(world.truth.append, scope.owner, [draft])
         except IdConflictError:
             continue
@@ -221,12 +215,35 @@ async def _changed(run: Runner, world: World, scope: Scope, label: str, change: 
     raise StoreUnavailableError(f"others kept changing the block {label!r} at the same time: try again")
 
 
-async def _last_number(run: Runner, world: World, scope: Scope, kept: KeptBlocks, label: str) -> int:
-    """Of the label's last change; what a rollback hides keeps its number."""
-    if not (await in_view(run, world, scope)).viewed:
-        return kept.number(label)
-    events = await run.call(world.truth.read, scope.owner, kinds=(EventKind.BLOCK,))
-    return max((made.block.revision for made in map(revision, events) if made.block.label == label), default=0)
+def _draft(world: World, made: Revision) -> Draft:
+    """The event of a change; its id is taken if another one was faster."""
+    block = made.block
+    return Draft(
+        id=f"{RESERVED}block:{block.label}:{block.revision}",
+        fixed_id=False,
+        session=None,
+        kind=EventKind.BLOCK,
+        at=block.at or world.clock(),
+        payload=payload(made),
+        sources=block.sources,
+        author=world.author,
+    )
+
+
+async def begin(run: Runner, world: World, scope: Scope, blocks: Sequence[Block]) -> None:
+    """Give an owner who never had a block these, all or none of them; to others nothing."""
+    present(world)
+    wanted = [_put(world, block) for block in blocks]
+    if (await _folded(run, _whole(world), scope.owner)).histories:
+        return
+    drafts = [_draft(world, Revision(replace(block, revision=1, at=world.clock()), base=1)) for block in wanted]
+    with suppress(IdConflictError):  # somebody was faster
+        await run.call(world.truth.append, scope.owner, drafts)
+
+
+def _whole(world: World) -> World:
+    """The world with what a rollback hides."""
+    return replace(world, log=world.truth, hidden=(), horizon=None)
 
 
 def _put(world: World, block: Block) -> Block:

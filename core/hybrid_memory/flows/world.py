@@ -69,7 +69,7 @@ class World:
         facts: what is known, by owner and view.
         standings: who may do what, by space.
         passages: vectors of texts that are no memories, by embedder and text.
-        items: what applications keep, by owner; blocks: of working context, by owner.
+        items: what applications keep, by owner; blocks: of working context, by owner and view.
         embeddings: vectors of queries and texts.
         answers: what recall found lately.
         uses: which records it found since this was noted last, by owner.
@@ -101,7 +101,7 @@ class World:
     standings: LruCache[Scope, Standing] = field(default_factory=lambda: LruCache(STANDINGS_CACHE))
     passages: LruCache[bytes, Floats] = field(default_factory=lambda: LruCache(PASSAGES_CACHE))
     items: LruCache[Scope, KeptItems] = field(default_factory=lambda: LruCache(ITEMS_CACHE))
-    blocks: LruCache[Scope, KeptBlocks] = field(default_factory=lambda: LruCache(BLOCKS_CACHE))
+    blocks: LruCache[FactsKey, KeptBlocks] = field(default_factory=lambda: LruCache(BLOCKS_CACHE))
     embeddings: LruCache[bytes, Floats] = field(default_factory=lambda: LruCache(0))
     answers: LruCache[Hashable, Any] = field(default_factory=lambda: LruCache(ANSWERS_CACHE))
     uses: Counts[Scope] = field(default_factory=Counts)

@@ -33,6 +33,10 @@ class Blocks(Membership):
     async def _blocks(self, run: Runner) -> dict[str, Block]:
         return await flows.blocks(run, self._owned)
 
+    async def _begin_blocks(self, run: Runner, blocks: Sequence[Block]) -> None:
+        """Give an owner who never had a block these, all or none of them."""
+        await flows.begin(run, self._world, self.scope, blocks)
+
     def put_block(
         self, label: str, value: str = "", *, description: str = "", max_chars: int = MAX_CHARS, read_only: bool = False
     ) -> Block:

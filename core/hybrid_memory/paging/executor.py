@@ -63,6 +63,9 @@ class Executor:
             chain: with the answer that holds the call.
             again: whether the call may have been made before, by a process that was ended.
             loop: where functions that are coroutines run; a loop of their own without one.
+
+        Raises:
+            StoreError: the store failed under a function of the memory.
         """
         function = self._functions.get(call.name)
         if function is None:
@@ -82,6 +85,7 @@ class Executor:
             source="" if chain.answer is None else chain.answer.id,
             because=chain.opened,
             blocks=chain.blocks,
+            strict=True,  # the call is made again when the store is back, and then has one effect
         )
 
     def _custom(self, function: CustomFunction, given: CheckedModel, loop: asyncio.AbstractEventLoop | None) -> Answer:

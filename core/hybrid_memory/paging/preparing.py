@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from hybrid_memory.compute.runners import drive
 from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.memory.house import INLINE
+from hybrid_memory.types import Block
 
 BLOCKS = {
     "persona": "Who you are, and how you want to speak and act.",
@@ -11,15 +16,23 @@ BLOCKS = {
 """What belongs into each."""
 
 
-def prepared(memory: ScopedMemory) -> None:
-    """Give an owner who has no blocks those that MemGPT has, empty: ``persona`` and ``human``."""
-    if not memory.blocks():
-        for label, description in BLOCKS.items():
-            memory.put_block(label, description=description)
+def prepared(memory: ScopedMemory, blocks: Mapping[str, str] | None = None) -> None:
+    """Give an owner who never had a block those that MemGPT has, ``persona`` and ``human``.
+
+    Args:
+        memory: the owner's.
+        blocks: texts to begin with, by label; others than those two are made too.
+
+    Raises:
+        InvalidInputError: a label or text can be none of a block. Nothing was written.
+    """
+    drive(memory._begin_blocks(INLINE, _first(blocks or {})))  # noqa: SLF001 - no verb of applications
 
 
-async def aprepared(memory: ScopedMemory) -> None:
+async def aprepared(memory: ScopedMemory, blocks: Mapping[str, str] | None = None) -> None:
     """Async twin of `prepared`."""
-    if not await memory.ablocks():
-        for label, description in BLOCKS.items():
-            await memory.aput_block(label, description=description)
+    await memory._begin_blocks(memory._house.loop, _first(blocks or {}))  # noqa: SLF001 - no verb of applications
+
+
+def _first(texts: Mapping[str, str]) -> list[Block]:
+    return [Block(label, texts.get(label, ""), BLOCKS.get(label, "")) for label in {**BLOCKS, **texts}]

@@ -89,12 +89,13 @@ class KeptBlocks:
 
     def after(self, events: Iterable[Event]) -> KeptBlocks:
         """What stands after these, which follow by position."""
-        position, histories = self.position, dict(self.histories)
+        position, fresh = self.position, dict[str, list[Revision]]()
         for event in events:
             made = revision(event)
-            histories[made.block.label] = (*histories.get(made.block.label, ()), made)
+            fresh.setdefault(made.block.label, []).append(made)
             position = event.position
-        return KeptBlocks(position, histories)
+        added = {label: (*self.histories.get(label, ()), *revisions) for label, revisions in fresh.items()}
+        return KeptBlocks(position, {**self.histories, **added})
 
     def number(self, label: str) -> int:
         """Of the last change of this label; 0 before the first."""

@@ -39,6 +39,7 @@ class Call:
         source: id of the message that holds it.
         because: ids of the turns that the model made it for.
         blocks: revisions of the blocks that the model had seen, by label; None where nobody knows.
+        strict: whether a failing store is an error of the caller's, who makes the call again, not of the model's.
     """
 
     by: Callable[..., Awaitable[Any]]
@@ -47,6 +48,7 @@ class Call:
     source: str = ""
     because: tuple[str, ...] = ()
     blocks: Mapping[str, int] | None = None
+    strict: bool = False
 
     @property
     def key(self) -> str:
@@ -115,6 +117,8 @@ class MemoryTool:
         except (InvalidInputError, AccessDeniedError) as error:
             return Answer(bounded(f"Error: {error}", call.max_tokens), failed=True)
         except (ModelError, StoreError) as error:
+            if call.strict and isinstance(error, StoreError):
+                raise
             _log.warning("%s failed: %s", self.name, error)
             return Answer("Error: the memory cannot be reached now. Go on without it.", failed=True)
 
