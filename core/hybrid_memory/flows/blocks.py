@@ -199,12 +199,12 @@ async def _changed(run: Runner, world: World, scope: Scope, label: str, change: 
     """The block after the change, made on what stands then."""
     present(world)
     for _ in range(RACES):
+        # What a rollback hides keeps its number. Read first: what others write from here on then takes the id.
+        number = 1 + (await _folded(run, _whole(await in_view(run, world, scope)), scope.owner)).number(label)
         kept = await kept_blocks(run, world, scope)
         made = change(kept)
         if made is None:
             return _there(kept, label)
-        # What a rollback hides keeps its number.
-        number = 1 + (await _folded(run, _whole(await in_view(run, world, scope)), scope.owner)).number(label)
         block = replace(made.block, revision=number, at=world.clock(), author=world.author)
         try:
             draft = _draft(world, Revision(block, made.call, made.base or number))
