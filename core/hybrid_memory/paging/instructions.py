@@ -22,47 +22,39 @@ MEMORY = (
 """For hosts that hand over the functions by themselves."""
 
 FORMAT = (
-    "You act by calling functions. Answer with JSON objects, one a call, and with nothing else. The user reads only "
-    'what you say with {send}. After your calls you rest until the next event; with "{heartbeat}": true in one you '
-    "are called again at once, with the result."
+    "You act by calling functions. Answer with a JSON object, a call, and with nothing else. With "
+    '"{heartbeat}": true in it you are called again at once, with its result; without it you rest until the next '
+    "event. The user reads only what you say with {send}, so end with it. For example:"
 )
 
-EXAMPLES: dict[str, tuple[str, list[tuple[str, dict[str, str]]]]] = {
-    "core_memory_append": (
-        "Told something that lasts, note it and answer",
-        [
-            ("core_memory_append", {"label": "human", "content": "Ada works as a nurse in Oslo."}),
-            (SEND.name, {"message": "Noted, Ada. Do you like Oslo?"}),
-        ],
+EXAMPLES: tuple[tuple[str, str, tuple[dict[str, str], ...]], ...] = (
+    ("Asked for what you do not see, search", "conversation_search", ({"query": "dentist"},)),
+    (
+        "Told that something changed, correct it",
+        "core_memory_replace",
+        ({"label": "human", "old_content": "in Oslo", "new_content": "in Bergen"},),
     ),
-    "core_memory_replace": (
-        "Told that something changed, correct it and answer",
-        [
-            ("core_memory_replace", {"label": "human", "old_content": "in Oslo", "new_content": "in Bergen"}),
-            (SEND.name, {"message": "I have noted that you moved."}),
-        ],
+    (
+        "Told something that lasts, note it in the user's language",
+        "core_memory_append",
+        (
+            {"label": "human", "content": "Ada works as a nurse in Oslo."},
+            {"label": "human", "content": "她的猫叫小黑。"},
+        ),
     ),
-    "conversation_search": (
-        "Asked for what you do not see, search, and answer when you are called again",
-        [("conversation_search", {"query": "dentist"})],
-    ),
-}
-"""For each function that there is when to call it, and how: small models imitate what they see."""
+)
+"""When to call which function, and how: small models imitate what they see, down to its language."""
 
 
 def instructions(functions: Sequence[Function]) -> str:
     """All that a model must know to act by text alone: the memory, the functions, the form of its answers."""
     names = {function.name for function in functions}
     form = [FORMAT.format(heartbeat=HEARTBEAT, send=SEND.name)]
-    for name, (when, calls) in EXAMPLES.items():
-        if {name, SEND.name} <= names:
-            alone = len(calls) == 1
-            form.append("\n".join([f"{when}:", *(_example(*call, again=alone) for call in calls)]))
+    for when, name, several in EXAMPLES:
+        if name in names:
+            calls = [ToolCall(name=name, arguments={**arguments, HEARTBEAT: True}) for arguments in several]
+            form.append("\n".join([f"{when}:", *map(_call, calls)]))
     return "\n\n".join([MEMORY, "Functions:\n" + "\n".join(map(signature, functions)), "\n".join(form)])
-
-
-def _example(name: str, arguments: Mapping[str, str], *, again: bool) -> str:
-    return _call(ToolCall(name=name, arguments={**arguments, **({HEARTBEAT: True} if again else {})}))
 
 
 def signature(function: Function) -> str:
