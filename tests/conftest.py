@@ -76,7 +76,9 @@ def opened(store: str) -> Iterator[Open]:
 
     def open_one(*, embedder: Any = "hashing", clock: Any = None, **settings: Any) -> HybridMemory:
         named = isinstance(embedder, str)
-        config = MemoryConfig(**{"url": store, "embedder": embedder if named else "none", **settings})
+        # Killed processes lose nothing without it either, and many thousand waits for the disk are saved.
+        quick = {"power_safe": False}
+        config = MemoryConfig(**{"url": store, "embedder": embedder if named else "none", **quick, **settings})
         memory = open_memory(config, embedder=None if named else embedder, clock=clock)
         memories.append(memory)
         return memory

@@ -120,20 +120,18 @@ def assert_model_wrote(opened: Open, strategy: str, summary: Summary, said: Sequ
     assert {line.text for line in summary} - {line.text for line in extracted}
 
 
-@pytest.mark.parametrize(("strategy", "times"), [("anchored", 2), ("recursive", 1)])
-def test_a_model_summarises_a_chat_and_nothing_is_lost(
-    opened: Open, local_model: LanguageModel, strategy: str, times: int
-) -> None:
-    handle = opened(strategy, language_model=local_model)
-    summary = folded(handle, ENGLISH, times)
-    assert_model_wrote(opened, strategy, summary, ENGLISH)
+def test_a_model_summarises_a_chat_and_nothing_is_lost(opened: Open, local_model: LanguageModel) -> None:
+    """Structured: of the strategies that ask for sections one, since their question alone takes the model a minute."""
+    handle, said = opened("anchored", language_model=local_model), ENGLISH[:FIRST]
+    summary = folded(handle, said, 1)
+    assert_model_wrote(opened, "anchored", summary, said)
     assert_nothing_is_lost(handle, summary)
     assert_prompt_fits(handle, "Which oven did I choose, and why?")
 
 
-def test_a_model_summarises_a_chinese_chat(opened: Open, local_model: LanguageModel) -> None:
+def test_a_model_goes_on_with_its_summary_of_a_chinese_chat(opened: Open, local_model: LanguageModel) -> None:
     handle = opened("recursive", language_model=local_model)
-    summary = folded(handle, CHINESE, 1)
+    summary = folded(handle, CHINESE, 2)
     assert_model_wrote(opened, "recursive", summary, CHINESE)
     assert_nothing_is_lost(handle, summary)
     assert "INV-20931" in summary.text

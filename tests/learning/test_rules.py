@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybrid_memory.learning.rules.chinese import CHINESE
+from hybrid_memory.learning.rules.english import ENGLISH
 from hybrid_memory.learning.rules.matching import MAX_VALUE_CHARS
 from hybrid_memory.learning.rules.reading import LOOKBACK, MAX_SENTENCE_CHARS, RuleExtractor
-from hybrid_memory.learning.rules.rule import OWNER, Language, Rule, When, always
+from hybrid_memory.learning.rules.rule import OWNER, Language, Pattern, Rule, When, always
 from hybrid_memory.learning.rules.turns import MAX_CHARS
 from hybrid_memory.ports import FactExtractor
 from hybrid_memory.types import Category, Claim, Event, EventKind, Scope, Stance
@@ -44,12 +46,20 @@ def made(*rules: Rule, **fields: Any) -> RuleExtractor:
 
 
 def rule(pattern: str, attribute: Any = "home", **fields: Any) -> Rule:
-    return Rule("rule", attribute, re.compile(pattern), fields.pop("values", word), **fields)
+    return Rule("rule", attribute, Pattern(pattern), fields.pop("values", word), **fields)
 
 
 def read(extractor: RuleExtractor, *texts: str) -> list[tuple[str, str, str, Stance]]:
     found = extractor.extract([event(number, text) for number, text in enumerate(texts, 1)], [])
     return [(claim.subject, claim.attribute, claim.value, claim.stance) for claim in found]
+
+
+@pytest.mark.parametrize("language", [CHINESE, ENGLISH], ids=lambda language: language.name)
+def test_every_pattern_that_waits_for_its_first_use_is_one(language: Language) -> None:
+    patterns = [part for one in language.rules for part in (one.pattern, one.after) if part is not None]
+    assert len(patterns) > 100
+    for pattern in patterns:
+        assert re.compile(pattern.text, pattern.flags).groups >= 0
 
 
 def test_it_is_a_fact_extractor() -> None:

@@ -51,7 +51,7 @@ def run(request: pytest.FixtureRequest) -> Run:
     return call
 
 
-def one(memory: HybridMemory, name: str, **whose: str) -> FunctionTool:
+def one(memory: HybridMemory, name: str, **whose: Any) -> FunctionTool:
     (tool,) = HybridMemoryToolSpec(memory=memory, names=[name], **(whose or {"user": "alice"})).to_tool_list()
     return tool
 

@@ -24,6 +24,7 @@ from hybrid_memory.types import EventKind, Record, Scope
 
 ALICE = Scope(user="alice", session="s1")
 DIM = 32
+HEADS = 16_777_213
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 CANARIES = ["The passphrase is {0}xylophone quartz", "密码是{0}麒麟貔貅饕餮", "J'ai dit {0}œuvre à Zoë 🦜"]
 """The number makes each one's words its own."""
@@ -84,12 +85,14 @@ class Store:
         self.log.close()
 
 
+@cache
 def own(number: int) -> str:
     """A word that only this turn has; in every third one it is Chinese."""
     letters = [chr(code) for code in range(0x4E00, 0x9FA5)] if number % 3 == 1 else string.ascii_lowercase
     return "".join(random.Random(number).choices(letters, k=16))  # noqa: S311 - for tests
 
 
+@cache
 def canary(number: int) -> str:
     """A sentence in one of the languages, of one line or of many."""
     return CANARIES[number % len(CANARIES)].format(own(number)) + f" {own(number)[::-1]}" * (number % 40)
@@ -119,6 +122,19 @@ def traces(number: int) -> list[bytes]:
     return [*forms, *escaped, *terms_left, vector(number).tobytes()[:24]]
 
 
+def heads(content: bytes) -> np.ndarray[Any, np.dtype[Any]]:
+    """A number of the four bytes from each place on."""
+    view = np.frombuffer(content, np.uint8).astype(np.uint32)
+    return (view[:-3] | view[1:-2] << 8 | view[2:-1] << 16 | view[3:] << 24) % HEADS
+
+
+def likely(content: bytes) -> Callable[[bytes], bool]:
+    """Rules out nearly all that is not there: searching megabytes for each trace would take seconds."""
+    there = np.zeros(HEADS, np.bool_)
+    there[heads(content)] = True
+    return lambda trace: bool(there[heads(trace[:4])[0]])
+
+
 @pytest.fixture
 def found(tmp_path: Path) -> Callable[[list[int]], list[tuple[str, int]]]:
     """Which of these turns left a trace, and in which file; all files of the folder are read byte by byte."""
@@ -133,12 +149,15 @@ def found(tmp_path: Path) -> Callable[[list[int]], list[tuple[str, int]]]:
         command = [sys.executable, "-S", "-c", reading, str(tmp_path)]
         done = subprocess.run(command, capture_output=True, check=True)  # noqa: S603
         contents: dict[str, bytes] = pickle.loads(done.stdout)  # noqa: S301 - our own
-        return [
-            (file, number)
-            for file, content in contents.items()
-            for number in numbers
-            if any(trace in content for trace in traces(number))
-        ]
+        left: list[tuple[str, int]] = []
+        for file, content in contents.items():
+            may_be = likely(content)
+            left += [
+                (file, number)
+                for number in numbers
+                if any(may_be(trace) and trace in content for trace in traces(number))
+            ]
+        return left
 
     return scan
 

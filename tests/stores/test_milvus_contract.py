@@ -1,36 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import pytest
 
+from hybrid_memory.ports import SemanticIndex
 from hybrid_memory.stores.milvus import MilvusIndex
 from hybrid_memory.testing.corpus import Corpus, random_corpus
 from hybrid_memory.testing.milvus_server import MilvusServer
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
-
-
-@dataclass
-class Shelf:
-    """Indexes that are filled already: most tests only read them."""
-
-    server: MilvusServer
-    filled: dict[str, MilvusIndex] = field(default_factory=dict)
-
-    def take(self, corpus: Corpus) -> MilvusIndex:
-        key = " ".join(entry.record.text for entry in corpus.entries)
-        if key not in self.filled:
-            self.filled[key] = MilvusIndex(f"{self.server.url}?prefix=filled_{len(self.filled)}", index_type="FLAT")
-            self.filled[key].reset()
-            corpus.fill(self.filled[key])
-        return self.filled[key]
-
-    def give_back(self, index: MilvusIndex, corpus: Corpus) -> None:
-        size = index.size()
-        if (size.records, size.vectors) != (len(corpus.entries), len(corpus.keys)):
-            index.reset()
-            corpus.fill(index)
+from tests.stores.shelf import Shelf
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +20,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusServer]:
 
 @pytest.fixture(scope="module")
 def shelf(server: MilvusServer) -> Iterator[Shelf]:
-    shelf = Shelf(server)
+    def opened(name: str) -> MilvusIndex:
+        index = MilvusIndex(f"{server.url}?prefix={name}", index_type="FLAT")
+        index.reset()
+        return index
+
+    shelf = Shelf(opened)
     yield shelf
-    for index in shelf.filled.values():
-        index.close()
+    shelf.close()
 
 
 class TestMilvusIndex(SemanticIndexContract):
@@ -61,7 +44,7 @@ class TestMilvusIndex(SemanticIndexContract):
         return random_corpus(0)
 
     @pytest.fixture
-    def filled(self, shelf: Shelf, corpus: Corpus) -> Iterator[MilvusIndex]:
+    def filled(self, shelf: Shelf, corpus: Corpus) -> Iterator[SemanticIndex]:
         index = shelf.take(corpus)
         yield index
         shelf.give_back(index, corpus)

@@ -33,6 +33,7 @@ from hybrid_memory.testing.corpus import (
 from hybrid_memory.testing.redis_server import RedisServer
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
 from hybrid_memory.types import RecordKind, Scope, Where
+from tests.stores.shelf import Shelf
 
 NUMBERS = count()
 ALL = 10_000
@@ -56,12 +57,25 @@ def index(url: str) -> Iterator[RedisIndex]:
     index.close()
 
 
+@pytest.fixture(scope="module")
+def shelf(server: RedisServer) -> Iterator[Shelf]:
+    shelf = Shelf(lambda name: RedisIndex(RedisConnection(f"{server.url}?prefix={name}")))
+    yield shelf
+    shelf.close()
+
+
 class TestRedisIndex(SemanticIndexContract):
     @pytest.fixture
     def index(self, url: str) -> Iterator[RedisIndex]:
         index = RedisIndex(RedisConnection(url))
         yield index
         index.close()
+
+    @pytest.fixture
+    def filled(self, shelf: Shelf, corpus: Corpus) -> Iterator[SemanticIndex]:
+        index = shelf.take(corpus)
+        yield index
+        shelf.give_back(index, corpus)
 
 
 SIZE = 240

@@ -198,6 +198,7 @@ def history(kept: KeptBlocks, label: str) -> list[Block]:
 async def _changed(run: Runner, world: World, scope: Scope, label: str, change: Change) -> Block:
     """The block after the change, made on what stands then."""
     present(world)
+    checked_label(label)
     for _ in range(RACES):
         # What a rollback hides keeps its number. Read first: what others write from here on then takes the id.
         number = 1 + (await _folded(run, _whole(await in_view(run, world, scope)), scope.owner)).number(label)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from hybrid_memory.types import Stance
 
@@ -29,6 +30,30 @@ class When(StrEnum):
     UNTIL = "until"
 
 
+@dataclass(frozen=True)
+class Pattern:
+    """A regular expression that is compiled when it is first asked: all rules at once would take seconds."""
+
+    text: str
+    flags: int = 0
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self.text, self.flags)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """The first place where it is found."""
+        return self._compiled.search(text)
+
+    def match(self, text: str) -> re.Match[str] | None:
+        """What it finds at the beginning."""
+        return self._compiled.match(text)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        """All places where it is found."""
+        return self._compiled.finditer(text)
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A pattern over one clause, and what is claimed where it is found.
@@ -50,7 +75,7 @@ class Rule:
 
     name: str
     attribute: str | Callable[[re.Match[str]], str]
-    pattern: re.Pattern[str]
+    pattern: Pattern
     values: Values
     cues: tuple[str, ...] = ()
     stance: Stance = Stance.HOLDS
@@ -59,7 +84,7 @@ class Rule:
     single: bool = False
     guard: Callable[[re.Match[str]], bool] | None = None
     sentence: bool = False
-    after: re.Pattern[str] | None = None
+    after: Pattern | None = None
 
 
 @dataclass(frozen=True, slots=True)

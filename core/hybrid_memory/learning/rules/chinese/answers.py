@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from hybrid_memory.learning.rules.chinese.kinds import (
@@ -17,7 +16,7 @@ from hybrid_memory.learning.rules.chinese.kinds import (
 )
 from hybrid_memory.learning.rules.chinese.tastes import favourite
 from hybrid_memory.learning.rules.chinese.values import phrase, things, whole
-from hybrid_memory.learning.rules.rule import Rule, Values
+from hybrid_memory.learning.rules.rule import Pattern, Rule, Values
 
 _LEAD = (
     r"^(?:(?:嗯+|哦|啊|呃|好的?|当然|是的?|有|有的|对|其实|目前|现在|我|我是|我的|就|应该|大概|可能|比较|最|"
@@ -27,8 +26,8 @@ _LEAD = (
 
 def _answer(name: str, attribute: Any, question: str, answer: str, values: Values, **more: Any) -> Rule:
     return Rule(
-        f"zh: answer, {name}", attribute, re.compile(_LEAD + answer), values,
-        after=re.compile(rf"(?:{question})[^。！？?!]{{0,12}}[？?]\W*$"), **{"confidence": 0.8, **more},
+        f"zh: answer, {name}", attribute, Pattern(_LEAD + answer), values,
+        after=Pattern(rf"(?:{question})[^。！？?!]{{0,12}}[？?]\W*$"), **{"confidence": 0.8, **more},
     )  # fmt: skip
 
 

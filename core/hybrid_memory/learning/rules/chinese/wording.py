@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hybrid_memory.learning.rules.chinese.lexicon import KIN, either
-from hybrid_memory.learning.rules.rule import Rule, Values
+from hybrid_memory.learning.rules.rule import Pattern, Rule, Values
 from hybrid_memory.text.names import COMPOUND_SURNAMES, SURNAMES
 
 HAN = r"[\u4e00-\u9fff]"
@@ -88,4 +88,4 @@ def rule(
     **more: Any,
 ) -> Rule:
     """A rule of Chinese."""
-    return Rule(f"zh: {name}", attribute, re.compile(pattern), values, cues, **more)
+    return Rule(f"zh: {name}", attribute, Pattern(pattern), values, cues, **more)

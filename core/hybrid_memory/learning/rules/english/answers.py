@@ -20,7 +20,7 @@ from hybrid_memory.learning.rules.english.kinds import (
 from hybrid_memory.learning.rules.english.lexicon import KIN, either
 from hybrid_memory.learning.rules.english.tastes import favourite
 from hybrid_memory.learning.rules.english.values import things, whole
-from hybrid_memory.learning.rules.rule import Rule, Values
+from hybrid_memory.learning.rules.rule import Pattern, Rule, Values
 
 _TOLD = (
     r"(?!(?:thanks|thank|hey|hi|oh|i|you|there|that|this|it|good|great|nice|no|not|none|nope|nothing|never|sorry|why|"
@@ -42,11 +42,11 @@ def _answer(
     return Rule(
         f"en: answer, {name}",
         attribute,
-        re.compile(_LEAD + answer, re.IGNORECASE),
+        Pattern(_LEAD + answer, re.IGNORECASE),
         values,
         confidence=confidence,
         single=single,
-        after=re.compile(rf"\b(?:{question})[^?.!]{{0,30}}\?\W*$", re.IGNORECASE),
+        after=Pattern(rf"\b(?:{question})[^?.!]{{0,30}}\?\W*$", re.IGNORECASE),
     )
 
 

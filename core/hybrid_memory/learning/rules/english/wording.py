@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from hybrid_memory.learning.rules.rule import Rule, Values
+from hybrid_memory.learning.rules.rule import Pattern, Rule, Values
 
 ADVERB = (
     r"(?:(?:really|also|just|still|currently|actually|absolutely|truly|definitely|particularly|especially|mostly|"
@@ -45,7 +45,7 @@ def rule(
     **more: Any,
 ) -> Rule:
     """A rule of English, whose pattern takes capitals and small letters alike."""
-    return Rule(f"en: {name}", attribute, re.compile(pattern, re.IGNORECASE), values, cues, **more)
+    return Rule(f"en: {name}", attribute, Pattern(pattern, re.IGNORECASE), values, cues, **more)
 
 
 def having(pattern: str) -> Callable[[re.Match[str]], bool]:

@@ -1,0 +1,39 @@
+"""Indexes of a server that stay filled from test to test: filling takes it longer than most tests, which only read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hybrid_memory.ports import SemanticIndex
+from hybrid_memory.testing.corpus import Corpus
+
+
+class Shelf:
+    """Gives out an index for each corpus.
+
+    Args:
+        opened: opens an empty index under a name of its own.
+    """
+
+    def __init__(self, opened: Callable[[str], SemanticIndex]) -> None:
+        self._opened = opened
+        self._filled: dict[str, SemanticIndex] = {}
+
+    def take(self, corpus: Corpus) -> SemanticIndex:
+        """The index that holds it."""
+        key = " ".join(entry.record.text for entry in corpus.entries)
+        if key not in self._filled:
+            self._filled[key] = self._opened(f"filled_{len(self._filled)}")
+            corpus.fill(self._filled[key])
+        return self._filled[key]
+
+    def give_back(self, index: SemanticIndex, corpus: Corpus) -> None:
+        """Fill it again if it was emptied."""
+        size = index.size()
+        if (size.records, size.vectors) != (len(corpus.entries), len(corpus.keys)):
+            index.reset()
+            corpus.fill(index)
+
+    def close(self) -> None:
+        for index in self._filled.values():
+            index.close()
