@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any, NotRequired
 
-from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import ContextT, PrivateStateAttr, ResponseT
-from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
-from langchain_core.utils.function_calling import convert_to_openai_tool
+from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
-from hybrid_memory.compute.caches import LruCache
+from hybrid_memory.config import PagingConfig
 from hybrid_memory.errors import InvalidMessageError, InvalidScopeError, ModelError, StoreError
 from hybrid_memory.memory import HybridMemory, ScopedMemory
-from hybrid_memory.types import Context, Message, Role
+from langchain_hybrid_memory.agents.calls import Calls
 from langchain_hybrid_memory.agents.following import Follower, Seen
-from langchain_hybrid_memory.conversions import Conversions
+from langchain_hybrid_memory.agents.paging import Paging, noting, paging_tools, written
+from langchain_hybrid_memory.agents.prompts import Prompts
 from langchain_hybrid_memory.scopes import Binding
 
 FAILURES = (StoreError, ModelError, InvalidMessageError)
@@ -44,6 +44,10 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     Turns are folded into the summary in the pause after an answer, not while somebody waits for it. If the store or a
     model fails, that is logged, the agent goes on without memory, and the next step writes what is missing.
 
+    With ``paging`` the model manages its memory itself, as in MemGPT: it is told how, gets the functions of
+    `hybrid_memory.paging` as tools, edits the blocks that stand in its prompt, is warned before turns leave the window,
+    and searches for those that did. The user reads its answers, so there is no ``send_message``.
+
     In the list of middleware it belongs behind those that change what is kept (``PIIMiddleware``) or mark the agent's
     own system prompt (``AnthropicPromptCachingMiddleware``), and before those that change the prompt of one call
     (``ContextEditingMiddleware``).
@@ -53,18 +57,22 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         user, session, agent, tenant: whose memory and which conversation; what is left out is looked for in each run,
             see `langchain_hybrid_memory.scopes.Binding`. Without a user, or a session, a run ends with an error.
         max_tokens: of the whole prompt, with the tools; the memory's own setting by default.
-        k: the most turns to recall for one of the user's; they stay with it in the prompt. 0 recalls nothing.
-        blocks: labelled texts that always stand in the prompt.
-        profile: about the user; by default what was learned. An empty text shows none.
+        k: the most turns to recall for one of the user's; they stay with it in the prompt. 0 recalls nothing. By
+            default 10, and 0 with paging, where the model searches.
+        blocks: labelled texts that always stand in the prompt, instead of the memory's blocks. With paging these stand
+            there, and an owner who never had one begins with ``persona``, ``human`` and the texts given here.
+        profile: about the user; by default what was learned, and none with paging. An empty text shows none.
+        paging: whether, or how, the model pages its memory.
         name: told apart from others of the same agent by it.
 
     Raises:
+        InvalidInputError: with paging, a label or text of ``blocks`` can be none of a block.
         InvalidScopeError: while an agent runs: no user or no session is named.
         InvalidInputError: while an agent runs: its system prompt and tools alone need more than ``max_tokens``.
     """
 
     state_schema = HybridMemoryState
-    tools = ()
+    tools: Sequence[BaseTool] = ()
 
     def __init__(
         self,
@@ -75,17 +83,23 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         agent: str | None = None,
         tenant: str | None = None,
         max_tokens: int | None = None,
-        k: int = 10,
+        k: int | None = None,
         blocks: Mapping[str, str] | None = None,
         profile: str | None = None,
+        paging: bool | PagingConfig = False,
         name: str = "HybridMemoryMiddleware",
     ) -> None:
         super().__init__()
         self._binding = Binding(memory, user=user, session=session, agent=agent, tenant=tenant)
-        self._layout = {"max_tokens": max_tokens, "k": k, "blocks": dict(blocks or {}), "profile": profile}
         self._name = name
-        self._schemas: LruCache[int, tuple[Any, dict[str, Any]]] = LruCache(256)
-        self._converted = Conversions()
+        self._prompts = Prompts()
+        self._paging = Paging.of(paging, blocks)
+        self._layout: dict[str, Any] = {"max_tokens": max_tokens, "k": 10 if k is None else k, "profile": profile}
+        if self._paging is None:
+            self._layout["blocks"] = None if blocks is None else dict(blocks)
+        else:
+            self.tools = paging_tools(Calls(self._binding, name, max_tokens))
+            self._layout |= {"k": k or 0, "profile": profile or "", **self._paging.layout}
 
     @property
     def name(self) -> str:
@@ -116,27 +130,37 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
 
     def wrap_model_call(
         self, request: ModelRequest[ContextT], handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]]
-    ) -> ModelResponse[ResponseT] | AIMessage:
+    ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
         """Call the model with the prompt that the memory lays out."""
-        asked, context = self._asked(request), None
+        asked, blocks = self._asked(request), None
         try:
-            context = self._scoped(request.runtime).assemble(**asked) if asked else None
+            if asked:
+                scoped = self._scoped(request.runtime)
+                blocks = None if self._paging is None else self._paging.blocks(scoped)
+                context = scoped.assemble(**asked, **written(blocks))
+                request = self._prompts.laid(request, context, self._follower(request).written)
         except FAILURES as error:
             _told(error)
-        return handler(request if context is None else self._with(request, context))
+            blocks = None
+        return noting(self._follower(request), handler(request), blocks)
 
     async def awrap_model_call(
         self,
         request: ModelRequest[ContextT],
         handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
-    ) -> ModelResponse[ResponseT] | AIMessage:
+    ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
         """Async twin of `wrap_model_call`."""
-        asked, context = self._asked(request), None
+        asked, blocks = self._asked(request), None
         try:
-            context = await self._scoped(request.runtime).aassemble(**asked) if asked else None
+            if asked:
+                scoped = self._scoped(request.runtime)
+                blocks = None if self._paging is None else await self._paging.ablocks(scoped)
+                context = await scoped.aassemble(**asked, **written(blocks))
+                request = self._prompts.laid(request, context, self._follower(request).written)
         except FAILURES as error:
             _told(error)
-        return await handler(request if context is None else self._with(request, context))
+            blocks = None
+        return noting(self._follower(request), await handler(request), blocks)
 
     def _scoped(self, runtime: Any) -> ScopedMemory:
         scoped = self._binding.scoped(runtime)
@@ -146,56 +170,21 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             )
         return scoped
 
+    def _follower(self, request: ModelRequest[ContextT]) -> Follower:
+        return Follower(request.state, self._name)
+
     def _asked(self, request: ModelRequest[ContextT]) -> dict[str, Any]:
         """What to assemble for; nothing if the user said nothing, or said it and it could not be written."""
-        follower = Follower(request.state, self._name)
+        follower = self._follower(request)
         if not follower.answerable:
             return {}
         return {
             **self._layout,
             "identity": "" if request.system_message is None else str(request.system_message.text),
-            "tools": [self._schema(tool) for tool in request.tools],
+            "tools": self._prompts.schemas(request.tools),
             "among": follower.ids,
             "wait": False,
         }
-
-    def _schema(self, tool: Any) -> dict[str, Any]:
-        """What a provider is told of the tool; kept, since to make it takes as long as the rest of a prompt."""
-        found = self._schemas.get(id(tool))
-        if found is None or found[0] is not tool:
-            found = tool, tool if isinstance(tool, dict) else convert_to_openai_tool(tool)
-            self._schemas.put(id(tool), found)
-        return found[1]
-
-    def _with(self, request: ModelRequest[ContextT], context: Context) -> ModelRequest[ContextT]:
-        """The request with this prompt, and at its end what others put there for this call."""
-        laid = list(context.messages)
-        head = laid.pop(0).text if laid and laid[0].role is Role.SYSTEM else ""
-        written = Follower(request.state, self._name).written
-        own = {said.id: said for said in written[-len(laid) :]}
-        asked, last = request.messages, written[-1].id
-        passing = next((row for row in range(len(asked), 0, -1) if asked[row - 1].id == last), len(asked))
-        messages: list[Any] = [self._shown(message, own.get(message.id)) for message in laid]
-        return request.override(
-            system_message=_system(request.system_message, head), messages=[*messages, *asked[passing:]]
-        )
-
-    def _shown(self, message: Message, own: Any) -> BaseMessage:
-        """The message for the model; the state's own object where it says the same."""
-        if own is None or own.content != message.content:
-            return self._converted(message)
-        calls = [call.arguments for call in message.tool_calls]
-        return own if not calls or calls == [call["args"] for call in own.tool_calls] else self._converted(message)
-
-
-def _system(own: SystemMessage | None, head: str) -> SystemMessage | None:
-    """The agent's own system prompt with the memory behind it, as a block of its own where the prompt has blocks."""
-    if own is None or not own.content:
-        return SystemMessage(content=head) if head else own
-    if isinstance(own.content, str):
-        return own.model_copy(update={"content": head})
-    added = head.removeprefix(own.text).lstrip()
-    return own.model_copy(update={"content": [*own.content, {"type": "text", "text": added}]}) if added else own
 
 
 def _told(error: Exception) -> None:

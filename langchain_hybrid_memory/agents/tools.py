@@ -7,7 +7,10 @@ from typing import Annotated, Any
 from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, ToolException
 
 from hybrid_memory.memory import HybridMemory
+from hybrid_memory.paging import functions_named
+from hybrid_memory.paging.functions import SEND
 from hybrid_memory.tools import Answer, MemoryTool, tools_named
+from langchain_hybrid_memory.agents.calls import Calls
 from langchain_hybrid_memory.scopes import Binding
 
 
@@ -19,6 +22,7 @@ def memory_tools(
     agent: str | None = None,
     tenant: str | None = None,
     names: Iterable[str] | None = None,
+    paging: bool = False,
 ) -> list[BaseTool]:
     """Tools by which a model remembers, recalls, updates, forgets and reads on itself.
 
@@ -33,24 +37,29 @@ def memory_tools(
         agent: see ``user``.
         tenant: see ``user``.
         names: only these, such as ``memory_recall``; by default all.
+        paging: the functions of `hybrid_memory.paging` instead, by which a model edits its blocks, keeps notes and
+            searches the conversation. ``send_message`` ends the run, and its result is what the user reads.
 
     Raises:
         InvalidInputError: a name is no tool's. When a tool is called: `InvalidScopeError` for a run without a user.
     """
-    binding = Binding(memory, user=user, session=session, agent=agent, tenant=tenant)
-    return [_as_langchain(tool, binding) for tool in tools_named(names)]
+    calls = Calls(Binding(memory, user=user, session=session, agent=agent, tenant=tenant), prepares=paging)
+    return [as_langchain(tool, calls) for tool in (functions_named(names) if paging else tools_named(names))]
 
 
-def _as_langchain(tool: MemoryTool, binding: Binding) -> BaseTool:
+def as_langchain(tool: MemoryTool, calls: Calls) -> BaseTool:
+    """The tool for LangChain, on the memory of the run that calls it."""
     first = next(iter(tool.arguments.model_fields))
 
     # LangGraph knows the parameter by its name. Its own ToolRuntime as the annotation would do the same, but is not
     # there where only langchain-core is installed.
     def run(*given: str, runtime: Annotated[Any, InjectedToolArg] = None, **arguments: Any) -> str:
-        return _told(tool.run(binding.scoped(runtime), arguments if not given else {first: given[0]}))
+        wanted = arguments if not given else {first: given[0]}
+        return _told(tool.run(calls.memory(runtime), wanted, **calls.known(runtime)))
 
     async def arun(*given: str, runtime: Annotated[Any, InjectedToolArg] = None, **arguments: Any) -> str:
-        return _told(await tool.arun(binding.scoped(runtime), arguments if not given else {first: given[0]}))
+        wanted = arguments if not given else {first: given[0]}
+        return _told(await tool.arun(await calls.amemory(runtime), wanted, **calls.known(runtime)))
 
     return StructuredTool(
         name=tool.name,
@@ -60,6 +69,7 @@ def _as_langchain(tool: MemoryTool, binding: Binding) -> BaseTool:
         coroutine=arun,
         handle_tool_error=True,
         handle_validation_error=_problems,
+        return_direct=tool is SEND,
     )
 
 

@@ -15,7 +15,7 @@ from hybrid_memory.models.embedders import HashingEmbedder
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize(("name", "count"), [("langchain.md", 4), ("langchain-migration.md", 7)])
+@pytest.mark.parametrize(("name", "count"), [("langchain.md", 5), ("langchain-migration.md", 7)])
 def test_the_code_in_a_document_runs(name: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("hybrid_memory.build._embedder", lambda _: HashingEmbedder())

@@ -7,6 +7,7 @@ from hybrid_memory.paging.functions import PAGING_FUNCTIONS, functions_named
 from hybrid_memory.paging.instructions import MEMORY, instructions, schema
 from hybrid_memory.paging.preparing import aprepared, prepared
 from hybrid_memory.paging.run import AgentRun
+from hybrid_memory.paging.shares import answer_tokens
 from hybrid_memory.paging.timers import Alarm
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "AgentRun",
     "Alarm",
     "PagedAgent",
+    "answer_tokens",
     "aprepared",
     "functions_named",
     "instructions",

@@ -15,7 +15,6 @@ from hybrid_memory.config import PagingConfig
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.history import checked_count
 from hybrid_memory.flows.remember import Content, as_messages
-from hybrid_memory.flows.viewing import INLINE_SHARE
 from hybrid_memory.memory import HybridMemory, ScopedMemory
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory.models.measured import MeasuredModel
@@ -26,13 +25,12 @@ from hybrid_memory.paging.instructions import instructions
 from hybrid_memory.paging.loop import Frame, Limits, Loop
 from hybrid_memory.paging.preparing import prepared
 from hybrid_memory.paging.run import AgentRun
+from hybrid_memory.paging.shares import answer_tokens
 from hybrid_memory.paging.timers import Alarm, Rhythm, cron_rhythm, steady_rhythm
 from hybrid_memory.types import PRESSURE, STOPPED, Message, Role
 from hybrid_memory.types.block import checked_text
 from hybrid_memory.types.validation import shown
 
-FRAME_TOKENS = 20
-LEAST_ANSWER = 40
 MOST_INSTRUCTIONS = 0.45
 """Share of a prompt that identity and instructions may take."""
 
@@ -110,7 +108,6 @@ class PagedAgent:
             thinking = MeasuredModel(as_language_model(model, timeout=model_timeout), world.statistics, world.count)
         if thinking is None:
             raise InvalidInputError("an agent needs a model: PagedAgent(model=...) or open_memory(language_model=...)")
-        share = min(world.config.compaction.offload_tokens, int(INLINE_SHARE * frame.max_tokens))
         self._loop = Loop(
             memory=self.memory,
             world=world,
@@ -119,7 +116,7 @@ class PagedAgent:
                 self.memory,
                 self.functions,
                 timeout=function_timeout,
-                max_tokens=max(LEAST_ANSWER, share - FRAME_TOKENS),
+                max_tokens=answer_tokens(frame.max_tokens, world.config.compaction),
             ),
             frame=frame,
             limits=Limits(

@@ -1,0 +1,519 @@
+"""MemGPT paging inside of ``create_agent``."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
+from langchain.tools import tool
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.checkpoint.memory import InMemorySaver
+
+from hybrid_memory import HybridMemory, PagingConfig, ScopedMemory
+from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
+from hybrid_memory.paging import MEMORY
+from hybrid_memory.text.tokens import estimate_tokens, message_tokens, schema_tokens
+from hybrid_memory.types import Event, EventKind
+from langchain_hybrid_memory import HybridMemoryMiddleware, from_langchain
+
+if TYPE_CHECKING:
+    from tests.conftest import Open
+    from tests.langchain.conftest import Invoke, ScriptedChat
+
+    Scripted = type[ScriptedChat]
+    Orphans = Callable[[Sequence[BaseMessage]], list[str]]
+
+THREAD: RunnableConfig = {"configurable": {"thread_id": "t1", "user_id": "ada"}}
+NEEDLE = "The spare key lies under the blue flowerpot."
+MAX_TOKENS = 3200
+
+
+@pytest.fixture
+def memory(opened: Open) -> HybridMemory:
+    """An empty memory; the engines are tested elsewhere."""
+    return opened(url="memory://")
+
+
+def call(name: str, **arguments: Any) -> AIMessage:
+    return calls((name, arguments))
+
+
+def calls(*wanted: tuple[str, dict[str, Any]]) -> AIMessage:
+    # Some models count their calls anew in each answer.
+    made = [{"name": name, "args": arguments, "id": f"call_{row}"} for row, (name, arguments) in enumerate(wanted)]
+    return AIMessage("", tool_calls=made)
+
+
+def said(*texts: str) -> Any:
+    return {"messages": [HumanMessage(text) for text in texts]}
+
+
+def results(state: Any) -> list[ToolMessage]:
+    return [message for message in state["messages"] if isinstance(message, ToolMessage)]
+
+
+def warned(message: BaseMessage) -> bool:
+    return message.text.startswith("<system>\nMemory pressure")
+
+
+def of(memory: HybridMemory, user: str = "ada", session: str = "t1") -> ScopedMemory:
+    return memory.scoped(user=user, session=session)
+
+
+def logged(memory: HybridMemory, *kinds: EventKind) -> Sequence[Event]:
+    return memory._house.world.log.read(of(memory).scope, kinds=kinds)
+
+
+def chatty(prompt: list[BaseMessage]) -> AIMessage:
+    """Reads its prompt alone: saves something when it is warned, and searches for what it is asked."""
+    asked = max(row for row, message in enumerate(prompt) if message.type == "human" and "<system>" not in message.text)
+    done = {made["name"] for message in prompt[asked:] if isinstance(message, AIMessage) for made in message.tool_calls}
+    if any(map(warned, prompt[asked:])) and "core_memory_append" not in done:
+        return call("core_memory_append", label="human", content=f"seen: {len(prompt)} messages")
+    if "my spare key" in prompt[asked].text and "conversation_search" not in done:
+        return call("conversation_search", query="Where does the spare key lie?")
+    return AIMessage("Fine. " + "The garden is green and the gate is shut. " * 6)
+
+
+def tokens(memory: HybridMemory, layer: HybridMemoryMiddleware[Any, Any], prompt: Sequence[BaseMessage]) -> int:
+    count = memory._house.world.count
+    tools = schema_tokens([convert_to_openai_tool(one) for one in layer.tools], count)
+    return tools + sum(message_tokens(from_langchain(message), count) for message in prompt)
+
+
+@pytest.mark.parametrize(("url", "checkpointed"), [("memory://", True), ("", False)], ids=["checkpointer", "sqlite"])
+def test_a_long_conversation_pages(
+    opened: Open, scripted: Scripted, invoke: Invoke, orphans: Orphans, url: str, *, checkpointed: bool
+) -> None:
+    memory = opened(**({"url": url} if url else {}))
+    model = scripted(answer=chatty)
+    layer = HybridMemoryMiddleware(memory, max_tokens=MAX_TOKENS, paging=True)
+    agent = create_agent(
+        model, system_prompt="Be kind.", middleware=[layer], checkpointer=InMemorySaver() if checkpointed else None
+    )
+    turns = [NEEDLE, *(f"Turn {row}: how is plan {row % 7} for the garden? " + "Tell me. " * 12 for row in range(30))]
+    states = [invoke(agent, said(turn), THREAD) for turn in turns]
+    folds = [event.position for event in logged(memory, EventKind.COMPACTION)]
+    warnings = [event.position for event in logged(memory, EventKind.MESSAGE) if event.message.event == "pressure"]
+    assert len(folds) >= 2
+    # Once in each episode, and never after it is over.
+    episodes = [sum(start < place < end for place in warnings) for start, end in zip([0, *folds], folds, strict=False)]
+    assert episodes == [1] * len(folds)
+    assert sum(warned(prompt[-1]) for prompt in model.prompts) == len(warnings)
+
+    for prompt in model.prompts:
+        assert not orphans(prompt)
+        assert tokens(memory, layer, prompt) <= MAX_TOKENS
+    last = model.prompts[-1]
+    assert last[0].text.startswith(f"Be kind.\n\n{MEMORY}")
+    assert "seen: " in last[0].text
+    assert last[1].text.startswith("<system>\nEarlier in this conversation")
+    assert NEEDLE not in [message.text for message in last]
+
+    state = invoke(agent, said("Where does my spare key lie?"), THREAD)
+    found = next(message for message in reversed(results(state)) if message.name == "conversation_search")
+    assert NEEDLE in found.text
+    assert found.text in [message.text for message in model.prompts[-1]]
+    everything = [message for message in of(memory).history() if not message.event]
+    if checkpointed:
+        assert [message.text for message in state["messages"]] == [
+            message.text if not message.tool_calls else "" for message in everything
+        ]
+    else:
+        assert [message.type for message in states[1]["messages"]] == ["human", "ai"]
+    assert {message.text for message in everything} >= set(turns)
+
+
+def test_one_long_run_pages_between_its_calls(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke, orphans: Orphans
+) -> None:
+    @tool
+    def read(page: int) -> str:
+        """A page of the book."""
+        return f"Page {page}: " + "the sea was calm and the ship was slow. " * 8
+
+    rounds = iter(range(20))
+
+    def answer(prompt: list[BaseMessage]) -> AIMessage:
+        if warned(prompt[-1]):
+            return call("core_memory_append", label="human", content=f"read up to {prompt[-2].text[:7]}")
+        row = next(rounds, None)
+        return (
+            AIMessage("Read.") if row is None else calls(("read", {"page": 2 * row}), ("read", {"page": 2 * row + 1}))
+        )
+
+    model = scripted(answer=answer)
+    layer = HybridMemoryMiddleware(memory, max_tokens=MAX_TOKENS, paging=True)
+    agent = create_agent(model, [read], middleware=[layer], checkpointer=InMemorySaver())
+    state = invoke(agent, said("Read the whole book."), {**THREAD, "recursion_limit": 100})
+    folds, warnings = logged(memory, EventKind.COMPACTION), [prompt for prompt in model.prompts if warned(prompt[-1])]
+    assert len(folds) >= 2
+    assert len(folds) <= len(warnings) <= len(folds) + 1
+    for prompt in model.prompts:
+        assert not orphans(prompt)
+        assert prompt[1].type == "human"
+        assert tokens(memory, layer, prompt) <= MAX_TOKENS
+    pages = [message.text.partition(":")[0] for message in results(state) if message.name == "read"]
+    assert pages == [f"Page {page}" for page in range(40)]
+    assert len(of(memory).blocks()["human"].value.splitlines()) == len(warnings)
+
+
+def test_what_the_model_edits_stands_in_its_next_prompt(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke
+) -> None:
+    model = scripted(answers=[
+        calls(
+            ("core_memory_append", {"label": "human", "content": "Name: Ada"}),
+            ("archival_memory_insert", {"content": "Ada's boiler was serviced in May.", "tags": ["house"]}),
+        ),
+        "Hello Ada.",
+        call("core_memory_replace", label="human", old_content="Ada", new_content="Eve"),
+        call("archival_memory_search", query="boiler"),
+        "Hello Eve.", "Yes?",
+    ])  # fmt: skip
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)], checkpointer=InMemorySaver())
+    invoke(agent, said("I am Ada."), THREAD)
+    human = "<human>\n({} of 2000 characters) Who the user is: name, people, work, plans, preferences."
+    assert human.format(0) + "\n</human>" in model.prompts[0][0].text
+    assert human.format(9) + "\nName: Ada\n</human>" in model.prompts[1][0].text
+    state = invoke(agent, said("No, I am Eve."), THREAD)
+    assert "\nName: Eve\n</human>" in model.prompts[3][0].text
+    assert "serviced in May" in results(state)[-1].text
+
+    history = of(memory).block_history("human")
+    assert [block.change for block in history] == ["put", "append", "replace"]
+    turn, asking = state["messages"][5:7]
+    assert (asking.tool_calls[0]["name"], turn.text) == ("core_memory_replace", "No, I am Eve.")
+    assert set(history[-1].sources) == {asking.id, turn.id}
+    of(memory).undo_block("human")
+    invoke(agent, said("Still there?"), THREAD)
+    assert "\nName: Ada\n</human>" in model.prompts[-1][0].text
+
+
+def test_what_is_forgotten_leaves_blocks_and_notes_with_it(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke
+) -> None:
+    both = calls(
+        ("core_memory_append", {"label": "human", "content": "The code is 4711"}),
+        ("archival_memory_insert", {"content": "4711 opens the gate."}),
+    )
+    model = scripted(answers=[both, "Noted.", call("archival_memory_search", query="4711 gate"), "Hm?"])
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)], checkpointer=InMemorySaver())
+    state = invoke(agent, said("My code is 4711."), THREAD)
+    of(memory).forget(ids=[state["messages"][0].id])
+    assert of(memory).blocks()["human"].value == ""
+    state = invoke(agent, said("Which code?"), THREAD)
+    assert "4711" not in model.prompts[-1][0].text
+    assert "opens the gate" not in results(state)[-1].text
+
+
+def test_the_functions_are_there_but_sending(memory: HybridMemory, scripted: Scripted) -> None:
+    layer = HybridMemoryMiddleware(memory, paging=True)
+    assert [one.name for one in layer.tools] == [
+        "core_memory_append", "core_memory_replace", "core_memory_rethink", "archival_memory_insert",
+        "archival_memory_search", "conversation_search", "conversation_search_date", "expand", "fetch",
+    ]  # fmt: skip
+    assert list(HybridMemoryMiddleware(memory).tools) == []
+    bound: list[Any] = []
+
+    class Binding(scripted):  # type: ignore[misc, valid-type]
+        def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
+            bound.extend(tools)
+            return self
+
+    create_agent(Binding(answers=["hello"]), middleware=[layer]).invoke(said("hi"), THREAD)
+    assert bound == list(layer.tools)
+
+
+def test_a_wrong_edit_is_told_and_the_run_goes_on(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+    of(memory).put_block("rules", "Be kind.", read_only=True)
+    model = scripted(answers=[
+        calls(
+            ("core_memory_append", {"label": "rules", "content": "or not"}),
+            ("core_memory_append", {"label": "human", "content": "Name: Ada"}),
+            ("core_memory_rethink", {"label": "rules"}),
+        ),
+        "Sorry.",
+    ])  # fmt: skip
+    state = invoke(create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)]), said("hi"), THREAD)
+    refused, missing, bad = results(state)
+    assert [message.status for message in (refused, missing, bad)] == ["error"] * 3
+    assert "read-only" in refused.text
+    assert "'rules'" in missing.text
+    assert "new_content" in bad.text
+    assert state["messages"][-1].text == "Sorry."
+    assert [message.text for message in model.prompts[-1][-3:]] == [message.text for message in results(state)]
+    assert {label: block.value for label, block in of(memory).blocks().items()} == {"rules": "Be kind."}
+
+
+def test_a_block_that_another_changed_is_not_written_over(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke
+) -> None:
+    """The model answers from what it saw, not from what stands there when its call is made."""
+
+    def answer(prompt: list[BaseMessage]) -> AIMessage:
+        if not isinstance(prompt[-1], ToolMessage):
+            of(memory).edit_block("human", append="From elsewhere")
+        elif prompt[-1].status == "success":
+            return AIMessage("Done.")
+        return call("core_memory_rethink", label="human", new_content=f"{prompt[-1].type} knows")
+
+    model = scripted(answer=answer)
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)], checkpointer=InMemorySaver())
+    state = invoke(agent, said("hi"), THREAD)
+    assert [message.status for message in results(state)] == ["error", "success"]
+    assert "From elsewhere" in results(state)[0].text
+    assert "From elsewhere" in model.prompts[1][0].text
+    assert of(memory).blocks()["human"].value == "tool knows"
+    assert "hybrid_memory" not in state
+
+
+def test_appends_beside_a_rethink_are_kept(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+    lines = [f"fact {row}" for row in range(5)]
+    wanted = [("core_memory_append", {"label": "human", "content": line}) for line in lines]
+    wanted.insert(2, ("core_memory_rethink", {"label": "human", "new_content": "Anew"}))
+    model = scripted(answers=[calls(*wanted), "Done."])
+    state = invoke(create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)]), said("hi"), THREAD)
+    rethought = results(state)[2].status == "success"
+    there = of(memory).blocks()["human"].value.splitlines()
+    assert sorted(there) == sorted([*(["Anew"] if rethought else []), *lines])
+
+
+def test_runs_at_once_keep_to_their_own_turn_and_lose_no_edit(
+    memory: HybridMemory, scripted: Scripted, orphans: Orphans
+) -> None:
+    def answer(prompt: list[BaseMessage]) -> AIMessage:
+        asked = next(message for message in reversed(prompt) if "question" in message.text)
+        if isinstance(prompt[-1], ToolMessage):
+            return AIMessage(f"re: {asked.text}")
+        return call("core_memory_append", label="human", content=asked.text)
+
+    model = scripted(answer=answer)
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)])
+
+    async def run() -> list[str]:
+        places = [("ada", "t1"), ("ada", "t1"), ("ada", "t2"), ("bob", "t3")]
+        states = await asyncio.gather(*(
+            agent.ainvoke(
+                said(f"question {row} of {user}"), {"configurable": {"thread_id": session, "user_id": user}}
+            )
+            for row, (user, session) in enumerate(places)
+        ))  # fmt: skip
+        return [state["messages"][-1].text for state in states]
+
+    asked = ["question 0 of ada", "question 1 of ada", "question 2 of ada", "question 3 of bob"]
+    assert asyncio.run(run()) == [f"re: {text}" for text in asked]
+    assert sorted(of(memory).blocks()["human"].value.splitlines()) == asked[:3]
+    assert of(memory, "bob").blocks()["human"].value == asked[3]
+    assert not [prompt for prompt in model.prompts if orphans(prompt)]
+
+
+class Again(AgentMiddleware[Any, Any, Any]):
+    """Makes each call twice, as one does that retries what was done."""
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        handler(request)
+        return handler(request)
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        await handler(request)
+        return await handler(request)
+
+
+def test_a_call_that_is_made_again_has_one_effect(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+    edit = call("core_memory_append", label="human", content="Likes tea")
+    note = call("archival_memory_insert", content="The boiler was serviced.")
+    model = scripted(answers=[edit, note, "Done.", edit.model_copy(), "Again."])
+    agent = create_agent(
+        model, middleware=[HybridMemoryMiddleware(memory, paging=True), Again()], checkpointer=InMemorySaver()
+    )
+    state = invoke(agent, said("hi"), THREAD)
+    assert {message.status for message in results(state)} == {"success"}
+    assert of(memory).blocks()["human"].value == "Likes tea"
+    notes = [message.text for message in memory.scoped(user="ada").history() if message.text.startswith("The boiler")]
+    assert notes == ["The boiler was serviced."]
+    invoke(agent, said("once more"), THREAD)  # another answer, though its call has the same id
+    assert of(memory).blocks()["human"].value == "Likes tea\nLikes tea"
+
+
+def test_it_goes_on_after_a_restart(opened: Open, scripted: Scripted, invoke: Invoke) -> None:
+    warnings = 0
+    for row in range(14):
+        memory = opened()
+        model = scripted(answer=chatty)
+        agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, max_tokens=3000, paging=True)])
+        invoke(agent, said(f"Turn {row}: " + "the garden and the gate and the plan " * 16), THREAD)
+        warnings += sum(warned(prompt[-1]) for prompt in model.prompts)
+        folds = len(logged(memory, EventKind.COMPACTION))
+        blocks = of(memory).blocks()
+        memory.close()
+    assert folds >= 1
+    assert folds <= warnings <= folds + 1
+    assert len(blocks["human"].value.splitlines()) == warnings
+    assert "\n<human>\n" in model.prompts[-1][0].text
+    assert model.prompts[-1][1].text.startswith("<system>\nEarlier in this conversation")
+
+
+def test_a_store_that_fails_ends_no_run_and_loses_nothing(
+    memory: HybridMemory,
+    scripted: Scripted,
+    invoke: Invoke,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    append = memory._house.world.log.append
+    broken = False
+
+    def failing(*given: Any, **options: Any) -> Any:
+        if broken:
+            raise StoreUnavailableError("the disk is full")
+        return append(*given, **options)
+
+    monkeypatch.setattr(memory._house.world.log, "append", failing)
+
+    @tool
+    def break_it() -> str:
+        """Fill the disk."""
+        nonlocal broken
+        broken = True
+        return "full"
+
+    model = scripted(answers=[
+        call("break_it"), call("core_memory_append", label="human", content="lost"), "Sorry.",
+        call("core_memory_append", label="human", content="kept"), "Done.",
+    ])  # fmt: skip
+    agent = create_agent(
+        model, [break_it], middleware=[HybridMemoryMiddleware(memory, paging=True)], checkpointer=InMemorySaver()
+    )
+    with caplog.at_level(logging.WARNING):
+        state = invoke(agent, said("hi"), THREAD)
+    assert state["messages"][-1].text == "Sorry."
+    assert (results(state)[1].status, "cannot be reached" in results(state)[1].text) == ("error", True)
+    assert "the disk is full" in caplog.text
+    broken = False
+    state = invoke(agent, said("and now?"), THREAD)
+    assert of(memory).blocks()["human"].value == "kept"
+    told = [message.text for message in of(memory).history() if not message.tool_calls]
+    assert told == [message.text for message in state["messages"] if message.text]
+
+
+def test_a_store_that_fails_from_the_beginning_ends_no_run(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise StoreUnavailableError("the disk is full")
+
+    model = scripted(answers=["Hello.", "Hello again."])
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)], checkpointer=InMemorySaver())
+    with monkeypatch.context() as patch:
+        patch.setattr(memory._house.world.log, "append", full)
+        assert invoke(agent, said("hi"), THREAD)["messages"][-1].text == "Hello."
+    invoke(agent, said("again"), THREAD)
+    assert [message.text for message in of(memory).history()] == ["hi", "Hello.", "again", "Hello again."]
+    assert "<persona>" in model.prompts[-1][0].text
+
+
+def test_owners_begin_with_the_blocks_that_are_given_and_keep_their_own(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke
+) -> None:
+    of(memory, "bob").put_block("task", "Mow the lawn")
+    begins = {"persona": "You are Sam.", "task": "Help out."}
+    edit = call("core_memory_replace", label="persona", old_content="Sam", new_content="Kim")
+    model = scripted(answers=[edit, "Done.", "Hi.", "Hi Bob."])
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True, blocks=begins)])
+    for user in ("ada", "ada", "bob"):
+        invoke(agent, said("hi"), {"configurable": {"thread_id": f"of {user}", "user_id": user}})
+    heads = [prompt[0].text for prompt in model.prompts]
+    assert "You are Sam." in heads[0]
+    assert all("You are Kim." in head and "You are Sam." not in head for head in heads[1:3])
+    assert "<human>\n(0 of 2000 characters)" in heads[0]
+    assert "\nHelp out.\n</task>" in heads[0]
+    assert "Mow the lawn" in heads[3]
+    assert "Sam" not in heads[3]
+    assert "<persona>" not in heads[3]
+    for wrong in ({"not a label": "x"}, {"task": "x" * 2001}):
+        with pytest.raises(InvalidInputError, match=r"label|2001"):
+            HybridMemoryMiddleware(memory, paging=True, blocks=wrong)
+
+
+def test_without_paging_the_blocks_stand_there_too_unless_others_are_given(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke
+) -> None:
+    of(memory).put_block("human", "Name: Ada")
+    for given, shown in ((None, "<human>\nName: Ada\n</human>"), ({"mood": "calm"}, "<mood>\ncalm\n</mood>")):
+        model = scripted(answers=["hello"])
+        invoke(create_agent(model, middleware=[HybridMemoryMiddleware(memory, blocks=given)]), said("hi"), THREAD)
+        assert model.prompts[0][0].text == shown
+
+
+@pytest.mark.parametrize(("k", "recalled"), [(None, False), (0, False), (3, True)])
+def test_nothing_is_recalled_by_itself_unless_asked(
+    opened: Open, scripted: Scripted, invoke: Invoke, k: int | None, *, recalled: bool
+) -> None:
+    memory = opened()
+    of(memory, session="before").remember(NEEDLE)
+    model = scripted(answers=["hm"])
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True, k=k)])
+    invoke(agent, said("where is the spare key?"), THREAD)
+    assert (NEEDLE in model.prompts[0][-1].text) is recalled
+    assert model.prompts[0][-1].text.endswith("where is the spare key?")
+
+
+def test_the_settings_of_paging_count(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+    warned_at = {}
+    for user, config in (("early", PagingConfig(pressure=0.6)), ("late", PagingConfig(pressure=0.9))):
+        model = scripted(answer=lambda _: AIMessage("Fine. " * 80))
+        layer = HybridMemoryMiddleware(memory, max_tokens=4000, paging=config)
+        agent = create_agent(model, middleware=[layer])
+        for row in range(12):
+            invoke(agent, said(f"{row} " + "tell me " * 60), {"configurable": {"thread_id": "t", "user_id": user}})
+        warned_at[user] = next(row for row, prompt in enumerate(model.prompts) if warned(prompt[-1]))
+    assert 0 < warned_at["early"] < warned_at["late"]
+
+
+def test_an_answer_of_a_function_is_shown_in_full(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+    of(memory, session="before").remember(
+        ["The garden: " + f"row {row} has peas and beans. " * 400 for row in range(6)]
+    )
+    wanted = [
+        ("conversation_search", {"query": "garden"}), ("conversation_search_date", {"start_date": "2020-01-01"}),
+        ("fetch", {"handle": "#2"}), ("expand", {"handle": "#3"}),
+    ]  # fmt: skip
+    model = scripted(answers=[*(call(name, **arguments) for name, arguments in wanted), "Done."])
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, max_tokens=4000, paging=True)])
+    state = invoke(agent, said("what grows there?"), THREAD)
+    for result in results(state):
+        assert result.status == "success"
+        assert 0 < estimate_tokens(result.text) <= 4000 // 8
+    assert [message.text for message in results({"messages": model.prompts[-1]})] == [
+        message.text for message in results(state)
+    ]
+
+
+def test_too_little_room_is_a_clear_error(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+    agent = create_agent(
+        scripted(answers=["hello"]), middleware=[HybridMemoryMiddleware(memory, max_tokens=500, paging=True)]
+    )
+    with pytest.raises(InvalidInputError, match="max_tokens=500 is too little"):
+        invoke(agent, said("hi"), THREAD)
+
+
+def test_pauses_flush_no_earlier(memory: HybridMemory, scripted: Scripted) -> None:
+    model = scripted(answer=chatty)
+    layer = HybridMemoryMiddleware(memory, max_tokens=MAX_TOKENS, paging=True)
+    agent = create_agent(model, middleware=[layer], checkpointer=InMemorySaver())
+    sizes = []
+    for row in range(24):
+        agent.invoke(said(f"Turn {row}: " + "the garden and the gate and the plan " * 6), THREAD)
+        sizes.append(tokens(memory, layer, model.prompts[-1]))
+        memory.flush()
+    assert len(logged(memory, EventKind.COMPACTION)) == sum(after < before for before, after in pairwise(sizes))
+    assert max(sizes) > 0.9 * MAX_TOKENS

@@ -1,0 +1,275 @@
+"""The functions of paging as tools of LangChain agents."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from blockbuster import blockbuster_ctx
+from langchain.agents import create_agent
+from langchain_anthropic import ChatAnthropic
+from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langchain_tests.integration_tests import ToolsIntegrationTests
+from langchain_tests.unit_tests import ToolsUnitTests
+from pydantic import SecretStr
+
+from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory.errors import InvalidInputError, InvalidScopeError, MemoryClosedError, StoreUnavailableError
+from hybrid_memory.text.tokens import estimate_tokens
+from langchain_hybrid_memory import memory_tools
+
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "core_memory_append": {"label": "human", "content": "Likes tea."},
+    "core_memory_replace": {"label": "human", "old_content": "Ada", "new_content": "Eve"},
+    "core_memory_rethink": {"label": "human", "new_content": "Her name is Ada."},
+    "archival_memory_insert": {"content": "The boiler was serviced in May.", "tags": ["house"]},
+    "archival_memory_search": {"query": "boiler", "tags": ["house"], "page": 0},
+    "conversation_search": {"query": "tea", "page": 0},
+    "conversation_search_date": {"start_date": "2026-01-01", "end_date": "2099-12-31", "page": 0},
+    "expand": {"handle": "#1"},
+    "fetch": {"handle": "#1", "where": "1-1"},
+    "send_message": {"message": "Hello."},
+}
+
+
+class ScriptedModel(FakeMessagesListChatModel):
+    """Calls tools from a script."""
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self
+
+
+def calls(*wanted: tuple[str, dict[str, Any]], start: int = 0) -> AIMessage:
+    made = [{"name": name, "args": args, "id": f"c{row}"} for row, (name, args) in enumerate(wanted, start)]
+    return AIMessage("", tool_calls=made)
+
+
+def agent_of(tools: list[BaseTool], *answers: AIMessage, **options: Any) -> Any:
+    return create_agent(ScriptedModel(responses=[*answers, AIMessage("Done.")]), tools, **options)
+
+
+def results(state: dict[str, Any]) -> list[ToolMessage]:
+    return [message for message in state["messages"] if isinstance(message, ToolMessage)]
+
+
+def run(agent: Any, face: str, **options: Any) -> dict[str, Any]:
+    inputs = {"messages": [("user", "hi")]}
+    if face == "sync":
+        return agent.invoke(inputs, **options)  # type: ignore[no-any-return]
+    with blockbuster_ctx():
+        return asyncio.run(agent.ainvoke(inputs, **options))
+
+
+@pytest.fixture
+def filled() -> Iterator[HybridMemory]:
+    with open_memory(MemoryConfig(url="memory://", embedder="hashing")) as memory:
+        alice = memory.scoped(user="alice")
+        alice.remember("My tea is green.")
+        alice.put_block("human", "Name: Ada", description="Who the user is.")
+        yield memory
+
+
+@pytest.fixture(params=list(EXAMPLES))
+def one(request: pytest.FixtureRequest, filled: HybridMemory) -> BaseTool:
+    (found,) = memory_tools(filled, user="alice", paging=True, names=[request.param])
+    return found
+
+
+class Suite:
+    """What the standard suites ask of each tool; they take an instance, and its example by its name."""
+
+    @pytest.fixture(autouse=True)
+    def _given(self, one: BaseTool) -> None:
+        self.given = one
+
+    @property
+    def tool_constructor(self) -> BaseTool:
+        return self.given
+
+    @property
+    def tool_invoke_params_example(self) -> dict[str, Any]:
+        return EXAMPLES[self.given.name]
+
+    @pytest.fixture
+    def tool(self, one: BaseTool) -> BaseTool:
+        return one
+
+
+class TestUnits(Suite, ToolsUnitTests):
+    pass
+
+
+class TestIntegration(Suite, ToolsIntegrationTests):
+    pass
+
+
+def test_providers_take_the_schemas(filled: HybridMemory) -> None:
+    tools = memory_tools(filled, paging=True)
+    assert [tool.name for tool in tools] == list(EXAMPLES)
+    for tool in tools:
+        parameters = convert_to_openai_tool(tool)["function"]["parameters"]
+        assert set(parameters["properties"]) >= set(EXAMPLES[tool.name])
+        assert all(field["description"] for field in parameters["properties"].values())
+        assert "runtime" not in parameters["properties"]
+    bound: Any = ChatAnthropic(model_name="any", api_key=SecretStr("none"), timeout=1, stop=None).bind_tools(tools)
+    assert [schema["name"] for schema in bound.kwargs["tools"]] == list(EXAMPLES)
+    openai = pytest.importorskip("langchain_openai")
+    bound = openai.ChatOpenAI(model="any", api_key="none").bind_tools(tools)
+    assert [schema["function"]["name"] for schema in bound.kwargs["tools"]] == list(EXAMPLES)
+
+
+def test_some_are_chosen_by_name_and_the_memorys_own_are_not_among_them(filled: HybridMemory) -> None:
+    (tool,) = memory_tools(filled, paging=True, names="expand")
+    assert tool.name == "expand"
+    with pytest.raises(InvalidInputError, match="no paging function 'memory_recall'"):
+        memory_tools(filled, paging=True, names=["memory_recall"])
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+def test_every_function_does_its_work(filled: HybridMemory, face: str) -> None:
+    done = {name: arguments for name, arguments in EXAMPLES.items() if name != "send_message"}
+    agent = agent_of(
+        memory_tools(filled, user="alice", paging=True),
+        *(calls(call, start=row) for row, call in enumerate(done.items())),
+    )
+    told = dict(zip(done, results(run(agent, face)), strict=True))
+    assert {message.status for message in told.values()} == {"success"}
+    assert filled.scoped(user="alice").blocks()["human"].value == "Her name is Ada."
+    assert [block.change for block in filled.scoped(user="alice").block_history("human")] == [
+        "put", "append", "replace", "rethink"
+    ]  # fmt: skip
+    for name, words in {
+        "archival_memory_search": "serviced in May", "conversation_search": "tea is green",
+        "conversation_search_date": "tea is green", "expand": "My tea is green.", "fetch": "My tea is green.",
+    }.items():  # fmt: skip
+        assert words in told[name].text
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+def test_a_message_that_is_sent_ends_the_run(filled: HybridMemory, face: str) -> None:
+    tools = memory_tools(filled, user="alice", paging=True)
+    state = run(agent_of(tools, calls(("send_message", {"message": "Hello Ada."}))), face)
+    assert (state["messages"][-1].type, state["messages"][-1].text) == ("tool", "Hello Ada.")
+    both = [("core_memory_append", {"label": "human", "content": "x"}), ("send_message", {"message": "Noted."})]
+    state = run(agent_of(tools, calls(*both)), face)  # its edit may have failed, so it is asked again
+    assert state["messages"][-1].text == "Done."
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+@pytest.mark.parametrize(
+    ("name", "arguments", "says"),
+    [
+        ("core_memory_append", {"label": "rules", "content": "none"}, "read-only"),
+        ("core_memory_replace", {"label": "human", "old_content": "Bob", "new_content": ""}, "Bob"),
+        ("core_memory_append", {"label": "human", "content": "x" * 3000}, "2000"),
+        ("core_memory_rethink", {"label": "humans", "new_content": "x"}, "'human', 'rules'"),
+        ("core_memory_append", {"label": "human"}, "content"),
+        ("conversation_search", {"query": "tea", "page": -1}, "page"),
+        ("conversation_search_date", {"start_date": "soon"}, "start_date"),
+        ("expand", {"handle": "twelve"}, "#12"),
+    ],
+)
+def test_a_wrong_call_is_answered_and_the_run_goes_on(
+    filled: HybridMemory, face: str, name: str, arguments: dict[str, Any], says: str
+) -> None:
+    filled.scoped(user="alice").put_block("rules", "Be kind.", read_only=True)
+    before = filled.scoped(user="alice").blocks()
+    state = run(agent_of(memory_tools(filled, user="alice", paging=True), calls((name, arguments))), face)
+    (told,) = results(state)
+    assert told.status == "error"
+    assert says in told.text
+    assert estimate_tokens(told.text) < 300
+    assert state["messages"][-1].text == "Done."
+    assert filled.scoped(user="alice").blocks() == before
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+def test_edits_of_one_answer_at_once_are_all_there(filled: HybridMemory, face: str) -> None:
+    lines = [f"fact {row}" for row in range(8)]
+    wanted = [("core_memory_append", {"label": "human", "content": line}) for line in lines]
+    notes = [("archival_memory_insert", {"content": f"note {line}"}) for line in lines]
+    state = run(agent_of(memory_tools(filled, user="alice", paging=True), calls(*wanted, *notes)), face)
+    assert {message.status for message in results(state)} == {"success"}
+    assert sorted(filled.scoped(user="alice").blocks()["human"].value.splitlines()) == ["Name: Ada", *lines]
+    kept = [message.text for message in filled.scoped(user="alice").history() if message.text.startswith("note")]
+    assert sorted(kept) == [f"note {line}" for line in lines]
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+def test_the_run_says_whose_blocks_they_are(filled: HybridMemory, face: str) -> None:
+    filled.scoped(user="bob").put_block("human", "Name: Bob")
+    agent = agent_of(memory_tools(filled, paging=True), calls(("core_memory_append", EXAMPLES["core_memory_append"])))
+    run(agent, face, config={"configurable": {"user_id": "bob", "thread_id": "t1"}})
+    assert filled.scoped(user="bob").blocks()["human"].value == "Name: Bob\nLikes tea."
+    assert filled.scoped(user="alice").blocks()["human"].value == "Name: Ada"
+    with pytest.raises(InvalidScopeError, match="whose memory"):
+        run(agent, face)
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+def test_a_store_that_fails_is_answered(filled: HybridMemory, face: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise StoreUnavailableError("the disk is full")
+
+    agent = agent_of(
+        memory_tools(filled, user="alice", paging=True), calls(("core_memory_append", EXAMPLES["core_memory_append"]))
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(filled._house.world.log, "append", full)
+        state = run(agent, face)
+    assert [(message.status, "cannot be reached" in message.text) for message in results(state)] == [("error", True)]
+    assert state["messages"][-1].text == "Done."
+    filled.close()
+    with pytest.raises(MemoryClosedError):
+        run(agent, face)
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+def test_an_owner_without_blocks_gets_some(filled: HybridMemory, face: str) -> None:
+    agent = agent_of(
+        memory_tools(filled, user="eve", paging=True), calls(("core_memory_append", EXAMPLES["core_memory_append"]))
+    )
+    assert results(run(agent, face))[0].status == "success"
+    blocks = filled.scoped(user="eve").blocks()
+    assert {label: block.value for label, block in blocks.items()} == {"persona": "", "human": "Likes tea."}
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+def test_a_new_owners_first_edits_at_once_are_all_there(tmp_path: Path, face: str) -> None:
+    lines = [f"fact {row}" for row in range(8)]
+    wanted = [("core_memory_append", {"label": "human", "content": line}) for line in lines]
+    with open_memory(MemoryConfig(url=f"sqlite:///{tmp_path / 'memory.db'}", embedder="hashing")) as memory:
+        for user in ("ben", "cleo", "dora"):
+            state = run(agent_of(memory_tools(memory, user=user, paging=True), calls(*wanted)), face)
+            assert [message.text for message in results(state) if message.status == "error"] == []
+            assert sorted(memory.scoped(user=user).blocks()["human"].value.splitlines()) == lines
+
+
+def test_answers_are_bounded(filled: HybridMemory) -> None:
+    alice = filled.scoped(user="alice")
+    alice.remember([f"Tea number {row}: " + "a long story about tea. " * 2000 for row in range(6)])
+    for name in ("conversation_search", "conversation_search_date", "fetch", "expand"):
+        (tool,) = memory_tools(filled, user="alice", paging=True, names=[name])
+        assert (
+            0
+            < estimate_tokens(tool.invoke(EXAMPLES[name] | ({"handle": "#4"} if "handle" in EXAMPLES[name] else {})))
+            <= 2000
+        )
+
+
+def test_langchain_core_alone_is_enough(filled: HybridMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] in {"langgraph", "langchain"}]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in [name for name in sys.modules if name.startswith("langchain_hybrid_memory.")]:
+        monkeypatch.delitem(sys.modules, name)
+    anew = importlib.import_module("langchain_hybrid_memory.agents.tools").memory_tools
+    (search,) = anew(filled, paging=True, names=["conversation_search"])
+    assert "green" in search.invoke({"query": "tea"}, config={"configurable": {"user_id": "alice"}})
