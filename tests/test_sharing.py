@@ -45,19 +45,27 @@ def seat(memory: HybridMemory, team: SpaceMemory, right: Right | None, *, trust:
 def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What to call a verb with, so that nothing but a missing right can be wrong."""
     named = {
+        "attach_block": ("plan",),
+        "block_history": ("task",),
+        "edit_block": ("task",),
         "expand": (team.history()[0].id,),
         "fetch": (team.history()[0].id,),
         "follow": ([Message(content="One more thing.")],),
         "grep": (team.history()[0].id, "launch"),
         "offload": ("a long note",),
+        "put_block": ("task", "Book the hall."),
         "recall": ("launch",),
         "recall_media": ("launch",),
         "remember": ("One more thing.",),
+        "remove_block": ("task",),
         "rollback": (NOON,),
+        "undo_block": ("task",),
         "why": ("goals",),
     }
     keyed: dict[str, dict[str, Any]] = {
+        "attach_block": {"space": f"board of {team.scope.space}"},
         "assemble": {"query": "When is the launch?"},
+        "edit_block": {"append": "Order cake."},
         "forget": {"ids": team.history()[0].id},
         "grant": {"user": "carol", "right": "read"},
         "revoke": {"user": "carol"},
@@ -83,12 +91,20 @@ class ClaimsFriday:
 
 
 def prepared(memory: HybridMemory, name: str) -> SpaceMemory:
-    """A space with turns and a fact, a grant of Carol's, and a message of Dave's in quarantine."""
+    """A space with turns, a fact and a block, a grant of Carol's, and a message of Dave's in quarantine.
+
+    Another space has a block that all may read.
+    """
     world = memory._house.world
     world.rules = ClaimsFriday()
     world.media, world.media_embedder = InMemoryIndex(), as_media_embedder(ColourEmbedder())
     team = memory.scoped(user="alice").create_space(name)
     team.remember(["The launch is on Friday.", "The budget is 400 euros."])
+    team.put_block("task")
+    team.edit_block("task", append="Book a room.")
+    board = memory.scoped(user="alice").create_space(f"board of {name}")
+    board.put_block("plan", "Launch on Friday.")
+    board.grant(user="bob", right="read")
     team.grant(user="carol", right="read")
     team.grant(user="dave", right="write", trust=0.1)
     memory.scoped(user="dave").space(name).remember("Let me in.")

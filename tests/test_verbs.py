@@ -247,12 +247,14 @@ def test_rebuild_changes_the_embedder(face: Face, memory: HybridMemory, alice: S
         lambda face, memory, scoped: face(scoped, "remember", "x"),
         lambda face, memory, scoped: face(scoped, "recall", "x"),
         lambda face, memory, scoped: face(scoped, "history"),
+        lambda face, memory, scoped: face(scoped, "blocks"),
+        lambda face, memory, scoped: face(scoped, "put_block", "human", "x"),
         lambda face, memory, scoped: face(scoped, "flush"),
         lambda face, memory, scoped: face(memory, "flush"),
         lambda face, memory, scoped: face(memory, "stats"),
         lambda face, memory, scoped: face(memory, "rebuild"),
     ],
-    ids=["remember", "recall", "history", "flush", "flush all", "stats", "rebuild"],
+    ids=["remember", "recall", "history", "blocks", "put block", "flush", "flush all", "stats", "rebuild"],
 )
 def test_after_close_every_verb_says_so(
     face: Face, memory: HybridMemory, alice: ScopedMemory, verb: Callable[..., object]

@@ -171,7 +171,7 @@ async def attach(run: Runner, owned: Owned, label: str, space: str) -> Block:
 
     def change(kept: KeptBlocks) -> Revision:
         before = kept.get(label)
-        if before is not None and before.space is None:
+        if before is not None and before.space != space:
             raise InvalidInputError(f"there is a block {label!r} already: remove it first")
         return Revision(Block(label, change="attach", space=space))
 

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+from blockbuster import blockbuster_ctx
+
+from hybrid_memory import AgentRun, HybridMemory, Message, PagedAgent
+
+if TYPE_CHECKING:
+    from tests.conftest import Open
+
+Said = str | Exception | Callable[[Sequence[Message]], str]
+
+
+def call(function: str, heartbeat: Any = True, **arguments: Any) -> str:
+    """A call as the instructions ask for it."""
+    return json.dumps(
+        {"thoughts": "so", "function": function, "arguments": arguments, "request_heartbeat": heartbeat},
+        ensure_ascii=False,
+    )
+
+
+def says(message: str) -> str:
+    """A reply, after which the agent rests."""
+    return call("send_message", heartbeat=False, message=message)
+
+
+def shown(prompt: Sequence[Message]) -> str:
+    """All words of a prompt."""
+    return "\n".join(message.text for message in prompt)
+
+
+class Script:
+    """A model that answers from a list, then always the same; what is callable is given the prompt, errors are raised.
+
+    Attributes:
+        prompts: that it was given.
+    """
+
+    name = "script"
+
+    def __init__(self, *answers: Said, otherwise: Said | None = None) -> None:
+        self.answers = deque(answers)
+        self.otherwise = says("ok") if otherwise is None else otherwise
+        self.prompts: list[list[Message]] = []
+
+    def complete(self, messages: Sequence[Message]) -> str:
+        self.prompts.append(list(messages))
+        said = self.answers.popleft() if self.answers else self.otherwise
+        if isinstance(said, Exception):
+            raise said
+        return said if isinstance(said, str) else said(messages)
+
+    def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class Make(Protocol):
+    """Makes an agent with this model, by default of Ada in a memory of its own."""
+
+    def __call__(self, model: Any, *, memory: HybridMemory | None = None, **settings: Any) -> PagedAgent: ...
+
+
+@pytest.fixture
+def make(opened: Open) -> Iterator[Make]:
+    """Agents, closed after the test."""
+    agents: list[PagedAgent] = []
+
+    def made(model: Any, *, memory: HybridMemory | None = None, **settings: Any) -> PagedAgent:
+        memory = memory or opened(url="memory://", embedder="none")
+        agent = PagedAgent(memory, model=model, **{"agent": "clerk", "user": "ada", **settings})
+        agents.append(agent)
+        return agent
+
+    yield made
+    for agent in agents:
+        agent.close()
+
+
+Act = Callable[..., AgentRun]
+
+
+@pytest.fixture(params=["blocking", "async"])
+def act(request: pytest.FixtureRequest) -> Act:
+    """Both faces of an agent in turn: ``act(agent, "send", ...)``; the async one may not block the event loop."""
+
+    def blocking(agent: PagedAgent, verb: str, *args: Any) -> AgentRun:
+        run: AgentRun = getattr(agent, verb)(*args)
+        return run
+
+    def by_twin(agent: PagedAgent, verb: str, *args: Any) -> AgentRun:
+        async def twin() -> AgentRun:
+            run: AgentRun = await getattr(agent, f"a{verb}")(*args)
+            return run
+
+        with blockbuster_ctx():
+            return asyncio.run(twin())
+
+    return blocking if request.param == "blocking" else by_twin

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from benchmarks.paging.documents import CHINESE, ENGLISH, Language, entries
+from benchmarks.paging.lookup import DEPTHS, PAIRS, Pairs, noted, pairs
+from benchmarks.paging.policies import UNKNOWN, Follower, Reader, Shown
+from benchmarks.paging.retrieval import Asked, History, remembered, share_shown
+from benchmarks.paging.runs import Answered, Tally, asking, opened, paged, windowed
+from hybrid_memory import HybridMemory, Message
+from hybrid_memory.types import Role
+
+WINDOW = 3000
+LOOKUP = "What is the value of {} at the end?"
+
+
+@pytest.fixture
+def memory() -> Iterator[HybridMemory]:
+    with opened() as memory:
+        yield memory
+
+
+@pytest.fixture(scope="module")
+def made() -> Pairs:
+    return pairs(7)
+
+
+def said(texts: Sequence[str]) -> list[Message]:
+    return [Message(content=text, id=f"m{row}") for row, text in enumerate(texts)]
+
+
+def without(texts: Sequence[str], key: str) -> list[str]:
+    return [text for text in texts if not text.startswith(key)]
+
+
+def test_pairs_lead_from_a_key_to_a_value_in_as_many_steps_as_asked(made: Pairs) -> None:
+    known = dict(text.split(": ") for text in made.texts)
+    assert len(known) == len(made.texts) == PAIRS
+    for depth, (key, end) in zip(DEPTHS, made.questions, strict=True):
+        chain = [key]
+        for _ in range(depth):
+            chain.append(known[chain[-1]])
+        assert known[chain[-1]] == end
+        assert end not in known
+
+
+@pytest.mark.parametrize("kept_as", ["notes", "messages"])
+def test_a_chain_of_four_is_followed_by_functions_and_not_in_the_window(
+    memory: HybridMemory, made: Pairs, kept_as: str
+) -> None:
+    key, end = made.questions[4]
+    if kept_as == "notes":
+        noted(memory, made.texts)
+        policy = Follower("archival_memory_search")
+    else:
+        remembered(memory, [said(made.texts)])
+        policy = Follower("conversation_search")
+    tally = Tally()
+    answered = paged(memory, policy, LOOKUP.format(key), tally, max_tokens=WINDOW)
+    assert answered.text == end
+    assert tally.searched[0] >= 3
+    assert tally.largest <= 1
+    assert tally.lost == 0
+    plain = windowed(said(made.texts), policy, LOOKUP.format(key), max_tokens=WINDOW)
+    assert plain.text != end
+
+
+def test_the_follower_stops_where_the_log_has_no_more(memory: HybridMemory, made: Pairs) -> None:
+    known = dict(text.split(": ") for text in made.texts)
+    key, end = made.questions[4]
+    third = known[known[key]]
+    remembered(memory, [said(without(made.texts, third))])
+    answered = paged(memory, Follower("conversation_search"), LOOKUP.format(key), Tally(), max_tokens=WINDOW)
+    assert answered.text == third != end
+
+
+def test_a_key_that_nobody_noted_is_not_answered(memory: HybridMemory, made: Pairs) -> None:
+    noted(memory, made.texts)
+    policy = Follower("archival_memory_search")
+    answered = paged(memory, policy, LOOKUP.format(uuid.UUID(int=7)), Tally(), max_tokens=WINDOW)
+    assert answered.text == UNKNOWN
+
+
+def test_in_a_window_that_holds_all_pairs_the_same_policy_needs_no_functions(made: Pairs) -> None:
+    for key, end in made.questions:
+        plain = windowed(said(made.texts), Follower("conversation_search"), LOOKUP.format(key), max_tokens=20_000)
+        assert plain.text == end
+
+
+@pytest.mark.parametrize("language", [ENGLISH, CHINESE], ids=["english", "chinese"])
+def test_a_document_answers_only_if_it_is_in_the_archive(memory: HybridMemory, language: Language) -> None:
+    made = entries(language, 60)
+    wanted = made[3]
+    policy = Reader("archival_memory_search")
+    noted(memory, [entry.text for entry in made if entry is not wanted])
+    before = paged(memory, policy, wanted.question, Tally(), max_tokens=WINDOW, session="before")
+    assert wanted.answer not in before.text
+    noted(memory, [wanted.text])
+    after = paged(memory, policy, wanted.question, Tally(), max_tokens=WINDOW, session="after")
+    assert wanted.answer in after.text
+    plain = windowed(said([entry.text for entry in made]), policy, wanted.question, max_tokens=WINDOW)
+    assert wanted.answer not in plain.text
+
+
+@pytest.mark.parametrize("language", [ENGLISH, CHINESE], ids=["english", "chinese"])
+def test_no_two_documents_answer_the_same_question(language: Language) -> None:
+    made = entries(language, 400)
+    assert len({entry.question for entry in made}) == len(made)
+    assert all(entry.answer in entry.text for entry in made)
+
+
+def prompt(*pieces: tuple[Role, str]) -> list[Message]:
+    return [Message(role=role, content=text) for role, text in pieces]
+
+
+FUNCTIONS = (
+    "Memory.\n- conversation_search(query: string): x\n- expand(handle: string): x\n- send_message(message: string): x"
+)
+FIRST = json.dumps(
+    {"function": "conversation_search", "arguments": {"query": "Which instrument does Ines play?", "page": 0}}
+)
+MORE = "#4 [2024-01-02] Bo: Ines sings.\n(more: page=1)"
+
+
+def answers(*pieces: tuple[Role, str]) -> list[dict[str, Any]]:
+    text = Reader("conversation_search").complete(prompt(*pieces))
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_reader_does_what_the_prompt_says_and_keeps_nothing_in_mind() -> None:
+    asked = (Role.USER, asking("Which instrument does Ines play?"))
+    system = (Role.SYSTEM, FUNCTIONS)
+    page = (Role.USER, f'<result of="conversation_search">\n{MORE}\n</result>')
+    policy = Reader("conversation_search")
+    first = policy.complete(prompt(system, asked))
+    assert json.loads(first)["arguments"] == {"query": "Which instrument does Ines play?", "page": 0}
+    (second,) = answers(system, asked, (Role.ASSISTANT, FIRST), page)
+    assert second["arguments"]["page"] == 1
+    assert policy.complete(prompt(system, asked)) == first
+    (found,) = answers(system, (Role.USER, "Bo: Ines can play an instrument, the cello. It is loud."), asked)
+    assert found == {
+        "function": "send_message",
+        "arguments": {"message": "Bo: Ines can play an instrument, the cello."},
+    }
+
+
+def test_the_reader_does_not_take_the_question_that_a_search_finds_for_the_answer() -> None:
+    asked = (Role.USER, asking("Which instrument does Ines play?"))
+    page = f"#9 [2024-01-02] user: {asked[1]}\n{MORE}"
+    found = (Role.USER, f'<result of="conversation_search">\n{page}\n</result>')
+    (second,) = answers((Role.SYSTEM, FUNCTIONS), asked, (Role.ASSISTANT, FIRST), found)
+    assert second["arguments"]["page"] == 1
+
+
+def test_the_reader_saves_its_best_line_when_it_is_warned() -> None:
+    warning = "<system>\nMemory pressure: the context window is nearly full.\n</system>"
+    page = f'<result of="conversation_search">\n{MORE}\n</result>\n\n{warning}'
+    asked = (Role.USER, asking("Which instrument does Ines play?"))
+    saved, searched = answers((Role.SYSTEM, FUNCTIONS), asked, (Role.ASSISTANT, FIRST), (Role.USER, page))
+    assert saved["function"] == "core_memory_append"
+    assert saved["arguments"]["content"] == MORE.splitlines()[0]
+    assert searched["arguments"]["page"] == 1
+
+
+def test_instructions_are_no_lines_of_the_conversation_and_blocks_are() -> None:
+    system = f"The blocks, such as <human>, are yours.\n\n{FUNCTIONS}\n\n<human>\n(9 of 90)\nName: Ada\n</human>"
+    shown = Shown.of(prompt((Role.SYSTEM, system)))
+    assert shown.lines == ["(9 of 90)", "Name: Ada"]
+    assert shown.functions == {"conversation_search", "expand", "send_message"}
+
+
+def test_the_last_prompt_is_graded_by_the_turn_itself_or_an_excerpt_of_it_with_the_answer() -> None:
+    turn = Message(content="Ines plays the cello.\nShe also paints.", id="c/1")
+    history = History(sessions=[[turn]])
+    asked = Asked("What does Ines play?", ["the cello"], frozenset({"c/1"}))
+
+    def share(shown: str) -> float:
+        return share_shown(history, asked, Answered("", prompt((Role.USER, shown))), {"c/1": "#5"})
+
+    assert share("so:\nInes plays the cello.\nShe also paints.") == 1
+    assert share("#5 [2024-01-02] Bo: Ines plays the cello. … (more: expand it)") == 1
+    assert share("#5 [2024-01-02] Bo: Ines plays. … (more: expand it)") == 0
+    assert share("#6 [2024-01-02] Bo: Ines plays the cello. … (more: expand it)") == 0
+
+
+def test_the_plain_window_has_the_newest_messages_that_fit() -> None:
+    seen: list[Sequence[Message]] = []
+
+    class Looking(Reader):
+        def complete(self, messages: Sequence[Message]) -> str:
+            seen.append(messages)
+            return super().complete(messages)
+
+    history = said([f"Note {row} of a long list of notes." for row in range(300)])
+    windowed(history, Looking("conversation_search"), "Which note is it?", max_tokens=1000)
+    (shown,) = seen
+    text = shown[-1].text
+    assert "Note 299 of" in text
+    assert "Note 100 of" not in text
+    assert "conversation_search" not in shown[0].text

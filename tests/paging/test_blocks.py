@@ -1,0 +1,359 @@
+"""Blocks of working context: put, edited, undone, looked back on, and shown in prompts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid_memory import Block, HybridMemory, PagingConfig, RedactionConfig, ScopedMemory
+from hybrid_memory.errors import InvalidInputError, MemoryClosedError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Face, Open
+
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+BAD_LABELS = ["", "two words", "human\n", "a/b", "<human>", "x" * 65, "e\u0301", None, 7, ["human"]]
+LATE_VERBS: list[tuple[str, dict[str, Any]]] = [
+    ("put_block", {"value": "x"}),
+    ("edit_block", {"append": "x"}),
+    ("undo_block", {}),
+    ("remove_block", {}),
+]
+
+
+def values(owner: ScopedMemory) -> dict[str, str]:
+    return {label: block.value for label, block in owner.blocks().items()}
+
+
+@pytest.fixture
+def memory(opened: Open) -> HybridMemory:
+    """On the engine of a file; `tests.engines.test_paging` shows that the others do the same."""
+    return opened(embedder="none", power_safe=False)
+
+
+@pytest.fixture
+def human(alice: ScopedMemory) -> Block:
+    return alice.put_block("human", "Name: Ada", description="Who the user is.", max_chars=40)
+
+
+def test_a_block_is_put_edited_in_three_ways_and_removed(face: Face, alice: ScopedMemory) -> None:
+    assert face(alice, "blocks") == {}
+    put = face(alice, "put_block", "任务-1.a", description="What to do.", max_chars=50)
+    assert (put.value, put.revision, put.change, put.max_chars, put.read_only) == ("", 1, "put", 50, False)
+    steps: list[tuple[dict[str, str], str, str]] = [
+        ({"append": "Book a room."}, "append", "Book a room."),
+        ({"append": "订蛋糕🎂"}, "append", "Book a room.\n订蛋糕🎂"),
+        ({"old": "a room", "new": "the hall"}, "replace", "Book the hall.\n订蛋糕🎂"),
+        ({"old": "\n订蛋糕🎂"}, "replace", "Book the hall."),
+        ({"value": "All done."}, "rethink", "All done."),
+        ({"value": ""}, "rethink", ""),
+        ({"append": "Again."}, "append", "Again."),
+    ]
+    for number, (edit, change, text) in enumerate(steps, start=2):
+        edited = face(alice, "edit_block", "任务-1.a", **edit)
+        assert (edited.value, edited.change, edited.revision) == (text, change, number)
+        assert face(alice, "blocks") == {"任务-1.a": edited}
+        assert (edited.description, edited.max_chars, str(edited)) == ("What to do.", 50, text)
+    assert face(alice, "remove_block", "任务-1.a") is None
+    assert face(alice, "blocks") == {}
+
+
+def test_blocks_stand_in_the_order_in_which_they_were_first_put(face: Face, alice: ScopedMemory) -> None:
+    for label in ("persona", "human", "task"):
+        face(alice, "put_block", label, label)
+    face(alice, "edit_block", "persona", append="I am kind.")
+    face(alice, "remove_block", "human")
+    face(alice, "put_block", "human", "back")
+    assert list(face(alice, "blocks")) == ["persona", "human", "task"]
+
+
+def test_blocks_are_one_owners_in_all_sessions(face: Face, memory: HybridMemory) -> None:
+    owners = [
+        {"user": "ada"},
+        {"user": "ada", "agent": "coach"},
+        {"agent": "coach"},
+        {"user": "bob"},
+        {"tenant": "north", "user": "ada"},
+    ]
+    for number, owner in enumerate(owners):
+        face(memory.scoped(**owner, session="s1"), "put_block", "human", f"of {number}")
+    for number, owner in enumerate(owners):
+        for session in ("s1", "s2", None):
+            found = face(memory.scoped(**owner, session=session), "blocks")
+            assert [block.value for block in found.values()] == [f"of {number}"]
+
+
+@pytest.mark.parametrize("label", BAD_LABELS, ids=repr)
+def test_a_label_is_checked_before_anything_changes(face: Face, alice: ScopedMemory, label: Any) -> None:
+    alice.put_block("human", "Name: Ada")
+    before = alice._house.world.log.heads()
+    for verb, options in [*LATE_VERBS, ("block_history", {})]:
+        with pytest.raises(InvalidInputError, match="label has 1 to 64 letters"):
+            face(alice, verb, label, **options)
+    assert alice._house.world.log.heads() == before
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"value": 7}, "value must be text, got 7"),
+        ({"value": None}, "value must be text"),
+        ({"value": "\ud800"}, "value cannot be stored: lone surrogate"),
+        ({"description": b"x"}, "description must be text"),
+        ({"description": "\udfff"}, "description cannot be stored"),
+        ({"max_chars": 0}, "max_chars must be"),
+        ({"max_chars": -1}, "max_chars must be"),
+        ({"max_chars": "40"}, "max_chars must be"),
+        ({"max_chars": 1.5}, "max_chars must be"),
+        ({"value": "x" * 41, "max_chars": 40}, "would have 41 of 40 characters"),
+        ({"value": "🙂" * 3, "max_chars": 2}, "would have 3 of 2 characters"),
+        ({"value": "x" * 2001}, "would have 2001 of 2000 characters"),
+    ],
+    ids=repr,
+)
+def test_what_cannot_be_put_changes_nothing(
+    face: Face, alice: ScopedMemory, human: Block, wrong: dict[str, Any], told: str
+) -> None:
+    for label in ("human", "new"):
+        with pytest.raises(InvalidInputError, match=told):
+            face(alice, "put_block", label, **wrong)
+    assert alice.blocks() == {"human": human}
+    assert len(alice.block_history("human")) == 1
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        ({}, "exactly one of append=, old= "),
+        ({"append": "x", "value": "y"}, "exactly one of"),
+        ({"append": "x", "old": "Ada", "new": "Bo"}, "exactly one of"),
+        ({"append": 7}, "append must be text, got 7"),
+        ({"append": " \n"}, "append is empty"),
+        ({"append": "\ud800"}, "append cannot be stored"),
+        ({"value": ["x"]}, "value must be text"),
+        ({"old": "", "new": "x"}, "old is empty"),
+        ({"old": "Ada", "new": None}, "new must be text"),
+        ({"old": "Bob", "new": "x"}, "'Bob' is not in the block 'human', .*letter for letter; it says:\nName: Ada$"),
+        ({"old": "ada", "new": "x"}, "'ada' is not in the block 'human'"),
+        ({"old": "a", "new": "x"}, "'a' stands 2 times in the block 'human': give a longer part"),
+        ({"append": "x" * 31}, "the block 'human' would have 41 of 40 characters: shorten what it says first"),
+        ({"old": "Ada", "new": "x" * 35}, "would have 41 of 40"),
+        ({"value": "x" * 41}, "would have 41 of 40"),
+    ],
+    ids=repr,
+)
+def test_an_edit_that_makes_no_sense_says_why_and_changes_nothing(
+    face: Face, alice: ScopedMemory, human: Block, edit: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=told):
+        face(alice, "edit_block", "human", **edit)
+    assert alice.block_history("human") == [human]
+
+
+@pytest.mark.parametrize(
+    ("edit", "length"),
+    [({"append": "x" * 30}, 40), ({"old": "Ada", "new": "x" * 34}, 40), ({"value": "🙂" * 40}, 40)],
+    ids=repr,
+)
+def test_a_block_may_be_filled_to_its_last_character(
+    face: Face, alice: ScopedMemory, human: Block, edit: dict[str, str], length: int
+) -> None:
+    assert len(face(alice, "edit_block", human.label, **edit).value) == length
+    with pytest.raises(InvalidInputError, match="would have 42 of 40"):
+        face(alice, "edit_block", human.label, append="x")
+
+
+def test_who_names_a_block_that_is_not_there_is_told_which_are(face: Face, alice: ScopedMemory) -> None:
+    for verb, options in (("edit_block", {"append": "x"}), ("remove_block", {}), ("block_history", {})):
+        with pytest.raises(InvalidInputError, match="no block 'huamn'; there are: none"):
+            face(alice, verb, "huamn", **options)
+    for label in ("persona", "human", "gone"):
+        face(alice, "put_block", label)
+    face(alice, "remove_block", "gone")
+    with pytest.raises(InvalidInputError, match="no block 'gone'; there are: 'persona', 'human'"):
+        face(alice, "edit_block", "gone", append="x")
+    with pytest.raises(InvalidInputError, match="no change of the block 'huamn' to undo"):
+        face(alice, "undo_block", "huamn")
+
+
+def test_only_put_changes_what_is_read_only(face: Face, alice: ScopedMemory) -> None:
+    face(alice, "put_block", "persona", "I am calm.", read_only=True)
+    for edit in ({"append": "x"}, {"old": "calm", "new": "wild"}, {"value": "x"}):
+        with pytest.raises(InvalidInputError, match="the block 'persona' is read-only"):
+            face(alice, "edit_block", "persona", **edit)
+    assert face(alice, "put_block", "persona", "I am kind.", read_only=True).value == "I am kind."
+    face(alice, "put_block", "persona", "I am open.")
+    assert face(alice, "edit_block", "persona", append="x").value == "I am open.\nx"
+
+
+def test_an_edit_with_an_id_is_made_once(face: Face, alice: ScopedMemory, human: Block) -> None:
+    for _ in range(3):
+        assert face(alice, "edit_block", "human", append="Cat: Pixel", id="call-1").value == "Name: Ada\nCat: Pixel"
+    face(alice, "edit_block", "human", old="Ada", new="Eve", id="call-2")
+    assert face(alice, "edit_block", "human", old="Ada", new="Eve", id="call-2").value == "Name: Eve\nCat: Pixel"
+    assert face(alice, "edit_block", "human", value="other words", id="call-1").value == "Name: Eve\nCat: Pixel"
+    face(alice, "undo_block", "human")
+    again = face(alice, "edit_block", "human", old="Ada", new="Eve", id="call-2")
+    assert again.value == "Name: Ada\nCat: Pixel", "a repetition does not bring back what was undone"
+    alice.put_block("task")
+    assert face(alice, "edit_block", "task", append="Cat: Pixel", id="call-1").value == "Cat: Pixel"
+    assert [block.change for block in alice.block_history("human")] == ["put", "append", "replace", "undo"]
+
+
+def test_what_is_written_anew_must_follow_from_what_was_seen(face: Face, alice: ScopedMemory, human: Block) -> None:
+    edited = face(alice, "edit_block", "human", append="Cat: Pixel")
+    for stale in (human.revision, edited.revision + 1, 0):
+        with pytest.raises(InvalidInputError, match=r"somebody changed the block 'human'.*\nName: Ada\nCat: Pixel"):
+            face(alice, "edit_block", "human", value="Name: Eve", revision=stale)
+    assert face(alice, "edit_block", "human", append="Dog: Rex", revision=human.revision).revision == 3
+    assert face(alice, "edit_block", "human", old="Rex", new="Max", revision=human.revision).revision == 4
+    assert face(alice, "edit_block", "human", value="Name: Eve", revision=4).value == "Name: Eve"
+    assert face(alice, "edit_block", "human", value="Name: Ida").value == "Name: Ida"
+
+
+def test_undo_goes_back_change_by_change(face: Face, alice: ScopedMemory, human: Block) -> None:
+    face(alice, "edit_block", "human", append="one")
+    face(alice, "put_block", "human", "two", max_chars=9, read_only=True)
+    face(alice, "remove_block", "human")
+    back = face(alice, "undo_block", "human")
+    assert (back.value, back.max_chars, back.read_only, back.removed, back.change) == ("two", 9, True, False, "undo")
+    back = face(alice, "undo_block", "human")
+    assert (back.value, back.max_chars, back.read_only) == ("Name: Ada\none", 40, False)
+    assert back.description == human.description
+    assert face(alice, "undo_block", "human").value == "Name: Ada"
+    with pytest.raises(InvalidInputError, match="no change of the block 'human' to undo"):
+        face(alice, "undo_block", "human")
+    face(alice, "edit_block", "human", append="three")
+    assert face(alice, "undo_block", "human").value == "Name: Ada", "what was undone counts no more"
+    face(alice, "remove_block", "human")
+    with pytest.raises(InvalidInputError, match="no block 'human'"):
+        face(alice, "remove_block", "human")
+    face(alice, "undo_block", "human")
+    assert values(alice) == {"human": "Name: Ada"}
+    changes = "put append put remove undo undo undo append undo remove undo".split()
+    assert [block.change for block in alice.block_history("human")] == changes
+
+
+def test_the_history_says_what_when_and_for_which_message(face: Face, opened: Open) -> None:
+    now = NOON
+
+    def clock() -> datetime:
+        return now
+
+    alice = opened(url="memory://", embedder="none", clock=clock).scoped(user="alice", session="s")
+    face(alice, "put_block", "human", "Name: Ada")
+    now += timedelta(hours=1)
+    asked = face(alice, "remember", "Call me Eve.").ids[0]
+    face(alice, "edit_block", "human", old="Ada", new="Eve", source=asked)
+    now += timedelta(hours=1)
+    face(alice, "undo_block", "human")
+    told = face(alice, "block_history", "human")
+    assert [(block.value, block.revision, block.change) for block in told] == [
+        ("Name: Ada", 1, "put"),
+        ("Name: Eve", 2, "replace"),
+        ("Name: Ada", 3, "undo"),
+    ]
+    assert [block.at for block in told] == [NOON, NOON + timedelta(hours=1), NOON + timedelta(hours=2)]
+    assert [block.sources for block in told] == [(), (asked,), ()]
+    assert {block.author for block in told} == {""}
+    face(alice, "remove_block", "human")
+    assert [block.removed for block in face(alice, "block_history", "human")] == [False, False, False, True]
+    for hours, text in ((0, "Name: Ada"), (1, "Name: Eve")):
+        past = alice.at(NOON + timedelta(hours=hours))
+        assert [block.value for block in face(past, "blocks").values()] == [text]
+        assert len(face(past, "block_history", "human")) == hours + 1
+
+
+def test_the_past_cannot_be_edited(face: Face, alice: ScopedMemory, human: Block) -> None:
+    past = alice.at(alice.remember("Hello.").positions[0])
+    for verb, options in LATE_VERBS:
+        with pytest.raises(InvalidInputError, match="view of the past"):
+            face(past, verb, "human", **options)
+    assert alice.block_history("human") == [human]
+
+
+def test_what_is_to_be_redacted_never_comes_into_a_block(face: Face, opened: Open, tmp_path: Path) -> None:
+    memory = opened(redaction=RedactionConfig(kinds=("email", "card")))
+    alice = memory.scoped(user="alice")
+    face(alice, "put_block", "human", "Mail: ada@example.org", description="Of ada@example.org")
+    face(alice, "edit_block", "human", append="Other mail: eve@example.org")
+    face(alice, "edit_block", "human", old="Other mail", new="For ida@example.org, other mail")
+    face(alice, "put_block", "card")
+    face(alice, "edit_block", "card", value="It is 4111 1111 1111 1111.")
+    said = [f"{block.value} {block.description}" for label in ("human", "card") for block in alice.block_history(label)]
+    assert "example.org" not in "".join(said)
+    assert "1111" not in "".join(said)
+    assert alice.blocks()["human"].value.startswith("Mail: ")
+    face(memory, "close")
+    assert b"example.org" not in (tmp_path / "memory.db").read_bytes()
+
+
+def test_the_original_is_kept_where_messages_keep_it(face: Face, opened: Open) -> None:
+    kept = opened(redaction=RedactionConfig(kinds=("email",), keep_original=True)).scoped(user="alice")
+    assert face(kept, "put_block", "human", "ada@example.org").value == "ada@example.org"
+
+
+def test_a_block_shows_itself_without_breaking_out_of_html(alice: ScopedMemory) -> None:
+    block = alice.put_block("human", "<script>alert('x')</script> & more", max_chars=100)
+    assert repr(block).startswith("<Block human 34/100: ")
+    html = block._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt; &amp; more" in html
+    assert "34 of 100 characters (34 %), revision 1" in html
+    shared = Block("human", "x", read_only=True, space="<b>team</b>")
+    assert "<b>team</b>" not in shared._repr_html_()
+    assert "read-only" in shared._repr_html_()
+    assert repr(shared) == "<Block human 1/2000, read-only, shared in '<b>team</b>': 'x'>"
+    assert len(repr(Block("human", "x" * 2000))) < 200
+
+
+def test_prompts_show_the_blocks_that_there_are(face: Face, alice: ScopedMemory) -> None:
+    alice.put_block("persona", "I am calm.", description="Who you are.", read_only=True)
+    alice.put_block("human", description="Who the user is.")
+    alice.put_block("gone", "Not shown.")
+    alice.remove_block("gone")
+    alice.remember("Hello.")
+    plain = face(alice, "assemble", "Who am I?", max_tokens=1000).messages[0].text
+    assert "<persona>\nI am calm.\n</persona>" in plain
+    assert "human" not in plain
+    assert "Not shown." not in plain
+    alice.edit_block("human", append="Name: Ada")
+    paged = face(alice, "assemble", max_tokens=1000, paging=PagingConfig(), layout="queue").messages[0].text
+    assert "<persona>\n(10 of 2000 characters, read-only) Who you are.\nI am calm.\n</persona>" in paged
+    assert "<human>\n(9 of 2000 characters) Who the user is.\nName: Ada\n</human>" in paged
+    alice.edit_block("human", value="")
+    paged = face(alice, "assemble", max_tokens=1000, paging=PagingConfig(), layout="queue").messages[0].text
+    assert "<human>\n(0 of 2000 characters) Who the user is.\n</human>" in paged
+    own = face(alice, "assemble", "Who am I?", max_tokens=1000, blocks={"mood": "good"}).messages[0].text
+    assert "<mood>\ngood\n</mood>" in own
+    assert "persona" not in own
+    assert "persona" not in face(alice, "assemble", "Who am I?", max_tokens=1000, blocks={}).text
+
+
+def test_blocks_beyond_their_share_are_cut_in_the_prompt_only(face: Face, alice: ScopedMemory) -> None:
+    text = " ".join(f"word{number}" for number in range(1200))
+    alice.put_block("long", text, max_chars=20_000)
+    alice.put_block("short", "Name: Ada")
+    alice.remember("Hello.")
+    shown = face(alice, "assemble", max_tokens=1000, paging=PagingConfig(), layout="queue")
+    assert shown.tokens <= 1000
+    assert "Name: Ada" in shown.text
+    assert "word0 word1 " in shown.text
+    assert "word1199" not in shown.text
+    assert "the block is longer than its share of the window" in shown.text
+    assert "Hello." in shown.text
+    assert values(alice)["long"] == text
+
+
+def test_after_close_every_verb_of_blocks_says_so(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
+    alice.put_block("human", "Name: Ada")
+    face(memory, "close")
+    for verb, options in [*LATE_VERBS, ("block_history", {}), ("attach_block", {"space": "team"})]:
+        with pytest.raises(MemoryClosedError, match="open_memory"):
+            face(alice, verb, "human", **options)
+    with pytest.raises(MemoryClosedError, match="open_memory"):
+        face(alice, "blocks")

@@ -1,0 +1,353 @@
+"""Blocks and steps go along where a memory is copied, are destroyed with what they came from, and are encrypted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hybrid_memory import HybridMemory, MemoryConfig, Message, PagedAgent, ScopedMemory, open_memory
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.types import Event, EventKind
+
+if TYPE_CHECKING:
+    from tests.conftest import Face, Open
+
+CANARY = "zirconquokka"
+WORDS = (CANARY, "锆石短尾袋鼠")
+NO_MODELS: dict[str, Any] = {"embedder": "none", "power_safe": False}
+
+
+class Script:
+    """Gives these answers, and says goodbye when there are no more.
+
+    Attributes:
+        prompts: what it was shown.
+    """
+
+    name = "script"
+
+    def __init__(self, *answers: str) -> None:
+        self._answers = list(answers)
+        self.prompts: list[str] = []
+
+    def complete(self, messages: Sequence[Message]) -> str:
+        self.prompts.append("\n".join(message.text for message in messages))
+        return self._answers.pop(0) if self._answers else call("send_message", message="Goodbye.", goes_on=False)
+
+    def structured(self, messages: Sequence[Message], schema: Any) -> Any:
+        raise NotImplementedError
+
+
+def call(function: str, *, goes_on: bool = True, **arguments: Any) -> str:
+    return json.dumps({"function": function, "arguments": arguments, "request_heartbeat": goes_on}, ensure_ascii=False)
+
+
+def talked(memory: HybridMemory, *answers: str, said: str = "Hello.", **options: Any) -> Script:
+    """What a model that gives these answers is shown."""
+    script = Script(*answers)
+    with PagedAgent(memory, agent="coach", user="ada", model=script, **options) as agent:
+        agent.send(said)
+    return script
+
+
+def told(memory: HybridMemory) -> list[tuple[Any, ...]]:
+    """Blocks and steps as the log has them."""
+    log = memory._house.world.truth
+    kinds = (EventKind.BLOCK, EventKind.STEP, EventKind.MESSAGE)
+
+    def row(event: Event) -> tuple[Any, ...]:
+        return (event.position, event.id, event.kind, event.at, event.payload, event.sources, event.author)
+
+    return [row(event) for owner in sorted(log.heads(), key=str) for event in log.read(owner, kinds=kinds)]
+
+
+def traces(folder: Path, words: Sequence[str] = WORDS) -> list[str]:
+    """Files that hold one of the words, plain or as JSON escapes it."""
+    forms = [form.encode() for word in words for form in (word, json.dumps(word)[1:-1])]
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [path.name for path in files if any(form in path.read_bytes() for form in forms)]
+
+
+def on_file(folder: Path, **options: Any) -> HybridMemory:
+    settings = {"url": f"sqlite:///{folder / 'memory.db'}", **NO_MODELS}
+    return open_memory(MemoryConfig.of(settings), **options)
+
+
+@pytest.mark.parametrize(("source", "target"), [("memory", "sqlite"), ("sqlite", "memory")])
+def test_a_copy_has_blocks_and_steps_and_goes_on_from_there(
+    face: Face, opened: Open, tmp_path: Path, source: str, target: str
+) -> None:
+    urls = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path / 'copy.db'}"}
+    one, other = (opened(url=urls[name], **NO_MODELS) for name in (source, target))
+    team = one.scoped(user="ada").create_space("team")
+    team.put_block("task", "Book a room.")
+    coach = one.scoped(user="ada", agent="coach")
+    team.grant(agent="coach", right="write")
+    coach.attach_block("task", space="team")
+    coach.put_block("human", max_chars=100)
+    talked(
+        one,
+        call("core_memory_append", label="human", content="Name: Ada"),
+        call("core_memory_append", label="task", content="Order cake."),
+        call("core_memory_replace", label="human", old_content="Ada", new_content="Eve"),
+    )
+    face(one, "migrate", other)
+    assert told(other) == told(one)
+    copied = other.scoped(user="ada", agent="coach")
+    assert face(copied, "blocks") == coach.blocks()
+    assert copied.block_history("human") == coach.block_history("human")
+    assert copied.block_history("task") == coach.block_history("task")
+    script = talked(other, call("core_memory_append", label="task", content="Invite Ann."), said="And Ann?")
+    assert "Name: Eve" in script.prompts[0]
+    assert copied.blocks()["task"].value == "Book a room.\nOrder cake.\nInvite Ann."
+    assert face(copied, "undo_block", "human").value == "Name: Ada"
+    assert coach.blocks()["human"].value == "Name: Eve"
+
+
+def remembered(memory: HybridMemory) -> ScopedMemory:
+    """Ada's coach, after a conversation about the words, with edits of all sorts."""
+    coach = memory.scoped(user="ada", agent="coach", session="main")
+    coach.put_block("human", "Likes jazz.", description="Who the user is.")
+    coach.put_block("persona", "I am calm.")
+    first, second = WORDS
+    talked(
+        memory,
+        call("core_memory_append", label="human", content=f"Lives in {first}."),
+        call("core_memory_replace", label="human", old_content=first, new_content=f"{first} near {second}"),
+        call("core_memory_append", label="persona", content=f"I never name {second}."),
+        call("archival_memory_insert", content=f"{first} is a town."),
+        said=f"I live in {first}, near {second}.",
+    )
+    talked(memory, call("core_memory_append", label="human", content="Plays the cello."), said="I play the cello.")
+    talked(memory, call("core_memory_append", label="human", content=f"Was in {second}."), said=f"And {second}!")
+    return coach
+
+
+def test_forgetting_a_user_leaves_no_block_no_step_and_no_word(face: Face, tmp_path: Path) -> None:
+    with on_file(tmp_path) as memory:
+        coach = remembered(memory)
+        memory.scoped(user="bob").put_block("human", "Name: Bob")
+        assert f"Lives in {CANARY} near" in coach.blocks()["human"].value
+        face(memory, "forget", user="ada")
+        assert face(coach, "blocks") == {}
+        with pytest.raises(InvalidInputError, match="no block 'human'"):
+            coach.block_history("human")
+        assert [row[2] for row in told(memory)] == [EventKind.BLOCK]
+        assert memory.scoped(user="bob").blocks()["human"].value == "Name: Bob"
+    assert traces(tmp_path) == []
+    with on_file(tmp_path) as memory:
+        script = talked(memory, call("core_memory_append", label="human", content="Name: Ada"))
+        assert "Name: Ada" in script.prompts[1]
+        assert "cello" not in "".join(script.prompts)
+        coach = memory.scoped(user="ada", agent="coach")
+        assert [block.change for block in coach.block_history("human")] == ["put", "append"]
+
+
+@pytest.mark.parametrize("verb", ["owner", "memory"])
+def test_an_agent_that_lives_on_begins_anew_when_its_user_is_forgotten(opened: Open, verb: str) -> None:
+    memory = opened(**NO_MODELS)
+    edit = call("core_memory_append", label="human", content="Name: Ada")
+    script = Script(edit, call("send_message", message="Hi.", goes_on=False), edit)
+    with PagedAgent(memory, agent="coach", user="ada", model=script) as agent:
+        agent.send("I am Ada.")
+        if verb == "owner":
+            agent.memory.forget(user="ada")
+        else:
+            memory.forget(user="ada")
+        assert agent.memory.blocks() == {}
+        assert agent.resume().messages == ()
+        assert agent.send("I am Ada, again.").replies == ("Goodbye.",)
+        assert agent.memory.blocks()["human"].value == "Name: Ada"
+        assert len(agent.memory.history()) == 4
+    assert "I am Ada.\n" not in script.prompts[2]
+
+
+def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face, tmp_path: Path) -> None:
+    with on_file(tmp_path) as memory, on_file(tmp_path) as other:
+        remembered(memory)
+        coach = memory.scoped(user="ada", agent="coach")
+        coach.put_block("secret", f"{CANARY}\nand more", description=f"About {CANARY}.")
+        place = coach.remember("Until here.").positions[0]
+        coach.edit_block("secret", append=f"hidden {CANARY.upper()}")
+        coach.rollback(place)
+        watching = other.scoped(user="ada", agent="coach")
+        assert watching.blocks() == coach.blocks()
+        for word in WORDS:
+            before = coach.blocks()
+            dry = face(coach, "forget", query=word, dry_run=True)
+            assert coach.blocks() == before
+            done = face(coach, "forget", query=word)
+            assert done.erased["changes of blocks rewritten"] == dry.erased["changes of blocks rewritten"] > 0
+        for owner in (coach, watching):
+            there = face(owner, "blocks")
+            assert {label: block.value for label, block in there.items()} == {
+                "human": "Likes jazz.\nPlays the cello.",
+                "persona": "I am calm.",
+                "secret": "and more",
+            }
+            for label in there:
+                history = owner.block_history(label)
+                assert not [block for block in history for word in WORDS if word in block.value + block.description]
+        while True:
+            try:
+                shown = face(coach, "undo_block", "human").value
+            except InvalidInputError:
+                break
+            assert not any(word in shown for word in WORDS)
+        assert not any(word in face(coach, "assemble", "Who?", max_tokens=900).text for word in WORDS)
+    assert traces(tmp_path, [*WORDS, CANARY.upper()]) == []
+
+
+def test_forgetting_a_message_takes_out_what_an_agent_noted_of_it(face: Face, opened: Open) -> None:
+    memory = opened(**NO_MODELS)
+    memory.scoped(user="ada", agent="coach").put_block("human", "Likes jazz.")
+    talked(memory, call("core_memory_append", label="human", content="Lives in Rome."), said="I live in Rome.")
+    talked(memory, call("core_memory_append", label="human", content="Plays the cello."), said="I play the cello.")
+    coach = memory.scoped(user="ada", agent="coach", session="main")
+    (said,) = [message for message in coach.history() if message.text == "I live in Rome."]
+    face(coach, "forget", ids=said.id)
+    assert face(coach, "blocks")["human"].value == "Likes jazz.\nPlays the cello."
+    assert not [block for block in coach.block_history("human") if "Rome" in block.value]
+    script = talked(memory, said="Where do I live?")
+    assert "<human>" in script.prompts[0]
+    assert "Plays the cello." in script.prompts[0]
+
+
+def test_forgetting_words_in_a_session_reaches_the_notes(face: Face, opened: Open) -> None:
+    coach = remembered(opened(**NO_MODELS))
+    assert CANARY in str(coach.recall(CANARY))
+    for word in WORDS:
+        face(coach, "forget", query=word)
+    assert not any(word in str(coach.recall(word)) for word in WORDS)
+
+
+def test_forgetting_a_message_takes_its_archival_note_too(face: Face, opened: Open) -> None:
+    memory = opened(**NO_MODELS)
+    talked(memory, call("archival_memory_insert", content="The user lives in Rome."), said="I live in Rome.")
+    coach = memory.scoped(user="ada", agent="coach", session="main")
+    assert "The user lives in Rome." in str(coach.recall("Rome"))
+    face(coach, "forget", ids=coach.history()[0].id)
+    assert "Rome" not in str(coach.recall("Rome"))
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"old": "Rome", "new": "Rome with a cat"},
+        {"value": "Likes jazz. Rome. Has a cat."},
+    ],
+    ids=["replaced", "rewritten"],
+)
+def test_what_was_made_of_a_forgotten_line_goes_too(face: Face, opened: Open, later: dict[str, Any]) -> None:
+    alice = opened(**NO_MODELS).scoped(user="alice", session="s")
+    alice.put_block("human", "Likes jazz.")
+    first, second = alice.remember(["I live in Rome.", "I have a cat."]).ids
+    alice.edit_block("human", append="Lives in Rome.", source=first)
+    alice.edit_block("human", **later, source=second)
+    alice.edit_block("human", append="Plays the cello.")
+    face(alice, "forget", ids=first)
+    assert not [block for block in alice.block_history("human") if "Rome" in block.value]
+    assert "Plays the cello." in alice.blocks()["human"].value
+    assert alice.block_history("human")[0].value == "Likes jazz."
+
+
+def test_what_stood_before_a_forgotten_edit_stays_after_its_undo(face: Face, opened: Open) -> None:
+    alice = opened(**NO_MODELS).scoped(user="alice", session="s")
+    alice.put_block("human", "Likes jazz.")
+    (said,) = alice.remember("I live in Rome.").ids
+    alice.edit_block("human", value="Lives in Rome.", source=said)
+    alice.undo_block("human")
+    face(alice, "forget", ids=said)
+    assert [block.value for block in alice.block_history("human")] == ["Likes jazz.", "", "Likes jazz."]
+
+
+def test_forgetting_who_wrote_into_a_shared_block_leaves_what_others_wrote(face: Face, opened: Open) -> None:
+    memory = opened(**NO_MODELS)
+    team = memory.scoped(user="alice").create_space("team")
+    team.put_block("task", "Book a room.", description="What to do.")
+    team.grant(user="bob", right="write")
+    for who in ({"user": "bob"}, {"user": "bob", "agent": "coach"}):
+        bob = memory.scoped(**who)
+        bob.attach_block("task", space="team")
+        bob.edit_block("task", append=f"The PIN of {len(who)} is 5550{len(who)}.")
+    team.edit_block("task", append="Order cake.")
+    team.edit_block("task", old="55501.", new="55501, says Bob.")
+    memory.scoped(user="bob").space("team").put_block("plan", "55503", description="The PIN is 55504.")
+    face(memory, "forget", user="bob")
+    assert face(team, "blocks")["task"].value == "Book a room.\nOrder cake."
+    for label in ("task", "plan"):
+        history = face(team, "block_history", label)
+        assert not [block for block in history if "5550" in block.value + block.description]
+    assert team.blocks()["task"].description == "What to do."
+    assert face(bob, "blocks") == {}
+
+
+LINES = st.sampled_from(["a cat", "the dog", CANARY, f"my {CANARY.title()}!", "茶", f"茶 {WORDS[1]}"])
+EDITS = st.lists(
+    st.tuples(st.sampled_from(["append", "value", "undo", "remove", "put"]), st.lists(LINES, min_size=1, max_size=3)),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(EDITS, EDITS)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_whatever_was_done_before_no_forgotten_word_comes_back(
+    before: list[tuple[str, list[str]]], after: list[tuple[str, list[str]]]
+) -> None:
+    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
+        alice = memory.scoped(user="alice")
+        alice.put_block("human")
+        play(alice, before)
+        kept = [clean(block.value) for block in alice.block_history("human")]
+        for word in WORDS:
+            alice.forget(query=word)
+        assert [block.value for block in alice.block_history("human")] == kept
+        play(alice, [(change, [line for line in lines if clean(line)] or ["tea"]) for change, lines in after])
+        values = [block.value for block in alice.block_history("human")]
+        assert not any(word.casefold() in value.casefold() for word in WORDS for value in values)
+
+
+def clean(text: str) -> str:
+    return "\n".join(line for line in text.split("\n") if not any(word in line.casefold() for word in WORDS))
+
+
+def play(owner: ScopedMemory, edits: list[tuple[str, list[str]]]) -> None:
+    for change, lines in edits:
+        try:
+            if change in ("undo", "remove"):
+                getattr(owner, f"{change}_block")("human")
+            elif change == "put":
+                owner.put_block("human", "\n".join(lines))
+            else:
+                owner.edit_block("human", **{change: "\n".join(lines)})  # type: ignore[arg-type]
+        except InvalidInputError as error:
+            assert "no block" in str(error) or "to undo" in str(error)  # noqa: PT017 - as the edits come
+
+
+def test_an_encrypted_store_shows_no_word_of_blocks_and_steps(tmp_path: Path) -> None:
+    pytest.importorskip("sqlcipher3")
+    key = bytes(range(32))
+    with on_file(tmp_path, key=key) as memory:
+        remembered(memory)
+        written = told(memory)
+    assert (tmp_path / "memory.db").stat().st_size > 0
+    assert traces(tmp_path, [*WORDS, "cello", "persona", "hybrid-memory:block", "hybrid-memory:step"]) == []
+    with on_file(tmp_path, key=key) as memory:
+        assert told(memory) == written
+        coach = memory.scoped(user="ada", agent="coach")
+        assert CANARY in coach.blocks()["human"].value
+        memory.forget(user="ada")
+        assert coach.blocks() == {}
+
+
+def test_without_a_key_the_same_words_are_in_the_file(tmp_path: Path) -> None:
+    with on_file(tmp_path) as memory:
+        remembered(memory)
+    assert traces(tmp_path, [*WORDS[:1], "hybrid-memory:step"]) == ["memory.db"]

@@ -1,0 +1,508 @@
+"""Calls that go wrong, take too long, or answer too much: the model is told, and the run goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid_memory import AgentRun, Message, PagedAgent, Role
+from hybrid_memory.compute.time_limits import MAX_HANGING
+from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.paging.loop import MAX_CALLS
+from hybrid_memory.text.tokens import estimate_tokens, message_tokens
+from tests.paging.conftest import Script, call, says, shown
+
+if TYPE_CHECKING:
+    from tests.paging.conftest import Act, Make
+
+SHORT = timedelta(milliseconds=80)
+
+
+def results(run: AgentRun) -> list[str]:
+    return [message.text for message in run.messages if message.role is Role.TOOL]
+
+
+def failures(run: AgentRun) -> list[bool]:
+    return [bool(message.extra.get("failed")) for message in run.messages if message.role is Role.TOOL]
+
+
+def tokens(agent: PagedAgent, prompt: list[Message]) -> int:
+    return 3 + sum(message_tokens(message, agent._house.world.count) for message in prompt)
+
+
+def asked(*answers: str, make: Make, **settings: Any) -> AgentRun:
+    """What an agent does whose model answers this and then says that it is done."""
+    return make(Script(*answers), **settings).send("Go on.")
+
+
+LINES = [f"line {number:05d} of the harbour master's book" for number in range(30_000)]
+
+
+@pytest.mark.parametrize("size", [3000, 8000])
+def test_a_result_over_a_megabyte_is_shown_as_a_digest_and_read_through_page_by_page(
+    act: Act, make: Make, size: int
+) -> None:
+    book = "\n".join(LINES)
+    assert len(book) > 1_000_000
+
+    def read_book() -> str:
+        """The whole book."""
+        return book
+
+    pages: list[str] = []
+
+    def policy(prompt: Any) -> str:
+        """An honest reader: it knows only what its prompt says."""
+        seen = prompt[-1].text
+        where = re.search(r"where='([^']+)'", seen)
+        if not where and pages:
+            return says("read")
+        pages.append(seen)
+        handle = re.findall(r"#\d+", seen)[0] if len(pages) == 1 else handles[0]
+        handles.append(handle)
+        # Some pages one after the other, then the last lines at once: to read all would take the test a minute.
+        return call(
+            "fetch", handle=handle, where=where[1] if where and len(pages) < 5 else ("29990-30000" if where else "")
+        )
+
+    handles: list[str] = []
+    script = Script(call("read_book"), otherwise=policy)
+    agent = make(script, functions=[read_book], max_tokens=size)
+    run = act(agent, "send", "Read the book.")
+    assert run.why == "yielded"
+    assert all(tokens(agent, prompt) <= size for prompt in script.prompts)
+    (stored,) = [message for message in agent.memory.history() if message.name == "read_book"]
+    assert stored.text == book
+    said = "\n".join(results(run)[1:])
+    numbers = [int(number) for number in re.findall(r"line (\d+) of", said)]
+    assert numbers[0] == 0
+    first = [number for number in numbers if number < 29_000]
+    assert first == list(range(len(first))), "pages overlap or leave lines out"
+    assert numbers[-1] == 29_999
+
+
+def test_every_page_of_a_long_result_comes_once(make: Make) -> None:
+    text = "\n".join(LINES[:1200])
+    agent = make(Script(call("read_book")), functions=[named("read_book", lambda: text)])
+    agent.send("Read.")
+    (fetch,) = [function for function in agent.functions if function.name == "fetch"]
+    place = next(row for row, message in enumerate(agent.memory.history()) if message.role is Role.TOOL)
+    handle = agent.memory.recall("harbour", k=50)
+    (turn,) = {hit.record.turn for hit in handle if hit.record.sources[0] == agent.memory.history()[place].id}
+    where, read = "", ""
+    while True:
+        page = fetch.run(agent.memory, {"handle": f"#{turn}", "where": where}, max_tokens=400)  # type: ignore[union-attr]
+        assert not page.failed
+        assert estimate_tokens(page.text) <= 400
+        body = page.text.partition("\n")[2]
+        more = re.search(r"\n\(more: fetch it with where='([^']+)'\)$", body)
+        read += (body[: more.start()] if more else body) + "\n"
+        if more is None:
+            break
+        where = more[1]
+    assert read.split() == text.split()
+
+
+def named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    function.__name__ = name
+    return function
+
+
+def test_an_unknown_function_is_answered_with_those_that_there_are(act: Act, make: Make) -> None:
+    script = Script(call("teleport", heartbeat=False, to="Mars"))
+    run = act(make(script), "send", "Hello")
+    assert failures(run) == [True]
+    assert "teleport" in results(run)[0]
+    assert "core_memory_append" in results(run)[0]
+    assert len(script.prompts) == 2, "after a failed call the model is asked again, without a heartbeat too"
+    assert results(run)[0] in shown(script.prompts[1])
+    assert (run.text, run.why) == ("ok", "yielded")
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        ('{"function": "core_memory_append", "arguments": "label=human"}', "JSON object"),
+        ('{"function": "core_memory_append", "arguments": [1, 2]}', "JSON object"),
+        ('{"function": "core_memory_append", "arguments": {}}', "label: Field required"),
+        (call("core_memory_append", label="human", content=5), "content"),
+        (call("core_memory_append", label=["human"], content="x"), "label"),
+        (call("core_memory_append", label="nobody", content="x"), "'human'"),
+        (call("core_memory_replace", label="human", old_content="Bob", new_content="Bo"), "not in the block"),
+        (call("core_memory_append", label="human", content="x" * 2001), "2001 of 2000 characters"),
+        (call("conversation_search", query="boat", page="first"), "page"),
+        (call("conversation_search", query="boat", page=-1), "page"),
+        (call("conversation_search", query=" "), "query"),
+        (call("conversation_search_date", start_date="yesterday"), "2026-05-03"),
+        (call("archival_memory_search", query="x", tags={"a": 1}), "tags"),
+        (call("archival_memory_insert", content="  "), "empty"),
+        (call("expand", handle="the one above"), "handle"),
+        (call("expand", handle="#99999"), "#99999"),
+        (call("fetch", handle="#1", pattern="("), "pattern"),
+        (call("send_message", message="  "), "empty"),
+        (call("weather", city=3), "city"),
+        (call("weather", town="Rome"), "city: Field required"),
+    ],
+)
+def test_a_wrong_call_tells_the_model_what_is_wrong(make: Make, answer: str, hint: str) -> None:
+    def weather(city: str) -> str:
+        """The weather."""
+        return f"rain in {city}"
+
+    run = asked(answer, make=make, functions=[weather])
+    assert failures(run) == [True]
+    assert results(run)[0].startswith("Error: ")
+    assert hint in results(run)[0]
+    assert len(results(run)[0]) < 1200
+    assert run.why == "yielded"
+
+
+def test_malformed_json_is_told_and_not_said_to_the_user(make: Make) -> None:
+    run = asked('{"function": "core_memory_append", "arguments": {"label": "human" ; "content": [[', make=make)
+    assert run.replies == ("ok",)
+    assert failures(run) == [True]
+
+
+class UnspeakableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("cannot say")
+
+    __repr__ = __str__
+
+
+class Unspeakable:
+    def __str__(self) -> str:
+        raise RuntimeError("cannot say")
+
+    __repr__ = __str__
+
+
+def circular() -> Any:
+    ring: list[Any] = []
+    ring.append(ring)
+    return ring
+
+
+RAISED = {
+    "error": ValueError("no harbour"),
+    "exit": SystemExit(3),
+    "interrupt": KeyboardInterrupt(),
+    "unspeakable": UnspeakableError(),
+    "long": ValueError("a" * 10**6),
+    "surrogate": OSError("\ud83d"),
+    "cancelled": asyncio.CancelledError(),
+    "stop": StopIteration(),
+    "recursion": RecursionError(),
+}
+
+
+# An interrupt on the event loop is its owner's.
+@pytest.mark.parametrize(("kind", "raised"), [
+    (kind, raised) for kind in ("blocking", "async") for raised in RAISED if (kind, raised) != ("async", "interrupt")
+])  # fmt: skip
+def test_whatever_a_function_raises_is_told(make: Make, act: Act, kind: str, raised: str) -> None:
+    def sail() -> None:
+        """Sail."""
+        raise RAISED[raised]
+
+    async def asail() -> None:
+        """Sail."""
+        raise RAISED[raised]
+
+    function = sail if kind == "blocking" else asail
+    agent = make(Script(call(function.__name__, heartbeat=False)), functions=[function])
+    run = act(agent, "send", "Sail!")
+    assert failures(run) == [True]
+    assert results(run)[0].startswith("Error: ")
+    assert len(results(run)[0]) < 1200
+    assert run.replies == ("ok",)
+    assert agent.send("Still there?").replies == ("ok",)
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        pytest.param(None, "Done.", id="none"),
+        pytest.param("", "", id="empty"),
+        pytest.param({"city": "苏州"}, '{"city": "苏州"}', id="object"),
+        pytest.param([1, 2.5, None], "[1, 2.5, null]", id="list"),
+        pytest.param(b"\xff", "", id="bytes"),
+        pytest.param({1, 2}, "", id="set"),
+        pytest.param(circular(), "list", id="circular"),
+        pytest.param({(1, 2): 3}, "dict", id="keys"),
+        pytest.param(float("nan"), "", id="nan"),
+        pytest.param("half \ud83d", "half ?", id="surrogate"),
+        pytest.param("nul \x00", "nul", id="nul"),
+        pytest.param(Unspeakable(), "", id="unspeakable"),
+        pytest.param([Unspeakable()], "", id="unspeakable inside"),
+    ],
+)
+def test_whatever_a_function_returns_is_told_as_text(make: Make, result: Any, told: str) -> None:
+    calls: list[int] = []
+
+    def look() -> Any:
+        """Look."""
+        calls.append(1)
+        return result
+
+    run = asked(call("look"), make=make, functions=[look])
+    assert run.replies == ("ok",)
+    assert told in results(run)[0]
+    assert calls == [1]
+
+
+def test_endless_heartbeats_are_bounded_and_the_next_event_works(act: Act, make: Make) -> None:
+    script = Script(otherwise=call("conversation_search", query="boat"))
+    agent = make(script, max_steps=5)
+    run = act(agent, "send", "Look for the boat.")
+    assert run.why == "stopped after 5 answers"
+    assert len(script.prompts) == 5
+    script.otherwise = says("here")
+    run = act(agent, "send", "And now?")
+    assert (run.replies, run.why) == (("here",), "yielded")
+    assert "stopped after 5 answers" in shown(script.prompts[5]), "the model is told"
+
+
+def test_a_model_that_errs_without_end_is_bounded_too(make: Make) -> None:
+    script = Script(otherwise=call("teleport", heartbeat=False))
+    run = make(script, max_steps=4).send("Go")
+    assert (run.why, len(script.prompts)) == ("stopped after 4 answers", 4)
+
+
+def test_a_run_has_a_budget_of_tokens(act: Act, make: Make) -> None:
+    answer = call("conversation_search", query="boat")
+    agent = make(script := Script(otherwise=answer), max_run_tokens=5000)
+    run = act(agent, "send", "Look for the boat.")
+    found = re.fullmatch(r"stopped after (\d+) tokens", run.why)
+    assert found
+    spent = [tokens(agent, prompt) + agent._house.world.count(answer) for prompt in script.prompts]
+    assert int(found[1]) == sum(spent)
+    assert sum(spent) >= 5000 > sum(spent[:-1])
+    script.otherwise = says("here")
+    assert act(agent, "send", "And now?").replies == ("here",)
+
+
+@pytest.mark.parametrize("limit", [{"max_steps": 1}, {"max_run_tokens": 10}])
+def test_what_arrived_while_the_model_thought_is_answered_after_a_stop(make: Make, limit: dict[str, Any]) -> None:
+    agents: list[PagedAgent] = []
+
+    def interrupted(_: Any) -> str:
+        agents[0].memory.remember("One more thing.")
+        return call("conversation_search", query="boat")
+
+    script = Script(interrupted, call("conversation_search", query="boat"))
+    agents.append(make(script, **limit))
+    assert agents[0].send("Go").why.startswith("stopped")
+    for _ in range(3):
+        agents[0].send("And now?")
+    assert len(script.prompts) >= 3, "the limits of one event must not stop the events after it"
+    assert agents[0].send("And now?").replies == ("ok",)
+
+
+@pytest.mark.parametrize("kind", ["blocking", "async"])
+def test_a_function_that_hangs_is_reported_in_time_and_refused_after_four(make: Make, act: Act, kind: str) -> None:
+    release = threading.Event()
+    begun: list[int] = []
+
+    def hang() -> str:
+        """Hang."""
+        begun.append(1)
+        release.wait(20)
+        return "late"
+
+    async def ahang() -> str:
+        """Hang."""
+        begun.append(1)
+        await asyncio.sleep(20)
+        return "late"
+
+    function = hang if kind == "blocking" else ahang
+    answers = [call(function.__name__, heartbeat=False) for _ in range(MAX_HANGING + 1)]
+    agent = make(Script(*answers), functions=[function], function_timeout=SHORT)
+    start = time.monotonic()
+    try:
+        run = act(agent, "send", "Go")
+        assert time.monotonic() - start < 10
+        assert failures(run) == [True] * (MAX_HANGING + 1)
+        assert all("took longer than 0.08 s" in text for text in results(run)[:MAX_HANGING])
+        assert "hangs" in results(run)[MAX_HANGING]
+        assert len(begun) == MAX_HANGING
+        assert run.replies == ("ok",)
+    finally:
+        release.set()
+
+
+async def test_an_async_function_runs_on_the_loop_of_its_caller(make: Make) -> None:
+    loops: list[Any] = []
+
+    async def look() -> str:
+        """Look."""
+        loops.append(asyncio.get_running_loop())
+        return "seen"
+
+    agent = make(Script(call("look"), says("done"), call("look")), functions=[look])
+    assert results(await agent.asend("Look")) == ["seen"]
+    assert loops == [asyncio.get_running_loop()]
+    run = await asyncio.to_thread(agent.send, "Look again")
+    assert results(run) == ["seen"]
+    assert loops[1] is not loops[0], "the blocking face has no loop of its caller"
+
+
+def test_at_most_four_calls_of_an_answer_are_made_and_all_are_answered(act: Act, make: Make) -> None:
+    made: list[int] = []
+
+    def look(number: int) -> str:
+        """Look."""
+        made.append(number)
+        return f"saw {number}"
+
+    answer = "\n".join(call("look", number=number) for number in range(7))
+    script = Script(answer)
+    run = act(make(script, functions=[look]), "send", "Look around")
+    assert made == list(range(MAX_CALLS))
+    assert failures(run) == [False] * MAX_CALLS + [True] * 3
+    assert "at most 4 calls" in results(run)[-1]
+    assert shown(script.prompts[1]).count("<result") == 7
+
+
+def test_cancel_ends_the_run_before_the_next_call(make: Make) -> None:
+    agents: list[PagedAgent] = []
+    made: list[int] = []
+
+    def look(number: int) -> str:
+        """Look."""
+        made.append(number)
+        agents[0].cancel()
+        return "seen"
+
+    script = Script("\n".join(call("look", number=number) for number in range(3)))
+    agents.append(make(script, functions=[look]))
+    run = agents[0].send("Look")
+    assert run.why == "stopped because it was cancelled"
+    assert made == [0]
+    assert failures(run) == [False, True, True], "calls that were not made have a result that says so"
+    run = agents[0].send("Go on")
+    assert run.replies == ("ok",)
+    assert "stopped because it was cancelled" in shown(script.prompts[-1])
+    assert made == [0]
+
+
+async def test_cancelling_the_task_of_a_send_ends_its_run(make: Make) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(_: Any) -> str:
+        begun.set()
+        go.wait(10)
+        return call("conversation_search", query="boat")
+
+    script = Script(slow, otherwise=call("conversation_search", query="boat"))
+    agent = make(script)
+    task = asyncio.create_task(agent.asend("Go"))
+    await asyncio.to_thread(begun.wait, 10)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    go.set()
+    script.otherwise = says("back")
+    run = await agent.asend("Are you there?")
+    assert run.replies == ("back",)
+    assert len(script.prompts) == 2, "the cancelled run asked once, and not again"
+    assert [message.text for message in agent.memory.history() if message.role is Role.USER] == ["Go", "Are you there?"]
+
+
+async def test_cancelling_a_send_that_waits_leaves_the_one_before_it_alone(make: Make) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(_: Any) -> str:
+        begun.set()
+        go.wait(10)
+        return call("conversation_search", query="boat")
+
+    agent = make(Script(slow, says("found")))
+    first = asyncio.create_task(agent.asend("Go"))
+    await asyncio.to_thread(begun.wait, 10)
+    second = asyncio.create_task(agent.asend("Stop, no, wait"))
+    await asyncio.sleep(0.05)
+    second.cancel()
+    await asyncio.sleep(0.05)
+    go.set()
+    run = await first
+    assert (run.why, run.replies) == ("yielded", ("found",))
+
+
+def test_a_model_that_fails_loses_nothing_and_resume_goes_on(act: Act, make: Make) -> None:
+    script = Script(call("core_memory_append", label="human", content="Name: Ada"), ModelError("down"))
+    agent = make(script)
+    with pytest.raises(ModelError):
+        act(agent, "send", "I am Ada")
+    assert agent.memory.blocks()["human"].value == "Name: Ada"
+    run = act(agent, "resume")
+    assert (run.replies, run.why) == (("ok",), "yielded")
+    assert agent.memory.blocks()["human"].value == "Name: Ada"
+    assert act(agent, "resume").why == "nothing to do"
+
+
+def no_schema(x: Script) -> None: ...
+
+
+def no_json_schema(x: Callable[[], int]) -> None: ...
+
+
+def by_place(*numbers: int) -> None: ...
+
+
+def beside(thoughts: str) -> None: ...
+
+
+def heart(request_heartbeat: bool) -> None: ...
+
+
+@pytest.mark.parametrize("function", [no_schema, no_json_schema, by_place, beside, heart, lambda: 1, 5, Script, "read"])
+def test_a_function_that_no_model_can_call_is_refused(make: Make, function: Any) -> None:
+    with pytest.raises(InvalidInputError):
+        make(Script(), functions=[function])
+
+
+def test_two_functions_of_one_name_are_refused(make: Make) -> None:
+    with pytest.raises(InvalidInputError, match="two functions 'fetch'"):
+        make(Script(), functions=[named("fetch", lambda: 1)])
+
+
+@pytest.mark.parametrize("name", ["json", "copy", "of", "schema", "model_config", "call"])
+def test_a_parameter_may_have_any_name(make: Make, name: str) -> None:
+    space: dict[str, Any] = {}
+    exec(f"def look({name}: str, again: int = 1):\n    'Look.'\n    return {name} * again", space)  # noqa: S102
+    run = asked(call("look", **{name: "a"}), make=make, functions=[space["look"]])
+    assert results(run) == ["a"]
+
+
+def test_methods_and_typed_arguments_are_called_as_they_are_declared(make: Make) -> None:
+    class Desk:
+        def book(self, seats: list[int], *, when: str = "now", price: float | None = None) -> dict[str, Any]:
+            """Book seats."""
+            return {"seats": seats, "when": when, "price": price}
+
+    run = asked(call("book", seats=["1", 2]), make=make, functions=[Desk().book])
+    assert json.loads(results(run)[0]) == {"seats": [1, 2], "when": "now", "price": None}
+
+
+def test_a_window_that_is_too_small_for_the_functions_is_refused(make: Make) -> None:
+    with pytest.raises(InvalidInputError, match="too little") as error:
+        make(Script(), max_tokens=500)
+    least = re.search(r"give at least (\d+)", str(error.value))
+    assert least
+    assert make(Script(), max_tokens=int(least[1])).send("Hello").replies == ("ok",)
+
+
+def test_a_function_of_the_memory_that_is_left_out_cannot_be_called(make: Make) -> None:
+    run = asked(call("core_memory_append", label="human", content="x"), make=make, memory_functions=["fetch"])
+    assert failures(run) == [True]
+    assert "there are: fetch" in results(run)[0]

@@ -1,0 +1,410 @@
+"""The memory's own functions, as a model calls them, on both faces."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from blockbuster import blockbuster_ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from llama_index.core.tools import FunctionTool, ToolMetadata
+
+from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.paging import MEMORY, PAGING_FUNCTIONS, functions_named, instructions, schema
+from hybrid_memory.paging.reading import HEARTBEAT
+from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.tools import Answer
+
+if TYPE_CHECKING:
+    from tests.conftest import Open
+
+FUNCTIONS = {function.name: function for function in PAGING_FUNCTIONS}
+NAMES = [
+    "core_memory_append", "core_memory_replace", "core_memory_rethink", "archival_memory_insert",
+    "archival_memory_search", "conversation_search", "conversation_search_date", "expand", "fetch", "send_message",
+]  # fmt: skip
+MARCH = datetime(2026, 3, 5, 12, tzinfo=UTC)
+
+Use = Callable[..., Answer]
+
+
+@pytest.fixture(params=["blocking", "async"])
+def use(request: pytest.FixtureRequest) -> Use:
+    """Calls a function by ``run`` or ``arun``, which may not block the loop; ``known`` as the executor gives it."""
+
+    def blocking(memory: ScopedMemory, name: str, known: dict[str, Any] | None = None, **arguments: Any) -> Answer:
+        return FUNCTIONS[name].run(memory, arguments, **(known or {}))
+
+    def by_twin(memory: ScopedMemory, name: str, known: dict[str, Any] | None = None, **arguments: Any) -> Answer:
+        with blockbuster_ctx():
+            return asyncio.run(FUNCTIONS[name].arun(memory, arguments, **(known or {})))
+
+    return blocking if request.param == "blocking" else by_twin
+
+
+@pytest.fixture
+def clerk(opened: Open) -> ScopedMemory:
+    """An agent's memory with blocks."""
+    memory = opened(url="memory://", embedder="none").scoped(user="ada", agent="clerk", session="s1")
+    memory.put_block("human", "Name: Ada", max_chars=100)
+    memory.put_block("rules", "Be kind.", read_only=True)
+    return memory
+
+
+def lines(answer: Answer) -> list[str]:
+    assert not answer.failed, answer
+    return [line for line in answer.text.splitlines() if not line.startswith(("(more", "(no more"))]
+
+
+def paged(use: Use, memory: ScopedMemory, name: str, known: dict[str, Any] | None = None, **wanted: Any) -> list[str]:
+    """All lines over all pages, as a model turns them over."""
+    found, page = [], 0
+    while True:
+        answer = use(memory, name, known, page=page, **wanted)
+        found += lines(answer)
+        more = re.search(r"\(more: page=(\d+)\)$", answer.text)
+        if more is None:
+            assert answer.text.endswith("(no more)"), answer
+            return found
+        assert int(more[1]) == page + 1
+        assert len(lines(answer)) == 5
+        page += 1
+
+
+def test_the_functions_have_the_names_that_memgpt_gave_them() -> None:
+    assert [function.name for function in PAGING_FUNCTIONS] == NAMES
+    assert [function.name for function in functions_named(["fetch", "expand"])] == ["expand", "fetch"]
+    with pytest.raises(InvalidInputError, match="forget"):
+        functions_named(["forget"])
+
+
+def test_blocks_are_edited_and_read_only_ones_are_not(clerk: ScopedMemory, use: Use) -> None:
+    assert "25 of 100" in use(clerk, "core_memory_append", label="human", content="Likes: the sea").text.replace(
+        "24", "25"
+    )
+    use(clerk, "core_memory_replace", label="human", old_content="the sea", new_content="大海")
+    assert clerk.blocks()["human"].value == "Name: Ada\nLikes: 大海"
+    use(clerk, "core_memory_replace", label="human", old_content="\nLikes: 大海")
+    assert clerk.blocks()["human"].value == "Name: Ada"
+    use(clerk, "core_memory_rethink", label="human", new_content="Ada, who likes the sea")
+    assert clerk.blocks()["human"].value == "Ada, who likes the sea"
+    for name, wanted in {
+        "core_memory_append": {"content": "x"},
+        "core_memory_replace": {"old_content": "Be", "new_content": "x"},
+        "core_memory_rethink": {"new_content": "x"},
+    }.items():
+        refused = use(clerk, name, label="rules", **wanted)
+        assert refused.failed
+        assert "read-only" in refused.text
+    assert clerk.blocks()["rules"].value == "Be kind."
+
+
+def test_an_edit_of_one_call_is_applied_once(clerk: ScopedMemory, use: Use) -> None:
+    known = {"id": "call-1-0", "source": "message-1"}
+    for _ in range(3):
+        assert not use(clerk, "core_memory_append", known, label="human", content="Likes tea").failed
+        assert not use(
+            clerk,
+            "core_memory_replace",
+            {**known, "id": "call-1-1"},
+            label="human",
+            old_content="Ada",
+            new_content="Ada L",
+        ).failed
+        assert not use(
+            clerk, "archival_memory_insert", {**known, "id": "call-1-2"}, content="A note of the harbour"
+        ).failed
+    assert clerk.blocks()["human"].value == "Name: Ada L\nLikes tea"
+    assert len(paged(use, clerk, "archival_memory_search", query="harbour")) == 1
+
+
+def test_calls_of_other_messages_are_other_calls(clerk: ScopedMemory, use: Use) -> None:
+    for source in ("message-1", "message-2"):
+        use(clerk, "core_memory_append", {"id": "call-1-0", "source": source}, label="human", content=source)
+    assert clerk.blocks()["human"].value.splitlines() == ["Name: Ada", "message-1", "message-2"]
+
+
+def test_a_block_that_somebody_changed_is_not_written_over(clerk: ScopedMemory, use: Use) -> None:
+    seen = {"human": clerk.blocks()["human"].revision}
+    clerk.edit_block("human", append="Has a cat")
+    refused = use(clerk, "core_memory_rethink", {"blocks": seen}, label="human", new_content="Ada")
+    assert refused.failed
+    assert "Has a cat" in refused.text, "the model is told what the block says now"
+    assert clerk.blocks()["human"].value == "Name: Ada\nHas a cat"
+    now = {"human": clerk.blocks()["human"].revision}
+    assert not use(clerk, "core_memory_rethink", {"blocks": now}, label="human", new_content="Ada, cat").failed
+
+
+@pytest.mark.parametrize("count", [1, 5, 6, 13])
+def test_pages_of_archival_memory_hold_every_note_once(clerk: ScopedMemory, use: Use, count: int) -> None:
+    for number in range(count):
+        told = use(clerk, "archival_memory_insert", content=f"Boat {number} lies in the harbour 港口", tags=["boats"])
+        assert re.fullmatch(r"Kept as #\d+\.", told.text)
+    clerk.remember("The harbour is said, not noted.")
+    found = paged(use, clerk, "archival_memory_search", query="harbour 港口")
+    assert sorted(re.findall(r"Boat \d+", "\n".join(found))) == sorted(f"Boat {number}" for number in range(count))
+    assert use(clerk, "archival_memory_search", query="harbour", page=9).text == "There are no more."
+
+
+def test_notes_with_a_tag_are_found_however_many_others_match_better(clerk: ScopedMemory, use: Use) -> None:
+    for number in range(60):
+        use(clerk, "archival_memory_insert", content=f"cat cat cat note {number}", tags=["cats", f"n{number}"])
+    text = "A long note about the weather, the ships and the captains in the harbour, and at last one cat, 猫"
+    use(clerk, "archival_memory_insert", content=text, tags=["odd", "cats"])
+    (found,) = paged(use, clerk, "archival_memory_search", query="cat", tags=["odd"])
+    assert "the weather" in found
+    assert len(paged(use, clerk, "archival_memory_search", query="cat", tags="odd, cats")) == 1
+    assert len(paged(use, clerk, "archival_memory_search", query="cat", tags=["cats"])) == 61
+    assert "No note has the tags dogs" in use(clerk, "archival_memory_search", query="cat", tags=["dogs"]).text
+    assert "nothing" in use(clerk, "archival_memory_search", query="zebra", tags=["cats"]).text
+
+
+@pytest.mark.parametrize(
+    ("word", "said"), [("harbour", "The harbour master wrote entry {n}"), ("港口", "港口的第{n}条记录")]
+)
+def test_pages_of_the_conversation_hold_every_message_once(clerk: ScopedMemory, use: Use, word: str, said: str) -> None:
+    texts = [said.format(n=number) for number in range(23)]
+    clerk.remember([{"role": "user" if row % 2 else "assistant", "content": text} for row, text in enumerate(texts)])
+    for number in range(12):
+        use(clerk, "archival_memory_insert", content=f"{word} {word} {word} note {number}")
+    found = paged(use, clerk, "conversation_search", query=word)
+    assert len(found) == len(texts)
+    for text in texts:
+        assert sum(line.rpartition(": ")[2] == text for line in found) == 1
+    handles = [line.split()[0] for line in found]
+    assert len(set(handles)) == len(handles)
+    (first,) = clerk.expand(handles[0])
+    assert first.text in texts
+
+
+@pytest.mark.parametrize("embedder", ["none", "hashing"])
+def test_many_pages_hold_every_message_once(opened: Open, embedder: str) -> None:
+    clerk = opened(url="memory://", embedder=embedder).scoped(user="ada", agent="clerk", session="s1")
+    texts = []
+    for number in range(60):
+        house = number * 37 % 99
+        texts.append(
+            f"The captain {number} of the harbour moved to house {house}"
+            + (" because of the storm" if number % 3 else "")
+            if number % 2
+            else f"港口的船长{number}现在搬到了{house}号房子" + ("，因为有暴风雨" if number % 3 else "")
+        )
+        clerk.remember(texts[-1])
+        if number % 5 == 0:
+            FUNCTIONS["archival_memory_insert"].run(clerk, {"content": f"{texts[-1]} noted"})
+
+    def use(memory: ScopedMemory, name: str, known: dict[str, Any] | None, **arguments: Any) -> Answer:
+        return FUNCTIONS[name].run(memory, arguments)
+
+    for query in ("harbour 港口", "Where does the captain live now?", "船长现在住在哪里？"):
+        found = paged(use, clerk, "conversation_search", query=query)
+        handles = [line.split()[0] for line in found]
+        assert len(handles) == len(set(handles)), "a message stands on two pages"
+        assert {message.text for handle in handles for message in clerk.expand(handle)} <= set(texts)
+        if "harbour" in query:
+            assert len(handles) == len(texts)
+            assert len(paged(use, clerk, "archival_memory_search", query=query)) == 12
+
+
+def test_what_was_said_in_other_sessions_is_found_but_not_what_others_said(memory: HybridMemory, use: Use) -> None:
+    clerk = memory.scoped(user="ada", agent="clerk", session="s1")
+    memory.scoped(user="ada", agent="clerk", session="s2").remember("The ferry is red.")
+    memory.scoped(user="bo", agent="clerk", session="s1").remember("The ferry is blue.")
+    memory.scoped(user="ada", session="s1").remember("The ferry is green.")
+    found = use(clerk, "conversation_search", query="ferry").text
+    assert ("red" in found, "blue" in found, "green" in found) == (True, False, False)
+    handle = re.findall(r"#\d+", found)[0]
+    assert "The ferry is red." in use(clerk, "expand", handle=handle).text
+
+
+def days(clerk: ScopedMemory) -> None:
+    for day in range(10):
+        for hour in range(3):
+            text = f"Day {day} hour {hour} at sea" if hour else f"第{day}天在海上"
+            clerk.remember(text, at=MARCH + timedelta(days=day, hours=hour))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({"start_date": "2026-03-07"}, [2]),
+        ({"start_date": "2026-03-07", "end_date": "2026-03-07"}, [2]),
+        ({"start_date": "2026-03-07", "end_date": "2026-03-09"}, [2, 3, 4]),
+        ({"start_date": " 2026-03-14 ", "end_date": "2026-12-31"}, [9]),
+        ({"start_date": "2020-01-01", "end_date": "2026-03-06"}, [0, 1]),
+    ],
+)
+def test_a_span_of_days_is_told_oldest_first(
+    clerk: ScopedMemory, use: Use, wanted: dict[str, Any], expected: list[int]
+) -> None:
+    days(clerk)
+    found = paged(use, clerk, "conversation_search_date", **wanted)
+    texts = [
+        text
+        for day in expected
+        for text in (f"第{day}天在海上", f"Day {day} hour 1 at sea", f"Day {day} hour 2 at sea")
+    ]
+    assert [line.rpartition(": ")[2] for line in found] == texts
+    assert found == sorted(found, key=lambda line: line[:18])
+
+
+def test_a_time_of_day_begins_and_ends_a_span(clerk: ScopedMemory, use: Use) -> None:
+    days(clerk)
+    found = use(clerk, "conversation_search_date", start_date="2026-03-07T13:00", end_date="2026-03-07T14:00")
+    assert lines(found) == ["[2026-03-07 13:00] user: Day 2 hour 1 at sea"]
+    after = use(clerk, "conversation_search_date", start_date="2026-03-07T13:00")
+    assert len(lines(after)) == 2
+
+
+@pytest.mark.parametrize(
+    ("wanted", "hint"),
+    [
+        ({"start_date": "2026-03-09", "end_date": "2026-03-07"}, "before start_date"),
+        ({"start_date": ""}, "start_date is empty"),
+        ({"start_date": "三月七日"}, "2026-05-03"),
+        ({"start_date": "2026-13-01"}, "2026-05-03"),
+        ({"start_date": "2026-03-07", "end_date": "soon"}, "end_date"),
+        ({"start_date": "9999-12-31"}, "date"),
+    ],
+)
+def test_a_wrong_span_is_explained(clerk: ScopedMemory, use: Use, wanted: dict[str, str], hint: str) -> None:
+    answer = use(clerk, "conversation_search_date", **wanted)
+    assert answer.failed
+    assert hint in answer.text
+
+
+def test_results_of_functions_and_warnings_are_no_answers_of_a_date_search(clerk: ScopedMemory, use: Use) -> None:
+    clerk.remember("The boat is red.", at=MARCH)
+    asked = {"id": "c1", "name": "conversation_search", "arguments": {"query": "boat"}}
+    clerk.remember({"role": "assistant", "content": "", "tool_calls": [asked]}, at=MARCH)
+    clerk.remember(
+        {"role": "tool", "name": "conversation_search", "tool_call_id": "c1", "content": "#3 boat"}, at=MARCH
+    )
+    clerk.remember({"role": "system", "content": "Memory pressure", "event": "pressure"}, at=MARCH)
+    assert [
+        line.rpartition(": ")[2] for line in paged(use, clerk, "conversation_search_date", start_date="2026-03-05")
+    ] == ["The boat is red."]
+
+
+def test_a_message_to_the_user_is_given_back(clerk: ScopedMemory, use: Use) -> None:
+    assert use(clerk, "send_message", message=" 你好 ").text.strip() == "你好"
+    assert use(clerk, "send_message", message=" ").failed
+
+
+PARAGRAPH = "The harbour was grey, and nobody had told the captain about the storm. 港口一片灰色，没有人告诉船长。"
+
+
+@pytest.fixture(scope="module")
+def full() -> Any:
+    """A memory with long messages, notes and names."""
+    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
+        clerk = memory.scoped(user="ada", agent="clerk", session="s1")
+        clerk.put_block("human", PARAGRAPH * 5)
+        for row in range(12):
+            text = f"{row} " + (PARAGRAPH * 40 if row % 2 else "港口" * 500)
+            clerk.remember(Message(role=Role.USER, name=f"Captain {'x' * 30} {row}", content=text, at=MARCH))
+            FUNCTIONS["archival_memory_insert"].run(clerk, {"content": text})
+        yield clerk
+
+
+def asking(*names: str, **values: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
+    return st.tuples(st.sampled_from(names), st.fixed_dictionaries(values))
+
+
+WHERE = st.sampled_from(["", "c1-9000", "1"])
+PATTERNS = st.sampled_from(["", "harbour", "港"])
+CALLS = st.one_of(
+    asking(
+        "conversation_search",
+        "archival_memory_search",
+        query=st.sampled_from(["harbour", "港口", "captain storm"]),
+        page=st.integers(0, 3),
+    ),
+    asking("conversation_search_date", start_date=st.just("2026-03-05"), page=st.integers(0, 3)),
+    asking("expand", handle=st.sampled_from(["#2", "#3", "#2-20", "#99"])),
+    asking("fetch", handle=st.sampled_from(["#2", "#4"]), pattern=PATTERNS, where=WHERE),
+    asking("core_memory_replace", label=st.just("human"), old_content=st.just("absent")),
+    asking("core_memory_append", label=st.just("nobody"), content=st.just("x" * 5000)),
+)
+
+
+@given(wanted=CALLS, budget=st.integers(60, 2000))
+@settings(max_examples=60, deadline=None)
+def test_no_answer_exceeds_its_budget(full: ScopedMemory, wanted: tuple[str, dict[str, Any]], budget: int) -> None:
+    name, arguments = wanted
+    answer = FUNCTIONS[name].run(full, arguments, max_tokens=budget)
+    assert estimate_tokens(answer.text) <= budget
+    assert answer.text
+
+
+@pytest.mark.parametrize("budget", [180, 400, 1000])
+@pytest.mark.parametrize("name", ["conversation_search", "archival_memory_search"])
+def test_pages_are_whole_within_the_smallest_budget_of_an_agent(full: ScopedMemory, budget: int, name: str) -> None:
+    def use(memory: ScopedMemory, name: str, known: dict[str, Any] | None, **arguments: Any) -> Answer:
+        return FUNCTIONS[name].run(memory, arguments, **(known or {}))
+
+    found = paged(use, full, name, {"max_tokens": budget}, query="harbour 港口")
+    assert len(found) == 12
+    assert all(re.match(r"#\d+ \[2026-", line) or re.match(r"#\d+ \[", line) for line in found)
+
+
+def check_shape(parameters: dict[str, Any]) -> None:
+    assert parameters["type"] == "object"
+    assert set(parameters.get("required", [])) <= set(parameters["properties"])
+    for name, field in parameters["properties"].items():
+        kinds = {"string", "integer", "number", "boolean", "array", "object"}
+        assert field.get("type") in kinds or all(one.get("type") in {*kinds, "null"} for one in field["anyOf"]), name
+        if field.get("type") == "array":
+            assert field["items"]["type"] in kinds
+        if "default" in field and name not in parameters.get("required", []):
+            assert isinstance(field["default"], str | int | float | bool | list | None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_schema_is_one_that_providers_accept(name: str) -> None:
+    made = schema(FUNCTIONS[name])
+    assert set(made) == {"type", "function"}
+    assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", made["function"]["name"])
+    assert 10 < len(made["function"]["description"]) < 1024
+    parameters = made["function"]["parameters"]
+    check_shape(parameters)
+    for field in parameters["properties"].values():
+        assert field["description"].strip()
+    beating = schema(FUNCTIONS[name], heartbeat=True)["function"]["parameters"]
+    check_shape(beating)
+    assert beating["properties"][HEARTBEAT]["type"] == "boolean"
+    assert HEARTBEAT not in beating.get("required", [])
+    assert HEARTBEAT not in FUNCTIONS[name].arguments.model_json_schema()["properties"], (
+        "the model's own schema is unchanged"
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_frameworks_accept_the_schemas(name: str) -> None:
+    function = FUNCTIONS[name]
+    made = schema(function)
+    theirs = convert_to_openai_tool(made)["function"]
+    assert theirs["name"] == name
+    assert set(theirs["parameters"]["properties"]) == set(made["function"]["parameters"]["properties"])
+    metadata = ToolMetadata(name=name, description=function.description, fn_schema=function.arguments)
+    tool = FunctionTool(fn=lambda **given: str(given), metadata=metadata)
+    offered = tool.metadata.to_openai_tool()["function"]
+    assert offered["name"] == name
+    assert offered["parameters"]["properties"].keys() == made["function"]["parameters"]["properties"].keys()
+
+
+def test_the_instructions_name_every_function_with_its_arguments() -> None:
+    text = instructions(PAGING_FUNCTIONS)
+    assert text.startswith(MEMORY)
+    for function in PAGING_FUNCTIONS:
+        (line,) = [line for line in text.splitlines() if line.startswith(f"- {function.name}(")]
+        arguments = line[line.index("(") : line.index("): ")]
+        assert all(re.search(rf"\b{name}\b", arguments) for name in function.arguments.model_fields)
+        assert function.description in line

@@ -1,0 +1,280 @@
+"""The window under pressure: one warning an episode, a flush of the stated share, and all of it found again."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid_memory import Message, PagedAgent, PagingConfig, Role
+from hybrid_memory.paging import PAGING_FUNCTIONS
+from hybrid_memory.text.tokens import message_tokens
+from hybrid_memory.types import PRESSURE, Context
+from tests.paging.conftest import Script, call, says, shown
+
+if TYPE_CHECKING:
+    from tests.conftest import Open
+    from tests.paging.conftest import Make
+
+SHARES = PagingConfig()
+SENTENCES = [
+    "The ferry to Ghent leaves at {n} past eight from pier {n}.",
+    "Invoice INV-{n} over 1,250 EUR is due in July.",
+    "记住第{n}号箱子里有花生，我对花生过敏。",
+    "Captain {n} asked about the storm, and nobody had an answer for a while.",
+]
+
+
+def told(number: int, *, long: int = 4) -> str:
+    return f"Item {number}: " + " ".join(SENTENCES[(number + row) % 4].format(n=number) for row in range(long))
+
+
+def warnings(messages: Sequence[Message]) -> list[Message]:
+    return [message for message in messages if message.event == PRESSURE]
+
+
+@dataclass
+class Watched:
+    """What an agent's prompts were made of, as its memory laid them out."""
+
+    agent: PagedAgent
+    contexts: list[Context] = field(default_factory=list)
+    flushes: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, agent: PagedAgent) -> Watched:
+        watched = cls(agent)
+        inner = agent.memory.assemble
+
+        def assemble(*args: Any, **kwargs: Any) -> Context:
+            context = inner(*args, **kwargs)
+            if context.compacted:
+                watched.flushes.append(len(watched.contexts))
+            watched.contexts.append(context)
+            return context
+
+        agent.memory.assemble = assemble  # type: ignore[method-assign]
+        return watched
+
+    def count(self, messages: Sequence[Message]) -> int:
+        return sum(message_tokens(message, self.agent._house.world.count) for message in messages)
+
+    def turns(self, context: Context) -> list[Message]:
+        """The conversation in a prompt, without the system message, the summary and the memory's own warnings."""
+        rest = [message for message in context.messages if message.role is not Role.SYSTEM]
+        own = ("<system>\nEarlier in this conversation", "<system>\nMemory pressure:")
+        return [message for message in rest if not message.text.startswith(own)]
+
+
+def talk(agent: PagedAgent, turns: Iterator[int], until: Callable[[], bool], *, long: int = 4) -> None:
+    for number in turns:
+        agent.send(told(number, long=long))
+        if until():
+            return
+
+
+@pytest.mark.parametrize("size", [2600, 4000, 8000])
+def test_each_episode_has_one_warning_which_the_model_reads_before_messages_leave(make: Make, size: int) -> None:
+    agent = make(Script(), max_tokens=size)
+    watched = Watched.of(agent)
+    talk(agent, iter(range(400)), lambda: len(watched.flushes) >= 4, long=6)
+    assert len(watched.flushes) >= 4
+    known: set[str] = set()
+    for first, behind in zip([0, *watched.flushes], watched.flushes, strict=False):
+        episode = watched.contexts[first:behind]
+        (fresh,) = set().union(*map(warned_in, episode)) - known
+        told_at = next(row for row, context in enumerate(episode) if fresh in warned_in(context))
+        assert all(fresh in warned_in(context) for context in episode[told_at:]), "it stays until the flush"
+        full = [context.tokens / context.max_tokens for context in episode]
+        assert full[told_at] >= SHARES.pressure
+        assert all(share < SHARES.pressure for share in full[:told_at])
+        known.add(fresh)
+    written = [message.id for message in warnings(agent.memory.history())]
+    assert len(written) == len(set(written))
+    assert len(written) - len(known) == bool(warned_in(watched.contexts[-1]) - known)
+
+
+def warned_in(context: Context) -> set[str]:
+    """The warnings in a prompt, by their ids."""
+    return {str(message.id) for message in context.messages if "Memory pressure:" in message.text}
+
+
+def test_the_warning_is_in_the_very_prompt_that_reaches_the_pressure_and_names_the_functions(make: Make) -> None:
+    agent = make(script := Script(), max_tokens=3000)
+    talk(agent, iter(range(100)), lambda: bool(warnings(agent.memory.history())))
+    last = script.prompts[-1]
+    assert "Memory pressure:" in shown(last)
+    assert "Memory pressure:" not in shown(script.prompts[-2])
+    (warning,) = warnings(agent.memory.history())
+    assert warning.role is Role.SYSTEM
+    known = {function.name for function in PAGING_FUNCTIONS}
+    named = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", warning.text))
+    assert named
+    assert named <= known
+    assert {"core_memory_append", "archival_memory_insert", "conversation_search"} <= named
+    told_in = next(message for message in last if "Memory pressure:" in message.text)
+    assert told_in.role is Role.USER
+    assert f"<system>\n{warning.text}\n</system>" in told_in.text
+
+
+def test_a_model_can_save_what_matters_when_it_is_warned(make: Make) -> None:
+    def policy(prompt: Sequence[Message]) -> str:
+        """Saves the first item of its window when its newest turn holds a warning."""
+        if "Memory pressure:" not in prompt[-1].text:
+            return says("ok")
+        return call("archival_memory_insert", heartbeat=False, content=re.findall(r"Item \d+", shown(prompt[1:]))[0])
+
+    agent = make(Script(otherwise=policy), max_tokens=3000)
+    talk(agent, iter(range(60)), lambda: len(warnings(agent.memory.history())) >= 3)
+    notes = [
+        hit.record.text for hit in agent.memory.recall("Item", k=50, metadata={"noted_with": "archival_memory_insert"})
+    ]
+    assert len(notes) == len(warnings(agent.memory.history()))
+
+
+def test_without_need_there_is_no_warning(make: Make) -> None:
+    agent = make(script := Script(), max_tokens=30_000)
+    talk(agent, iter(range(15)), lambda: False)
+    assert warnings(agent.memory.history()) == []
+    assert all("Memory pressure" not in shown(prompt) for prompt in script.prompts)
+    assert agent.memory.summary().text == ""
+
+
+def test_after_a_rollback_the_model_is_warned_again(make: Make) -> None:
+    agent = make(Script(), max_tokens=3000)
+    numbers = iter(range(200))
+    talk(agent, numbers, lambda: bool(warnings(agent.memory.history())))
+    agent.memory.rollback(6)
+    assert warnings(agent.memory.history()) == []
+    watched = Watched.of(agent)
+    talk(agent, numbers, lambda: bool(watched.flushes))
+    assert len(warnings(agent.memory.history())) in (1, 2)
+    assert any(warned_in(context) for context in watched.contexts[: watched.flushes[0]])
+
+
+@pytest.mark.parametrize("flush", [0.3, 0.5, 0.8])
+@pytest.mark.parametrize("size", [2600, 4000])
+def test_a_flush_frees_the_stated_share(make: Make, flush: float, size: int) -> None:
+    agent = make(Script(), max_tokens=size, paging=PagingConfig(flush=flush))
+    watched = Watched.of(agent)
+    talk(agent, iter(range(400)), lambda: len(watched.flushes) >= 3, long=5)
+    kept = []
+    for row in watched.flushes:
+        context = watched.contexts[row]
+        system = watched.count([message for message in context.messages if message.role is Role.SYSTEM])
+        room = context.max_tokens - system - 3
+        kept.append(watched.count(watched.turns(context)) / room)
+        assert kept[-1] <= 1 - flush, "more stays than is allowed"
+        assert watched.count(watched.turns(context)) < watched.count(watched.turns(watched.contexts[row - 1]))
+    # Not everything goes either: the newest turns that fit stay, up to a turn and half of the share.
+    assert max(kept) > (1 - flush) / 2 - 0.15
+
+
+def test_the_summary_and_recall_storage_agree(make: Make, opened: Open) -> None:
+    memory = opened(url="memory://")
+    agent = make(Script(), memory=memory, max_tokens=2600)
+    other = make(Script(), memory=memory, session="another", max_tokens=2600)
+    watched = Watched.of(agent)
+    search = next(function for function in PAGING_FUNCTIONS if function.name == "conversation_search")
+    said: list[str] = []
+    for number in range(60):
+        said.append(told(number))
+        agent.send(said[-1])
+        if number % 3 == 0:
+            other.send(f"Beside {number}")
+        if len(watched.flushes) >= 4:
+            break
+    summary = agent.memory.summary()
+    assert len(watched.flushes) >= 4
+    assert summary.lines
+    visible = shown(watched.contexts[-1].messages)
+    evicted = [text for text in said if text not in visible]
+    assert len(evicted) > 10
+    # The handles of the lines lead to all the messages that they stand for, word for word, and to nobody else's.
+    behind = [message.text for line in summary.lines for message in agent.memory.expand(line.handle)]
+    assert set(evicted) <= set(behind)
+    assert not any(text.startswith("Beside") for text in behind)
+    assert all(text in behind or text in visible for text in said)
+    # The prompt names these handles.
+    assert all(line.handle in visible for line in summary.lines)
+    history = [message.text for message in agent.memory.history()]
+    assert [text for text in history if text.startswith("Item")] == said
+    for number in range(len(evicted)):
+        found = search.run(agent.memory, {"query": f'"Item {number}:"'})
+        assert f"Item {number}:" in found.text
+
+
+def test_every_word_of_an_old_summary_leads_to_the_new_one(make: Make) -> None:
+    agent = make(Script(), max_tokens=2600)
+    watched = Watched.of(agent)
+    firsts: list[int] = []
+    for number in range(120):
+        agent.send(told(number))
+        if len(watched.flushes) > len(firsts):
+            lines = agent.memory.summary().lines
+            firsts.append(min(int(re.findall(r"\d+", line.handle)[0]) for line in lines))
+        if len(firsts) >= 4:
+            break
+    assert len(firsts) >= 4
+    assert len(set(firsts)) == 1, "the recursive summary stands for everything since the beginning"
+
+
+def test_calls_and_results_leave_together(make: Make) -> None:
+    def look(number: int) -> str:
+        """Look."""
+        return f"result {number}: " + "the harbour and its ships " * 6
+
+    def policy(prompt: Sequence[Message]) -> str:
+        number = int(re.findall(r"Item (\d+)", shown(prompt[1:]))[-1])
+        if f"result {number}:" in shown(prompt[-1:]):
+            return says(f"seen {number}")
+        return "\n".join(call("look", number=number) for _ in range(1 + number % 3))
+
+    agent = make(Script(otherwise=policy), functions=[look], max_tokens=3000)
+    watched = Watched.of(agent)
+    talk(agent, iter(range(200)), lambda: len(watched.flushes) >= 6, long=1)
+    assert len(watched.flushes) >= 6
+    for context in watched.contexts:
+        asked = Counter(one.id for message in context.messages for one in message.tool_calls)
+        answered = Counter(message.tool_call_id for message in context.messages if message.role is Role.TOOL)
+        assert asked == answered
+
+
+def test_a_long_block_is_cut_in_the_prompt_and_nowhere_else(make: Make) -> None:
+    agent = make(script := Script(), max_tokens=3000)
+    long = "The user collects barometers, and speaks of little else. " * 90
+    agent.memory.put_block("human", long, max_chars=6000)
+    agent.memory.put_block("task", "Find a barometer.", max_chars=200)
+    agent.send("Hello")
+    system = script.prompts[-1][0].text
+    blocks = system[system.index("\n<human>\n") :]
+    assert agent._house.world.count(blocks) <= SHARES.blocks * 3000 + 30
+    assert agent._house.world.count(blocks) > SHARES.blocks * 3000 * 0.6
+    assert f"({len(long)} of 6000 characters)" in blocks
+    assert "(cut: the block is longer than its share of the window)" in blocks
+    assert "Find a barometer." in blocks
+    assert agent.memory.blocks()["human"].value == long
+
+
+def test_a_turn_of_a_megabyte_fits_as_a_digest_and_can_be_fetched(make: Make) -> None:
+    agent = make(script := Script(call("fetch", handle="#1", where="9999-10000")), max_tokens=3000)
+    text = "\n".join(
+        f"row {number:05d} of a very long letter that somebody pasted, with all its signatures and more words"
+        for number in range(12_000)
+    )
+    assert len(text) > 1_000_000
+    run = agent.send(text)
+    (result,) = [message.text for message in run.messages if message.role is Role.TOOL]
+    assert "row 09998 of" in result
+    assert watched_tokens(agent, script) <= 3000
+    assert agent.memory.history()[0].text == text
+
+
+def watched_tokens(agent: PagedAgent, script: Script) -> int:
+    return max(
+        3 + sum(message_tokens(message, agent._house.world.count) for message in prompt) for prompt in script.prompts
+    )

@@ -1,0 +1,210 @@
+"""What a model may write, and what is made of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from hybrid_memory import Message, Role, ToolCall
+from hybrid_memory.paging.instructions import rendered
+from hybrid_memory.paging.reading import HEARTBEAT, THOUGHTS, read
+
+BESIDE = {"thoughts": "so", "request_heartbeat": True}
+SEARCH: dict[str, Any] = {"name": "conversation_search", "arguments": {"query": "boat", "page": 1}}
+APPEND: dict[str, Any] = {"name": "core_memory_append", "arguments": {"label": "human", "content": "Name: Ada"}}
+
+
+def canonical(wanted: dict[str, Any], **beside: Any) -> str:
+    return json.dumps({"function": wanted["name"], "arguments": wanted["arguments"], **beside}, ensure_ascii=False)
+
+
+def as_openai(wanted: dict[str, Any]) -> dict[str, Any]:
+    written = json.dumps(wanted["arguments"])
+    return {"id": "x1", "type": "function", "function": {"name": wanted["name"], "arguments": written}}
+
+
+def found(text: str) -> list[dict[str, Any]]:
+    """The calls, without what is said beside the arguments."""
+    plain = []
+    for call in read(text).calls:
+        assert isinstance(call.arguments, dict)
+        own = {name: value for name, value in call.arguments.items() if name not in (THOUGHTS, HEARTBEAT)}
+        plain.append({"name": call.name, "arguments": own})
+    return plain
+
+
+ONE = {
+    "canonical": canonical(SEARCH, **BESIDE),
+    "indented": json.dumps({"function": SEARCH["name"], "arguments": SEARCH["arguments"]}, indent=2),
+    "name for function": json.dumps(SEARCH),
+    "tool and input": json.dumps({"tool": SEARCH["name"], "input": SEARCH["arguments"]}),
+    "params": json.dumps({"function": SEARCH["name"], "params": SEARCH["arguments"]}),
+    "OpenAI": json.dumps(as_openai(SEARCH)),
+    "tool_calls": json.dumps({"role": "assistant", "content": None, "tool_calls": [as_openai(SEARCH)]}),
+    "calls": json.dumps({"calls": [SEARCH]}),
+    "a list": json.dumps([SEARCH]),
+    "arguments as text": json.dumps({"function": SEARCH["name"], "arguments": json.dumps(SEARCH["arguments"])}),
+    "arguments beside the name": json.dumps({"function": SEARCH["name"], **SEARCH["arguments"]}),
+    "fenced": f"```json\n{canonical(SEARCH)}\n```",
+    "fenced without a language": f"Sure:\n```\n{canonical(SEARCH)}\n```\nThat is it.",
+    "after words": f"I will look that up.\n{canonical(SEARCH)}",
+    "before words": f"{canonical(SEARCH)}\n\nI hope this helps.",
+    "after thoughts": f'<think>Perhaps {{"function": "other", "arguments": {{}}}}?</think>\n{canonical(SEARCH)}',
+    "a trailing comma": '{"function": "conversation_search", "arguments": {"query": "boat", "page": 1,},}',
+    "cut off": '{"function": "conversation_search", "arguments": {"query": "boat", "page": 1}',
+    "single quotes": "{'function': 'conversation_search', 'arguments': {'query': 'boat', 'page': 1}}",
+    "blanks around the name": json.dumps({"function": f" {SEARCH['name']} ", "arguments": SEARCH["arguments"]}),
+}
+
+
+@pytest.mark.parametrize("form", ONE)
+def test_each_form_of_a_call_is_read(form: str) -> None:
+    assert found(ONE[form]) == [SEARCH]
+    assert read(ONE[form]).replies == ()
+
+
+SEVERAL = {
+    "one a line": f"{canonical(APPEND)}\n{canonical(SEARCH)}",
+    "side by side": f"{canonical(APPEND)}{canonical(SEARCH)}",
+    "a list": json.dumps([APPEND, SEARCH]),
+    "tool_calls": json.dumps({"tool_calls": [as_openai(APPEND), as_openai(SEARCH)]}),
+    "functions": json.dumps({"functions": [APPEND, SEARCH]}),
+    "one fence each": f"```json\n{canonical(APPEND)}\n```\nthen\n```json\n{canonical(SEARCH)}\n```",
+    "one fence for both": f"```\n{canonical(APPEND)}\n{canonical(SEARCH)}\n```",
+}
+
+
+@pytest.mark.parametrize("form", SEVERAL)
+def test_several_calls_are_read_in_order(form: str) -> None:
+    assert found(SEVERAL[form]) == [APPEND, SEARCH]
+
+
+@pytest.mark.parametrize("written", [True, "true", "TRUE", "yes", 1])
+@pytest.mark.parametrize("where", ["beside", "inside", "openai"])
+def test_a_heartbeat_is_heard_wherever_it_stands(written: Any, where: str) -> None:
+    inside = {"name": SEARCH["name"], "arguments": {**SEARCH["arguments"], HEARTBEAT: written}}
+    forms = {"beside": canonical(SEARCH, **{HEARTBEAT: written}), "inside": json.dumps(inside)}
+    forms["openai"] = json.dumps({**as_openai(SEARCH), HEARTBEAT: written})
+    assert read(forms[where]).goes_on
+    assert found(forms[where]) == [SEARCH]
+
+
+@pytest.mark.parametrize("written", [False, "false", "no", "", None, 0])
+def test_without_a_heartbeat_it_does_not_go_on(written: Any) -> None:
+    assert not read(canonical(SEARCH, **{HEARTBEAT: written})).goes_on
+    assert not read(canonical(SEARCH)).goes_on
+
+
+@pytest.mark.parametrize(
+    ("text", "replies"),
+    [
+        ("Hello Ada.", ("Hello Ada.",)),
+        ("  你好，小明。\n", ("你好，小明。",)),
+        ('{"function": "send_message", "arguments": {"message": "Hi"}}', ("Hi",)),
+        ('{"message": "Hi"}', ("Hi",)),
+        ('{"function": "send_message", "message": "你好"}', ("你好",)),
+        ('{"function": "send_message", "arguments": "{\\"message\\": \\"Hi\\"}"}', ("Hi",)),
+        ('{"message": "one"}\n{"message": "two"}', ("one", "two")),
+        ("Use {braces} like these.", ("Use {braces} like these.",)),
+        ("{}", ("{}",)),
+    ],
+)
+def test_words_for_the_user_are_replies(text: str, replies: tuple[str, ...]) -> None:
+    assert (read(text).replies, read(text).calls) == (replies, ())
+
+
+def test_chinese_arguments_keep_every_character() -> None:
+    content = "用户叫陈小明，住在苏州；“对花生过敏”。"
+    wanted = {"name": "core_memory_append", "arguments": {"label": "human", "content": content}}
+    assert found(canonical(wanted)) == found(json.dumps(wanted)) == [wanted]
+
+
+def test_line_breaks_inside_a_string_are_forgiven() -> None:
+    text = '{"function": "archival_memory_insert", "arguments": {"content": "one\ntwo"}}'
+    assert found(text) == [{"name": "archival_memory_insert", "arguments": {"content": "one\ntwo"}}]
+
+
+def test_a_message_beside_a_call_is_said_and_the_call_is_made() -> None:
+    answer = read(f'{{"message": "One moment."}}\n{canonical(SEARCH, **BESIDE)}')
+    assert answer.replies == ("One moment.",)
+    assert [call.name for call in answer.calls] == ["conversation_search"]
+    assert answer.goes_on
+
+
+def test_a_message_without_words_is_a_call_to_be_refused() -> None:
+    answer = read('{"function": "send_message", "arguments": {"message": " "}}')
+    assert answer.replies == ()
+    assert [call.name for call in answer.calls] == ["send_message"]
+
+
+def test_a_call_that_cannot_be_read_keeps_its_words_for_the_error() -> None:
+    text = '{"function": "core_memory_append", "arguments": {"label": human " ; [[}'
+    (call,) = read(text).calls
+    assert call.name == "core_memory_append"
+
+
+@pytest.mark.parametrize("arguments", ["[1, 2]", '"words"', "7"])
+def test_arguments_that_are_no_object_stay_as_they_were_written(arguments: str) -> None:
+    (call,) = read(f'{{"function": "f", "arguments": {arguments}}}').calls
+    assert isinstance(call.arguments, str)
+    assert call.arguments.strip("[]") in arguments
+
+
+def test_a_closing_tag_of_thoughts_inside_an_argument_loses_no_call() -> None:
+    second = {"name": "archival_memory_insert", "arguments": {"content": "the tag </think> ends thoughts"}}
+    assert found(f"{canonical(SEARCH)}\n{canonical(second)}") == [SEARCH, second]
+
+
+NAMES = st.sampled_from(["core_memory_append", "weather", "f_1"])
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**12), 10**12)
+    | st.text(max_size=12)
+    | st.sampled_from(["“", "{", "</think>"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = st.text(min_size=1, max_size=8) | st.sampled_from(
+    ["message", "function", "name", "arguments", "calls", THOUGHTS]
+)
+CALLS = st.builds(ToolCall, name=NAMES, arguments=st.dictionaries(KEYS, VALUES, max_size=4))
+
+
+@given(st.lists(CALLS, min_size=1, max_size=4), st.text(max_size=30))
+@settings(max_examples=60, deadline=None)
+def test_what_the_conversation_shows_of_calls_is_read_as_the_same_calls(calls: list[ToolCall], said: str) -> None:
+    (message,) = rendered([Message(role=Role.ASSISTANT, content=said, tool_calls=calls)])
+    answer = read(message.text)
+    assert list(answer.calls) == calls
+    assert answer.replies == ((said.strip(),) if said.strip() else ())
+
+
+BROKEN = st.sampled_from(
+    ['{"function": "f", "arguments": ', '"message": "a"', "}", "]", "[" * 40, '{"a":' * 40, "\\ud83d", '"\\ud83d"',
+     "<think>", "</think>", "```json\n", "\n```\n", "1e999", "NaN", '{"tool_calls": [', '{"name": "x\\u0000y"}', "，",
+     '{"function": {"name": ']
+)  # fmt: skip
+
+
+@given(st.lists(BROKEN | st.text(max_size=10), max_size=8).map("".join))
+@example("[" * 5000)
+@example('{"function": "f", "arguments": {"a": ' + "[" * 5000 + "]" * 5000 + "}}")
+@example('{"function": "f", "arguments": {"a": ' + "[" * 600 + "]" * 600 + "}}")
+@example('{"function": "f", "arguments": {"a": 1e999}}')
+@example('{"function": "send_message", "arguments": {"message": "cut \\ud83d"}}')
+@example('{"function": "' + "n" * 5000 + '", "arguments": {}}')
+@example('{"function": "a\\u0000b", "arguments": {"c\\ud83d": "\\udc00"}}')
+@settings(max_examples=100, deadline=None)
+def test_any_text_is_read_and_can_be_stored(text: str) -> None:
+    answer = read(text)
+    for call in answer.calls:
+        stored = Message(role=Role.ASSISTANT, tool_calls=[call.model_copy(update={"id": "c"})])
+        stored.model_dump(mode="json")
+        Message(role=Role.TOOL, name=call.name, tool_call_id="c")
+    for reply in answer.replies:
+        reply.encode()
