@@ -2,16 +2,18 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
+from benchmarks.paging.cost import WATCHED, cost_of
 from benchmarks.paging.documents import CHINESE, ENGLISH, Language, entries
 from benchmarks.paging.lookup import DEPTHS, PAIRS, Pairs, noted, pairs
 from benchmarks.paging.policies import UNKNOWN, Follower, Reader, Shown
 from benchmarks.paging.retrieval import Asked, History, remembered, share_shown
-from benchmarks.paging.runs import Answered, Tally, asking, opened, paged, windowed
+from benchmarks.paging.runs import Answered, Ask, Tally, asking, note, opened, paged, windowed
 from hybrid_memory import HybridMemory, Message
 from hybrid_memory.types import Role
 
@@ -203,3 +205,31 @@ def test_the_plain_window_has_the_newest_messages_that_fit() -> None:
     assert "Note 299 of" in text
     assert "Note 100 of" not in text
     assert "conversation_search" not in shown[0].text
+
+
+@pytest.mark.parametrize(
+    ("asked_at", "warnings", "right"),
+    [
+        ([(0, 800)], [0], True),
+        ([(0, 800), (0, 990), (1, 500)], [0], True),
+        ([(0, 800)], [], False),
+        ([(0, 800)], [0, 0], False),
+        ([(0, 800), (1, 900)], [0], False),
+        ([(0, 500)], [], True),
+        ([(0, 500)], [0], False),
+    ],
+)
+def test_each_full_window_is_to_have_one_warning_and_no_other_any(
+    asked_at: list[tuple[int, int]], warnings: list[int], right: bool
+) -> None:
+    tally = Tally(searched=[0])
+    note(tally, [Ask([], tokens, flushes) for flushes, tokens in asked_at], Counter(warnings), max_tokens=1000)
+    assert (tally.row()["else"] == 0) is right
+
+
+def test_the_parts_of_a_step_are_measured_and_left_as_they_were() -> None:
+    before = [getattr(owner, attribute) for owner, attribute in WATCHED.values()]
+    measured = cost_of("memory://", 30, 4000)
+    assert [getattr(owner, attribute) for owner, attribute in WATCHED.values()] == before
+    assert all(measured[name] > 0 for name in ("step", "assemble", "calls", "state", "write"))
+    assert sum(measured[name] for name in WATCHED) < 2 * measured["step"]

@@ -28,7 +28,8 @@ PROFILE_RATIO = 0.1
 WARNING = (
     "Memory pressure: the context window is nearly full, and older messages will soon be folded into a summary. Save "
     "what must stay at hand with core_memory_append or core_memory_replace, and details with archival_memory_insert. "
-    "Nothing is lost: conversation_search finds every message again."
+    "Nothing is lost: conversation_search finds every message again. Do not speak of this to the user; go on with what "
+    "they asked."
 )
 """The same words every time, since the warning of an episode is one event under one id."""
 
@@ -122,7 +123,7 @@ async def _warned(run: Runner, world: World, session: Session, request: Request,
     """Tell the model that messages will leave its context, once before they do; whether it was told now."""
     if request.paging is None or not fitted.context.under_pressure:
         return False
-    episode = f"{PRESSURE}-{session.state.number}"
+    episode = f"{PRESSURE}-{session.state.episode}"
     ids = {event.id for unit in session.queue.units for event in unit.events}
     for name in (episode, *(f"{episode}.{again}" for again in range(1, ROLLBACKS))):
         if name in ids:
@@ -136,11 +137,14 @@ async def _warned(run: Runner, world: World, session: Session, request: Request,
             payload={"role": Role.SYSTEM.value, "content": WARNING, "extra": {"event": PRESSURE}},
         )
         (warning,) = await run.call(world.log.append, session.scope.owner, [draft])
-        if warning.fresh or not world.viewed:
+        if warning.fresh:
             return True
-        # A rollback hides the warning of this name, or it is another process's of this moment.
-        if await run.call(world.log.get, session.scope, [name]):
-            return True
+        there = await run.call(world.log.get, session.scope, [name])
+        if there:
+            return (
+                warning.position > session.state.cursor
+            )  # another process told it; else it has left the window itself
+        # A rollback hides the warning of this name.
     return False
 
 

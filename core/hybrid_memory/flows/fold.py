@@ -67,6 +67,7 @@ async def fold(
         kept=_kept(session, rest),
         anchor=_anchor(units, rest) if units else old.anchor,
         strategy=way.name if span else old.strategy,
+        episode=old.number + 1 if span else old.episode,
     )
     payload = state.as_payload()
     return await write_state(run, world, session.scope, state, kind=EventKind.COMPACTION, payload=payload)

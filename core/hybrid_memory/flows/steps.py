@@ -13,7 +13,7 @@ from hybrid_memory.ports import Draft
 from hybrid_memory.tiers.chain import Chain, Step, chain
 from hybrid_memory.types import RESERVED, Event, EventKind, Scope
 
-KINDS = (EventKind.MESSAGE, EventKind.STEP)
+KINDS = (EventKind.MESSAGE, EventKind.STEP, EventKind.RESET)
 
 
 async def work_left(run: Runner, world: World, scope: Scope) -> Chain:

@@ -11,6 +11,7 @@ from datetime import timedelta, tzinfo
 from functools import partial
 from typing import Any, Self
 
+from hybrid_memory.compute.checks import seconds
 from hybrid_memory.config import PagingConfig
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.history import checked_count
@@ -100,9 +101,11 @@ class PagedAgent:
             instructions=instructions(self.functions),
             max_tokens=checked_count("max_tokens", max_tokens, least=1),
             k=checked_count("k", k, least=0),
-            paging=paging or PagingConfig(),
+            paging=_paging(paging),
         )
         _check_room(frame, world.count(frame.identity) + world.count(frame.instructions))
+        for name, limit in (("function_timeout", function_timeout), ("model_timeout", model_timeout)):
+            seconds(name, limit)
         thinking = world.language_model
         if model is not None:
             thinking = MeasuredModel(as_language_model(model, timeout=model_timeout), world.statistics, world.count)
@@ -260,6 +263,12 @@ class PagedAgent:
 
     def __repr__(self) -> str:
         return f"<PagedAgent {self.memory.scope} with {len(self.functions)} functions in {self._house}>"
+
+
+def _paging(config: Any) -> PagingConfig:
+    if not isinstance(config, PagingConfig | None):
+        raise InvalidInputError(f"paging must be a PagingConfig, got {shown(config)}")
+    return config or PagingConfig()
 
 
 def _functions(names: Iterable[str] | None, custom: Sequence[Callable[..., Any]]) -> list[Function]:

@@ -108,12 +108,23 @@ def rendered(messages: Sequence[Message]) -> list[Message]:
 def _written(message: Message) -> tuple[Role, str]:
     if message.role is Role.TOOL:
         name = f' of="{message.name}"' if message.name else ""
-        return Role.USER, f"<result{name}>\n{message.text}\n</result>"
+        return Role.USER, f"<result{name}>\n{_words(message)}\n</result>"
     if message.role is not Role.ASSISTANT:
-        return message.role, f"{message.name}: {message.text}" if message.name else message.text
+        text = _words(message)
+        return message.role, f"{message.name}: {text}" if message.name else text
     said = message.model_copy(update={"tool_calls": []}).text
     calls = [ToolCall(name=SEND.name, arguments={"message": said})] if said.strip() else []
     return Role.ASSISTANT, "\n".join(map(_call, [*calls, *message.tool_calls]))
+
+
+def _words(message: Message) -> str:
+    """The text, and what stands there that is none."""
+    if isinstance(message.content, str):
+        return message.content
+    parts = [
+        block.get("text") or f"({block.get('type', 'something')}, which you cannot see)" for block in message.content
+    ]
+    return "\n".join(map(str, parts))
 
 
 def _call(call: ToolCall) -> str:

@@ -149,6 +149,7 @@ class Loop:
         return Step(
             Does.ANSWERED,
             tuple(messages),
+            opened=(*chain.opened, *(event.id for event in chain.waiting)),
             upto=chain.head,
             blocks={label: block.revision for label, block in there.items()},
             goes_on=answer.goes_on,

@@ -77,6 +77,7 @@ class Step:
     Attributes:
         does: what it did.
         messages: what was said in it; of an answer the last holds the calls.
+        opened: of an answer, ids of the turns and events that it and those before it answer.
         upto: position up to which the model had seen everything when it answered, or all is dealt with.
         blocks, goes_on, tokens: of an answer, as in `Chain`.
         why: the agent yields.
@@ -84,6 +85,7 @@ class Step:
 
     does: Does
     messages: tuple[Message, ...] = ()
+    opened: tuple[str, ...] = ()
     upto: int = 0
     blocks: Mapping[str, int] = field(default_factory=dict)
     goes_on: bool = False
@@ -94,7 +96,8 @@ class Step:
         """What its event says, where everything up to ``since`` was dealt with before."""
         said: dict[str, Any] = {"does": self.does.value, "since": since}
         if self.does is Does.ANSWERED:
-            said |= {"upto": self.upto, "blocks": dict(self.blocks), "goes_on": self.goes_on, "tokens": self.tokens}
+            said |= {"opened": list(self.opened), "upto": self.upto, "blocks": dict(self.blocks)}
+            said |= {"goes_on": self.goes_on, "tokens": self.tokens}
         if self.does is Does.YIELDED:
             said |= {"since": self.upto, "why": self.why}
         return said
@@ -103,16 +106,24 @@ class Step:
 def chain(events: Sequence[Event], *, number: int, since: int) -> Chain:
     """The work that these events of a session come to: its messages and steps behind ``since``, by position.
 
-    What was said and answered before an agent took its first step is no work of its.
+    Of what was said before an agent took its first step only the last turn is work of its, if nobody answered it.
     """
+    head = max([since, *(event.position for event in events)])
+    # What a reset takes out of the conversation is no work any more.
+    anew = max((event.position for event in events if event.kind is EventKind.RESET), default=0)
+    events = [event for event in events if event.position > anew]
+    since = max(since, anew)
     steps = [event for event in events if event.kind is EventKind.STEP]
     answered = [event for event in steps if event.payload["does"] == Does.ANSWERED]
     # Where a run was stopped before it saw everything, what it did lies behind `since`, and is over all the same.
     over = max((event.position for event in steps if event.payload["does"] == Does.YIELDED), default=0)
     said = [event for event in events if event.kind is EventKind.MESSAGE]
     last = answered[-1] if answered else None
-    before = [event.position for event in said if event.message.role is Role.ASSISTANT] if number == 0 else []
-    seen = max([since, *before]) if last is None else last.payload["upto"]
+    seen = since if last is None else last.payload["upto"]
+    waiting = [event for event in said if event.position > seen and event.message.opens]
+    if number == 0:
+        spoken = max((event.position for event in said if event.message.role is Role.ASSISTANT), default=0)
+        waiting = [event for event in waiting[-1:] if event.position > spoken]
     answered = [event for event in answered if event.position > over]
     answer = next((event for event in said if answered and event.id in answered[-1].sources), None)
     results = {
@@ -125,13 +136,13 @@ def chain(events: Sequence[Event], *, number: int, since: int) -> Chain:
     return Chain(
         number=number,
         since=since,
-        head=max([since, *(event.position for event in events)]),
+        head=head,
         answer=answer,
-        opened=tuple(event.id for event in said if event.position <= seen and event.message.opens),
+        opened=tuple(answered[-1].payload["opened"]) if answered else (),
         blocks={} if last is None else last.payload["blocks"],
         missing=tuple(call for call in calls if call.id not in results),
         goes_on=last is not None and answer is not None and bool(last.payload["goes_on"] or failed),
-        waiting=tuple(event for event in said if event.position > seen and event.message.opens),
+        waiting=tuple(waiting),
         steps=len(answered),
         tokens=sum(event.payload["tokens"] for event in answered),
     )

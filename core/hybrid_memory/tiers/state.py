@@ -43,6 +43,7 @@ class QueueState:
         retry: stretches that the model is to be asked about again.
         audit, latest: over all compactions, and over the last one.
         strategy: that made the last summary.
+        episode: number of the revision in which messages left last, or the conversation began anew.
     """
 
     number: int = 0
@@ -56,6 +57,7 @@ class QueueState:
     audit: Audit = field(default_factory=Audit)
     latest: Audit = field(default_factory=Audit)
     strategy: str = ""
+    episode: int = 0
 
     def as_payload(self) -> dict[str, Any]:
         """As JSON, with everything but the number."""
@@ -70,6 +72,7 @@ class QueueState:
             "audit": asdict(self.audit),
             "latest": asdict(self.latest),
             "strategy": self.strategy,
+            "episode": self.episode,
         }
 
     @classmethod
@@ -80,7 +83,7 @@ class QueueState:
         number = int(event.id.rpartition(":")[2])
         payload = event.payload
         if event.kind is EventKind.RESET:
-            return cls(number=number, cursor=event.position, kept=tuple(payload["kept"]))
+            return cls(number=number, cursor=event.position, kept=tuple(payload["kept"]), episode=number)
         return cls(
             number=number,
             cursor=payload["cursor"],
@@ -93,6 +96,7 @@ class QueueState:
             audit=Audit(**payload["audit"]),
             latest=Audit(**payload["latest"]),
             strategy=payload["strategy"],
+            episode=payload.get("episode", number),
         )
 
 

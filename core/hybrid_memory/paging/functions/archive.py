@@ -74,7 +74,7 @@ async def search(call: Call, memory: ScopedMemory, wanted: SearchingArchive) -> 
 
 async def _notes(call: Call, memory: ScopedMemory, query: str, tags: list[str], page: Page) -> list[Record]:
     """The notes with these tags up to the end of the page, best first, and one more if there is one."""
-    k, where = page.end + 1, {NOTED_WITH: INSERTED}
+    k, where = page.k, {NOTED_WITH: INSERTED}
     while True:
         hits: list[Hit] = await call(memory.recall, query, k=k, kinds=(RecordKind.TURN,), metadata=where)
         found = [hit.record for hit in hits if set(tags) <= set(hit.record.metadata.get(TAGS, ()))]

@@ -13,6 +13,7 @@ from hybrid_memory.tools.tool import Call
 
 PAGE_LINES = 5
 MAX_PAGE = 200
+REACHES = (120, 480, PAGE_LINES * (MAX_PAGE + 2))
 LEAST_LINE_TOKENS = 12
 
 FRAME_TOKENS = 20
@@ -33,6 +34,11 @@ class Page:
         """The page, in lines that fit this call together."""
         room = (call.max_tokens - FRAME_TOKENS) // PAGE_LINES
         return cls(number, max(LEAST_LINE_TOKENS, min(LINE_TOKENS, room - FRAME_TOKENS)))
+
+    @property
+    def k(self) -> int:
+        """How many to recall: the same for many pages, since the best ten need not begin the best twenty."""
+        return next(reach for reach in REACHES if reach > self.end)
 
     @property
     def start(self) -> int:
