@@ -67,7 +67,7 @@ class Bound(BaseModel):
         return type(self)(**self.__dict__)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return self.__copy__()  # the fields are text and numbers
+        return self.__copy__()  # no field can be changed in place
 
     def _store(self) -> HybridMemory:
         # `model_copy(update=...)` may have changed the URL.

@@ -10,14 +10,13 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemory
 from pydantic import Field, PrivateAttr
 
-from hybrid_memory import HybridMemory
+from hybrid_memory import HybridMemory, PagingConfig, ScopedMemory
 from hybrid_memory.compute.runners import InlineRunner, drive
 from hybrid_memory.flows.prompting import LEAST_TOKENS
+from hybrid_memory.paging import aprepared, prepared
 from llamaindex_hybrid_memory.bound import Bound
 from llamaindex_hybrid_memory.conversation import Conversation, TwinRunner
-
-DEFAULT_TOKEN_LIMIT = 3000
-"""As in LlamaIndex's ``ChatMemoryBuffer``."""
+from llamaindex_hybrid_memory.paging import DEFAULT_TOKEN_LIMIT, Paging, settings
 
 _INLINE, _TWINS = InlineRunner(), TwinRunner()
 
@@ -45,12 +44,14 @@ class HybridChatMemory(Bound, BaseMemory):
         k: how many memories are recalled for one question at most; 0 turns recall off.
         token_limit: of what ``get`` returns, tool calls included; long results stand there as digests.
         profile: about the user; by default what was learned of them. An empty text shows none.
+        paging: how the window is used, where the model manages its memory itself.
     """
 
     session: str = Field(default_factory=lambda: str(uuid4()))
     k: int = Field(default=5, ge=0)
     token_limit: int = Field(default=DEFAULT_TOKEN_LIMIT, ge=LEAST_TOKENS)
     profile: str | None = None
+    paging: PagingConfig | None = None
 
     _conversation: Conversation | None = PrivateAttr(default=None)
 
@@ -69,9 +70,10 @@ class HybridChatMemory(Bound, BaseMemory):
         agent: str | None = None,
         url: str | None = None,
         memory: HybridMemory | None = None,
-        k: int = 5,
+        k: int | None = None,
         token_limit: int = DEFAULT_TOKEN_LIMIT,
         profile: str | None = None,
+        paging: bool | PagingConfig = False,
         **unknown: Any,
     ) -> Self:
         """A chat memory on an open memory, or on the store behind a URL, which is opened with the first use.
@@ -83,9 +85,11 @@ class HybridChatMemory(Bound, BaseMemory):
             agent: whose, beside or instead of the user's.
             url: of the store, or the path of a YAML file; chat memories of one process with the same URL share it.
             memory: instead of ``url``; the caller closes it.
-            k: see the class.
+            k: see the class; with ``paging`` 0 by default, since the model then searches itself.
             token_limit: see the class.
-            profile: see the class.
+            profile: see the class; with ``paging`` none by default, since the model then keeps its own in a block.
+            paging: lay the prompt out as in MemGPT: with the blocks of working context, which are made if there are
+                none, and a warning before turns leave it. The tools for it are ``HybridMemoryToolSpec(paging=True)``.
             unknown: nothing else is accepted.
 
         Raises:
@@ -93,8 +97,8 @@ class HybridChatMemory(Bound, BaseMemory):
             InvalidConfigError: ``url`` and ``memory`` are both given, or an argument is out of range or unknown.
         """
         fields = {"tenant": tenant, "user": user, "agent": agent, "session": session}
-        settings = {"k": k, "token_limit": token_limit, "profile": profile}
-        return cls._bound(memory=memory, url=url, unknown=unknown, **fields, **settings)
+        shown = settings(paging, k=k, token_limit=token_limit, profile=profile)
+        return cls._bound(memory=memory, url=url, unknown=unknown, **fields, **shown)
 
     def get(
         self,
@@ -177,11 +181,20 @@ class HybridChatMemory(Bound, BaseMemory):
         await self.aset([])
 
     def _open(self) -> Conversation:
-        return self._conversation or self._converse(self._store())
+        if self._conversation is None:
+            memory = self._scoped(self._store(), self.session)
+            if self.paging is not None:
+                prepared(memory)
+            self._conversation = self._converse(memory)
+        return self._conversation
 
     async def _aopen(self) -> Conversation:
-        return self._conversation or self._converse(await self._astore())
-
-    def _converse(self, store: HybridMemory) -> Conversation:
-        self._conversation = Conversation(self._scoped(store, self.session), k=self.k, profile=self.profile)
+        if self._conversation is None:
+            memory = self._scoped(await self._astore(), self.session)
+            if self.paging is not None:
+                await aprepared(memory)
+            self._conversation = self._converse(memory)
         return self._conversation
+
+    def _converse(self, memory: ScopedMemory) -> Conversation:
+        return Conversation(memory, k=self.k, profile=self.profile, paging=Paging.of(self.paging, self.url))

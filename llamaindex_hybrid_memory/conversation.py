@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from itertools import takewhile
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage
 
@@ -14,8 +14,9 @@ from hybrid_memory.build.ids import TimeOrderedIds
 from hybrid_memory.compute.runners import InlineRunner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.tiers.context import window
-from hybrid_memory.types import Context
+from hybrid_memory.types import PRESSURE, STOPPED, Context
 from llamaindex_hybrid_memory.messages import from_chat_messages, to_chat_message
+from llamaindex_hybrid_memory.paging import Paging
 from llamaindex_hybrid_memory.view import revision
 
 P = ParamSpec("P")
@@ -41,12 +42,16 @@ class Conversation:
         memory: of an owner, with a session.
         k: how many memories are recalled for one question at most.
         profile: about the user; None for what was learned.
+        paging: how it is laid out, if the model pages its memory itself.
     """
 
-    def __init__(self, memory: ScopedMemory, *, k: int, profile: str | None = None) -> None:
+    def __init__(
+        self, memory: ScopedMemory, *, k: int, profile: str | None = None, paging: Paging | None = None
+    ) -> None:
         self._memory = memory
         self._k = k
         self._profile = profile
+        self._paging = paging
         self._called: dict[str, str] = {}
 
     async def prompt(self, run: InlineRunner, question: str | ChatMessage | None, max_tokens: int) -> list[ChatMessage]:
@@ -58,17 +63,22 @@ class Conversation:
         asked = words if words and words.strip() else None
         for query, k in ((asked, self._k), (None, 0)):
             with suppress(InvalidInputError):
-                context = await run.call(
-                    self._memory.assemble, query, max_tokens=max_tokens, k=k, profile=self._profile, wait=False
-                )
-                return [to_chat_message(message) for message in _before_the_question(context)]
-        shown = await run.call(self._memory.conversation)
+                context = await self._assembled(run, query, max_tokens=max_tokens, k=k)
+                laid = context.messages if query is None else _before_the_question(context)
+                return [to_chat_message(message) for message in laid]
+        shown = _said(await run.call(self._memory.conversation))
         opening = takewhile(lambda message: message.role is Role.SYSTEM, shown)
         return [to_chat_message(message) for message in (*opening, *window(shown, 1))]
 
+    async def _assembled(self, run: InlineRunner, query: str | None, **limits: int) -> Context:
+        asked: dict[str, Any] = {**limits, "profile": self._profile, "wait": False}
+        if self._paging is not None:
+            return await self._paging.assemble(run, self._memory, query, **asked)
+        return await run.call(self._memory.assemble, query, **asked)
+
     async def messages(self, run: InlineRunner) -> list[ChatMessage]:
-        """All that the session shows."""
-        return [to_chat_message(message) for message in await run.call(self._memory.conversation)]
+        """All that the session shows, but for what the memory told the model."""
+        return [to_chat_message(message) for message in _said(await run.call(self._memory.conversation))]
 
     async def append(self, run: InlineRunner, messages: Sequence[ChatMessage]) -> None:
         """Write the messages, next to each other and all or none."""
@@ -82,14 +92,19 @@ class Conversation:
 async def show(run: InlineRunner, session: ScopedMemory, wanted: Sequence[Message]) -> None:
     """Let a session show these messages, and write those that it lacks."""
     log = await run.call(session.history)
-    change = revision(log, await run.call(session.conversation), wanted, new_id)
+    change = revision(log, _said(await run.call(session.conversation)), wanted, new_id)
     await run.call(session.remember, change.fresh)
     if change.keep is not None:
         await run.call(session.reset, keep=change.keep)
 
 
-def _before_the_question(context: Context) -> list[Message]:
+def _said(messages: Sequence[Message]) -> list[Message]:
+    """Without the events by which the memory itself speaks to the model."""
+    return [message for message in messages if message.event not in (PRESSURE, STOPPED)]
+
+
+def _before_the_question(context: Context) -> Sequence[Message]:
     *before, last = context.messages
     if last.id is not None or last.role is not Role.USER:
-        return list(context.messages)
+        return context.messages
     return [*before, Message(content=context.note)] if context.note else before

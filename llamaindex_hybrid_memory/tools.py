@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Self
 
 from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from hybrid_memory import HybridMemory, ScopedMemory
+from hybrid_memory.errors import StoreError
+from hybrid_memory.paging import PAGING_FUNCTIONS, answer_tokens, aprepared, functions_named, prepared
+from hybrid_memory.paging.functions import SEND
 from hybrid_memory.tools import Answer, MemoryTool, tools_named
 from llamaindex_hybrid_memory.bound import Bound
+from llamaindex_hybrid_memory.paging import DEFAULT_TOKEN_LIMIT, shown_to
+
+BY_DEFAULT = tuple(function.name for function in PAGING_FUNCTIONS if function is not SEND)
+"""Of the functions for paging; in an agent the user reads the model's own answer."""
 
 
 class HybridMemoryToolSpec(BaseToolSpec):
-    """Tools by which a model remembers, recalls, updates, forgets and reads on itself.
+    """Tools by which a model remembers, recalls, updates, forgets and reads on itself, or pages its memory.
 
     They answer wrong arguments and handles with a text that says how to do it right, as a `ToolOutput` with
     ``is_error``, so that the model can mend its call. What a tool notes belongs to the user and to no session: it is
@@ -30,7 +38,11 @@ class HybridMemoryToolSpec(BaseToolSpec):
         agent: whose, beside or instead of the user's.
         url: of the store, or the path of a YAML file; what has the same URL in one process shares it.
         memory: instead of ``url``; the caller closes it.
-        names: only these tools, such as ``memory_recall``; by default all.
+        paging: give the functions of MemGPT instead: to edit the blocks of working context, which are made if there are
+            none, to keep and search notes, to search what was said. In the session of a
+            ``HybridChatMemory(paging=True)`` a block is only written anew from what the model was shown.
+        token_limit: of the prompt, with ``paging``: no answer takes more of it than an eighth.
+        names: only these tools, such as ``memory_recall``; by default all, but for ``send_message``, which ends a run.
 
     Raises:
         InvalidScopeError: nobody is named.
@@ -47,11 +59,14 @@ class HybridMemoryToolSpec(BaseToolSpec):
         agent: str | None = None,
         url: str | None = None,
         memory: HybridMemory | None = None,
+        paging: bool = False,
+        token_limit: int = DEFAULT_TOKEN_LIMIT,
         names: Iterable[str] | None = None,
     ) -> None:
         whose = {"tenant": tenant, "user": user, "agent": agent, "session": session}
-        self._owner = _Owner.of(memory=memory, url=url, **whose)
-        self.spec_functions = [tool.name for tool in tools_named(names)]
+        self._owner = _Owner.of(memory=memory, url=url, paged=token_limit if paging else None, **whose)
+        self._named = functions_named if paging else tools_named
+        self.spec_functions = [tool.name for tool in self._named(BY_DEFAULT if paging and names is None else names)]
 
     def to_tool_list(
         self,
@@ -69,27 +84,45 @@ class HybridMemoryToolSpec(BaseToolSpec):
         """
         names = [one if isinstance(one, str) else one[0] for one in spec_functions or self.spec_functions]
         told = func_to_metadata_mapping or {}
-        return [_function_tool(tool, self._owner, told.get(tool.name)) for tool in tools_named(names)]
+        return [_function_tool(tool, self._owner, told.get(tool.name)) for tool in self._named(names)]
 
 
 class _Owner(Bound):
-    """Whose memory the tools work on."""
+    """Whose memory the tools work on, and how many tokens a prompt has if they page it."""
 
     session: str | None = None
+    paged: int | None = None
 
     @classmethod
-    def of(cls, *, memory: HybridMemory | None, url: str | None, **whose: str | None) -> Self:
-        return cls._bound(memory=memory, url=url, unknown={}, **whose)
+    def of(cls, *, memory: HybridMemory | None, url: str | None, paged: int | None, **whose: str | None) -> Self:
+        return cls._bound(memory=memory, url=url, unknown={}, paged=paged, **whose)
 
-    def scoped(self) -> ScopedMemory:
-        return self._scoped(self._store(), self.session)
+    def run(self, tool: MemoryTool, given: Mapping[str, Any]) -> Answer:
+        store = self._store()
+        memory = self._scoped(store, self.session)
+        if self.paged is not None:
+            with suppress(StoreError):  # the call itself will find that out, and say so
+                prepared(memory)
+        return tool.run(memory, given, **self._known(store, memory))
 
-    async def ascoped(self) -> ScopedMemory:
-        return self._scoped(await self._astore(), self.session)
+    async def arun(self, tool: MemoryTool, given: Mapping[str, Any]) -> Answer:
+        store = await self._astore()
+        memory = self._scoped(store, self.session)
+        if self.paged is not None:
+            with suppress(StoreError):
+                await aprepared(memory)
+        return await tool.arun(memory, given, **self._known(store, memory))
+
+    def _known(self, store: HybridMemory, memory: ScopedMemory) -> dict[str, Any]:
+        if self.paged is None:
+            return {}
+        return {"max_tokens": answer_tokens(self.paged, store.compaction), **shown_to(self.url, memory.scope)}
 
 
 def _function_tool(tool: MemoryTool, owner: _Owner, told: ToolMetadata | None) -> FunctionTool:
-    metadata = told or ToolMetadata(name=tool.name, description=tool.description, fn_schema=tool.arguments)
+    metadata = told or ToolMetadata(
+        name=tool.name, description=tool.description, fn_schema=tool.arguments, return_direct=tool is SEND
+    )
 
     def given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         # Agents of older versions hand over a single argument without its name.
@@ -105,10 +138,10 @@ def _function_tool(tool: MemoryTool, owner: _Owner, told: ToolMetadata | None) -
         )
 
     def run(*args: Any, **kwargs: Any) -> ToolOutput:
-        return output(tool.run(owner.scoped(), given(args, kwargs)), args, kwargs)
+        return output(owner.run(tool, given(args, kwargs)), args, kwargs)
 
     async def arun(*args: Any, **kwargs: Any) -> ToolOutput:
-        return output(await tool.arun(await owner.ascoped(), given(args, kwargs)), args, kwargs)
+        return output(await owner.arun(tool, given(args, kwargs)), args, kwargs)
 
     # Without the callbacks the host makes an output of its own, which cannot say that the call was wrong.
     return FunctionTool(fn=run, async_fn=arun, metadata=metadata, callback=_unchanged, async_callback=_aunchanged)

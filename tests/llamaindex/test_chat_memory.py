@@ -523,6 +523,7 @@ class TestTravel:
             "k": 5,
             "token_limit": 3000,
             "profile": None,
+            "paging": None,
             "class_name": "HybridChatMemory",
         }
         assert b"a secret" not in pickle.dumps(chat)

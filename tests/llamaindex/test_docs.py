@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize(("name", "count"), [("llamaindex.md", 5), ("llamaindex-migration.md", 6)])
+@pytest.mark.parametrize(("name", "count"), [("llamaindex.md", 6), ("llamaindex-migration.md", 6)])
 def test_the_code_in_a_document_runs(name: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("hybrid_memory.build._embedder", lambda _: HashingEmbedder())

@@ -1,0 +1,85 @@
+"""MemGPT paging: what a chat memory shows a model that manages its own memory, and what its tools know of that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any, Self
+
+from hybrid_memory import Message, PagingConfig, Role, Scope, ScopedMemory
+from hybrid_memory.compute.caches import LruCache
+from hybrid_memory.compute.runners import InlineRunner
+from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.paging import MEMORY
+from hybrid_memory.types import Context
+
+DEFAULT_TOKEN_LIMIT = 3000
+"""As in LlamaIndex's ``ChatMemoryBuffer``."""
+
+LEAST_PAGED = 400
+"""Tokens of a prompt, so that the instructions take less than half of it."""
+
+SESSIONS = 1000
+"""For so many this process remembers what they were shown."""
+
+_shown: LruCache[tuple[str, Scope], Mapping[str, Any]] = LruCache(SESSIONS)
+
+
+def settings(paging: bool | PagingConfig, *, k: int | None, token_limit: Any, profile: str | None) -> dict[str, Any]:
+    """The fields of a chat memory; raises `InvalidConfigError` if the prompt is too small for paging."""
+    config = PagingConfig() if paging is True else paging or None
+    given = {"k": k, "token_limit": token_limit, "profile": profile, "paging": config}
+    if config is None:
+        return given
+    if isinstance(token_limit, int) and token_limit < LEAST_PAGED:
+        raise InvalidConfigError(f"paging needs a token_limit of at least {LEAST_PAGED}, got {token_limit}")
+    return {**given, "k": 0 if k is None else k, "profile": "" if profile is None else profile}
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """How a conversation is laid out for a model that pages its memory itself.
+
+    Attributes:
+        config: how its window is used.
+        url: by which the tools of the session find what the model was shown.
+    """
+
+    config: PagingConfig
+    url: str
+
+    @classmethod
+    def of(cls, config: PagingConfig | None, url: str) -> Self | None:
+        """The layout; None for no paging."""
+        return None if config is None else cls(config, url)
+
+    async def assemble(self, run: InlineRunner, memory: ScopedMemory, query: str | None, **asked: Any) -> Context:
+        """The prompt with instructions and blocks, as `ScopedMemory.assemble` gives it."""
+        there = await run.call(memory.blocks)
+        context = await run.call(
+            memory.assemble,
+            query,
+            instructions=MEMORY,
+            blocks={label: block.written for label, block in there.items()},
+            layout="queue",
+            paging=self.config,
+            **asked,
+        )
+        revisions = {label: block.revision for label, block in there.items()}
+        _shown.put((self.url, memory.scope), {"blocks": revisions, "because": _asking(context.messages)})
+        return context
+
+
+def shown_to(url: str, session: Scope) -> Mapping[str, Any]:
+    """What is known of a call of a session's model, as fields of `hybrid_memory.tools.tool.Call`.
+
+    The revisions of the blocks that it saw last, and the turns that it answers; nothing if another process showed them.
+    """
+    return _shown.get((url, session)) or {}
+
+
+def _asking(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Ids of the user's turns at the end; what the memory says stands there in the user's place."""
+    last = takewhile(lambda message: message.role is Role.USER, reversed(messages))
+    return tuple(message.id for message in last if message.id and "event" not in message.extra)

@@ -1,0 +1,344 @@
+"""Agents and chat engines whose model pages its memory itself; the models read nothing but their prompts."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from blockbuster import blockbuster_ctx
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole, ToolCallBlock
+from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
+from llama_index.core.retrievers import BaseRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.workflow import Context, JsonSerializer
+from pydantic import Field
+
+from hybrid_memory import HybridMemory
+from hybrid_memory.paging import MEMORY
+from hybrid_memory.tiers.prompt import SUMMARY_HEADING
+from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
+from llamaindex_hybrid_memory.sharing import close_all
+from tests.llamaindex.conftest import ScriptedLLM
+from tests.llamaindex.test_paging_memory import LIMIT, WARNED, fact, folds, orphans, paged, tokens, warned
+
+pytestmark = [
+    # LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too.
+    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
+    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
+]
+
+Shown = Sequence[ChatMessage]
+PAGES = 5
+SAVED = "saved before a flush"
+
+
+class Policy(ScriptedLLM):
+    """Answers what a function makes of the prompt."""
+
+    replies: list[ChatMessage] = Field(default_factory=list)
+    think: Callable[[Shown], ChatMessage]
+
+    def chat(self, messages: Shown, **kwargs: Any) -> ChatResponse:
+        self.seen.append([message.model_copy(deep=True) for message in messages])
+        reply = self.think(messages)
+        return ChatResponse(message=reply, delta=reply.content or "")
+
+
+def calls(*wanted: tuple[str, dict[str, Any]], start: int = 0) -> ChatMessage:
+    return ChatMessage(
+        role="assistant",
+        blocks=[
+            ToolCallBlock(tool_call_id=f"c{start + row}", tool_name=name, tool_kwargs=arguments)
+            for row, (name, arguments) in enumerate(wanted)
+        ],
+    )
+
+
+def said(text: str) -> ChatMessage:
+    return ChatMessage(text, role="assistant")
+
+
+def called(message: ChatMessage) -> list[str]:
+    return [block.tool_name for block in message.blocks if isinstance(block, ToolCallBlock)]
+
+
+class Keeper:
+    """Saves when it is warned, notes names, and looks for what is not in its prompt, page by page."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def __call__(self, shown: Shown) -> ChatMessage:
+        rows = range(len(shown))
+        alarm = max((row for row in rows if WARNED in (shown[row].content or "")), default=None)
+        if alarm is not None and not any("core_memory_append" in called(shown[row]) for row in rows[alarm:]):
+            return self._calls(("core_memory_append", {"label": "persona", "content": SAVED}))
+        asked = max(row for row in rows if shown[row].role == "user" and "<system>" not in (shown[row].content or ""))
+        words = shown[asked].content or ""
+        if name := re.match(r"My name is (\w+)\.", words):
+            if f"Name: {name[1]}" in (shown[1].content or ""):
+                return said(f"Hello {name[1]}!")
+            return self._calls(("core_memory_append", {"label": "human", "content": f"Name: {name[1]}"}))
+        if box := re.match(r"How many apples are in box (\d+)\?", words):
+            known = re.search(rf"Box {box[1]} in the cellar holds (\d+)", "\n".join(one.content or "" for one in shown))
+            if known:
+                return said(f"{known[1]} apples.")
+            page = sum("conversation_search" in called(one) for one in shown[asked:])
+            query = {"query": words, "page": page}
+            return self._calls(("conversation_search", query)) if page < PAGES else said("I do not know.")
+        return said("I see. Thank you for telling me all of that.")
+
+    def _calls(self, *wanted: tuple[str, dict[str, Any]]) -> ChatMessage:
+        self.number += len(wanted)
+        return calls(*wanted, start=self.number)
+
+
+def agent_of(memory: HybridMemory, llm: ScriptedLLM, *, user: str = "alice", **settings: Any) -> FunctionAgent:
+    tools = HybridMemoryToolSpec(memory=memory, user=user, session="s1", paging=True, token_limit=LIMIT, **settings)
+    return FunctionAgent(llm=llm, tools=[*tools.to_tool_list()], system_prompt="Be brief.")
+
+
+async def ask(agent: FunctionAgent | ReActAgent, words: str, chat: HybridChatMemory) -> Any:
+    return await agent.run(words, memory=chat)
+
+
+async def test_an_agent_lives_through_a_long_conversation(store: HybridMemory) -> None:
+    llm, chat = Policy(think=Keeper()), paged(store)
+    agent = agent_of(store, llm)
+    with blockbuster_ctx():
+        hello = await ask(agent, "My name is Ada.", chat)
+        for number in range(32):
+            await ask(agent, fact(number)[0].content or "", chat)
+        shown = "\n".join(one.content or "" for one in llm.seen[-1])
+        gone = next(number for number in range(32) if f"Box {number} in" not in shown)
+        answer = await ask(agent, f"How many apples are in box {gone}?", chat)
+        greeting = await ask(agent, "My name is Ada.", chat)
+
+    assert str(hello) == str(greeting) == "Hello Ada!"
+    assert str(answer) == f"{7 * gone} apples."
+    assert "conversation_search" in [call.tool_name for call in answer.tool_calls]
+    # Every warning was seen, and each once: the model saved something for each.
+    blocks = store.scoped(user="alice").blocks()
+    assert blocks["persona"].value.splitlines() == [SAVED] * len(warned(store))
+    assert folds(store) >= 3
+    assert len(warned(store)) in (folds(store), folds(store) + 1)
+    assert blocks["human"].value == "Name: Ada"
+    for prompt in llm.seen:
+        assert not orphans(prompt)
+        (system,) = (one.content for one in prompt if one.role == "system" and one.content != "Be brief.")
+        assert MEMORY in (system or "")
+    round_tokens = 200  # what the agent itself adds: its system prompt, the calls of the round and their results
+    assert max(map(tokens, llm.seen)) <= LIMIT + round_tokens
+    assert sum(WARNED in (one.content or "") for one in await chat.aget_all()) == 0
+    assert len([one for one in await chat.aget_all() if one.role == "user"]) == 35
+
+
+async def test_edits_made_in_one_answer_are_all_kept(store: HybridMemory, scripted: Callable[..., Any]) -> None:
+    lines = [f"Fact {row} about Ada." for row in range(8)]
+    appends = calls(*[("core_memory_append", {"label": "human", "content": line}) for line in lines])
+    llm, chat = scripted(appends, "Noted."), paged(store)
+    with blockbuster_ctx():
+        response = await ask(agent_of(store, llm), "Here are eight facts.", chat)
+
+    assert not [call for call in response.tool_calls if call.tool_output.is_error]
+    assert sorted(store.scoped(user="alice").blocks()["human"].value.splitlines()) == lines
+    # The prompt after the calls has them in its system message already.
+    assert all(line in llm.seen[1][1].content for line in lines)
+    assert "Fact" not in llm.seen[0][1].content
+
+
+async def test_what_was_made_of_a_message_is_forgotten_with_it(
+    store: HybridMemory, scripted: Callable[..., Any]
+) -> None:
+    both = calls(
+        ("core_memory_append", {"label": "human", "content": "Ada lives in Lisbon."}),
+        ("archival_memory_insert", {"content": "Ada told that she lives in Lisbon."}),
+    )
+    more = calls(("core_memory_append", {"label": "human", "content": "Has a cat."}))
+    llm = scripted(both, "Noted.", more, "Noted.")
+    chat, agent, scoped = paged(store), agent_of(store, llm), store.scoped(user="alice", session="s1")
+    await ask(agent, "I live in Lisbon.", chat)
+    await ask(agent, "I have a cat.", chat)
+    assert scoped.blocks()["human"].value == "Ada lives in Lisbon.\nHas a cat."
+    asked = next(one.id or "" for one in scoped.history() if one.text == "I live in Lisbon.")
+
+    scoped.forget(ids=[asked])
+
+    assert scoped.blocks()["human"].value == "Has a cat."
+    assert "she lives in Lisbon" not in str([one.text for one in store.scoped(user="alice").history()])
+    assert "Lisbon" not in str(await chat.aget())
+
+
+async def test_a_block_cannot_be_rethought_over_what_was_added_in_the_same_answer(
+    store: HybridMemory, scripted: Callable[..., Any]
+) -> None:
+    both = calls(
+        ("core_memory_append", {"label": "human", "content": "Has a sister."}),
+        ("core_memory_rethink", {"label": "human", "new_content": "Ada."}),
+    )
+    again = calls(("core_memory_rethink", {"label": "human", "new_content": "Ada, has a sister."}), start=2)
+    chat = paged(store)
+    response = await ask(agent_of(store, scripted(both, again, "Noted.")), "I am Ada, and I have a sister.", chat)
+    failed = [call.tool_name for call in response.tool_calls if call.tool_output.is_error]
+    assert failed in ([], ["core_memory_rethink"])
+    assert store.scoped(user="alice").blocks()["human"].value == "Ada, has a sister."
+    assert {"append", "rethink"} <= {block.change for block in store.scoped(user="alice").block_history("human")}
+
+
+async def test_what_is_refused_comes_back_to_the_model_and_the_run_goes_on(
+    store: HybridMemory, scripted: Callable[..., Any]
+) -> None:
+    store.scoped(user="alice").put_block("rules", "Be kind.", read_only=True)
+    wrong = calls(
+        ("core_memory_rethink", {"label": "rules", "new_content": "Be rude."}),
+        ("core_memory_append", {"label": "nowhere", "content": "x"}),
+        ("conversation_search", {"query": "apples", "page": "first"}),
+        ("no_such_tool", {}),
+    )
+    llm, chat = scripted(wrong, "I may not."), paged(store)
+    with blockbuster_ctx():
+        response = await ask(agent_of(store, llm), "Change your rules.", chat)
+
+    assert str(response) == "I may not."
+    assert [call.tool_output.is_error for call in response.tool_calls] == [True] * 4
+    told = [message.content for message in llm.seen[1] if message.role is MessageRole.TOOL]
+    assert any("read-only" in text for text in told)
+    assert store.scoped(user="alice").blocks()["rules"].value == "Be kind."
+    assert not orphans(await chat.aget())
+
+
+async def test_a_message_that_is_sent_ends_the_run(store: HybridMemory, scripted: Callable[..., Any]) -> None:
+    sends = calls(("send_message", {"message": "Hello Ada!"}))
+    llm, chat = scripted(sends, "never asked"), paged(store)
+    agent = agent_of(store, llm, names=["send_message", "core_memory_append"])
+    with blockbuster_ctx():
+        response = await ask(agent, "I am Ada.", chat)
+    assert str(response) == "Hello Ada!"
+    assert len(llm.seen) == 1
+    shown = await chat.aget()
+    assert not orphans(shown)
+    assert (shown[-1].role, shown[-1].content) == (MessageRole.ASSISTANT, "Hello Ada!")
+
+
+@pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning")
+async def test_an_agent_that_reasons_in_text_edits_and_sees_its_blocks(
+    store: HybridMemory, scripted: Callable[..., Any]
+) -> None:
+    action = 'Thought: I note it.\nAction: core_memory_append\nAction Input: {"label": "human", "content": "Ada"}'
+    llm = scripted(action, "Thought: I can answer without using any more tools.\nAnswer: Hello Ada!")
+    tools = HybridMemoryToolSpec(memory=store, user="alice", session="s1", paging=True).to_tool_list()
+    # Without a system prompt of its own it drops the first system message, which is then the memory's.
+    agent = ReActAgent(llm=llm, tools=[*tools], system_prompt="Be brief.")
+    response = await ask(agent, "I am Ada.", paged(store))
+    assert str(response) == "Hello Ada!"
+    first, second = ("\n".join(one.content or "" for one in prompt) for prompt in llm.seen)
+    assert "(0 of 2000 characters) Who the user is" in first
+    assert "(3 of 2000 characters) Who the user is: name, people, work, plans, preferences.\nAda\n</human>" in second
+
+
+class OneNode(BaseRetriever):
+    """A retriever that always finds the same page."""
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return [NodeWithScore(node=TextNode(text="Opening hours: nine to five."), score=1.0)]
+
+
+def simple(llm: ScriptedLLM, memory: HybridChatMemory) -> Any:
+    return SimpleChatEngine.from_defaults(llm=llm, memory=memory)
+
+
+def with_context(llm: ScriptedLLM, memory: HybridChatMemory) -> Any:
+    return ContextChatEngine.from_defaults(retriever=OneNode(), llm=llm, memory=memory)
+
+
+def condensing(llm: ScriptedLLM, memory: HybridChatMemory) -> Any:
+    return CondensePlusContextChatEngine.from_defaults(OneNode(), llm=llm, memory=memory, skip_condense=True)
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+@pytest.mark.parametrize("make", [simple, with_context, condensing])
+def test_a_chat_engine_shows_blocks_summary_and_warnings(
+    make: Callable[..., Any], face: str, store: HybridMemory
+) -> None:
+    store.scoped(user="alice").put_block("task", "Count the apples.")
+    llm = Policy(think=lambda _: said("I see. Thank you for telling me all of that."))
+    chat = paged(store, token_limit=800)
+    engine = make(llm, chat)
+    questions = [fact(number)[0].content or "" for number in range(20)]
+    if face == "sync":
+        for question in questions:
+            engine.chat(question)
+    else:
+
+        async def talk() -> None:
+            for question in questions:
+                await engine.achat(question)
+
+        asyncio.run(talk())
+
+    assert len(llm.seen) == len(questions)
+    for question, prompt in zip(questions, llm.seen, strict=True):
+        text = "\n".join(one.content or "" for one in prompt)
+        assert text.count("Count the apples.") == 1
+        assert text.count(question) == 1
+    assert folds(store) >= 1
+    assert any(SUMMARY_HEADING in (one.content or "") for one in llm.seen[-1])
+    assert any(WARNED in (one.content or "") for prompt in llm.seen for one in prompt)
+    assert [one.content for one in engine.chat_history if one.role == "user"] == questions
+
+
+async def test_an_agent_goes_on_where_another_process_left_it(config: str) -> None:
+    def made(llm: ScriptedLLM) -> tuple[FunctionAgent, HybridChatMemory]:
+        tools = HybridMemoryToolSpec(url=config, user="ann", session="s1", paging=True, token_limit=LIMIT)
+        chat = HybridChatMemory.from_defaults(url=config, user="ann", session="s1", token_limit=LIMIT, paging=True)
+        return FunctionAgent(llm=llm, tools=[*tools.to_tool_list()], system_prompt="Be brief."), chat
+
+    first = Policy(think=Keeper())
+    agent, chat = made(first)
+    context = Context(agent)
+    await agent.run("My name is Ada.", memory=chat, ctx=context)
+    for number in range(24):
+        await agent.run(fact(number)[0].content, ctx=context)
+    state = context.to_dict(serializer=JsonSerializer())
+    close_all()
+
+    second = Policy(think=Keeper())
+    agent, chat = made(second)
+    restored = Context.from_dict(agent, state, serializer=JsonSerializer())
+    answer: Any = await agent.run("How many apples are in box 2?", ctx=restored)
+
+    assert str(answer) == "14 apples."
+    assert "Name: Ada" in (second.seen[0][1].content or "")
+    assert SUMMARY_HEADING in (second.seen[0][2].content or "")
+    assert (await restored.store.get("memory")).paging == chat.paging
+    assert second.seen[0][2:5] == first.seen[-1][2:5], "the prompt begins as it did"
+
+
+async def test_agents_of_many_users_never_see_each_other(store: HybridMemory) -> None:
+    users = ("ann", "ben", "安娜")
+
+    async def visit(user: str) -> list[list[ChatMessage]]:
+        def think(shown: Shown) -> ChatMessage:
+            if shown[-1].role is MessageRole.TOOL:
+                return said("Noted.")
+            line = {"label": "human", "content": f"{user} was here"}
+            search = {"query": "who keeps the key?"}
+            return calls(("core_memory_append", line), ("conversation_search", search))
+
+        llm = Policy(think=think)
+        chat, agent = paged(store, user=user), agent_of(store, llm, user=user)
+        for turn in range(4):
+            await AgentWorkflow(agents=[agent]).run(f"{user} keeps the key {turn}.", memory=chat)
+        return llm.seen
+
+    with blockbuster_ctx():
+        found = await asyncio.gather(*map(visit, users))
+    for user, prompts in zip(users, found, strict=True):
+        text = "\n".join(one.content or "" for prompt in prompts for one in prompt)
+        assert not [other for other in users if other != user and other in text]
+        lines = store.scoped(user=user).blocks()["human"].value.splitlines()
+        assert lines == [f"{user} was here"] * 4

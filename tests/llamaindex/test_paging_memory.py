@@ -1,0 +1,575 @@
+"""A chat memory and tools by which a model pages its memory itself, without an agent around them."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import pickle
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from blockbuster import blockbuster_ctx
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+from llama_index.core.tools import FunctionTool, ToolOutput
+from llama_index.core.workflow import Context, JsonSerializer, StartEvent, StopEvent, Workflow, step
+from workflows.context import PickleSerializer
+
+from hybrid_memory import HybridMemory, MemoryConfig, PagingConfig, open_memory
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from hybrid_memory.paging import MEMORY, PAGING_FUNCTIONS, schema
+from hybrid_memory.text.tokens import estimate_tokens, message_tokens
+from hybrid_memory.tiers.prompt import SUMMARY_HEADING
+from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec, from_chat_message
+from llamaindex_hybrid_memory.sharing import close_all
+
+Run = Callable[..., Any]
+
+WARNED = "Memory pressure"
+LIMIT = 1200
+
+
+@pytest.fixture(params=["sync", "async"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Calls a method, blocking or by its async twin; the awaited one may not block the loop."""
+
+    def call(owner: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+        if request.param == "sync":
+            return getattr(owner, name)(*args, **kwargs)
+        twin = f"a{name}"
+
+        async def awaited() -> Any:
+            return await getattr(owner, twin)(*args, **kwargs)
+
+        with blockbuster_ctx():
+            return asyncio.run(awaited())
+
+    return call
+
+
+def user(text: str) -> ChatMessage:
+    return ChatMessage(text, role="user")
+
+
+def assistant(text: str) -> ChatMessage:
+    return ChatMessage(text, role="assistant")
+
+
+def paged(memory: HybridMemory, *, user: str = "alice", session: str = "s1", **settings: Any) -> HybridChatMemory:
+    settings = {"token_limit": LIMIT, "paging": True, **settings}
+    return HybridChatMemory.from_defaults(user=user, session=session, memory=memory, **settings)
+
+
+def tool(memory: HybridMemory, name: str, **settings: Any) -> FunctionTool:
+    settings = {"user": "alice", "session": "s1", **settings}
+    (found,) = HybridMemoryToolSpec(memory=memory, paging=True, names=[name], **settings).to_tool_list()
+    return found
+
+
+def fact(number: int) -> list[ChatMessage]:
+    return [
+        user(f"Box {number} in the cellar holds {7 * number} green apples, and nobody has opened it for years."),
+        assistant(f"I see: box {number}. Thank you for telling me all of that."),
+    ]
+
+
+def tokens(shown: Sequence[ChatMessage]) -> int:
+    return sum(message_tokens(from_chat_message(message), estimate_tokens) for message in shown)
+
+
+def warnings(shown: Sequence[ChatMessage]) -> int:
+    return sum(WARNED in (message.content or "") for message in shown)
+
+
+def warned(memory: HybridMemory, *, user: str = "alice", session: str = "s1") -> list[str | None]:
+    said = memory.scoped(user=user, session=session).history()
+    return [message.id for message in said if message.event == "pressure"]
+
+
+def folds(memory: HybridMemory, *, user: str = "alice", session: str = "s1") -> int:
+    return len(memory.scoped(user=user, session=session).summary().stretches)
+
+
+def orphans(shown: Sequence[ChatMessage]) -> list[str]:
+    """Results whose call does not stand before them, and calls without a result."""
+    open_calls: set[str] = set()
+    found = []
+    for message in shown:
+        if message.role is MessageRole.TOOL:
+            name = str(message.additional_kwargs.get("tool_call_id"))
+            if name not in open_calls:
+                found.append(f"result of {name}")
+            open_calls.discard(name)
+        open_calls |= {str(block.tool_call_id) for block in message.blocks if isinstance(block, ToolCallBlock)}
+    return [*found, *(f"call {name}" for name in open_calls)]
+
+
+class TestThePrompt:
+    def test_it_opens_with_how_the_memory_works_and_the_blocks(self, store: HybridMemory, run: Run) -> None:
+        chat = paged(store)
+        run(chat, "put", user("Hello!"))
+
+        system, question = run(chat, "get")
+
+        assert system.role is MessageRole.SYSTEM
+        assert system.content.startswith(MEMORY)
+        for label in ("persona", "human"):
+            assert f"<{label}>\n(0 of 2000 characters)" in system.content
+        assert question == user("Hello!")
+        assert list(store.scoped(user="alice").blocks()) == ["persona", "human"]
+
+    def test_blocks_that_are_there_stay_as_they_are(self, store: HybridMemory, run: Run) -> None:
+        store.scoped(user="alice").put_block("task", "Water the plants.", read_only=True)
+        system, *_ = run(paged(store), "get")
+        assert "<task>\n(17 of 2000 characters, read-only)\nWater the plants.\n</task>" in system.content
+        assert "<human>\n" not in system.content
+
+    def test_the_model_is_warned_once_before_each_flush_and_the_flush_frees_its_share(
+        self, store: HybridMemory, run: Run
+    ) -> None:
+        chat = paged(store)
+        told, sizes, seen = 0, [], 0
+        for number in range(40):
+            question, answer = fact(number)
+            run(chat, "put", question)
+            before = folds(store)
+            shown = run(chat, "get")
+            sizes.append(tokens(shown))
+            assert sizes[-1] <= LIMIT
+            assert not orphans(shown)
+            assert shown[-1] == question or WARNED in shown[-1].content
+            assert [m.role for m in shown].count(MessageRole.SYSTEM) == 1
+            new = WARNED in shown[-1].content
+            told += new
+            if folds(store) > before:
+                seen += 1
+                assert told >= seen, "it was warned before"
+                told_apart = (SUMMARY_HEADING, WARNED)  # the next warning may come at once
+                turns = [one for one in shown[1:] if not any(words in one.content for words in told_apart)]
+                assert tokens(turns) <= 0.5 * (LIMIT - tokens(shown[:1]))
+            elif new:
+                assert sizes[-1] >= 0.7 * LIMIT
+                assert sizes[-1] - tokens(shown[-1:]) - tokens([*fact(number), question]) < 0.7 * LIMIT
+            run(chat, "put", answer)
+
+        assert seen == folds(store) >= 3
+        assert warned(store) == [f"pressure-{number}" for number in range(told)]
+        assert told in (seen, seen + 1)
+
+    def test_the_summary_is_the_first_entry_of_the_queue(self, store: HybridMemory, run: Run) -> None:
+        chat = paged(store)
+        for number in range(30):
+            run(chat, "put_messages", fact(number))
+            run(chat, "get")
+        system, summary, first, *_ = run(chat, "get")
+        assert SUMMARY_HEADING not in system.content
+        assert summary.role is MessageRole.USER
+        assert summary.content.startswith(f"<system>\n{SUMMARY_HEADING}")
+        assert first.role is MessageRole.USER
+
+    def test_the_summary_alone_is_no_question(self, store: HybridMemory, run: Run) -> None:
+        chat, scoped = paged(store), store.scoped(user="alice", session="s1")
+        for number in range(24):
+            run(chat, "put_messages", fact(number))
+            shown = run(chat, "get")
+        there = [message.content for message in shown]
+        scoped.forget(ids=[message.id or "" for message in scoped.history() if message.text in there])
+        summary = run(chat, "get")[-1]
+        assert summary.content.startswith(f"<system>\n{SUMMARY_HEADING}")
+
+    def test_a_call_of_a_tool_and_its_result_leave_together(self, store: HybridMemory, run: Run) -> None:
+        chat = paged(store)
+        for number in range(16):
+            calls = [
+                ToolCallBlock(tool_call_id=f"{number}-{row}", tool_name="count", tool_kwargs={"box": row})
+                for row in range(2)
+            ]
+            results = [
+                ChatMessage(f"{row} apples", role="tool", additional_kwargs={"tool_call_id": f"{number}-{row}"})
+                for row in range(2)
+            ]
+            question, answer = fact(number)
+            calling = ChatMessage(role="assistant", blocks=[TextBlock(text="I count."), *calls])
+            for part in ([question], [calling, *results], [answer]):
+                run(chat, "put_messages", part)
+                shown = run(chat, "get")
+                assert not orphans(shown)
+                assert tokens(shown) <= LIMIT
+        assert folds(store) >= 1
+        assert len(run(chat, "get_all")) == 16 * 5
+
+    def test_nothing_is_recalled_or_learned_into_it_unless_asked(self, store: HybridMemory, run: Run) -> None:
+        store.scoped(user="alice", session="old").remember("My name is Alice, and my tea is green.")
+        store.scoped(user="alice").learn()
+        for k, recalls in ((None, False), (3, True)):
+            chat = paged(store, session=f"k {recalls}", k=k)
+            run(chat, "put", user("Which tea do I like?"))
+            assert ("green" in str(run(chat, "get"))) is recalls
+        chat = paged(store, session="profile", profile="Alice, a gardener")
+        assert "Alice, a gardener" in run(chat, "get")[0].content
+
+    def test_a_prompt_begins_with_the_one_before_until_a_flush(self, store: HybridMemory, run: Run) -> None:
+        chat = paged(store)
+        last: list[ChatMessage] = []
+        before = changed = 0
+        for number in range(30):
+            run(chat, "put_messages", fact(number))
+            shown = run(chat, "get")
+            if shown[: len(last)] != last:
+                changed += 1
+                assert folds(store) > before
+            last, before = shown, folds(store)
+        assert changed == folds(store) >= 2
+
+    def test_a_question_that_was_not_put_yet_is_left_to_the_engine(self, store: HybridMemory, run: Run) -> None:
+        chat = paged(store)
+        assert [message.role for message in run(chat, "get", input="Hello?")] == [MessageRole.SYSTEM]
+        for number in range(30):
+            shown = run(chat, "get", input=fact(number)[0].content)
+            assert fact(number)[0].content not in [message.content for message in shown]
+            assert tokens([*shown, fact(number)[0]]) <= LIMIT
+            run(chat, "put_messages", fact(number))
+        assert shown[1].content.startswith(f"<system>\n{SUMMARY_HEADING}"), "the summary is no question"
+        assert folds(store) >= 2
+
+
+class TestTheConversation:
+    def test_it_is_shown_as_it_was_said_without_the_warnings(self, store: HybridMemory, run: Run) -> None:
+        chat = paged(store)
+        said = [message for number in range(30) for message in fact(number)]
+        for message in said:
+            run(chat, "put", message)
+            run(chat, "get")
+        assert warned(store)
+        assert run(chat, "get_all") == said
+        plain = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
+        assert run(plain, "get_all") == said
+
+    def test_to_hand_it_back_changes_nothing(self, store: HybridMemory, run: Run) -> None:
+        chat = paged(store)
+        for number in range(30):
+            run(chat, "put_messages", fact(number))
+            run(chat, "get")
+        shown, count, written = run(chat, "get"), folds(store), len(store.scoped(user="alice").history())
+
+        run(chat, "set", run(chat, "get_all"))
+
+        assert run(chat, "get") == shown
+        assert (folds(store), len(store.scoped(user="alice").history())) == (count, written)
+        run(chat, "set", [*run(chat, "get_all"), user("One more.")])
+        assert run(chat, "get_all")[-1] == user("One more.")
+        assert folds(store) == count, "the summary stays"
+
+    def test_a_reset_leaves_the_blocks_and_begins_a_new_episode(self, store: HybridMemory, run: Run) -> None:
+        chat = paged(store)
+        tool(store, "core_memory_append").call(label="human", content="Likes apples.")
+        for number in range(16):
+            run(chat, "put_messages", fact(number))
+            run(chat, "get")
+        before = len(warned(store))
+        run(chat, "reset")
+        assert run(chat, "get_all") == []
+        (system,) = run(chat, "get")
+        assert "Likes apples." in system.content
+        for number in range(16):
+            run(chat, "put_messages", fact(number))
+            shown = run(chat, "get")
+        assert warnings(shown) == 1
+        assert len(warned(store)) == before + 1
+
+
+class TestSettings:
+    def test_paging_is_on_or_off_or_configured(self, store: HybridMemory) -> None:
+        assert paged(store).paging == PagingConfig()
+        assert paged(store).k == 0
+        assert paged(store, k=4).k == 4
+        assert paged(store, paging=PagingConfig(flush=0.3)).paging == PagingConfig(flush=0.3)
+        for off in (False, None):
+            plain = paged(store, paging=off)
+            assert (plain.paging, plain.k, plain.profile) == (None, 5, None)
+
+    @pytest.mark.parametrize(
+        ("settings", "why"),
+        [
+            ({"token_limit": 399}, "paging needs a token_limit of at least 400, got 399"),
+            ({"paging": "yes"}, "paging: "),
+            ({"paging": {"flush": 2}}, "paging"),
+            ({"token_limit": "many"}, "token_limit: "),
+        ],
+    )
+    def test_what_cannot_be_is_refused(self, store: HybridMemory, settings: dict[str, Any], why: str) -> None:
+        with pytest.raises(InvalidConfigError, match=why):
+            paged(store, **settings)
+
+    def test_the_smallest_window_holds_instructions_blocks_and_the_last_turn(
+        self, store: HybridMemory, run: Run
+    ) -> None:
+        scoped = store.scoped(user="alice")
+        for label in ("persona", "human", "task"):
+            scoped.put_block(label, f"{label} " * 200)
+        chat = paged(store, token_limit=400)
+        for number in range(12):
+            run(chat, "put_messages", fact(number))
+            shown = run(chat, "get")
+            assert tokens(shown) <= 400
+            assert shown[0].content.startswith(MEMORY)
+            assert all(f"<{label}>" in shown[0].content for label in ("persona", "human", "task"))
+            assert fact(number)[0] in shown
+
+    @pytest.mark.parametrize(
+        "travel",
+        [
+            lambda chat: HybridChatMemory.from_dict(chat.to_dict()),
+            lambda chat: HybridChatMemory.from_json(chat.to_json()),
+            lambda chat: HybridChatMemory.model_validate_json(chat.model_dump_json()),
+            lambda chat: pickle.loads(pickle.dumps(chat)),  # noqa: S301 - our own bytes
+            copy.copy,
+            copy.deepcopy,
+            lambda chat: chat.model_copy(deep=True),
+            lambda chat: in_context(chat, JsonSerializer()),
+            lambda chat: in_context(chat, PickleSerializer()),
+        ],
+        ids=["dict", "json", "dump json", "pickle", "copy", "deepcopy", "model copy", "context", "context pickle"],
+    )
+    def test_they_travel_with_it(self, store: HybridMemory, travel: Callable[[Any], HybridChatMemory]) -> None:
+        chat = paged(store, paging=PagingConfig(pressure=0.6, flush=0.4), k=2)
+        chat.put_messages(fact(1))
+        there = travel(chat)
+        assert there.model_dump() == chat.model_dump()
+        assert there.paging == PagingConfig(pressure=0.6, flush=0.4)
+        assert there.get() == chat.get()
+
+
+def in_context(chat: HybridChatMemory, serializer: Any) -> HybridChatMemory:
+    """The memory after the state of a workflow was written and read."""
+
+    async def travelled() -> HybridChatMemory:
+        context = Context(Nothing())
+        await context.store.set("memory", chat)
+        there = Context.from_dict(Nothing(), context.to_dict(serializer=serializer), serializer=serializer)
+        found: HybridChatMemory = await there.store.get("memory")
+        return found
+
+    return asyncio.run(travelled())
+
+
+class Nothing(Workflow):
+    """A workflow that ends at once."""
+
+    @step
+    async def end(self, event: StartEvent) -> StopEvent:
+        return StopEvent(result=event)
+
+
+class TestTools:
+    def test_they_are_the_functions_of_paging_in_the_same_words(self, store: HybridMemory) -> None:
+        spec = HybridMemoryToolSpec(memory=store, user="alice", paging=True)
+        assert spec.spec_functions == [one.name for one in PAGING_FUNCTIONS if one.name != "send_message"]
+        names = [one.name for one in PAGING_FUNCTIONS]
+        everything = HybridMemoryToolSpec(memory=store, user="alice", paging=True, names=names).to_tool_list()
+        for here, there in zip(everything, map(schema, PAGING_FUNCTIONS), strict=True):
+            ours = here.metadata.to_openai_tool()
+            assert (ours["type"], ours["function"]["name"]) == ("function", there["function"]["name"])
+            assert ours["function"]["description"] == there["function"]["description"]
+            for key in ("type", "properties", "required"):
+                assert ours["function"]["parameters"].get(key) == there["function"]["parameters"].get(key)
+            assert here.metadata.return_direct is (here.metadata.name == "send_message")
+
+    def test_a_name_must_be_one_of_them(self, store: HybridMemory) -> None:
+        with pytest.raises(InvalidInputError, match="no paging function 'memory_recall': choose from core_memory"):
+            HybridMemoryToolSpec(memory=store, user="alice", paging=True, names=["memory_recall"])
+        with pytest.raises(InvalidInputError, match="no memory tool 'core_memory_append'"):
+            HybridMemoryToolSpec(memory=store, user="alice", names=["core_memory_append"])
+
+    def test_they_make_the_blocks_of_an_owner_who_has_none(self, store: HybridMemory, run: Run) -> None:
+        output: ToolOutput = run(tool(store, "core_memory_append"), "call", label="human", content="住在里斯本。")
+        assert not output.is_error
+        assert store.scoped(user="alice").blocks()["human"].value == "住在里斯本。"
+        assert list(store.scoped(user="bob").blocks()) == []
+
+    def test_an_edit_stands_in_the_next_system_message_and_can_be_undone(self, store: HybridMemory, run: Run) -> None:
+        chat, scoped = paged(store), store.scoped(user="alice")
+        run(chat, "put", user("I am Alice, from Lisbon."))
+        run(tool(store, "core_memory_append"), "call", label="human", content="Alice, from Lisbon")
+        assert "characters) Who the user is: name, people, work, plans, preferences.\nAlice, from Lisbon\n</human>" in (
+            run(chat, "get")[0].content
+        )
+        edit = {"label": "human", "old_content": "Lisbon", "new_content": "Porto"}
+        assert not run(tool(store, "core_memory_replace"), "call", **edit).is_error
+        assert "Alice, from Porto" in run(chat, "get")[0].content
+        assert run(tool(store, "core_memory_replace"), "call", **edit).is_error, "Lisbon is not there any more"
+        scoped.undo_block("human")
+        assert "Alice, from Lisbon" in run(chat, "get")[0].content
+        changes = [block.change for block in scoped.block_history("human")]
+        assert changes == ["put", "append", "replace", "undo"]
+
+    def test_what_cannot_be_done_is_an_error_that_says_why(self, store: HybridMemory, run: Run) -> None:
+        scoped = store.scoped(user="alice")
+        scoped.put_block("rules", "Be kind.", read_only=True)
+        scoped.put_block("short", max_chars=10)
+        wrong: list[tuple[str, dict[str, Any], str]] = [
+            ("core_memory_append", {"label": "rules", "content": "Or not."}, "read-only"),
+            ("core_memory_rethink", {"label": "rules", "new_content": "Be rude."}, "read-only"),
+            ("core_memory_append", {"label": "short", "content": "eleven chars"}, "10"),
+            ("core_memory_append", {"label": "nowhere", "content": "x"}, "nowhere"),
+            ("core_memory_append", {"label": "short"}, "content"),
+            ("conversation_search", {"query": " "}, "empty"),
+            ("conversation_search_date", {"start_date": "tomorrow"}, "start_date"),
+            ("fetch", {"handle": "#999"}, "#999"),
+            ("send_message", {"message": ""}, "empty"),
+        ]
+        for name, arguments, why in wrong:
+            output: ToolOutput = run(tool(store, name), "call", **arguments)
+            assert output.is_error, name
+            assert output.content.startswith("Error: ")
+            assert why in output.content
+        assert {label: block.value for label, block in scoped.blocks().items()} == {"rules": "Be kind.", "short": ""}
+
+    def test_appends_at_once_are_all_kept(self, store: HybridMemory) -> None:
+        append = tool(store, "core_memory_append")
+        append.call(label="human", content="first")
+
+        async def some(number: int) -> list[ToolOutput]:
+            return await asyncio.gather(
+                *(append.acall(label="human", content=f"line {number}-{row}") for row in range(8))
+            )
+
+        with ThreadPoolExecutor(4) as pool:
+            done = [output for outputs in pool.map(lambda n: asyncio.run(some(n)), range(4)) for output in outputs]
+        assert not [output.content for output in done if output.is_error]
+        lines = store.scoped(user="alice").blocks()["human"].value.splitlines()
+        assert sorted(lines) == sorted(["first", *(f"line {n}-{row}" for n in range(4) for row in range(8))])
+
+    def test_a_block_is_only_written_anew_from_what_the_model_was_shown(self, store: HybridMemory, run: Run) -> None:
+        chat, scoped = paged(store), store.scoped(user="alice")
+        rethink = tool(store, "core_memory_rethink")
+        run(chat, "get")
+        scoped.edit_block("human", append="Said meanwhile, to another agent.")
+
+        refused: ToolOutput = run(rethink, "call", label="human", new_content="Alice.")
+        assert refused.is_error
+        assert scoped.blocks()["human"].value == "Said meanwhile, to another agent."
+
+        run(chat, "get")
+        assert not run(rethink, "call", label="human", new_content="Alice. Said more to another agent.").is_error
+        assert run(rethink, "call", label="human", new_content="Twice in one answer.").is_error
+        run(chat, "get")
+        assert not run(rethink, "call", label="human", new_content="Once more.").is_error
+        elsewhere = tool(store, "core_memory_rethink", session=None)
+        assert not run(elsewhere, "call", label="human", new_content="Where nobody knows what was shown.").is_error
+
+    def test_no_answer_takes_more_than_an_eighth_of_the_window(self, store: HybridMemory, run: Run) -> None:
+        scoped = store.scoped(user="alice", session="s1")
+        receipt = scoped.remember("The long apple list. " + "green apples and red ones; " * 5_000)
+        for name, arguments in (
+            ("fetch", {"handle": f"#{receipt.positions[0]}"}),
+            ("expand", {"handle": f"#{receipt.positions[0]}"}),
+            ("conversation_search", {"query": "apple list"}),
+        ):
+            for limit in (800, 4000):
+                output: ToolOutput = run(tool(store, name, token_limit=limit), "call", **arguments)
+                assert "apple" in output.content
+                assert estimate_tokens(output.content) <= limit // 8
+
+    def test_what_left_the_window_is_found_again(self, store: HybridMemory, run: Run) -> None:
+        chat = paged(store)
+        for number in range(40):
+            run(chat, "put_messages", fact(number))
+            shown = run(chat, "get")
+        assert fact(2)[0].content not in [message.content for message in shown]
+        found: ToolOutput = run(tool(store, "conversation_search"), "call", query="How many apples are in box 2?")
+        assert "Box 2 in the cellar holds 14 green apples" in found.content
+        assert WARNED not in found.content
+        foreign = tool(store, "conversation_search", user="bob")
+        assert "apples" not in run(foreign, "call", query="apples").content
+        kept: ToolOutput = run(tool(store, "archival_memory_insert"), "call", content="Box 2 is rotten.", tags=["box"])
+        assert not kept.is_error
+        noted = run(tool(store, "archival_memory_search"), "call", query="rotten", tags=["box"])
+        assert "Box 2 is rotten." in noted.content
+        assert run(chat, "get") == shown, "a note is no turn of the conversation"
+
+
+def test_a_new_process_shows_the_same_prompt(config: str, run: Run) -> None:
+    chat = HybridChatMemory.from_defaults(url=config, user="ann", session="s1", token_limit=LIMIT, paging=True)
+    (append,) = HybridMemoryToolSpec(url=config, user="ann", paging=True, names="core_memory_append").to_tool_list()
+    append.call(label="human", content="Keeps apples.")
+    for number in range(30):
+        run(chat, "put_messages", fact(number))
+        shown = run(chat, "get")
+    close_all()
+
+    again = HybridChatMemory.from_defaults(url=config, user="ann", session="s1", token_limit=LIMIT, paging=True)
+
+    assert run(again, "get") == shown
+    assert "Keeps apples." in shown[0].content
+    assert SUMMARY_HEADING in shown[1].content
+
+
+Step = st.one_of(
+    st.tuples(st.just("turn"), st.integers(1, 120)),
+    st.tuples(st.just("calls"), st.integers(1, 3)),
+    st.tuples(st.just("append"), st.integers(1, 400)),
+    st.tuples(st.just("rethink"), st.integers(0, 2500)),
+    st.tuples(st.just("undo"), st.just(0)),
+    st.tuples(st.just("again"), st.just(0)),
+    st.tuples(st.just("hand back"), st.just(0)),
+)
+
+
+@hypothesis_settings(max_examples=12, deadline=None)
+@given(steps=st.lists(Step, max_size=30), limit=st.sampled_from([500, 900]))
+def test_whatever_happens_nothing_is_lost_and_the_window_holds(
+    steps: list[tuple[str, int]], limit: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path: Path = tmp_path_factory.mktemp("log") / "memory.db"
+    settings = MemoryConfig(url=f"sqlite:///{path}", embedder="none")
+    memory = open_memory(settings, token_counter=estimate_tokens)
+    said: list[ChatMessage] = []
+    try:
+        chat = paged(memory, token_limit=limit)
+        for number, (what, size) in enumerate(steps):
+            scoped = memory.scoped(user="alice", session="s1")
+            new: list[ChatMessage] = []
+            if what == "turn":
+                new = [user(f"turn {number}: {'apples ' * size}"), assistant("Yes.")]
+            elif what == "calls":
+                ids = [f"{number}-{row}" for row in range(size)]
+                blocks = [ToolCallBlock(tool_call_id=name, tool_name="count", tool_kwargs={}) for name in ids]
+                results = [ChatMessage("9 " * 40, role="tool", additional_kwargs={"tool_call_id": n}) for n in ids]
+                new = [user(f"count {number}"), ChatMessage(role="assistant", blocks=blocks), *results]
+            elif what == "append":
+                tool(memory, "core_memory_append").call(label="human", content="x" * size)
+            elif what == "rethink":
+                tool(memory, "core_memory_rethink").call(label="human", new_content="y" * size)
+            elif what == "undo" and "human" in scoped.blocks() and len(scoped.block_history("human")) > 1:
+                with_suppressed_undo(memory)
+            elif what == "again":
+                memory.close()
+                memory = open_memory(settings, token_counter=estimate_tokens)
+                chat = paged(memory, token_limit=limit)
+            elif what == "hand back":
+                chat.set(chat.get_all())
+            chat.put_messages(new)
+            said += new
+            shown = chat.get()
+            assert tokens(shown) <= limit
+            assert not orphans(shown)
+            assert chat.get_all() == said
+            assert len(memory.scoped(user="alice").blocks()["human"].value) <= 2000
+            told = warned(memory)
+            assert len(set(told)) == len(told) <= folds(memory) + 1
+    finally:
+        memory.close()
+
+
+def with_suppressed_undo(memory: HybridMemory) -> None:
+    """Undo the last change of a block, if there is one to undo."""
+    try:
+        memory.scoped(user="alice").undo_block("human")
+    except InvalidInputError as error:
+        assert "undo" in str(error)  # noqa: PT017 - it may succeed as well
