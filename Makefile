@@ -147,9 +147,11 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/learning --data "$(DATA)" --json learning.json
 	@echo "== recalls beside background work: benchmarks/orchestration"
 	@$(BIN)/python benchmarks/orchestration --data "$(DATA)" --json orchestration.json
+	@echo "== a model that manages its memory: benchmarks/paging"
+	@$(BIN)/python benchmarks/paging --data "$(DATA)" --json paging.json
 	@echo "== engines: benchmarks/engines.py"
 	@$(BIN)/python benchmarks/engines.py --data "$(DATA)" --json engines.json
-	@echo "== written: retrieval.json, latency.json, compression.json, learning.json, orchestration.json, engines.json"
+	@echo "== written: retrieval.json, latency.json, compression.json, learning.json, orchestration.json, paging.json, engines.json"
 else
 bench:
 	@echo "The benchmarks read conversation sets with labelled evidence from a folder (*.jsonl.gz)."
@@ -161,6 +163,7 @@ bench:
 	@echo "  $(BIN)/python benchmarks/learning --data folder         facts, updates, forgetting, isolation; --parts, --limit"
 	@echo
 	@echo "  $(BIN)/python benchmarks/orchestration --data folder recalls beside background work, batching, caches; --parts, --limit"
+	@echo "  $(BIN)/python benchmarks/paging --data folder           what a model that manages its memory finds; --parts, --limit"
 	@echo "  $(BIN)/python benchmarks/engines.py --data folder       the same on Redis and Milvus; --parts, --sizes"
 	@echo "  $(BIN)/python benchmarks/reranking.py --data folder     what LlamaIndex finds, ranked anew; --sets, --limit"
 	@echo
@@ -174,7 +177,7 @@ endif
 clean:
 	@echo "== removing $(VENV), $(FULL), $(OLDEST), caches and reports"
 	@rm -rf $(VENV) $(FULL) $(OLDEST) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
-	@rm -f retrieval.json latency.json compression.json learning.json orchestration.json engines.json
+	@rm -f retrieval.json latency.json compression.json learning.json orchestration.json paging.json engines.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-models:

@@ -1,4 +1,4 @@
-"""The code and the configuration in docs/engines.md are what they say."""
+"""The code and the configuration in docs/engines.md and docs/paging.md are what they say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pytest
 from hybrid_memory import MemoryConfig, Weights
 from hybrid_memory.models.embedders import HashingEmbedder
 
-GUIDE = Path(__file__).parents[1] / "docs" / "engines.md"
+DOCS = Path(__file__).parents[1] / "docs"
+GUIDE = DOCS / "engines.md"
+PRINTS = re.compile(r"```python\n(.*?)```\n+```text\n(.*?)```", re.DOTALL)
 
 
 def blocks(language: str) -> list[str]:
@@ -36,3 +38,16 @@ def test_the_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     for code in blocks("python"):
         exec(compile(code, "engines.md", "exec"), {"__name__": "guide"})  # noqa: S102 - our own code
     assert capsys.readouterr().out == "1 I moved to Porto in May.\n"
+
+
+PAGING = PRINTS.findall((DOCS / "paging.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("code", "printed"), PAGING, ids=range(len(PAGING)))
+def test_the_code_of_paging_prints_what_it_says(
+    code: str, printed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len(PAGING) == 2
+    monkeypatch.setattr("hybrid_memory.build._embedder", lambda _: HashingEmbedder())
+    exec(compile(code, "paging.md", "exec"), {"__name__": "guide"})  # noqa: S102 - our own code
+    assert capsys.readouterr().out == printed
