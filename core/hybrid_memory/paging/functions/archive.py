@@ -8,12 +8,12 @@ from pydantic import BeforeValidator, Field
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.paging.functions.pages import PAGE, Page, paged
+from hybrid_memory.paging.functions.pages import PAGE, Page, paged, ranked
 from hybrid_memory.tools.notes import outside
 from hybrid_memory.tools.reading import line_of
 from hybrid_memory.tools.tool import Call, MemoryTool
 from hybrid_memory.tools.versions import NOTED_WITH, named
-from hybrid_memory.types import Hit, Message, Receipt, Record, RecordKind, Role
+from hybrid_memory.types import Message, Receipt, Record, Role
 from hybrid_memory.types.validation import CheckedModel
 
 INSERTED = "archival_memory_insert"
@@ -74,13 +74,11 @@ async def search(call: Call, memory: ScopedMemory, wanted: SearchingArchive) -> 
 
 async def _notes(call: Call, memory: ScopedMemory, query: str, tags: list[str], page: Page) -> list[Record]:
     """The notes with these tags up to the end of the page, best first, and one more if there is one."""
-    k, where = page.k, {NOTED_WITH: INSERTED}
-    while True:
-        hits: list[Hit] = await call(memory.recall, query, k=k, kinds=(RecordKind.TURN,), metadata=where)
-        found = [hit.record for hit in hits if set(tags) <= set(hit.record.metadata.get(TAGS, ()))]
-        if len(found) > page.end or len(hits) < k:
-            return found
-        k *= 4  # others have other tags
+
+    def tagged(record: Record) -> bool:
+        return set(tags) <= set(record.metadata.get(TAGS, ()))
+
+    return await ranked(call, memory, query, page, tagged, metadata={NOTED_WITH: INSERTED})
 
 
 ARCHIVE = MemoryTool(

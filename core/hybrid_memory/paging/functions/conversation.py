@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from pydantic import Field
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.paging.functions.archive import INSERTED
-from hybrid_memory.paging.functions.pages import PAGE, Page, paged
+from hybrid_memory.paging.functions.pages import PAGE, Page, paged, ranked
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.tiers.echoes import is_echo
 from hybrid_memory.tools import reading
 from hybrid_memory.tools.reading import instant, line_of, short_name, shortened
 from hybrid_memory.tools.tool import Call, MemoryTool
 from hybrid_memory.tools.versions import NOTED_WITH
-from hybrid_memory.types import Hit, Message, Record, RecordKind, Role
+from hybrid_memory.types import Message, Record, Role
 from hybrid_memory.types.validation import CheckedModel
 
 NOTHING = "Nothing was said about that."
@@ -33,13 +34,7 @@ class Searching(CheckedModel):
 async def search(call: Call, memory: ScopedMemory, wanted: Searching) -> str:
     """Messages that answer the query, best first, a page at a time."""
     page = Page.of(call, wanted.page)
-    k = page.k
-    while True:
-        hits: list[Hit] = await call(memory.recall, wanted.query, k=k, kinds=(RecordKind.TURN,))
-        said = [hit.record for hit in hits if _found(call, hit.record)]
-        if len(said) > page.end or len(hits) < k:
-            break
-        k *= 4  # notes stand among them
+    said = await ranked(call, memory, wanted.query, page, partial(_found, call))
     lines = [line_of(record, wanted.query, page.line_tokens) for record in said[page.start : page.end]]
     return paged(lines, page, more=len(said) > page.end, nothing=NOTHING)
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 from pydantic import Field
 
+from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.tools.reading import LINE_TOKENS
 from hybrid_memory.tools.tool import Call
+from hybrid_memory.types import Hit, Record, RecordKind
 
 PAGE_LINES = 5
 MAX_PAGE = 200
-REACHES = (120, 480, PAGE_LINES * (MAX_PAGE + 2))
+REACHES = (40, 160, 640, 2560)
+"""So many are recalled, and more where the page is not among them. The first is within what recall looks at anyway."""
+
 LEAST_LINE_TOKENS = 12
 
 FRAME_TOKENS = 20
@@ -36,11 +40,6 @@ class Page:
         return cls(number, max(LEAST_LINE_TOKENS, min(LINE_TOKENS, room - FRAME_TOKENS)))
 
     @property
-    def k(self) -> int:
-        """How many to recall: the same for many pages, since the best ten need not begin the best twenty."""
-        return next(reach for reach in REACHES if reach > self.end)
-
-    @property
     def start(self) -> int:
         """The first row."""
         return PAGE_LINES * self.number
@@ -49,6 +48,25 @@ class Page:
     def end(self) -> int:
         """The row behind the last."""
         return self.start + PAGE_LINES
+
+
+async def ranked(
+    call: Call, memory: ScopedMemory, query: str, page: Page, wanted: Callable[[Record], bool], **where: Any
+) -> list[Record]:
+    """The records that answer the query and are wanted, best first, up to the end of the page and at least one more.
+
+    The same order for every page: the best forty need not begin the best hundred, so they stay in front of these.
+    """
+    found: list[Record] = []
+    looked_at: set[int] = set()
+    for k in REACHES:
+        hits: list[Hit] = await call(memory.recall, query, k=k, kinds=(RecordKind.TURN,), **where)
+        fresh = [hit.record for hit in hits if hit.record.id not in looked_at]
+        found += filter(wanted, fresh)
+        looked_at.update(record.id for record in fresh)
+        if len(found) > page.end or len(hits) < k:
+            break
+    return found
 
 
 def paged(lines: Sequence[str], page: Page, *, more: bool, nothing: str) -> str:
