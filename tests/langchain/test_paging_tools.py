@@ -129,7 +129,7 @@ def test_providers_take_the_schemas(filled: HybridMemory) -> None:
 def test_some_are_chosen_by_name_and_the_memorys_own_are_not_among_them(filled: HybridMemory) -> None:
     (tool,) = memory_tools(filled, paging=True, names="expand")
     assert tool.name == "expand"
-    with pytest.raises(InvalidInputError, match="no paging function 'memory_recall'"):
+    with pytest.raises(InvalidInputError, match="no memory tool 'memory_recall'"):
         memory_tools(filled, paging=True, names=["memory_recall"])
 
 

@@ -381,7 +381,7 @@ class TestTools:
             assert here.metadata.return_direct is (here.metadata.name == "send_message")
 
     def test_a_name_must_be_one_of_them(self, store: HybridMemory) -> None:
-        with pytest.raises(InvalidInputError, match="no paging function 'memory_recall': choose from core_memory"):
+        with pytest.raises(InvalidInputError, match="no memory tool 'memory_recall': choose from core_memory"):
             HybridMemoryToolSpec(memory=store, user="alice", paging=True, names=["memory_recall"])
         with pytest.raises(InvalidInputError, match="no memory tool 'core_memory_append'"):
             HybridMemoryToolSpec(memory=store, user="alice", names=["core_memory_append"])

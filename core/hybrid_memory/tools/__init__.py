@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.tools.notes import FORGET, REMEMBER, UPDATE
@@ -16,14 +16,14 @@ MEMORY_TOOLS = (REMEMBER, RECALL, UPDATE, FORGET, EXPAND, FETCH)
 __all__ = ["MAX_TOKENS", "MEMORY_TOOLS", "Answer", "MemoryTool", "tools_named"]
 
 
-def tools_named(names: Iterable[str] | None) -> list[MemoryTool]:
-    """The tools with these names, in the order of `MEMORY_TOOLS`; None names all.
+def tools_named(names: Iterable[str] | None, among: Sequence[MemoryTool] = MEMORY_TOOLS) -> list[MemoryTool]:
+    """The tools with these names, in the order in which they are given; None names all.
 
     Raises:
         InvalidInputError: one of them is no tool's name.
     """
-    known = {tool.name: tool for tool in MEMORY_TOOLS}
+    known = {tool.name: tool for tool in among}
     wanted = set(known) if names is None else {names} if isinstance(names, str) else set(names)
     for name in wanted - known.keys():
         raise InvalidInputError(f"no memory tool {shown(name)}: choose from {', '.join(known)}")
-    return [tool for tool in MEMORY_TOOLS if tool.name in wanted]
+    return [tool for tool in among if tool.name in wanted]
