@@ -141,9 +141,8 @@ async def _warned(run: Runner, world: World, session: Session, request: Request,
             return True
         there = await run.call(world.log.get, session.scope, [name])
         if there:
-            return (
-                warning.position > session.state.cursor
-            )  # another process told it; else it has left the window itself
+            # Another process told it, or it has left the window itself.
+            return warning.position > session.state.cursor
         # A rollback hides the warning of this name.
     return False
 

@@ -11,10 +11,10 @@ from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import IdConflictError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.flows import sharing
 from hybrid_memory.flows.history import checked_count
+from hybrid_memory.flows.redact import stored_text
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
-from hybrid_memory.text.redaction import redact
 from hybrid_memory.tiers.blocks import Edit, KeptBlocks, Revision, checked_length, payload
 from hybrid_memory.types import RESERVED, Block, EventKind, Right, Scope
 from hybrid_memory.types.block import MOST_CHARS, checked_label, checked_text
@@ -250,14 +250,14 @@ def _whole(world: World) -> World:
 def _put(world: World, block: Block) -> Block:
     """The block as the application wants it, checked."""
     label = checked_label(block.label)
-    told = _stored(world, checked_text("description", block.description))
+    told = stored_text(world, checked_text("description", block.description))
     if len(told) > MOST_DESCRIBED:
         raise InvalidInputError(f"the description has {len(told)} of {MOST_DESCRIBED} characters")
     if isinstance(block.max_chars, bool) or checked_count("max_chars", block.max_chars, least=1) > MOST_CHARS:
         raise InvalidInputError(f"max_chars must lie in 1 to {MOST_CHARS}, got {shown(block.max_chars)}")
     if not isinstance(block.read_only, bool):
         raise InvalidInputError(f"read_only must be True or False, got {shown(block.read_only)}")
-    value = checked_length(label, _stored(world, checked_text("value", block.value)), block.max_chars)
+    value = checked_length(label, stored_text(world, checked_text("value", block.value)), block.max_chars)
     return replace(block, value=value, description=told, change="put")
 
 
@@ -302,11 +302,5 @@ def _checked(world: World, wanted: Edit) -> Edit:
         raise InvalidInputError("append is empty: say what to add")
     if wanted.old == "":
         raise InvalidInputError("old is empty: give the words to replace, letter for letter")
-    texts = {name: _stored(world, part) for name, part in parts.items() if part is not None and name != "old"}
-    return replace(wanted, **texts, new=_stored(world, wanted.new))
-
-
-def _stored(world: World, text: str) -> str:
-    """Without what is to be redacted, as messages are stored."""
-    policy = world.config.redaction
-    return text if not policy.kinds or policy.keep_original else redact(text, policy.kinds).text
+    texts = {name: stored_text(world, part) for name, part in parts.items() if part is not None and name != "old"}
+    return replace(wanted, **texts, new=stored_text(world, wanted.new))

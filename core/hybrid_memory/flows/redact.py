@@ -18,6 +18,12 @@ def stored(world: World, message: Message) -> Message:
     return message if not policy.kinds or policy.keep_original else _redacted(message, policy.kinds)
 
 
+def stored_text(world: World, text: str) -> str:
+    """Another text as the log takes it, likewise."""
+    policy = world.config.redaction
+    return text if not policy.kinds or policy.keep_original else redact(text, policy.kinds).text
+
+
 def learnt(world: World, events: Sequence[Event]) -> list[Event]:
     """The events as the index and the learners see them: redacted where the log has the original."""
     policy = world.config.redaction

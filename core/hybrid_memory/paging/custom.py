@@ -14,6 +14,7 @@ from pydantic import Field, PydanticUserError, create_model
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.paging.reading import HEARTBEAT, THOUGHTS
+from hybrid_memory.text.structured import encodable
 from hybrid_memory.tools.tool import MemoryTool
 from hybrid_memory.types.validation import CheckedModel, shown
 
@@ -58,7 +59,7 @@ def written(result: Any) -> str:
             result = json.dumps(result, ensure_ascii=False, default=str)
         except Exception:  # noqa: BLE001 - whatever a foreign object does
             result = f"(a {type(result).__name__}, which cannot be written as JSON)"
-    text = result.encode(errors="replace").decode()
+    text = encodable(result)
     return text if len(text) <= MAX_CHARS else f"{text[:MAX_CHARS]}\n(cut after {MAX_CHARS} characters)"
 
 

@@ -14,7 +14,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.paging.custom import CustomFunction, Function, written
 from hybrid_memory.paging.reading import HEARTBEAT, THOUGHTS
-from hybrid_memory.text.structured import parse_object
+from hybrid_memory.text.structured import encodable, parse_object
 from hybrid_memory.tiers.chain import Chain
 from hybrid_memory.tools.tool import Answer
 from hybrid_memory.types import ToolCall
@@ -118,6 +118,6 @@ def _given(call: ToolCall) -> dict[str, Any]:
 
 
 def _error(text: str) -> Answer:
-    text = text.encode(errors="replace").decode()
+    text = encodable(text)
     short = text if len(text) <= MAX_ERROR_CHARS else f"{text[:MAX_ERROR_CHARS]}…"
     return Answer(f"Error: {short}", failed=True)

@@ -19,6 +19,7 @@ from hybrid_memory.paging.executor import Executor
 from hybrid_memory.paging.instructions import rendered
 from hybrid_memory.paging.reading import read
 from hybrid_memory.ports import LanguageModel
+from hybrid_memory.text.structured import encodable
 from hybrid_memory.text.tokens import message_tokens
 from hybrid_memory.tiers.chain import FAILED, Chain, Does, Next, Step
 from hybrid_memory.tiers.prompt import as_event
@@ -135,7 +136,7 @@ class Loop:
         """The model's answer to everything up to now."""
         there = self.memory.blocks()
         prompt, tokens = self._prompt({label: block.written for label, block in there.items()})
-        text = self.model.complete(prompt).encode(errors="replace").decode()
+        text = encodable(self.model.complete(prompt))
         answer = read(text)
         messages = [Message(role=Role.ASSISTANT, content=reply) for reply in answer.replies if reply]
         if answer.calls:

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any
 
 from hybrid_memory.paging.functions import SEND
-from hybrid_memory.text.structured import parse_object, parse_objects
+from hybrid_memory.text.structured import encodable, parse_object, parse_objects
 from hybrid_memory.types import ToolCall
 
 HEARTBEAT = "request_heartbeat"
@@ -49,7 +49,7 @@ def read(text: str) -> Answer:
     them. A call that cannot be read keeps its words as the arguments, for the error that its author is to see. What is
     no call at all is a reply.
     """
-    text = _encodable(text)
+    text = encodable(text)
     calls = [call for found in parse_objects(text) if _depth(found) <= MAX_DEPTH for call in _calls(_storable(found))]
     if not calls:
         broken = _NAMED.search(text)
@@ -61,11 +61,6 @@ def read(text: str) -> Answer:
     # A message that says nothing is left among the calls, to be answered with an error.
     kept = tuple(call for call in calls if call.name != SEND.name or not _message(call))
     return Answer(replies, kept, goes_on=any(_truthy(_argument(call, HEARTBEAT)) for call in calls))
-
-
-def _encodable(text: str) -> str:
-    """The text with a mark in the place of each half of a character, such as of an emoji that was cut."""
-    return text.encode(errors="replace").decode()
 
 
 def _depth(value: Any) -> int:
@@ -81,13 +76,13 @@ def _depth(value: Any) -> int:
 def _storable(value: Any) -> Any:
     """The value as every store takes it."""
     if isinstance(value, str):
-        return _encodable(value)
+        return encodable(value)
     if isinstance(value, float) and not isfinite(value):
         return None
     if isinstance(value, list):
         return [_storable(item) for item in value]
     if isinstance(value, dict):
-        return {_encodable(key): _storable(item) for key, item in value.items()}
+        return {encodable(key): _storable(item) for key, item in value.items()}
     return value
 
 

@@ -62,6 +62,11 @@ def parse_objects(text: str) -> list[dict[str, Any]]:
     return found or ([first] if first else [])
 
 
+def encodable(text: str) -> str:
+    """The text with a mark in the place of each half of a character, such as of an emoji that was cut."""
+    return text.encode(errors="replace").decode()
+
+
 def without_thoughts(text: str) -> str:
     """The text without a ``<think>`` block before it, stripped; nothing is left of one that does not end."""
     return _THOUGHTS.sub("", text).strip()
