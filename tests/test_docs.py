@@ -1,4 +1,4 @@
-"""The code and the configuration in docs/engines.md and docs/paging.md are what they say."""
+"""The code and the configuration in docs/engines.md, docs/paging.md and docs/evaluation.md are what they say."""
 
 from __future__ import annotations
 
@@ -50,4 +50,10 @@ def test_the_code_of_paging_prints_what_it_says(
     assert len(PAGING) == 2
     monkeypatch.setattr("hybrid_memory.build._embedder", lambda _: HashingEmbedder())
     exec(compile(code, "paging.md", "exec"), {"__name__": "guide"})  # noqa: S102 - our own code
+    assert capsys.readouterr().out == printed
+
+
+def test_the_code_of_evaluation_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    ((code, printed),) = PRINTS.findall((DOCS / "evaluation.md").read_text(encoding="utf-8"))
+    exec(compile(code, "evaluation.md", "exec"), {"__name__": "guide"})  # noqa: S102 - our own code
     assert capsys.readouterr().out == printed

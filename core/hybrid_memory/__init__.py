@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from hybrid_memory.types import Weights as Weights
     from hybrid_memory.types import WorkStats as WorkStats
 
-__version__ = "0.7.0"
+__version__ = "0.8.0"
 
 _HOME = {
     "AgentRun": "paging",

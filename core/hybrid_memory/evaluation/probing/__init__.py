@@ -1,0 +1,1 @@
+"""Questions about what a conversation has left behind, made from the conversation itself."""

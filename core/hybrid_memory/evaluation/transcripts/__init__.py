@@ -1,0 +1,1 @@
+"""Conversations as they were recorded elsewhere, read into one shape."""

@@ -1,0 +1,192 @@
+"""One conversation with each of LlamaIndex's memories."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cached_property, lru_cache, partial
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.memory import (
+    BaseMemory,
+    BaseMemoryBlock,
+    ChatMemoryBuffer,
+    ChatSummaryMemoryBuffer,
+    Memory,
+    VectorMemoryBlock,
+)
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from hybrid_memory.evaluation.methods.method import Fetched, Prompt, Replay, Setting
+from hybrid_memory.evaluation.methods.stand_in import StandIn
+from hybrid_memory.ports import TokenCounter
+from hybrid_memory.text.tokens import message_tokens
+from hybrid_memory.types import Context, Message, Role
+from llamaindex_hybrid_memory.evaluation.models import Embedding, TextStore, WritingModel
+from llamaindex_hybrid_memory.messages import from_chat_message, to_chat_message
+
+LEAST_ROOM = 0.25
+"""Share of the budget that is left to a conversation however long the system messages before it are."""
+
+SUMMARY = 0.3
+"""Share of the room that the stand-in for a model may write."""
+
+VERBATIM = 0.5
+"""Share of the room that turns keep word by word beside a summary; the rest is for the next turn."""
+
+BUFFER = 0.75
+"""Share of the room that is the limit of a buffer; what LlamaIndex takes of a model's window."""
+
+FLUSH = 0.1
+"""Share of a queue's limit that it hands on at a time; LlamaIndex's own share where its 3,000 tokens are too many."""
+
+COUNTED = 10_000
+"""Texts whose tokens are remembered: the memories count the same turns again and again."""
+
+_Run = Callable[[Coroutine[Any, Any, Any]], Any]
+_Maker = Callable[[int, TokenCounter], BaseMemory]
+"""Makes a memory for so many tokens."""
+
+
+@contextmanager
+def replaying(name: str, setting: Setting) -> Iterator[Replay]:
+    """An empty conversation with the memory of this name, whose async side runs in a thread of its own."""
+    # The caller's thread may have a loop that runs already, as in a notebook.
+    with ThreadPoolExecutor(1) as thread:
+        runner = asyncio.Runner()
+        engine = create_async_engine("sqlite+aiosqlite:///:memory:")
+        try:
+            made = _MAKERS[name](setting, engine)
+            yield Conversation(setting, made, lambda job: thread.submit(runner.run, job).result())
+        finally:
+            thread.submit(runner.run, engine.dispose()).result()
+            thread.submit(runner.close).result()
+
+
+class Conversation:
+    """A conversation that an agent holds with a memory."""
+
+    def __init__(self, setting: Setting, made: _Maker, run: _Run) -> None:
+        self._setting = setting
+        self._made = made
+        self._run = run
+        self._count = lru_cache(COUNTED)(setting.count)
+        self._front: list[Message] = []
+        self._begun = False
+        self._scratchpad: list[Message] = []
+
+    def say(self, message: Message) -> None:
+        """Add a message."""
+        if message.role is Role.SYSTEM and not self._begun:
+            self._front.append(message)
+            return
+        self._begun = True
+        self._scratchpad.append(message)
+        if message.role in (Role.USER, Role.SYSTEM) or (message.role is Role.ASSISTANT and not message.tool_calls):
+            put = [to_chat_message(part) for part in self._scratchpad]
+            self._scratchpad = []
+            self._run(self._memory.aput_messages(put))
+
+    def prompt(self, question: str | None = None) -> Prompt:
+        """What LlamaIndex would send."""
+        if question is None:
+            shown = self._run(self._memory.aget())
+        else:
+            shown = self._run(_copied(self._memory).aget(input=question))
+        asked = [] if question is None else [Message(role=Role.USER, content=question)]
+        messages = (*self._front, *map(from_chat_message, shown), *self._scratchpad, *asked)
+        tokens = self._tokens(messages)
+        return Prompt(Context(messages, {}, tokens, tokens).as_dicts(), tokens)
+
+    def reaches(self, prompt: Prompt, source: str) -> bool:
+        """Never: what was left out is gone."""
+        del prompt, source
+        return False
+
+    def fetch(self, question: str, prompt: Prompt) -> Iterator[Fetched]:
+        """Nothing."""
+        del question, prompt
+        return iter(())
+
+    def _tokens(self, messages: Any) -> int:
+        return sum(message_tokens(message, self._count) for message in messages)
+
+    @cached_property
+    def _memory(self) -> BaseMemory:
+        budget = self._setting.max_tokens
+        room = max(budget - self._tokens(self._front), int(LEAST_ROOM * budget))
+        return self._made(room, self._count)
+
+
+def _copied(memory: BaseMemory) -> BaseMemory:
+    """One that may be changed: to be asked changes a memory that summarises. `Memory` only reads."""
+    store = getattr(memory, "chat_store", None)
+    return memory if store is None else memory.model_copy(update={"chat_store": store.model_copy(deep=True)})
+
+
+def _tokenizer(count: TokenCounter) -> Callable[[str], Any]:
+    return lambda text: range(count(text))
+
+
+class _Buffer(ChatMemoryBuffer):
+    """Counts each message by itself: the stock one joins all that are left, anew for each that it drops."""
+
+    def _token_count_for_messages(self, messages: list[ChatMessage]) -> int:
+        return sum(len(self.tokenizer_fn(str(message.content))) for message in messages)
+
+
+def _queue(setting: Setting, engine: AsyncEngine) -> _Maker:
+    """`Memory`; seven tenths of its limit are its queue's, the rest for blocks and what it does not count."""
+    del setting
+    return partial(_memory_of, engine, [])
+
+
+def _queue_and_vectors(setting: Setting, engine: AsyncEngine) -> _Maker:
+    """`Memory` with the block at its default priority: it is never cut, and brings many prompts over the limit.
+
+    At any other priority it is left out as a whole where it does not fit, which is nearly always.
+    """
+    block = VectorMemoryBlock(vector_store=TextStore(), embed_model=Embedding(setting.embedder))
+    return partial(_memory_of, engine, [block])
+
+
+def _memory_of(engine: AsyncEngine, blocks: list[BaseMemoryBlock[Any]], room: int, count: TokenCounter) -> BaseMemory:
+    return Memory.from_defaults(
+        token_limit=room,
+        token_flush_size=max(1, int(FLUSH * room)),
+        tokenizer_fn=_tokenizer(count),
+        memory_blocks=blocks,
+        async_engine=engine,
+    )
+
+
+def _buffer(setting: Setting, engine: AsyncEngine) -> _Maker:
+    """`ChatMemoryBuffer`."""
+    del setting, engine
+    return lambda room, count: _Buffer.from_defaults(token_limit=int(BUFFER * room), tokenizer_fn=_tokenizer(count))
+
+
+def _summary_buffer(setting: Setting, engine: AsyncEngine) -> _Maker:
+    """`ChatSummaryMemoryBuffer`: its limit is of the turns, the summary comes on top."""
+    del engine
+
+    def made(room: int, count: TokenCounter) -> BaseMemory:
+        model = setting.model or StandIn(int(SUMMARY * room), count)
+        return ChatSummaryMemoryBuffer.from_defaults(
+            llm=WritingModel(model, instructed=setting.model is not None),
+            token_limit=int(VERBATIM * room),
+            tokenizer_fn=_tokenizer(count),
+        )
+
+    return made
+
+
+_MAKERS: dict[str, Callable[[Setting, AsyncEngine], _Maker]] = {
+    "llamaindex-memory": _queue,
+    "llamaindex-memory-vector": _queue_and_vectors,
+    "llamaindex-buffer": _buffer,
+    "llamaindex-summary-buffer": _summary_buffer,
+}

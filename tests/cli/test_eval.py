@@ -1,0 +1,353 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hybrid_memory import __version__
+from hybrid_memory.cli import main
+from hybrid_memory.evaluation import METHODS, Evaluation, Report
+
+TOLD = "Marta Lindqvist, a marine biologist; src/parser.py; PostgreSQL because several boats write at once."
+SHORT = ("--max-tokens", "400", "--embedder", "hashing")
+QUICK = (*SHORT, "-m", "compact-alone", "-m", "sliding-window")
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Path:
+    """A conversation whose beginning no window of 400 tokens shows."""
+    written = {"path": "src/parser.py", "content": "def parse(row):\n    return row.get('salinity')\n"}
+    call = {"id": "c1", "type": "function", "function": {"name": "write_file", "arguments": json.dumps(written)}}
+    said: list[dict[str, Any]] = [
+        {"role": "user", "content": "Hi, my name is Marta Lindqvist and I work as a marine biologist. Fix the parser."},
+        {"role": "assistant", "content": "I write it anew.", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "wrote src/parser.py"},
+        {"role": "assistant", "content": "Done."},
+        {
+            "role": "user",
+            "content": "We decided to use PostgreSQL instead of SQLite because several boats write at once.",
+        },
+        {"role": "assistant", "content": "Understood."},
+    ]
+    for row in range(12):
+        said.append(
+            {"role": "user", "content": f"What does a reading of {7 * row} at station {row} mean for us there?"}
+        )
+        said.append({"role": "assistant", "content": f"It lies in the usual range for station {row} at this season."})
+    file = tmp_path / "boats.json"
+    file.write_text(json.dumps({"messages": said}), encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def pageless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spares a test the seconds in which plots are drawn."""
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+
+
+class Command:
+    """Runs the command in this process, and keeps what it printed."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+        self.out = self.err = ""
+
+    def __call__(self, *arguments: str | Path) -> int:
+        with pytest.raises(SystemExit) as done:
+            main([str(argument) for argument in arguments])
+        self.out, self.err = self._capsys.readouterr()
+        return int(done.value.code or 0)
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(capsys)
+
+
+class Model:
+    """Answers all questions with everything, and grades every answer alike; counts its calls."""
+
+    name = "told"
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.fails = False
+
+    def complete(self, _: Sequence[Any]) -> str:
+        self.calls += 1
+        if self.fails:
+            raise RuntimeError("no \x1b[31mmoney left")
+        return TOLD
+
+    def structured(self, _: Sequence[Any], schema: dict[str, Any]) -> dict[str, Any]:
+        self.calls += 1
+        return dict(filled(schema))
+
+
+def filled(schema: dict[str, Any]) -> Any:
+    """A value of a JSON schema."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema["type"] == "object":
+        return {name: filled(one) for name, one in schema["properties"].items()}
+    return {"number": 4, "string": "as the gold says", "array": []}[schema["type"]]
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Model:
+    """What every name of a model stands for."""
+    given = Model()
+    monkeypatch.setattr("hybrid_memory.cli.chat_models.chat_model", lambda *_, **__: given)
+    return given
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Makes this process one at a terminal, where somebody types."""
+
+    class Typed(StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    def types(text: str) -> None:
+        monkeypatch.setattr(sys, "stdin", Typed(text))
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+
+    return types
+
+
+def test_the_command_tells_its_version_and_shows_an_example(command: Command) -> None:
+    assert command("--version") == 0
+    assert command.out == f"hybrid-memory {__version__}\n"
+    assert command("eval", "--help") == 0
+    assert "Example: hybrid-memory eval chats/" in command.out
+    assert command("eval", "--list-methods") == 0
+    shown = command.out.splitlines()
+    assert [line.removesuffix(" (by default)") for line in shown if line.endswith(" (by default)")] == [
+        name for line in shown if (name := line.split()[0]) in METHODS
+    ]
+    assert {line.split()[0] for line in shown} >= set(METHODS)
+
+
+def test_a_chat_is_evaluated_without_a_model(command: Command, chat: Path, tmp_path: Path) -> None:
+    assert command("eval", chat, *QUICK, "--out", tmp_path / "out") == 0
+    report = Report.load(tmp_path / "out" / "report.json")
+    assert [one.method for one in report.methods] == ["compact-alone", "sliding-window"]
+    assert report.methods[0].survival > report.methods[1].survival == 0
+    assert "2 methods on 1 conversation" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    rows = {line.split()[0]: line.split() for line in command.out.splitlines()}
+    assert rows["compact-alone"][1] == f"{100 * report.methods[0].survival:.1f}*"
+    assert rows["sliding-window"][1] == "0.0"
+    assert "\x1b" not in command.out + command.err
+    assert "no model is asked" in command.err
+    assert "evaluating" not in command.err
+
+
+@pytest.mark.usefixtures("pageless")
+def test_json_is_the_report_and_nothing_else(command: Command, chat: Path, tmp_path: Path) -> None:
+    assert command("eval", chat, *QUICK, "--json", "--out", tmp_path / "out") == 0
+    assert command.out == (tmp_path / "out" / "report.json").read_text(encoding="utf-8")
+    assert Report.of(json.loads(command.out)).methods
+
+
+@pytest.mark.usefixtures("pageless")
+def test_recall_can_do_with_words_alone(command: Command, chat: Path, tmp_path: Path) -> None:
+    options = ("--max-tokens", "400", "--embedder", "none", "-m", "anchored", "--out", tmp_path / "out")
+    assert command("eval", chat, *options) == 0
+    report = Report.load(tmp_path / "out" / "report.json")
+    assert report.setting["embedder"] == "none"
+    assert report.methods[0].survival > 0
+
+
+@pytest.mark.usefixtures("pageless")
+def test_files_of_one_name_are_told_apart_by_their_folders(command: Command, chat: Path, tmp_path: Path) -> None:
+    for folder in ("north", "south"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "boats.json").write_bytes(chat.read_bytes())
+    files = (tmp_path / "north", tmp_path / "south" / "boats.json")
+    assert command("eval", *files, *SHORT, "-m", "sliding-window", "--json", "--out", tmp_path / "out") == 0
+    names = [one["name"] for one in json.loads(command.out)["transcripts"]]
+    assert names == [(tmp_path / folder / "boats.json").as_posix() for folder in ("north", "south")]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--max-tokens", "100000"], "fits into 100000"),
+        (["--method", "nobody"], "no method 'nobody': choose from anchored"),
+        (["--form", "parchment"], "no form 'parchment'"),
+        (["--price-in", "3"], "both --price-in and --price-out"),
+        (["--judge-base-url", "http://127.0.0.1:9"], "a base URL needs the name of its model"),
+        (["--model", "nobody"], "'nobody' has no provider: give it as provider:model"),
+        (["--model", "nobody:home"], "'nobody:home' cannot be used: "),
+        (["--written", "3"], "need a model that answers"),
+    ],
+)
+def test_bad_input_is_told_on_one_line(
+    command: Command, chat: Path, tmp_path: Path, options: list[str], told: str
+) -> None:
+    assert command("eval", chat, *QUICK[2:], *options, "--out", tmp_path / "out") == 2
+    (line,) = command.err.splitlines()
+    assert line.startswith("hybrid-memory: ")
+    assert told in line
+    assert command.out == ""
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_that_is_no_chat_is_told_without_what_a_terminal_acts_on(command: Command, tmp_path: Path) -> None:
+    assert command("eval", tmp_path / "\x1b[31m.json") == 2
+    assert command.err.endswith("?[31m.json: no such file or folder\n")
+    (tmp_path / "broken.json").write_text('{"messages": [', encoding="utf-8")
+    assert command("eval", tmp_path / "broken.json") == 2
+    assert len(command.err.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("pageless")
+def test_no_model_is_asked_before_somebody_agrees(
+    command: Command, chat: Path, tmp_path: Path, model: Model, terminal: Callable[[str], None]
+) -> None:
+    options = (*QUICK, "--model", "openai:x", "--price-in", "3", "--price-out", "15", "--out", tmp_path / "out")
+    assert command("eval", chat, *options) == 2
+    assert command.err.splitlines()[-1] == (
+        "hybrid-memory: a model would be asked, and nobody is there to agree: give --yes"
+    )
+    assert "answers" in command.err
+    assert "at the prices given" in command.err
+    terminal("n\n")
+    assert command("eval", chat, *options) == 0
+    assert "Go on?" in command.err
+    assert model.calls == 0
+    terminal("y\n")
+    assert command("eval", chat, *options) == 0
+    assert model.calls > 0
+    assert "evaluating" in command.err
+    assert "Go on?" not in command.out
+
+
+@pytest.mark.usefixtures("pageless")
+def test_the_same_command_goes_on_where_it_stopped(
+    command: Command, chat: Path, tmp_path: Path, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = (*QUICK, "--model", "openai:x", "--yes", "--out", tmp_path / "out")
+    assert command("eval", chat, *options) == 0
+    first, calls = Report.load(tmp_path / "out" / "report.json"), model.calls
+    assert first.judging
+    assert first.methods[0].scores
+    assert first.methods[0].told == 1
+    assert command("eval", chat, *options) == 0
+    assert model.calls == calls
+    done = int(command.err.split(" results from before")[0].rsplit(" ", 1)[1])
+    assert done == len([line for line in (tmp_path / "out" / "journal.jsonl").read_text().splitlines() if line])
+    assert Report.load(tmp_path / "out" / "report.json").methods == first.methods
+
+    def interrupted(_: Evaluation, **__: Any) -> Report:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Evaluation, "run", interrupted)
+    assert command("eval", chat, *options) == 130
+    assert command.err.splitlines()[-1] == f"interrupted: the same command goes on from {tmp_path / 'out'}"
+
+
+@pytest.mark.usefixtures("pageless")
+def test_what_fails_is_reported_and_tried_again(command: Command, chat: Path, tmp_path: Path, model: Model) -> None:
+    options = (*SHORT, "-m", "sliding-window", "--model", "openai:x", "--yes", "--out", tmp_path / "out")
+    model.fails = True
+    assert command("eval", chat, *options) == 1
+    assert "failed: no answer to " in command.err
+    assert "money left" in command.err
+    assert "\x1b" not in command.err
+    failed = Report.load(tmp_path / "out" / "report.json")
+    assert len(failed.failures) == len(failed.probes)
+    model.fails = False
+    assert command("eval", chat, *options) == 0
+    assert not Report.load(tmp_path / "out" / "report.json").failures
+
+
+@pytest.mark.usefixtures("pageless")
+def test_without_the_extra_there_is_no_page_and_it_is_said_how_to_get_it(
+    command: Command, chat: Path, tmp_path: Path
+) -> None:
+    assert command("eval", chat, *SHORT, "-m", "sliding-window", "--out", tmp_path / "out") == 0
+    assert "no report.html: jinja2 is not installed: pip install 'hybrid-agent-memory[report]'" in command.err
+    assert (tmp_path / "out" / "report.json").exists()
+    assert not (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_model_without_langchain_is_told_with_its_extra(
+    command: Command, chat: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
+    assert command("eval", chat, *QUICK, "--model", "openai:x", "--out", tmp_path / "out") == 2
+    assert command.err == "hybrid-memory: langchain is not installed: pip install 'hybrid-agent-memory[langchain]'\n"
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    """As much of OpenAI's API as a chat takes."""
+
+    asked: list[dict[str, Any]]
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.asked.append(body)
+        wanted = body.get("response_format", {}).get("json_schema", {}).get("schema")
+        content = TOLD if wanted is None else json.dumps(filled(wanted))
+        message = {"role": "assistant", "content": content}
+        answer = {
+            "id": "x", "object": "chat.completion", "created": 0, "model": body["model"],
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+        }  # fmt: skip
+        told = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(told)))
+        self.end_headers()
+        self.wfile.write(told)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def endpoint() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    asked: list[dict[str, Any]] = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Kept", (Endpoint,), {"asked": asked}))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/v1", asked
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.mark.usefixtures("pageless")
+def test_a_model_behind_an_endpoint_answers_and_another_judges(
+    command: Command, chat: Path, tmp_path: Path, endpoint: tuple[str, list[dict[str, Any]]]
+) -> None:
+    pytest.importorskip("langchain_openai")
+    url, asked = endpoint
+    options = ("--model", "small:7b", "--base-url", url, "--judge", "large", "--judge-base-url", url, "--repeats", "1")
+    assert command("eval", chat, *QUICK, *options, "--yes", "--out", tmp_path / "out") == 0, command.err
+    assert {one["model"] for one in asked} == {"small:7b", "large"}
+    report = Report.load(tmp_path / "out" / "report.json")
+    assert report.setting["model"].endswith("small:7b")
+    assert report.setting["judge"].endswith("large")
+    assert report.methods[0].told == 1
+    assert report.methods[0].scores
+    assert report.methods[0].scores.overall
+    assert report.methods[0].scores.overall.mean == 4
+
+
+def test_the_command_starts_without_a_framework_or_numbers() -> None:
+    code = "import sys, hybrid_memory.cli\nprint(*{name.split('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    loaded = set(done.stdout.split())
+    assert not loaded & {"langchain", "langchain_core", "llama_index", "numpy", "faiss", "matplotlib", "jinja2"}

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.evaluation import Evaluation, Prices, Probe, ProbeKind, Report, Setting, Transcript
+from hybrid_memory.evaluation.judging.grade import Grade
+from hybrid_memory.evaluation.judging.judge import Judge
+from hybrid_memory.evaluation.methods.own import OWN
+
+ASKED = ("sliding-window", "anchored-alone", "none")
+Options = dict[str, Any]
+
+
+class Broken:
+    """A method that fails while it replays."""
+
+    name = "broken"
+
+    def replay(self, setting: Setting) -> AbstractContextManager[Any]:
+        raise RuntimeError("out of order")
+
+
+@pytest.fixture(scope="module")
+def options(chat: Transcript, probes: Sequence[Probe]) -> Options:
+    return {"transcripts": [chat], "methods": ASKED, "max_tokens": 400, "probes": {"chat": probes}}
+
+
+@pytest.fixture(scope="module")
+def report(options: Options) -> Report:
+    return Evaluation(**options).run()
+
+
+def test_figures_follow_from_the_outcomes(report: Report) -> None:
+    for one in report.methods:
+        own = [outcome for outcome in report.outcomes if outcome.method == one.method]
+        assert one.probes == len(own) == 3
+        assert one.survival == pytest.approx(sum(outcome.survival for outcome in own) / 3)
+        assert one.reach == pytest.approx(sum(outcome.reach for outcome in own) / 3)
+        done = sum(outcome.finished for outcome in own)
+        assert one.task == pytest.approx(sum(outcome.tokens + outcome.fetched for outcome in own) / done)
+        assert one.by_kind["recall"][1] + one.by_kind["decision"][1] == 3
+        assert sum(number for _, number in one.by_age.values()) == 3
+        assert (one.told, one.scores, one.cost, one.calls) == (None, None, None, 0)
+
+
+def test_a_window_forgets_what_a_summary_keeps(report: Report) -> None:
+    window, anchored, whole = report.methods
+    assert window.survival == pytest.approx(1 / 3)
+    assert anchored.survival == whole.survival == 1
+    assert whole.ratio == pytest.approx(1, abs=0.05)
+    assert anchored.ratio > 2
+    assert whole.over > 0
+    assert window.over == anchored.over == 0
+    assert whole.prompts == window.prompts == 31
+
+
+def test_age_counts_the_messages_after_the_newest_source(report: Report) -> None:
+    ages = {outcome.probe: outcome.age for outcome in report.outcomes}
+    assert ages == {"locker": 61, "database": 58, "last": 0}
+    assert report.methods[0].by_age == {"0-24": (1.0, 1), "50-99": (0.0, 2)}
+
+
+def test_the_report_comes_back_from_its_file(report: Report, tmp_path: Path) -> None:
+    report.save(tmp_path / "report.json")
+    there = Report.load(tmp_path / "report.json")
+    assert json.loads(json.dumps(there.as_dict())) == json.loads((tmp_path / "report.json").read_text())
+    assert (there.methods, there.outcomes, there.judging) == (list(report.methods), list(report.outcomes), None)
+
+
+def test_the_transcript_is_described(report: Report) -> None:
+    (chat,) = report.transcripts
+    assert chat["messages"] == 62
+    assert chat["probes"] == {"recall": 2, "decision": 1}
+    assert 0 < chat["truncated"] < 62
+    assert repr(report).startswith("<Report 3 methods, 3 probes of 1 chats; most survives with anchored-alone (1.00)")
+
+
+def test_the_same_run_gives_the_same_figures(options: Options, report: Report) -> None:
+    again = Evaluation(**options).run()
+    assert again.outcomes == report.outcomes
+
+
+def test_a_method_that_fails_is_reported_and_the_others_go_on(options: Options) -> None:
+    made = Evaluation(**{**options, "methods": [Broken(), "none"]}).run()
+    assert [one.method for one in made.methods] == ["none"]
+    assert made.failures == ("broken on chat: RuntimeError: out of order",)
+    with pytest.raises(InvalidInputError, match="out of order"):
+        Evaluation(**{**options, "methods": [Broken()]}).run()
+
+
+def test_probes_are_made_from_the_conversation_itself(chat: Transcript) -> None:
+    made = Evaluation([chat], ["none"], max_tokens=400).run()
+    assert {probe["by"] for probe in made.probes} <= {"ledger", "facts", "decisions", "next steps", "statements"}
+    assert any("PostgreSQL" in probe["gold"] for probe in made.probes)
+    assert made.methods[0].survival == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"transcripts": []}, "no transcripts"),
+        ({"max_tokens": 100_000}, "fits into 100000"),
+        ({"max_tokens": 0}, "max_tokens=0"),
+        ({"repeats": 0}, "repeats=0"),
+        ({"written": 3}, "give model="),
+        ({"judge": print}, "give model="),
+        ({"methods": ["nothing"]}, "'nothing'"),
+        ({"probes": {"chat": [Probe("x", ProbeKind.RECALL, "?", "", (), ("turn-1",))]}}, "no keys"),
+        ({"probes": {"chat": [Probe("x", ProbeKind.RECALL, "?", "a", ("a",), ("turn-99",))]}}, "no messages"),
+        ({"probes": {"chat": [Probe("x", ProbeKind.RECALL, "?", "a", ("a",), ("turn-1",))] * 2}}, "one id"),
+        ({"probes": {"chat": []}}, "nothing could be asked"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_done(
+    changed: Options, told: str, options: Options, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInputError, match=told):
+        Evaluation(**{**options, **changed, "folder": tmp_path / "kept"})
+    assert not (tmp_path / "kept").exists()
+
+
+def test_two_transcripts_of_one_name_are_refused(options: Options, chat: Transcript) -> None:
+    with pytest.raises(InvalidInputError, match="one name"):
+        Evaluation(**{**options, "transcripts": [chat, chat]})
+
+
+class Answers:
+    """Answers from what it is shown, grades by the length of what it reads, and fails when it is told to."""
+
+    def __init__(self, scripted: Any, fails: int = 0) -> None:
+        self.answers = self.grades = self.verdicts = self.failed = 0
+        self._fails = fails
+        self.model = scripted(self.complete, self.structured)
+
+    def complete(self, sent: str) -> str:
+        self.answers += 1
+        if self._fails:
+            self._fails -= 1
+            self.failed += 1
+            raise ModelError("overloaded")
+        return "It is QX4471." if "QX4471" in sent else "I don't know."
+
+    def structured(self, sent: str, schema: Any) -> dict[str, Any]:
+        if "better" in schema["properties"]:
+            self.verdicts += 1
+            return {"reasoning": "so it is", "better": "first"}
+        if "accuracy_factual" not in schema["properties"]:
+            raise ModelError("no summaries")
+        self.grades += 1
+        score = 5 if '"answer": "It is QX4471."' in sent else 1
+        return {name: {"reasoning": "so it is", "score": score} for name in schema["properties"]}
+
+
+def test_a_model_answers_and_a_judge_grades(options: Options, scripted: Any) -> None:
+    script = Answers(scripted)
+    evaluation = Evaluation(**options, model=scripted(script.complete), judge=script.model, prices=Prices(1, 10))
+    estimate = evaluation.estimate()
+    made = evaluation.run()
+    assert (script.answers, script.grades, script.verdicts) == (9, 18, 6)
+    assert (estimate.answers, estimate.grades, estimate.comparisons) == (9, 18, 6)
+    assert estimate.cost is not None
+    window, anchored, whole = made.methods
+    assert window.told == 0
+    assert anchored.told == whole.told == pytest.approx(1 / 3)
+    assert window.scores is not None
+    assert window.scores.overall is not None
+    assert window.scores.overall.mean == 1
+    assert anchored.scores is not None
+    assert anchored.scores.overall is not None
+    assert anchored.scores.overall.mean == 5
+    assert window.cost is not None
+    judging = made.judging
+    assert judging is not None
+    # It prefers what comes first, whatever it is.
+    assert (judging.pairs, judging.consistency, judging.agreement, judging.noise) == (3, 0, 1, 0)
+    assert judging.agreed_on == 2 * 2 * 2
+    assert all(len(outcome.scores) == 2 for outcome in made.outcomes)
+
+
+def test_the_judge_never_sees_a_method(options: Options, scripted: Any) -> None:
+    script = Answers(scripted)
+    Evaluation(**options, model=scripted(script.complete), judge=script.model).run()
+    assert script.model.sent
+    assert not [name for name in ASKED for sent in script.model.sent if name in sent]
+
+
+def test_what_was_interrupted_goes_on_where_it_stopped(
+    options: Options, scripted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Evaluation(**options, model=Answers(scripted).model).run()
+
+    first = Answers(scripted)
+    grade = Judge.grade
+
+    def interrupted(judge: Judge, probe: Probe, evidence: str, answer: str) -> Grade:
+        if first.grades == 7:
+            raise KeyboardInterrupt
+        return grade(judge, probe, evidence, answer)
+
+    evaluation = Evaluation(**options, model=first.model, folder=tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(Judge, "grade", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            evaluation.run()
+    second = Answers(scripted)
+    made = Evaluation(**options, model=second.model, folder=tmp_path).run()
+    assert (second.answers, second.grades) == (0, 18 - 7)
+    assert [(one.method, one.survival, one.told, one.scores) for one in made.methods] == [
+        (one.method, one.survival, one.told, one.scores) for one in whole.methods
+    ]
+    third = Answers(scripted)
+    Evaluation(**options, model=third.model, folder=tmp_path).run()
+    assert (third.answers, third.grades, third.verdicts) == (0, 0, 0)
+
+
+def test_answers_that_do_not_come_are_reported_and_asked_for_again(
+    options: Options, scripted: Any, tmp_path: Path
+) -> None:
+    script = Answers(scripted, fails=2)
+    made = Evaluation(**options, model=script.model, folder=tmp_path).run()
+    assert len([failure for failure in made.failures if "overloaded" in failure]) == 2
+    assert sum(outcome.answer is None for outcome in made.outcomes) == 2
+    again = Answers(scripted)
+    whole = Evaluation(**options, model=again.model, folder=tmp_path).run()
+    assert again.answers == 2
+    assert whole.failures == ()
+
+
+def test_probes_may_be_written_by_the_model(options: Options, scripted: Any, tmp_path: Path) -> None:
+    script = Answers(scripted)
+    given = {**options, "probes": None, "methods": ["none"], "folder": tmp_path, "written": 2}
+    evaluation = Evaluation(**given, model=script.model)
+    there = {probe.id for probe in evaluation.probes["chat"]}
+    assert there >= {probe.id for probe in Evaluation(**{**given, "written": 0}).probes["chat"]}
+
+
+def test_own_methods_are_objects_too(options: Options) -> None:
+    made = Evaluation(**{**options, "methods": [OWN["none"]]}).run()
+    assert made.methods[0].method == "none"

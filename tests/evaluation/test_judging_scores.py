@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections import Counter
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory.evaluation.judging.grade import Grade, Verdict
+from hybrid_memory.evaluation.judging.rubric import CRITERIA, Dimension
+from hybrid_memory.evaluation.judging.scores import (
+    Agreement,
+    Estimate,
+    agreement,
+    consistency,
+    noise,
+    order,
+    pairs,
+    scored,
+)
+
+NAMES = [criterion.name for criterion in CRITERIA]
+GRADES = st.lists(
+    st.builds(Grade, st.dictionaries(st.sampled_from(NAMES), st.floats(0, 5), min_size=1), malformed=st.integers(0, 3))
+    | st.just(Grade(malformed=3, failed=True)),
+    max_size=12,
+)
+
+
+about: Any = pytest.approx
+
+
+def accurate(score: float) -> Grade:
+    return Grade({"accuracy_factual": score, "accuracy_technical": score})
+
+
+def test_means_spreads_and_counts_are_those_worked_out_by_hand() -> None:
+    grades = [
+        Grade(
+            {"accuracy_factual": 5, "accuracy_technical": 0, "completeness_depth": 1}, malformed=1
+        ),  # 3.0, 1.0 -> 2.0
+        Grade({"accuracy_factual": 2, "accuracy_technical": 2, "completeness_depth": 4}),  # 2.0, 4.0 -> 3.0
+        Grade({"accuracy_factual": 1, "artifact_files_created": 5}),  # 1.0, 5.0 -> 3.0
+        Grade(malformed=3, failed=True),
+    ]
+    scores = scored(grades)
+    assert scores.criteria == {
+        "accuracy_factual": Estimate(8 / 3, about(math.sqrt(13 / 3)), 3),
+        "accuracy_technical": Estimate(1, about(math.sqrt(2)), 2),
+        "artifact_files_created": Estimate(5, 0, 1),
+        "completeness_depth": Estimate(2.5, about(math.sqrt(4.5)), 2),
+    }
+    assert scores.dimensions == {
+        Dimension.ACCURACY: Estimate(2, about(1), 3),
+        Dimension.ARTIFACTS: Estimate(5, 0, 1),
+        Dimension.COMPLETENESS: Estimate(2.5, about(math.sqrt(4.5)), 2),
+    }
+    assert scores.overall == Estimate(about(9.5 / 3), about(math.sqrt(1 / 3)), 3)
+    assert (scores.n, scores.failed, scores.malformed) == (3, 1, 4)
+
+
+def test_where_nothing_was_graded_there_is_no_mean() -> None:
+    scores = scored([Grade(malformed=3, failed=True)])
+    assert (scores.criteria, scores.dimensions, scores.overall) == ({}, {}, None)
+    assert (scores.n, scores.failed, scores.malformed) == (0, 1, 3)
+    assert scored([]).n == 0
+
+
+@given(GRADES)
+def test_all_means_lie_in_0_to_5_and_the_overall_one_is_that_of_the_dimensions(grades: list[Grade]) -> None:
+    scores = scored(grades)
+    every = [*scores.criteria.values(), *scores.dimensions.values(), *([scores.overall] if scores.overall else [])]
+    assert all(0 <= one.mean <= 5 and 0 <= one.spread <= 5 for one in every)
+    assert scores.n + scores.failed == len(grades)
+    if scores.overall:
+        means = [one.mean for one in scores.dimensions.values()]
+        assert scores.overall.mean == pytest.approx(statistics.fmean(means))
+
+
+@given(GRADES, st.randoms(use_true_random=False))
+def test_the_order_of_grades_does_not_matter(grades: list[Grade], chance: object) -> None:
+    mixed = list(grades)
+    chance.shuffle(mixed)  # type: ignore[attr-defined]
+    assert scored(mixed) == scored(grades)
+
+
+def test_scores_are_json() -> None:
+    written = json.loads(json.dumps(scored([accurate(4), accurate(5)]).as_dict()))
+    assert written["dimensions"]["accuracy"] == {"mean": 4.5, "spread": pytest.approx(math.sqrt(0.5)), "n": 2}
+    assert written["overall"]["mean"] == 4.5
+
+
+def test_noise_is_the_spread_between_grades_of_one_answer_not_between_answers() -> None:
+    # Variances 0.5 with 1 degree of freedom, 1.0 with 2: pooled 2.5 / 3.
+    repeats = [[accurate(0), accurate(1)], [accurate(3), accurate(4), accurate(5)], [accurate(5)]]
+    assert noise(repeats) == pytest.approx(math.sqrt(2.5 / 3))
+    assert noise([[accurate(0), accurate(0)], [accurate(5), accurate(5)]]) == 0
+    assert noise([[accurate(0)], [accurate(5), Grade(failed=True)], []]) is None
+
+
+CASES = [(f"p{probe}", method, repeat) for probe in range(20) for method in ("a", "b", "c") for repeat in range(3)]
+
+
+def test_every_case_comes_once_in_an_order_that_the_seed_decides() -> None:
+    drawn = order(CASES, 7)
+    assert sorted(drawn) == sorted(CASES)
+    assert drawn == order(list(reversed(CASES)), 7)
+    assert drawn != order(CASES, 8) != CASES
+
+
+def test_the_order_stays_when_more_cases_are_added() -> None:
+    some = [case for case in CASES if case[1] != "b"]
+    assert [case for case in order(CASES, 7) if case[1] != "b"] == order(some, 7)
+
+
+def test_neither_method_nor_repeat_nor_probe_follows_time() -> None:
+    places: dict[tuple[str, int], list[float]] = {}
+    for seed in range(40):
+        for place, (probe, method, repeat) in enumerate(order(CASES, seed)):
+            for key in ((method, -1), ("", repeat), (probe, -1)):
+                places.setdefault(key, []).append(place / (len(CASES) - 1))
+    for key, found in places.items():
+        error = math.sqrt(1 / 12 / len(found))
+        assert abs(statistics.fmean(found) - 0.5) < 4.5 * error, key
+
+
+@given(st.lists(st.tuples(st.text(), st.text(), st.integers(0, 9)), unique=True), st.integers(0, 99))
+def test_any_names_can_be_put_in_order(cases: list[tuple[str, str, int]], seed: int) -> None:
+    assert Counter(order(cases, seed)) == Counter(cases)
+
+
+def test_each_probe_gets_one_pair_of_two_methods_and_all_pairs_come_up_in_both_directions() -> None:
+    probes, methods = [f"p{number}" for number in range(600)], ["a", "b", "c", "d"]
+    drawn = pairs(probes, methods, 5)
+    assert [probe for probe, _, _ in drawn] == probes
+    counts = Counter((one, other) for _, one, other in drawn)
+    assert set(counts) == {(x, y) for one in combinations(methods, 2) for x, y in (one, one[::-1])}
+    assert all(25 <= count <= 85 for count in counts.values())  # 50 expected, deviation 6.8
+    assert drawn == pairs(probes, methods[::-1], 5) != pairs(probes, methods, 6)
+
+
+@pytest.mark.parametrize("methods", [[], ["a"], ["a", "a"]])
+def test_one_method_makes_no_pair(methods: list[str]) -> None:
+    assert pairs(["p"], methods, 0) == []
+
+
+def test_consistency_is_the_share_of_verdicts_that_hold_in_both_orders() -> None:
+    verdicts = [
+        Verdict("one", consistent=True),
+        Verdict("tie", consistent=True),
+        Verdict("tie", consistent=False),
+        Verdict("tie", consistent=False, failed=True),
+    ]
+    assert consistency(verdicts) == pytest.approx(2 / 3)
+    assert consistency(verdicts[3:]) is None
+    assert consistency([]) is None
+
+
+def test_agreement_compares_answers_to_one_probe_of_which_one_holds_the_gold() -> None:
+    graded = [
+        ("p1", 1.0, accurate(4)),
+        ("p1", 0.0, accurate(1)),  # lower: agrees
+        ("p1", 0.5, accurate(4)),  # equal: half
+        ("p2", 1.0, accurate(2)),
+        ("p2", 0.0, accurate(3)),  # higher: disagrees
+        ("p2", 0.0, Grade(failed=True)),
+        ("p3", 1.0, accurate(0)),  # nothing to compare it with
+        ("p4", 0.0, accurate(5)),
+    ]
+    assert agreement(graded) == Agreement(0.5, 3)
+    assert agreement(graded[:2]) == Agreement(1.0, 1)
+    assert agreement(graded[6:]) is None
+    assert agreement([]) is None
+
+
+ANSWERS = st.lists(st.tuples(st.sampled_from(["p", "q"]), st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 5)))
+
+
+@given(ANSWERS)
+def test_agreement_is_a_share_that_turns_round_when_the_judge_does(answers: list[tuple[str, float, int]]) -> None:
+    there = agreement((probe, found, accurate(score)) for probe, found, score in answers)
+    back = agreement((probe, found, accurate(5 - score)) for probe, found, score in answers)
+    if there is None or back is None:
+        assert there is back
+    else:
+        assert there.share + back.share == pytest.approx(1)
+        assert there.pairs == back.pairs
+
+
+@given(ANSWERS)
+def test_a_judge_who_knows_the_gold_agrees_fully_and_one_who_gives_all_the_same_by_half(
+    answers: list[tuple[str, float, int]],
+) -> None:
+    knowing = agreement((probe, found, accurate(5 * found)) for probe, found, _ in answers)
+    same = agreement((probe, found, accurate(3)) for probe, found, _ in answers)
+    if knowing and same:
+        assert (knowing.share, same.share) == (1, 0.5)

@@ -1,0 +1,385 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from hybrid_memory.evaluation.probing.generating import MAX_PER_KIND, probes_of
+from hybrid_memory.evaluation.probing.probe import Probe, ProbeKind
+from hybrid_memory.evaluation.transcripts.transcript import Transcript
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def step(said: str, name: str, output: str, **arguments: Any) -> list[dict[str, Any]]:
+    call = {"name": name, "arguments": arguments, "id": "call"}
+    return [
+        {"role": "assistant", "content": said, "tool_calls": [call]},
+        {"role": "tool", "content": output, "tool_call_id": "call"},
+    ]
+
+
+def chat(*parts: dict[str, Any] | list[dict[str, Any]]) -> Transcript:
+    flat = [message for part in parts for message in (part if isinstance(part, list) else [part])]
+    return Transcript.of([{**message, "id": f"m{row}"} for row, message in enumerate(flat)])
+
+
+def told(probes: list[Probe]) -> list[tuple[str, str, tuple[str, ...]]]:
+    return [(str(probe.kind), probe.question, probe.keys) for probe in probes]
+
+
+CRASH = 'Traceback (most recent call last):\n  File "repro.py", line 1\nTimeoutError: read timed out after 30 seconds'
+FAILED = "FAILED tests/test_fetch.py::test_backoff - AssertionError\n=== 1 failed, 6 passed in 0.52s ==="
+
+CODING = chat(
+    user("Please add retries to the downloader so that timeouts are survived."),
+    step("I'll look at the code first.", "bash", "def fetch(url): ...", command="cat src/fetch.py"),
+    step(
+        "I'll write a short script that reproduces the timeout.",
+        "bash",
+        "",
+        command="cat > repro.py <<'EOF'\nfetch('x')\nEOF",
+    ),
+    step("", "bash", CRASH, command="python repro.py"),
+    step(
+        "Let's change the function that waits for the server.",
+        "str_replace",
+        "The file was edited.",
+        path="src/fetch.py",
+        old_str="a",
+        new_str="b",
+    ),
+    step("", "bash", FAILED, command="cd . && python -m pytest tests/test_fetch.py -q"),
+    user("We decided to use exponential backoff instead of a fixed delay, because servers throttle us."),
+    assistant("The issue is that `fetch_once` swallows the original exception silently."),
+    step("I'll remove the script again.", "bash", "", command="rm repro.py && touch NOTES.md"),
+    user("Thanks, go on."),
+    assistant("All right."),
+)
+
+CHINESE = chat(
+    user("你好，我叫陈晓，住在杭州，是一名护士。帮我规划一下五月去黄山的旅行。"),
+    assistant("好的，请问您的预算是多少？"),
+    user("我对花生过敏，喜欢爬山。这次旅行的预算总共是4500元左右。"),
+    assistant("明白了。您想坐高铁还是自己开车去黄山？"),
+    user("我们决定坐高铁，因为停车费太贵。"),
+    assistant("好的，已经记下了。"),
+    user("我要记得买一把登山杖。"),
+    assistant("没问题。"),
+    user("对了，我搬到苏州了。"),
+    assistant("恭喜乔迁！"),
+)
+
+SERVICE = chat(
+    user("Hi! I need to change the address of my last order."),
+    assistant("Could you give me your customer number?"),
+    user("Sure, it's KD48213."),
+    step(
+        "",
+        "get_customer",
+        '{"name": {"first": "Mara", "last": "Lindqvist"}, "email": "mara.l@example.org", "points": 4}',
+        customer_id="KD48213",
+    ),
+    step(
+        "", "get_order", '{"order_id": "W7719", "carrier": "PostNord AB", "customer_id": "KD48213"}', order_id="W7719"
+    ),
+    assistant("I found your order. Where shall it go?"),
+    user("To Kungsgatan 14 in Uppsala, please."),
+    assistant("Done."),
+    user("Thank you!"),
+)
+
+
+def test_a_coding_run_is_asked_about_its_files_errors_tests_and_decisions() -> None:
+    assert told(probes_of(CODING, 13)) == [
+        ("artifact", "Which files that existed before were modified?", ("src/fetch.py",)),
+        ("artifact", "Which files were deleted?", ("repro.py",)),
+        (
+            "artifact",
+            "With which command were the tests run last?",
+            ("python -m pytest tests/test_fetch.py -q",),
+        ),
+        ("artifact", "What was the outcome of the last test run?", ("1 failed", "6 passed")),
+        ("recall", "What was the first error that came up?", ("TimeoutError", "read timed out after 30 seconds")),
+        (
+            "decision",
+            "What was chosen instead of “a fixed delay”, and why?",
+            ("exponential backoff", "servers throttle"),
+        ),
+        (
+            "decision",
+            "What was said to be the issue with “fetch_once”?",
+            ("swallows the original exception silently",),
+        ),
+        ("continuation", "What did the user ask for at the beginning?", ("add retries to the downloader",)),
+        ("continuation", "Which tests failed in the last test run?", ("tests/test_fetch.py::test_backoff",)),
+    ]
+
+
+def test_a_chinese_chat_is_asked_in_chinese_about_what_still_holds() -> None:
+    assert told(probes_of(CHINESE, 8)) == [
+        ("recall", "用户的名字是什么？", ("陈晓",)),
+        ("recall", "用户的职业是什么？", ("护士",)),
+        ("recall", "用户对什么过敏？", ("花生",)),
+        ("recall", "用户说过喜欢什么？", ("爬山",)),
+        ("recall", "用户说过：“这次旅行的预算总共是____左右。”。空白处原来是什么？", ("4500元",)),
+        ("decision", "“我们决定____，因为停车费太贵”，空白处决定了什么？", ("坐高铁",)),
+        ("continuation", "用户一开始想要什么？", ("规划一下五月去黄山的旅行",)),
+        ("continuation", "用户还有什么事要做？", ("买一把登山杖",)),
+    ]
+
+
+def test_a_service_dialogue_is_asked_about_ids_and_records() -> None:
+    assert told(probes_of(SERVICE, 8)) == [
+        ("recall", "What customer number did the user give?", ("KD48213",)),
+        ("recall", "What is the email in the record with the customer id KD48213?", ("mara.l@example.org",)),
+        ("recall", "What is the name last in the record with the customer id KD48213?", ("Lindqvist",)),
+        ("recall", "With which order id was the tool get_order called?", ("W7719",)),
+        ("recall", "What is the carrier in the record with the order id W7719?", ("PostNord AB",)),
+        ("continuation", "What did the user ask for at the beginning?", ("change the address of my last",)),
+    ]
+
+
+def test_probes_name_what_they_were_made_from_and_are_numbered_by_kind() -> None:
+    probes = probes_of(CODING, 13)
+    assert {probe.id: (probe.sources, probe.by) for probe in probes} == {
+        "artifact-1": (("m1", "m7"), "ledger"),
+        "artifact-2": (("m3", "m13"), "ledger"),
+        "artifact-3": (("m9",), "ledger"),
+        "artifact-4": (("m10",), "ledger"),
+        "recall-1": (("m6",), "ledger"),
+        "decision-1": (("m11",), "decisions"),
+        "decision-2": (("m12",), "decisions"),
+        "continuation-1": (("m0",), "next steps"),
+        "continuation-2": (("m10",), "ledger"),
+    }
+
+
+def answers(transcript: Transcript, truncated: int, question: str) -> list[str]:
+    return [probe.gold for probe in probes_of(transcript, truncated) if question in probe.question]
+
+
+def test_a_file_that_is_removed_later_was_not_created() -> None:
+    made = step("I'll write the notes.", "bash", "", command="touch notes.txt plan.txt")
+    kept = chat(user("Write down what we do, please."), made, user("Go on."))
+    gone = chat(*kept_messages(kept), step("Now I clean up.", "bash", "", command="rm notes.txt"), user("Fine."))
+    assert answers(kept, 3, "created") == ["notes.txt, plan.txt"]
+    assert answers(gone, 3, "created") == ["plan.txt"]
+    assert answers(gone, 3, "deleted") == ["notes.txt"]
+
+
+def kept_messages(transcript: Transcript) -> list[dict[str, Any]]:
+    return [message.model_dump(exclude_none=True) for message in transcript.messages]
+
+
+def test_a_renamed_file_is_asked_for_by_both_names() -> None:
+    run = chat(
+        user("Give the module a better name, please."),
+        step("", "bash", "x = 1", command="cat src/old_name.py"),
+        step("", "bash", "", command="mv src/old_name.py src/new_name.py"),
+        user("Good."),
+    )
+    probe = next(probe for probe in probes_of(run, 5) if "renamed" in probe.question)
+    assert probe.gold == "src/old_name.py -> src/new_name.py"
+    assert set(probe.keys) == {"src/old_name.py", "src/new_name.py"}
+
+
+def test_an_announced_step_asks_for_the_file_that_it_changed() -> None:
+    run = chat(
+        user("Please fix the settings."),
+        step("Let's raise the limit that stops long requests.", "bash", "", command="touch a.cfg && rm b.cfg"),
+        step("I'll double the pause between two attempts.", "edit_file", "ok", path="conf/pause.ini", text="2"),
+        step("I'll count every attempt that reaches the server.", "edit_file", "ok", path="conf/count.ini", text="2"),
+        user("Good."),
+    )
+    assert answers(run, 7, "announced") == ["conf/pause.ini", "conf/count.ini"]
+    assert "I'll double the pause between two attempts" in " ".join(p.question for p in probes_of(run, 7))
+
+
+def test_an_edit_that_was_refused_changed_nothing() -> None:
+    refused = "Error: no replacement was performed, the text was not found."
+    run = chat(
+        user("Please fix the settings."),
+        step("I'll double the pause between two attempts.", "edit_file", refused, path="conf/pause.ini", text="2"),
+        user("Good."),
+    )
+    assert [probe for probe in probes_of(run, 3) if probe.kind is ProbeKind.ARTIFACT] == []
+
+
+def test_the_last_test_run_is_that_of_the_whole_conversation() -> None:
+    run = chat(
+        user("Please repair the build."),
+        step("", "bash", "=== 2 failed, 5 passed in 1.02s ===", command="pytest -q"),
+        step("", "bash", "=== 7 passed in 1.02s ===", command="pytest -q"),
+        user("Good."),
+    )
+    assert answers(run, 3, "last test run") == []
+    assert answers(run, 3, "first test run") == ["2 failed, 5 passed"]
+    assert answers(run, 5, "last test run") == ["7 passed"]
+
+
+def test_an_error_is_asked_for_by_the_command_that_brought_it_up_unless_that_ran_twice() -> None:
+    def crash(name: str) -> str:
+        return f"Traceback (most recent call last):\n{name}: it went wrong at last"
+
+    run = chat(
+        user("Please repair the build."),
+        step("", "bash", crash("KeyError"), command="python one.py"),
+        step("", "bash", crash("OSError"), command="python two.py"),
+        step("", "bash", crash("ValueError"), command="python three.py"),
+        step("", "bash", crash("TypeError"), command="python three.py"),
+        user("Good."),
+    )
+    assert answers(run, 9, "error") == ["KeyError: it went wrong at last", "OSError: it went wrong at last"]
+    assert answers(run, 9, "`python two.py`") == ["OSError: it went wrong at last"]
+
+
+def test_words_of_an_error_that_a_command_only_shows_are_no_error() -> None:
+    shown = "ValueError: raised when the name is wrong"
+    run = chat(user("Please read the manual."), step("", "bash", shown, command="cat manual.txt"), user("Good."))
+    assert answers(run, 3, "error") == []
+
+
+def test_a_fact_that_changed_later_is_left_out() -> None:
+    before = [user("I live in Aarhus and I work as a baker."), assistant("Nice to meet you.")]
+    assert answers(chat(*before, user("Fine."), assistant("Good.")), 2, "live") == ["Aarhus"]
+    moved = chat(*before, user("I moved to Odense last week."), assistant("Good."))
+    assert answers(moved, 2, "live") == []
+    assert answers(moved, 2, "for a living") == ["baker"]
+
+
+def test_a_task_that_was_done_later_is_left_out() -> None:
+    before = [user("I have to renew my passport."), assistant("Noted.")]
+    assert answers(chat(*before, user("Fine."), assistant("Good.")), 2, "have to do") == ["renew my passport"]
+    done = chat(*before, user("I have renewed my passport."), assistant("Good."))
+    assert answers(done, 2, "have to do") == []
+
+
+def test_a_decision_that_was_replaced_later_is_left_out() -> None:
+    before = [user("We decided to use Redis for the session cache."), assistant("Noted.")]
+    assert answers(chat(*before, user("Fine."), assistant("Good.")), 2, "session cache") != []
+    replaced = chat(*before, user("We decided to use Valkey for the session cache after all."), assistant("Good."))
+    assert answers(replaced, 2, "session cache") == []
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "keys"),
+    [
+        (
+            "Let's go with the blue tiles for the bathroom because they hide stains.",
+            "What was decided for “the bathroom”, and why?",
+            ("blue tiles", "hide stains"),
+        ),
+        (
+            "The root cause is that `parse_header` drops the second cookie.",
+            "What was said to be the root cause with “parse_header”?",
+            ("drops the second cookie",),
+        ),
+        (
+            "我们决定用腾讯会议代替线下见面，因为大家都很忙。",
+            "决定用什么代替“线下见面”？为什么？",
+            ("腾讯会议", "大家都很忙"),
+        ),
+        ("数据库就用PostgreSQL作为主库。", "对于“主库”决定了什么？", ("PostgreSQL",)),
+    ],
+)
+def test_a_decision_is_asked_for_by_its_topic_and_its_reason(said: str, question: str, keys: tuple[str, ...]) -> None:
+    talk = chat(user(said), assistant("OK."), user("OK."), assistant("OK."))
+    decided = [(probe.question, probe.keys) for probe in probes_of(talk, 2) if probe.kind is ProbeKind.DECISION]
+    assert decided == [(question, keys)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "If the issue is `parse_header` dropping cookies, tell me.",
+        "Shall we decide to use Redis for the session cache?",
+        "你可以选择一些自己感兴趣的领域来做研究。",
+        "换工作是很重要的决定，需要考虑清楚。",
+        "I'll use it for the test.",
+    ],
+)
+def test_what_only_sounds_like_a_decision_is_none(said: str) -> None:
+    talk = chat(user(said), assistant("OK."), user("OK."), assistant("OK."))
+    assert [probe for probe in probes_of(talk, 2) if probe.kind is ProbeKind.DECISION] == []
+
+
+def test_there_is_nothing_to_ask_where_all_is_in_sight() -> None:
+    assert probes_of(CODING, 0) == []
+
+
+def test_many_statements_are_spread_over_the_conversation() -> None:
+    several = [
+        user(f"{name} weighed {row * 7 + 11} kg when we met {name}'s {kin} at the {place}.")
+        for row, (name, kin, place) in enumerate(
+            zip(
+                "Ada Ben Cai Dot Eli Fay Gus Hal Ivy Jo Kim Lou Max Ned Oda Pia Quin Ray Sam Tom".split(),
+                "aunt uncle niece cousin sister brother mother father son daughter".split() * 2,
+                "harbour market castle bakery station theatre library museum airport hospital "
+                "stadium bridge forest lake beach school church garden tower mill".split(),
+                strict=True,
+            )
+        )
+    ]
+    spread = [probe for probe in probes_of(chat(*several, user("Bye.")), 20) if probe.by == "statements"]
+    rows = [int(probe.sources[0][1:]) for probe in spread]
+    assert len(spread) == MAX_PER_KIND
+    assert rows == sorted(rows)
+    assert max(later - earlier for earlier, later in pairwise(rows)) <= 3
+    assert rows[0] <= 1
+    assert rows[-1] >= 18
+
+
+def test_the_same_conversation_gives_the_same_probes() -> None:
+    assert probes_of(CODING, 13) == probes_of(Transcript.of(CODING.messages), 13)
+
+
+def test_a_run_that_is_spoken_in_chinese_is_asked_about_in_chinese() -> None:
+    run = chat(
+        user("请给下载器加上重试功能，超时以后再试三次。"),
+        step("先看看代码。", "bash", "def fetch(url): ...", command="cat src/fetch.py"),
+        step("我来修改等待服务器的那个函数。", "edit_file", "ok", path="src/fetch.py", text="b"),
+        step("", "bash", CRASH, command="python demo.py"),
+        step("", "bash", FAILED, command="pytest -q tests/test_fetch.py"),
+        user("好的。"),
+    )
+    assert told(probes_of(run, 9)) == [
+        ("artifact", "修改了哪些原有的文件？", ("src/fetch.py",)),
+        ("artifact", "最后一次是用什么命令运行测试的？", ("pytest -q tests/test_fetch.py",)),
+        ("artifact", "最后一次运行测试的结果是什么？", ("1 failed", "6 passed")),
+        ("recall", "最先出现的错误是什么？", ("TimeoutError", "read timed out after 30 seconds")),
+        ("continuation", "用户一开始想要什么？", ("给下载器加上重试功能",)),
+        ("continuation", "最后一次运行测试时哪些测试失败了？", ("tests/test_fetch.py::test_backoff",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "keys"),
+    [
+        ("My sister is called Agnete.", "Who is the user's sibling?", ("Agnete",)),
+        ("I'm allergic to hazelnuts.", "What is the user allergic to?", ("hazelnuts",)),
+        ("我的猫叫汤圆。", "用户养了什么宠物？", ("猫", "汤圆")),
+        ("我妹妹叫李梅。", "用户的兄弟姐妹是谁？", ("李梅",)),
+    ],
+)
+def test_facts_are_asked_for_in_whole_sentences(said: str, question: str, keys: tuple[str, ...]) -> None:
+    talk = chat(user(said), assistant("OK."), user("OK."), assistant("OK."))
+    assert (question, keys) in [(probe.question, probe.keys) for probe in probes_of(talk, 2)]
+
+
+def test_what_was_announced_and_never_taken_up_is_still_to_do() -> None:
+    before = [user("Fine so far."), assistant("I still have to rotate the signing certificates.")]
+    assert answers(chat(*before, user("Fine."), assistant("Good.")), 2, "left to be done") == [
+        "I still have to rotate the signing certificates."
+    ]
+    after = [user("And?"), assistant("The signing certificates are rotated.")]
+    assert answers(chat(*before, *after), 2, "left to be done") == []
+    advice = [user("Fine so far."), assistant("You still have to rotate the signing certificates.")]
+    assert answers(chat(*advice, user("Fine."), assistant("Good.")), 2, "left to be done") == []

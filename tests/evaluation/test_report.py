@@ -1,0 +1,404 @@
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from html import escape, unescape
+from html.parser import HTMLParser
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+from hybrid_memory.errors import MissingDependencyError
+from hybrid_memory.evaluation import Figures, Judging, Outcome, Prices, Probe, ProbeKind, Report
+from hybrid_memory.evaluation.figures import figures
+from hybrid_memory.evaluation.judging.grade import Grade
+from hybrid_memory.evaluation.judging.rubric import criteria
+from hybrid_memory.evaluation.judging.scores import scored
+from hybrid_memory.evaluation.reporting import html, table
+from hybrid_memory.evaluation.reporting.columns import COSTS, KEPT, Column, best, keeping, measured, number
+from hybrid_memory.evaluation.reporting.findings import findings
+from hybrid_memory.evaluation.reporting.page import visible
+
+CRAFTED = (
+    "<script>document.title = 'taken over'</script><img src=//evil.test/x onerror=alert(1)> \"&amp;\" {{ 7 * 7 }} "
+    "\u202egnp.exe\u202c \x1b[31mred\x00 **bold**"
+)
+CHATS = ("refactoring", "航班改签", CRAFTED)
+METHODS = ("anchored", "compact", "window-alone", "none")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+
+
+def made(*, judged: bool = False, methods: tuple[str, ...] = METHODS, say: str = "It was a TypeError.") -> Report:
+    """Of three transcripts: each method keeps less than the one before; the one that keeps all breaks the budget."""
+    draw = random.Random(7)  # noqa: S311 - no secret
+    probes = [(chat, _probe(row, kind)) for chat in CHATS for row, kind in enumerate((*ProbeKind, *ProbeKind))]
+    outcomes = {
+        method: [_outcome(chat, method, probe, place, draw, answer=say if judged else None) for chat, probe in probes]
+        for place, method in enumerate(methods)
+    }
+    return Report(
+        setting=_setting(judged=judged),
+        transcripts=[
+            {"name": chat, "form": "openai", "messages": 90, "tokens": 9000, "truncated": 70, "probes": {"recall": 2}}
+            for chat in CHATS
+        ],
+        probes=[{"transcript": chat, **probe.as_dict()} for chat, probe in probes],
+        methods=[_figures(method, outcomes[method], judged=judged) for method in methods],
+        outcomes=[one for several in outcomes.values() for one in several],
+        judging=Judging("gpt-judge", 96, 5, 1, 24, 0.75, 0.8125, 40, 0.5) if judged else None,
+        failures=(f"compact on {CRAFTED}: ModelError: out of time",) if judged else (),
+    )
+
+
+def _setting(*, judged: bool) -> dict[str, Any]:
+    models = dict.fromkeys(("model", "judge"), "gpt" if judged else None)
+    told = {"version": "0.8.0", "python": "3.11.2", "at": "2026-11-22T18:00:00+00:00", "max_tokens": 2000, "repeats": 2}
+    return {**told, **models, "embedder": None, "seed": 0, "prices": None}
+
+
+def _probe(row: int, kind: ProbeKind) -> Probe:
+    asked, gold = (CRAFTED, CRAFTED) if row == 0 else ("用户最初订的是哪一班航班？", "东航 MU5137")
+    return Probe(f"{kind}-{row}", kind, asked, gold, (gold, "TypeError"), ("turn-1",), by="ledger")
+
+
+def _outcome(chat: str, method: str, probe: Probe, place: int, draw: random.Random, *, answer: str | None) -> Outcome:
+    kept = 1.0 if method == "none" or draw.random() > 0.25 * place else draw.choice([0.0, 0.5])
+    level = 5 if method == "none" else 4 - place
+    several = tuple({one.name: float(level - repeat) for one in criteria(probe.kind)} for repeat in range(2))
+    return Outcome(
+        transcript=chat,
+        method=method,
+        probe=probe.id,
+        kind=probe.kind.value,
+        age=draw.choice([3, 30, 70, 150, 500]),
+        survival=kept,
+        reach=kept,
+        tokens=9000 if method == "none" else 1800 + place,
+        fetched=0 if kept == 1 else 400,
+        finished=kept == 1,
+        answer=answer,
+        told=None if answer is None else kept,
+        scores=() if answer is None else several,
+    )
+
+
+def _figures(method: str, outcomes: list[Outcome], *, judged: bool) -> Figures:
+    over = 12 if method == "none" else 0
+    prompts = {
+        "prompts": 40,
+        "tokens": 70_000,
+        "largest": 9000,
+        "reused": 30_000,
+        "reuse": 0.5,
+        "seconds": [0.02, 0.04],
+    }
+    replay = {
+        "prompts": {**prompts, "over": over, "invalid": 0},
+        "model": {"calls": 7 if judged else 0, "sent": 900, "written": 90},
+    }
+    grades = [Grade(dict(scores)) for one in outcomes for scores in one.scores]
+    return figures(
+        method,
+        [replay] * len(CHATS),
+        outcomes,
+        history=dict.fromkeys(CHATS, 9000),
+        prices=Prices(3, 15, 0.3) if judged else None,
+        scores=scored(grades) if judged else None,
+    )
+
+
+class Page(HTMLParser):
+    """What a page holds: elements with their attributes, the text outside of styles, and data of each table."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.text = ""
+        self.tables: list[list[str]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        self.elements.append((tag, found))
+        if tag not in {"meta", "link", "br", "img"}:
+            self.open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        if tag == "data" and "table" in self.open:
+            self.tables[-1].append(found["value"])
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text += data
+
+
+@pytest.fixture(scope="module")
+def judged_page() -> str:
+    return html(made(judged=True, say=CRAFTED))
+
+
+@pytest.fixture(scope="module")
+def plain_page() -> str:
+    return html(made())
+
+
+def in_json(values: Any, column: Column) -> Any:
+    """What the JSON has for a method under the name of a column."""
+    for part in column.name.split("."):
+        values = None if values is None else values[part]
+    return values
+
+
+@pytest.mark.parametrize("judged", [False, True])
+def test_every_number_of_the_tables_is_the_number_of_the_json(
+    judged: bool, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    page = Page(request.getfixturevalue("judged_page" if judged else "plain_page"))
+    report = made(judged=judged, say=CRAFTED)
+    report.save(tmp_path / "report.json")
+    methods = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["methods"]
+    for columns, shown in zip((KEPT, COSTS), page.tables, strict=False):
+        there = [in_json(one, column) for one in methods for column in measured(columns, report)]
+        assert list(map(float, shown)) == [value for value in there if value is not None]
+    names = {column.name for column in measured((*KEPT, *COSTS), report)}
+    assert ({"told", "scores.overall.mean", "cost"} <= names) == judged
+
+
+@pytest.mark.parametrize("page", ["plain_page", "judged_page"])
+def test_the_page_asks_nothing_of_a_network_and_runs_nothing(page: str, request: pytest.FixtureRequest) -> None:
+    text = request.getfixturevalue(page)
+    found = Page(text)
+    links = [
+        value
+        for _, attributes in found.elements
+        for name, value in attributes.items()
+        if name in {"src", "href", "xlink:href", "srcset", "action", "data", "poster"}
+    ]
+    assert links
+    assert all(link.startswith("#") or link == "data:," for link in links)
+    styles = " ".join([*re.findall(r"<style.*?</style>", text, re.DOTALL), *re.findall(r'style="[^"]*"', text)])
+    assert "@import" not in styles
+    assert set(re.findall(r"url\((.)", styles)) <= {"#"}
+    assert not {"script", "img", "iframe", "object", "embed", "form"} & {tag for tag, _ in found.elements}
+    assert not any(name.startswith("on") for _, attributes in found.elements for name in attributes)
+    policy = next(one["content"] for _, one in found.elements if "http-equiv" in one)
+    assert policy.startswith("default-src 'none';")
+
+
+def test_crafted_words_of_users_and_models_stand_as_text(judged_page: str) -> None:
+    found = Page(judged_page)
+    shown = re.sub(r"[\u202e\u202c\x1b\x00]", lambda char: f"U+{ord(char[0]):04X}", CRAFTED)
+    # Name of a chat, question, gold, key, answer, failure: wherever somebody else's words come in.
+    assert found.text.count(shown) > 5 * len(METHODS)
+    assert not set(judged_page) & set("\u202e\u202c\x1b\x00")
+
+
+def test_ids_are_unique_and_every_link_within_the_page_arrives(judged_page: str) -> None:
+    elements = Page(judged_page).elements
+    ids = Counter(one["id"] for _, one in elements if "id" in one)
+    assert max(ids.values()) == 1
+    targets = {one[name][1:] for _, one in elements for name in ("href", "xlink:href") if one.get(name, "")[:1] == "#"}
+    clipped = set(re.findall(r"url\(#([^)]*)\)", judged_page))
+    assert targets | clipped <= set(ids)
+    assert {one["aria-labelledby"] for _, one in elements if "aria-labelledby" in one} <= set(ids)
+
+
+def test_plots_are_told_to_those_who_cannot_see_them_and_tables_have_heads(judged_page: str) -> None:
+    elements = Page(judged_page).elements
+    plots = [one for tag, one in elements if tag == "svg"]
+    assert len(plots) == 4
+    assert all(one["role"] == "img" and one["aria-label"] for one in plots)
+    assert len({one["aria-label"] for one in plots}) == 4
+    assert all(one.get("scope") in {"col", "row"} for tag, one in elements if tag == "th")
+    assert all(one["aria-label"] for _, one in elements if one.get("role") == "region")
+
+
+def test_plots_take_their_colours_from_the_page_and_say_the_methods(judged_page: str) -> None:
+    for plot in re.findall(r"<svg.*?</svg>", judged_page, re.DOTALL):
+        assert "#01f0" not in plot
+        used = set(re.findall(r"var\(--(method-\d)\)", plot))
+        assert used == {f"method-{row}" for row in range(len(METHODS))}
+        assert all(f">{method}</text>" in plot for method in METHODS)
+    declared = set(re.findall(r"--([a-z0-9-]+):", judged_page))
+    assert set(re.findall(r"var\(--([a-z0-9-]+)\)", judged_page)) <= declared
+
+
+def test_there_are_as_many_methods_as_one_likes_whatever_they_are_called() -> None:
+    names = (*(f"method {row} <b>$x$</b> 方法" for row in range(12)), "none")
+    found = Page(html(made(methods=names)))
+    assert all(name in found.text for name in names)
+    assert "b" not in {tag for tag, _ in found.elements}
+
+
+def test_without_a_judge_nothing_is_said_of_one(plain_page: str) -> None:
+    text = Page(plain_page).text
+    assert not re.search(r"\bjudge|\bscore", text, re.IGNORECASE)
+    assert "no model was asked" in text
+    assert "Compression against survival" in text
+
+
+def test_a_long_list_of_questions_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybrid_memory.evaluation.reporting.page.PROBES", 10)
+    found = Page(html(made(methods=("anchored",))))
+    assert "The first 10 of 24" in found.text
+    assert sum(one.get("class") == "probe" for _, one in found.elements) == 10
+
+
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
+def test_a_missing_package_is_named_with_its_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, "hybrid_memory.evaluation.reporting.plots", raising=False)
+    monkeypatch.delattr("hybrid_memory.evaluation.reporting.plots", raising=False)
+    with pytest.raises(MissingDependencyError, match=rf"{package} is not installed.*\[report\]"):
+        html(made())
+
+
+@given(st.text())
+def test_visible_text_is_the_text_with_hidden_characters_as_numbers(text: str) -> None:
+    shown = str(visible(text))
+    assert not re.search(r"<(?!span class=\"control\">|/span>)", shown)
+    back = re.sub(r'<span class="control">U\+([0-9A-F]+)</span>', lambda found: chr(int(found[1], 16)), shown)
+    assert unescape(back) == text
+    assert not set(shown) & {"\u202e", "\u2066", "\x1b", "\x00", "\ud800"}
+
+
+def test_the_best_is_among_those_that_keep_the_budget_and_ties_share_it() -> None:
+    report = made()
+    survival, invalid = KEPT[0], next(column for column in COSTS if column.name == "invalid")
+    assert report.methods[-1].survival == 1
+    assert [one.method for one in keeping(report)] == list(METHODS[:-1])
+    assert best(survival, report) == {"anchored"}
+    assert best(invalid, report) == set()
+    same = made(methods=("a", "none"))
+    assert best(survival, same) == set()
+    context = next(column for column in COSTS if column.name == "context")
+    assert best(context, report) == {"anchored"}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0, "0"), (0.0123, "0.012"), (0.5, "0.5"), (3, "3"), (3.14, "3.1"), (9.99, "10"), (24_310.4, "24,310")],
+)
+def test_numbers_are_short(value: float, shown: str) -> None:
+    assert number(value) == shown
+
+
+def test_findings_follow_from_the_figures() -> None:
+    report = made(judged=True)
+    told = findings(report)
+    first, second = report.methods[:2]
+    assert first.survival > second.survival > report.methods[2].survival
+    assert told[0] == (
+        f"Within 2,000 tokens most survived with “anchored”: {100 * first.survival:.1f} % of what 24 questions ask for "
+        f"stood literally in the prompt. Next came “compact” with {100 * second.survival:.1f} %."
+    )
+    kept = {(one.method, one.transcript, one.probe): one.survival for one in report.outcomes}
+    pairs = [(share, kept["compact", chat, probe]) for (name, chat, probe), share in kept.items() if name == "anchored"]
+    more = sum(a > b for a, b in pairs)
+    assert more > 2
+    assert not any(a < b for a, b in pairs)
+    assert told[1] == (
+        f"Question by question, “anchored” kept more than “compact” {more} times, less never, and as much "
+        f"{24 - more} times."
+    )
+    assert "Prompts that were longer than the budget: 36 of 120 with “none”; left out where the best is named." in told
+    judge = next(sentence for sentence in told if sentence.startswith("The judge scored"))
+    assert judge == "The judge scored the answers under “anchored” highest, with 3.50 of 5, then “compact”, with 2.50."
+    assert any("81.2 %; guessing gets 50 %" in sentence for sentence in told)
+    assert not any("“none”" in sentence for sentence in told if "most" in sentence)
+
+
+def test_a_difference_within_the_judges_noise_is_called_that() -> None:
+    report = made(judged=True)
+    assert report.judging
+    noisy = Judging("gpt", 96, 0, 0, 24, None, None, 0, noise=1.2)
+    told = findings(Report(report.setting, report.transcripts, report.probes, report.methods, report.outcomes, noisy))
+    judge = next(sentence for sentence in told if sentence.startswith("The judge scored"))
+    assert judge.endswith("The difference is smaller than that between two grades of one answer (1.20).")
+
+
+def test_methods_that_share_the_first_place_are_named_together() -> None:
+    one = made(methods=("first",))
+    both = Report(
+        one.setting, one.transcripts, one.probes, [*one.methods, *made(methods=("second",)).methods], one.outcomes
+    )
+    assert both.methods[0].survival == both.methods[1].survival
+    told = findings(both)
+    assert told[0].startswith("Within 2,000 tokens most survived with “first” and “second”: 100.0 % of")
+    assert not any(sentence.startswith("Question by question") for sentence in told)
+
+
+def lines_of(report: Report, width: int = 100, *, terminal: bool = False) -> list[str]:
+    out = StringIO()
+    Console(file=out, width=width, force_terminal=terminal, color_system="standard" if terminal else None).print(
+        table(report)
+    )
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("judged", [False, True])
+def test_the_table_fits_a_terminal_and_is_plain_text_elsewhere(judged: bool) -> None:
+    long = ("anchored", "llamaindex-chat-summary-buffer-memory", "方法" * 20, "evil\x1b[31m[red]", "none")
+    shown = lines_of(made(judged=judged, methods=long))
+    assert len(shown) == 1 + len(long)
+    assert max(map(cell_len, shown)) <= 100
+    assert "\x1b" not in "".join(shown)
+    assert "evil\N{REPLACEMENT CHARACTER}[31m[red]" in shown[4]
+    assert not any("…" in heading for heading in shown[0].split())
+    assert all("…" not in cell for line in shown[1:] for cell in line.split()[-8:])
+    assert "\x1b[" in "".join(lines_of(made(), terminal=True))
+
+
+def test_the_table_marks_the_best_of_each_column() -> None:
+    head, *rows = (line.split() for line in lines_of(made()))
+    assert head[:5] == ["method", "kept%", "reach%", "done%", "ratio"]
+    marked = {row[0]: [name for name, cell in zip(head, row, strict=True) if cell.endswith("*")] for row in rows}
+    assert marked["anchored"] == ["kept%", "reach%", "done%", "task"]
+    assert marked["none"] == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium, or Google Chrome")
+def test_a_browser_shows_it_on_a_phone_without_scrolling_sideways(judged_page: str, tmp_path: Path) -> None:
+    wrapper = f"""<!DOCTYPE html><iframe id="phone" style="width: 360px; height: 800px; border: 0"
+        srcdoc="{escape(judged_page)}"></iframe><pre id="told"></pre><script>
+        addEventListener("load", () => {{
+            const page = document.getElementById("phone").contentDocument;
+            page.querySelectorAll("details").forEach(one => one.open = true);
+            const plot = page.querySelector("svg text");
+            document.getElementById("told").textContent = JSON.stringify({{
+                width: page.documentElement.clientWidth, needed: page.documentElement.scrollWidth,
+                title: page.title,
+                plots: [...page.querySelectorAll("svg")].map(one => one.getBoundingClientRect().width),
+                letters: plot.getBoundingClientRect().height,
+            }});
+        }});</script>"""
+    (tmp_path / "phone.html").write_text(wrapper, encoding="utf-8")
+    command = [
+        str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
+        "--dump-dom", (tmp_path / "phone.html").as_uri(),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)  # noqa: S603
+    found = re.search(r'<pre id="told">(.*?)</pre>', done.stdout)
+    assert found, done.stderr
+    told = json.loads(unescape(found[1]))
+    assert told["title"] == "4 methods on 3 conversations"
+    assert 300 < told["width"] <= 360
+    assert told["needed"] == told["width"]
+    assert all(300 < width <= told["width"] for width in told["plots"])
+    assert told["letters"] > 9

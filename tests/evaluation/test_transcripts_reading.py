@@ -1,0 +1,238 @@
+"""Files and folders: which form they are in, what is refused and how, and how much of a file is held."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.evaluation.transcripts.reading import read_transcript
+from hybrid_memory.types import Role
+
+DATA = Path(__file__).with_name("data")
+FORMS = ["openai", "langchain", "llama-index", "claude-code", "swe-agent", "mini-swe-agent"]
+
+
+def written(folder: Path, text: str | bytes, name: str = "chat.jsonl") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def turn(text: str, role: str = "user") -> str:
+    return json.dumps({"role": role, "content": text}, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("sample", ["claude_code.jsonl", "swe_agent.traj", "mini_swe_agent.traj.json"])
+def test_a_given_form_reads_what_auto_finds_and_no_other_form_reads_it(sample: str) -> None:
+    (found,) = read_transcript(DATA / sample)
+    assert read_transcript(DATA / sample, form=found.form) == [found]  # type: ignore[arg-type]
+    # The messages of mini-swe-agent are OpenAI's as well; read so, its commands stay text.
+    for form in {*FORMS} - {found.form, "openai" if found.form == "mini-swe-agent" else ""}:
+        with pytest.raises(InvalidInputError, match=sample):
+            read_transcript(DATA / sample, form=form)  # type: ignore[arg-type]
+
+
+def test_a_folder_is_all_of_its_files_by_name(tmp_path: Path) -> None:
+    written(tmp_path, turn("b"), "b.jsonl")
+    written(tmp_path, f"[{turn('a')}]", "deep/er/a.json")
+    written(tmp_path, (DATA / "swe_agent.traj").read_bytes(), "c.traj")
+    written(tmp_path, "not for us", "notes.txt")
+    written(tmp_path, "{broken", ".hidden.json")
+    found = read_transcript(tmp_path)
+    assert [(transcript.name, transcript.form) for transcript in found] == [
+        ("b.jsonl", "openai"),
+        ("c.traj", "swe-agent"),
+        ("deep/er/a.json", "openai"),
+    ]
+
+
+def test_in_a_folder_a_given_form_reads_only_files_that_are_named_like_it(tmp_path: Path) -> None:
+    written(tmp_path, (DATA / "mini_swe_agent.traj.json").read_bytes(), "one/one.traj.json")
+    written(tmp_path, '{"one": {"model_patch": ""}}', "preds.json")
+    assert [run.name for run in read_transcript(tmp_path, form="mini-swe-agent")] == ["one/one.traj.json"]
+    with pytest.raises(InvalidInputError, match=r"preds\.json, line 1: fits no form of a transcript.*Give form="):
+        read_transcript(tmp_path)
+    with pytest.raises(InvalidInputError, match=r"holds no file that is named \*\.traj$"):
+        read_transcript(tmp_path, form="swe-agent")
+
+
+def test_a_broken_line_is_named_and_so_is_the_place_in_it(tmp_path: Path) -> None:
+    whole = [turn(str(number)) for number in range(5)]
+    for number in range(5):
+        lines = [*whole]
+        lines[number] = lines[number][:-3]
+        with pytest.raises(InvalidInputError, match=rf"chat\.jsonl, line {number + 1}: broken JSON: .* at character"):
+            read_transcript(written(tmp_path, "\n".join(lines)))
+    with pytest.raises(InvalidInputError, match="line 1: broken JSON"):
+        read_transcript(written(tmp_path, '{"role": "user", "content":\n' + "\n".join(whole)))
+
+
+def test_a_break_in_json_over_several_lines_names_its_line(tmp_path: Path) -> None:
+    text = json.dumps([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}], indent=1)
+    with pytest.raises(InvalidInputError, match=r"chat\.json, line 7: broken JSON"):
+        read_transcript(
+            written(tmp_path, text.replace('"role": "user",\n  "content": "b"', '"role" "user"'), "chat.json")
+        )
+
+
+REFUSED = {
+    "nothing": (b"", "is empty"),
+    "blank lines": (b"\xef\xbb\xbf\n \n", "is empty"),
+    "a line in another encoding": (b'{"role": "user", "content": "\xff"}\n', "line 1: not UTF-8"),
+    "a file in another encoding": (b'[\n{"role": "user", "content": "\xff"}]\n', "is not UTF-8"),
+    "endless nesting": (b"[" * 200_000, "line 1: "),
+    "an empty list": (b"[]", "fits no form of a transcript"),
+    "no messages": (b'{"messages": []}', "fits no form of a transcript"),
+    "questions": (b'{"question": "a"}\n' * 30, "line 1: fits no form.*openai, langchain, llama-index, claude-code"),
+    "an unknown role": (b'{"role": "user", "content": "a"}\n{"role": "king"}', "line 2: no OpenAI chat message"),
+    "mixed lines": (
+        b'{"role": "user", "content": "a"}\n[{"role": "user", "content": "a"}]',
+        "line 2: a file holds one",
+    ),
+    "a head": (b'{"id": 7}\n{"role": "user", "content": "a"}', "line 1: no OpenAI chat message: {'id': 7}"),
+    "silence": (b'{"role": "user", "content": " "}', "holds no messages"),
+    "a call that is none": (b'{"role": "assistant", "tool_calls": ["f"]}', "line 1: a tool call must be .* got 'f'"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_transcript_is_refused_with_the_reason(tmp_path: Path, case: str) -> None:
+    text, message = REFUSED[case]
+    with pytest.raises(InvalidInputError, match=rf"chat\.jsonl.*{message}"):
+        read_transcript(written(tmp_path, text))
+
+
+WORDS = (
+    "role content tool_calls function_call messages name id tool_call_id type data kwargs lc blocks additional_kwargs "
+    "store message uuid parentUuid sessionId timestamp attachment trajectory history action observation query info "
+    "exit_status object output function arguments text block_type human ai user assistant tool exit response tool_use "
+    "tool_result"
+).split()
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.sampled_from(WORDS), st.text(max_size=3))
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=5),
+    max_leaves=12,
+)
+SEEDS: list[Any] = [
+    {"role": "user", "content": "a"},
+    {"role": "assistant", "content": "a", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]},
+    {"type": "ai", "content": "a", "additional_kwargs": {}},
+    {"type": "human", "data": {"content": "a"}},
+    {"role": "user", "blocks": [{"block_type": "text", "text": "a"}], "additional_kwargs": {}},
+    {"store": {"a": [{"role": "user", "content": "a", "additional_kwargs": {}}]}},
+    {"type": "user", "uuid": "1", "sessionId": "s", "message": {"role": "user", "content": "a"}},
+    {"type": "attachment", "uuid": "1", "sessionId": "s", "attachment": {"type": "queued_command", "prompt": "a"}},
+    {"trajectory": [{"action": "ls", "observation": "a", "thought": "t"}], "history": []},
+    {"trajectory": [], "history": [{"role": "assistant", "content": "a", "action": "ls"}]},
+    {"messages": [{"role": "assistant", "content": "a", "extra": {}}], "info": {"exit_status": "a"}},
+    {"messages": [{"object": "response", "output": []}], "info": {"exit_status": "a"}},
+]
+
+
+@st.composite
+def spoiled(draw: st.DrawFn) -> Any:
+    """A value of some form in which one part is something else."""
+    value = json.loads(json.dumps(draw(st.sampled_from(SEEDS))))
+    part = value
+    while True:
+        key = draw(st.sampled_from(sorted(part) if isinstance(part, dict) else range(len(part))))
+        if not (isinstance(part[key], dict | list) and part[key]) or draw(st.booleans()):
+            break
+        part = part[key]
+    part[key] = draw(VALUES)
+    if isinstance(part, dict):
+        part[draw(st.sampled_from(WORDS))] = draw(VALUES)
+    return value
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(value=spoiled() | VALUES, form=st.sampled_from(["auto", *FORMS]))
+def test_whatever_json_a_file_holds_it_is_read_or_refused(tmp_path: Path, value: Any, form: Any) -> None:
+    path = written(tmp_path, json.dumps(value))
+    try:
+        found = read_transcript(path, form=form)
+    except InvalidInputError as refusal:
+        assert "chat.jsonl" in str(refusal)  # noqa: PT017 - either is right
+    else:
+        assert all(transcript.messages for transcript in found)
+
+
+def test_an_unknown_form_and_a_missing_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="no form 'csv': choose auto, openai, langchain"):
+        read_transcript(DATA, form="csv")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="no such file or folder"):
+        read_transcript(tmp_path / "nowhere.json")
+
+
+def test_blank_lines_a_byte_order_mark_and_line_separators_inside_text_do_no_harm(tmp_path: Path) -> None:
+    text = "\ufeff\n" + turn("one\u2028two") + "\r\n\n" + turn("三", "assistant") + "\n\n"
+    (transcript,) = read_transcript(written(tmp_path, text))
+    assert [message.text for message in transcript.messages] == ["one\u2028two", "三"]
+
+
+def test_half_a_character_becomes_a_question_mark_and_a_whole_one_stays(tmp_path: Path) -> None:
+    (transcript,) = read_transcript(written(tmp_path, '{"role": "user", "content": "\\ud83d\\ude00 \\ud83d"}'))
+    assert transcript.messages[0].content == "😀 ?"
+
+
+def test_what_says_nothing_is_left_out_but_an_empty_result_is_kept(tmp_path: Path) -> None:
+    call = {"id": "c", "function": {"name": "f", "arguments": "{}"}}
+    chat: list[dict[str, Any]] = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": ""},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": ""},
+        {"role": "user", "content": []},
+    ]
+    (transcript,) = read_transcript(written(tmp_path, json.dumps(chat)))
+    assert [message.role for message in transcript.messages] == [Role.USER, Role.ASSISTANT, Role.TOOL]
+
+
+def test_a_big_file_of_lines_is_never_held_beside_what_is_read_of_it(tmp_path: Path) -> None:
+    noise = "x" * 40_000
+    size = 0
+    with (tmp_path / "big.jsonl").open("w") as file:
+        for number in range(250):
+            size += file.write(
+                json.dumps({"messages": [{"role": "user", "content": f"{number}", "trace": noise}]}) + "\n"
+            )
+    tracemalloc.start()
+    try:
+        found = read_transcript(tmp_path / "big.jsonl")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(found) == 250
+    assert size > 9_000_000
+    assert peak < size / 4
+
+
+def test_a_session_of_claude_code_is_held_without_what_its_lines_say_twice(tmp_path: Path) -> None:
+    size = 0
+    with (tmp_path / "session.jsonl").open("w") as file:
+        for number in range(200):
+            event = {
+                "type": "user",
+                "uuid": str(number),
+                "parentUuid": str(number - 1) if number else None,
+                "message": {"role": "user", "content": f"turn {number}"},
+                "toolUseResult": {"stdout": "x" * 40_000},
+            }
+            size += file.write(json.dumps(event) + "\n")
+    tracemalloc.start()
+    try:
+        (transcript,) = read_transcript(tmp_path / "session.jsonl")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(transcript.messages) == 200
+    assert peak < size / 4

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from hybrid_memory.evaluation import Probe, ProbeKind
+from hybrid_memory.evaluation.answering import answered
+from hybrid_memory.evaluation.judging.judge import Judge
+from hybrid_memory.ports import LanguageModel
+
+LOCKER = Probe("locker", ProbeKind.RECALL, "Which number has my locker?", "QX4471", ("QX4471",), ("turn-1",))
+
+
+def test_a_small_model_answers_from_the_prompt(local_model: LanguageModel) -> None:
+    prompt = [
+        {"role": "user", "content": "My locker at the station has the number QX4471."},
+        {"role": "assistant", "content": "Noted."},
+        {"role": "user", "content": LOCKER.question},
+    ]
+    assert LOCKER.found(answered(local_model, prompt, LOCKER.question)) == 1
+
+
+def test_a_small_judge_is_asked_in_both_orders_and_its_verdict_can_be_read(local_model: LanguageModel) -> None:
+    evidence = "user: My locker at the station has the number QX4471."
+    verdict = Judge(local_model).compare(LOCKER, evidence, "It has the number QX4471.", "It has the number 12.")
+    assert not verdict.failed
+    # Whether so small a model sees the difference is measured by benchmarks/evaluation_model.py, and not asserted.
+    assert verdict.winner in ({"one", "other", "tie"} if verdict.consistent else {"tie"})
