@@ -183,6 +183,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(command: Command, cha
     [
         (["--max-tokens", "100000"], "fits into 100000"),
         (["--method", "nobody"], "no method 'nobody': choose from anchored"),
+        (["--method", "llmlingua"], "the method llmlingua needs a model: give --llmlingua"),
         (["--form", "parchment"], "no form 'parchment'"),
         (["--price-in", "3"], "both --price-in and --price-out"),
         (["--judge-base-url", "http://127.0.0.1:9"], "a base URL needs the name of its model"),

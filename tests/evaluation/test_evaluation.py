@@ -106,7 +106,7 @@ def test_probes_are_made_from_the_conversation_itself(chat: Transcript) -> None:
     ("changed", "told"),
     [
         ({"transcripts": []}, "no transcripts"),
-        ({"max_tokens": 100_000}, "fits into 100000"),
+        ({"max_tokens": 100_000}, "chat fits into 100000 tokens"),
         ({"max_tokens": 0}, "max_tokens=0"),
         ({"repeats": 0}, "repeats=0"),
         ({"written": 3}, "give model="),
@@ -115,7 +115,7 @@ def test_probes_are_made_from_the_conversation_itself(chat: Transcript) -> None:
         ({"probes": {"chat": [Probe("x", ProbeKind.RECALL, "?", "", (), ("turn-1",))]}}, "no keys"),
         ({"probes": {"chat": [Probe("x", ProbeKind.RECALL, "?", "a", ("a",), ("turn-99",))]}}, "no messages"),
         ({"probes": {"chat": [Probe("x", ProbeKind.RECALL, "?", "a", ("a",), ("turn-1",))] * 2}}, "one id"),
-        ({"probes": {"chat": []}}, "nothing could be asked"),
+        ({"probes": {"chat": []}}, "tells nothing that could be asked"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_done(
@@ -244,3 +244,12 @@ def test_probes_may_be_written_by_the_model(options: Options, scripted: Any, tmp
 def test_own_methods_are_objects_too(options: Options) -> None:
     made = Evaluation(**{**options, "methods": [OWN["none"]]}).run()
     assert made.methods[0].method == "none"
+
+
+def test_what_fits_the_budget_is_left_out_and_told(options: Options, chat: Transcript) -> None:
+    short = Transcript(name="short", messages=chat.messages[:4])
+    evaluation = Evaluation(**{**options, "transcripts": [short, chat], "methods": ["none"]})
+    assert [reason.partition(",")[0] for reason in evaluation.left_out] == ["short fits into 400 tokens"]
+    made = evaluation.run()
+    assert [described["name"] for described in made.transcripts] == ["chat"]
+    assert made.setting["left_out"] == list(evaluation.left_out)

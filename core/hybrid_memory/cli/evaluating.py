@@ -70,6 +70,12 @@ JudgeUrl = Annotated[
     str | None,
     typer.Option("--judge-base-url", help="The same for the judge.", rich_help_panel=MODELS, metavar="URL"),
 ]
+Lingua = Annotated[
+    str | None,
+    typer.Option(
+        "--llmlingua", help="For the method llmlingua: a causal model, folder or name.", rich_help_panel=MODELS
+    ),
+]
 Repeats = Annotated[int, typer.Option(min=1, help="How often each answer is graded.", rich_help_panel=MODELS)]
 Written = Annotated[
     int, typer.Option(min=0, help="Questions that the model writes for each chat.", rich_help_panel=MODELS)
@@ -101,6 +107,7 @@ def evaluate(
     base_url: BaseUrl = None,
     judge: Judge = None,
     judge_url: JudgeUrl = None,
+    lingua: Lingua = None,
     repeats: Repeats = 2,
     written: Written = 0,
     price_in: PriceIn = None,
@@ -116,7 +123,7 @@ def evaluate(
     Without a model it measures what survives literally. With one, the model answers questions about what was
     compressed, and a judge grades the answers without knowing the method.
 
-    Example: hybrid-memory eval chats/ --max-tokens 4000 --method anchored --method window-alone
+    Example: hybrid-memory eval chats/ --max-tokens 4000 --method anchored --method sliding-window
     """
     from hybrid_memory.evaluation import METHODS, Evaluation  # noqa: PLC0415 - see above
 
@@ -129,6 +136,7 @@ def evaluate(
         model=_model(model, base_url),
         judge=_model(judge, judge_url),
         embedder=_embedder(embedder),
+        compressor=_compressor(lingua, method or ()),
         written=written,
         repeats=repeats,
         prices=_prices(price_in, price_out, price_cached),
@@ -172,6 +180,16 @@ def _embedder(name: EmbedderName) -> Any:
     return {EmbedderName.AUTO: None, EmbedderName.NONE: "none", EmbedderName.HASHING: HashingEmbedder()}[name]
 
 
+def _compressor(model: str | None, methods: Sequence[str]) -> Any:
+    if model is None:
+        if any(name.startswith("llmlingua") for name in methods):
+            raise InvalidInputError("the method llmlingua needs a model: give --llmlingua")
+        return None
+    from hybrid_memory.models.llmlingua import LlmLinguaCompressor  # noqa: PLC0415
+
+    return LlmLinguaCompressor(model)
+
+
 def _prices(read: float | None, written: float | None, cached: float | None) -> Prices | None:
     from hybrid_memory.evaluation import Prices  # noqa: PLC0415
 
@@ -184,10 +202,14 @@ def _prices(read: float | None, written: float | None, cached: float | None) -> 
 
 def _agreed(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> None:
     """Tell what it will take; where models are asked, go on only if somebody said so."""
+    from hybrid_memory.evaluation.reporting import printable  # noqa: PLC0415
+
     journal = out / "journal.jsonl"
     done = sum(1 for line in journal.read_bytes().splitlines() if line) if journal.exists() else 0
     if done:
         typer.echo(f"{out} has {done:,} results from before: what fits is not done again", err=True)
+    for reason in evaluation.left_out:
+        typer.echo(f"left out: {printable(reason)}", err=True)
     typer.echo(f"{evaluation!r}"[1:-1] + f": {evaluation.estimate()}", err=True)
     if not asks or yes:
         return

@@ -79,7 +79,8 @@ class Evaluation:
     answers the probes, and a judge grades the answers without knowing the method.
 
     Args:
-        transcripts: conversations, see `read_transcript`; each must be longer than the budget.
+        transcripts: conversations, see `read_transcript`. Those that fit the budget, or of which nothing can be asked,
+            are left out.
         methods: names, see `found_methods`, or objects.
         max_tokens: of every prompt.
         model: summarises and answers; what `open_memory` takes as a language model.
@@ -93,9 +94,12 @@ class Evaluation:
         seed: of the random order in which the judge is asked.
         folder: keeps what is done in ``journal.jsonl``, so that an evaluation goes on where it was interrupted.
 
+    Attributes:
+        left_out: transcripts that are not evaluated, with the reason.
+
     Raises:
-        InvalidInputError: there are no transcripts, two of one name, one fits the budget, a method is unknown, or
-            nothing can be asked about a transcript.
+        InvalidInputError: there are no transcripts, two of one name, all are left out, a probe has no keys or sources
+            that are no messages, or a method is unknown.
     """
 
     def __init__(
@@ -121,39 +125,38 @@ class Evaluation:
         if repeats < 1 or max_tokens < 1 or written < 0:
             raise InvalidInputError(f"repeats={repeats}, max_tokens={max_tokens} or written={written} is too small")
         self._methods = chosen_methods(methods)
-        self._transcripts = _by_name(transcripts)
         count = token_counter or default_counter()
         answering = None if model is None else as_language_model(model, timeout=TIMEOUT)
         self._judge = answering if judge is None else as_language_model(judge, timeout=TIMEOUT)
         self._setting = Setting(max_tokens, count, answering, embedder, compressor)
+        self._written = written
+        named = _by_name(transcripts)
+        self._truncated = {name: truncated(chat.messages, max_tokens, count) for name, chat in named.items()}
+        told = {name: self._told(chat, probes) for name, chat in named.items() if self._truncated[name]}
+        self._exact = {name: made for name, made in told.items() if made or written}
+        self._transcripts = {name: named[name] for name in self._exact}
+        self.left_out = self._reasons(named)
+        if not self._transcripts:
+            raise InvalidInputError("; ".join(self.left_out))
         self._history = {
             name: sum(message_tokens(message, count) for message in chat.messages)
             for name, chat in self._transcripts.items()
         }
-        self._truncated = {
-            name: truncated(chat.messages, max_tokens, count) for name, chat in self._transcripts.items()
-        }
-        self._check_lengths()
         self._repeats = repeats
         self._prices = prices
         self._seed = seed
-        self._written = written
-        self._exact = {name: self._told(chat, probes) for name, chat in self._transcripts.items()}
         self._journal = Journal(None if folder is None else Path(folder) / "journal.jsonl")
 
-    def _check_lengths(self) -> None:
+    def _reasons(self, named: Mapping[str, Transcript]) -> tuple[str, ...]:
         limit = self._setting.max_tokens
-        for name, messages in self._truncated.items():
-            if not messages:
-                raise InvalidInputError(
-                    f"{name} has {self._history[name]} tokens and fits into {limit}: nothing of it would be "
-                    "compressed. Give a smaller max_tokens"
-                )
+        fits = f"fits into {limit} tokens, so that nothing of it would be compressed: give a smaller max_tokens"
+        nothing = "tells nothing that could be asked: give probes, or a model and written="
+        return tuple(
+            f"{name} {nothing if self._truncated[name] else fits}" for name in named if name not in self._exact
+        )
 
     def _told(self, chat: Transcript, given: Mapping[str, Sequence[Probe]] | None) -> list[Probe]:
         probes = list(given[chat.name]) if given and chat.name in given else probes_of(chat, self._truncated[chat.name])
-        if not probes and not self._written:
-            raise InvalidInputError(f"nothing could be asked about {chat.name}: give probes, or a model and written=")
         there = {message.id for message in chat.messages}
         for probe in probes:
             if not probe.keys or not there.issuperset(probe.sources):
@@ -211,6 +214,7 @@ class Evaluation:
             probes=self.probes,
             history=self._history,
             truncated=self._truncated,
+            left_out=self.left_out,
             judge=self._judge,
             repeats=self._repeats,
             prices=self._prices,

@@ -37,6 +37,7 @@ class Plan:
 
     Attributes:
         transcripts: by name; probes: for each of them; history: tokens of each; truncated: messages of each.
+        left_out: transcripts that are not evaluated, with the reason.
         judge: the model that grades; None where nothing is answered.
     """
 
@@ -46,6 +47,7 @@ class Plan:
     probes: Mapping[str, Sequence[Probe]]
     history: Mapping[str, int]
     truncated: Mapping[str, int]
+    left_out: Sequence[str]
     judge: LanguageModel | None
     repeats: int
     prices: Prices | None
@@ -255,6 +257,7 @@ class Run:
             "embedder": _named(setting.embedder),
             "repeats": plan.repeats,
             "seed": plan.seed,
+            "left_out": list(plan.left_out),
             "prices": None if plan.prices is None else asdict(plan.prices),
         }
 

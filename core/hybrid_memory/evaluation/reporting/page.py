@@ -121,6 +121,7 @@ def _setting(setting: Mapping[str, Any]) -> list[tuple[str, str]]:
         "embedder": "Embedder",
         "repeats": "Grades for each answer",
         "seed": "Seed",
+        "left_out": "Left out",
         "prices": "Prices for a million tokens",
         "version": "Version",
         "python": "Python",
@@ -131,7 +132,9 @@ def _setting(setting: Mapping[str, Any]) -> list[tuple[str, str]]:
         text = f"{value:,}" if isinstance(value, int) else str(value)
         if isinstance(value, Mapping):
             text = ", ".join(f"{part} {price}" for part, price in value.items() if price is not None)
-        if value is not None and (name != "repeats" or setting.get("judge")):
+        if isinstance(value, list):
+            text = "; ".join(value)
+        if value not in (None, []) and (name != "repeats" or setting.get("judge")):
             told.append((words.get(name, name), text))
     return told
 
