@@ -111,7 +111,7 @@ def _chat(one: dict[str, Any], turns: list[dict[str, Any]]) -> Transcript:
 SETS = {"miniswe": coding, "tau_airline": service, "longmemeval_oracle": questions}
 
 
-def run(data: Path, name: str, options: argparse.Namespace, embedder: CachedEmbedder) -> Report | None:
+def run(data: Path, name: str, options: argparse.Namespace, embedder: CachedEmbedder | None) -> Report | None:
     """The report on one set."""
     asked = [one for one in map(SETS[name], load(data, name)) if one.probes]
     fitting = []
@@ -127,13 +127,14 @@ def run(data: Path, name: str, options: argparse.Namespace, embedder: CachedEmbe
         [one.chat for one in fitting],
         options.methods,
         max_tokens=MAX_TOKENS,
-        embedder=embedder,
+        embedder=embedder or "none",
         token_counter=count_tokens,
         probes={one.chat.name: one.probes for one in fitting},
         folder=None if options.keep is None else options.keep / name,
     )
     report = evaluation.run()
-    embedder.save()
+    if embedder is not None:
+        embedder.save()
     return report
 
 
@@ -162,11 +163,12 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
     parser.add_argument("--methods", nargs="+", default=[name for name in found_methods() if name not in LEFT_OUT])
     parser.add_argument("--limit", type=int, help="conversations of each set")
+    parser.add_argument("--words", action="store_true", help="recall by words alone: no embedder")
     parser.add_argument("--keep", type=Path, help="keep vectors and what is done here, and use what is there")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     reports = {}
-    embedder = CachedEmbedder(options.keep or Path(".benchmarks"))
+    embedder = None if options.words else CachedEmbedder(options.keep or Path(".benchmarks"))
     for name in options.sets:
         if (report := run(options.data, name, options, embedder)) is not None:
             reports[name] = report

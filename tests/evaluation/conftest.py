@@ -31,9 +31,7 @@ def chat() -> Transcript:
         ("user", "The name of my dentist is Dr. Amara Okafor."),
         ("assistant", "Dr. Amara Okafor, understood."),
     ]
-    told += [
-        (role, f"{FILLERS[row % 4]} That was day {row}.") for row in range(28) for role in ("user", "assistant")
-    ]
+    told += [(role, f"{FILLERS[row % 4]} That was day {row}.") for row in range(28) for role in ("user", "assistant")]
     return Transcript.of([{"role": role, "content": text} for role, text in told], name="chat")
 
 

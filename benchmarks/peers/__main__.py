@@ -1,0 +1,116 @@
+"""This library beside what people would otherwise take: recall, speed, and prompts, in one run on one machine.
+
+    python benchmarks/peers --data PATH --cache PATH --json peers.json --plots PATH
+
+The peers are installed, in fixed versions, into an environment of their own (--env, by default .venv-peers beside the
+project), and the script goes on with its Python. Parts: quality, speed, prompts; what each counts stands at the top of
+its module. Every memory runs in a process of its own, with the same embedder, on the same turns; telemetry is off, and
+but for the package index nothing is asked of the network. A peer that fails is listed with its reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
+
+from benchmarks.latency import SEED
+from benchmarks.peers import environment
+
+PARTS = ("quality", "speed", "prompts")
+
+
+def ask(options: argparse.Namespace, reasons: dict[str, str], job: dict[str, Any], entry: Any) -> dict[str, Any]:
+    """What a memory's process answers, or why there is none."""
+    if entry.group in reasons:
+        return {"failed": reasons[entry.group]}
+    kept = options.keep and options.keep / f"{job['measure']} {job['of']} {job['limit']} {entry.name}.json"
+    if kept and kept.exists():
+        found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+        return found
+    started = time.perf_counter()
+    result = environment.in_process({**job, "system": entry.name}, options.patience)
+    what = result.get("failed", f"{time.perf_counter() - started:.0f} s")
+    print(f"  {entry.name}: {what}", file=sys.stderr, flush=True)
+    if kept and "failed" not in result:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(result), encoding="utf-8")
+    return result
+
+
+def parsed() -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder of the conversation sets (*.jsonl.gz)")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--sets", nargs="+", help="of the part quality")
+    parser.add_argument("--limit", type=int, help="conversations of each set")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000], help="of the part speed")
+    parser.add_argument("--only", nargs="+", default=[], help="memories with one of these words in their name")
+    parser.add_argument("--patience", type=float, default=3600, help="seconds that a memory may take for a measure")
+    parser.add_argument("--cache", type=Path, help="keep the vectors here, and use those that are there")
+    parser.add_argument("--keep", type=Path, help="keep every answer here, so that a run that was broken off goes on")
+    parser.add_argument("--env", type=Path, default=environment.PROJECT / ".venv-peers", help="where the peers are")
+    parser.add_argument("--plots", type=Path, help="a plot for each measure goes here")
+    parser.add_argument("--json", type=Path)
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Print the tables, and write the JSON and the plots if asked."""
+    options = parsed()
+    environment.prepare(options.env)
+    if Path(sys.prefix).resolve() != options.env.resolve():
+        command = [str(environment.python_of(options.env)), str(Path(__file__).parent), *sys.argv[1:]]
+        raise SystemExit(subprocess.run(command, check=False).returncode)  # noqa: S603 - this script again
+    with tempfile.TemporaryDirectory() as temporary:
+        report = measured(options, (options.cache or Path(temporary)).resolve())
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False), encoding="utf-8")
+    if options.plots:
+        from benchmarks.peers import plots  # noqa: PLC0415 - needs what only the environment has
+
+        plots.draw(report, options.plots)
+
+
+def measured(options: argparse.Namespace, cache: Path) -> dict[str, Any]:
+    """The parts' tables, and what they were made with."""
+    asked = partial(ask, options, environment.reasons_of(options.env))
+    job = {
+        "data": str(options.data.resolve()), "cache": str(cache), "limit": options.limit, "only": options.only,
+        "sets": options.sets, "sizes": options.sizes,
+    }  # fmt: skip
+    report: dict[str, Any] = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.platform()}",
+        "load before": os.getloadavg(),
+        "seed": SEED,
+        "versions": environment.versions(),
+        "not installed": environment.reasons_of(options.env),
+        "results": {},
+    }
+    for name in options.parts:
+        part = __import__(f"benchmarks.peers.{name}", fromlist=["run"])
+        started = time.perf_counter()
+        report["results"][name] = []
+        for table in part.run(job, asked):
+            table.show()
+            report["results"][name].append({"title": table.title, "note": table.note, "rows": table.rows})
+        print(f"\n{name}: {time.perf_counter() - started:.0f} s", flush=True)
+    report["load after"] = os.getloadavg()
+    return report
+
+
+if __name__ == "__main__":
+    main()

