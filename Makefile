@@ -151,12 +151,16 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/paging --data "$(DATA)" --json paging.json
 	@echo "== engines: benchmarks/engines.py"
 	@$(BIN)/python benchmarks/engines.py --data "$(DATA)" --json engines.json
-	@echo "== written: retrieval.json, latency.json, compression.json, learning.json, orchestration.json, paging.json, engines.json"
+	@echo "== methods side by side: benchmarks/methods.py"
+	@$(BIN)/python benchmarks/methods.py --data "$(DATA)" --json methods.json
+	@echo "== four figures before and after: benchmarks/original_case.py"
+	@$(BIN)/python benchmarks/original_case.py --data "$(DATA)" --json original_case.json
+	@echo "== written: retrieval, latency, compression, learning, orchestration, paging, engines, methods, original_case (.json)"
 else
 bench:
 	@echo "The benchmarks read conversation sets with labelled evidence from a folder (*.jsonl.gz)."
 	@echo
-	@echo "  make bench DATA=folder                                  all of them; takes two hours"
+	@echo "  make bench DATA=folder                                  all of them; takes four hours"
 	@echo "  $(BIN)/python benchmarks/retrieval.py --data folder     recall, hit rate and MRR per set; --sets, --limit"
 	@echo "  $(BIN)/python benchmarks/latency.py --data folder       recall and write over growing stores; --sizes"
 	@echo "  $(BIN)/python benchmarks/compression --data folder      prompts and summaries of long chats; --parts, --limit"
@@ -166,6 +170,9 @@ bench:
 	@echo "  $(BIN)/python benchmarks/paging --data folder           what a model that manages its memory finds; --parts, --limit"
 	@echo "  $(BIN)/python benchmarks/engines.py --data folder       the same on Redis and Milvus; --parts, --sizes"
 	@echo "  $(BIN)/python benchmarks/reranking.py --data folder     what LlamaIndex finds, ranked anew; --sets, --limit"
+	@echo "  $(BIN)/python benchmarks/methods.py --data folder       what methods of compression keep; --sets, --limit, --words"
+	@echo "  $(BIN)/python benchmarks/original_case.py --data folder four figures before and after; --sets, --limit"
+	@echo "  $(BIN)/python benchmarks/peers --data folder            other memories beside this one, in .venv-peers; --parts, --sizes"
 	@echo
 	@echo "These need no data:"
 	@echo
@@ -176,8 +183,8 @@ endif
 
 clean:
 	@echo "== removing $(VENV), $(FULL), $(OLDEST), caches and reports"
-	@rm -rf $(VENV) $(FULL) $(OLDEST) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
-	@rm -f retrieval.json latency.json compression.json learning.json orchestration.json paging.json engines.json
+	@rm -rf $(VENV) $(FULL) $(OLDEST) .venv-peers dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
+	@rm -f retrieval.json latency.json compression.json learning.json orchestration.json paging.json engines.json methods.json original_case.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-models:

@@ -15,10 +15,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, only its folder is on the path
 
 from benchmarks.compression.sets import CachedEmbedder, count_tokens, load
 from hybrid_memory.errors import InvalidInputError

@@ -13,15 +13,17 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from llama_index.core.utils import get_tokenizer
 
-from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, Table, holds, load
+from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, Table, load
 from hybrid_memory import MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.evaluation.measures import faults
+from hybrid_memory.evaluation.probing.matching import holds
 from hybrid_memory.tiers.prompt import Layout
 from hybrid_memory.types import Context
 
@@ -104,32 +106,6 @@ def encoded(context: Context) -> list[int]:
     parts = [f"{message.role} {message.name or ''}: {message.text}" for message in context.messages]
     tokens: list[int] = get_tokenizer()("\n\n".join(parts))
     return tokens
-
-
-def faults(prompt: Sequence[dict[str, Any]]) -> list[str]:
-    """At most one reason for which a provider would refuse the prompt.
-
-    Every result answers a call of the assistant message before it, every call has exactly one result before anything
-    else is said, the conversation begins with the user, and ends with the user or with results.
-    """
-    waiting: list[str] = []
-    spoken = [message for message in prompt if message["role"] != "system"]
-    for message in prompt:
-        if message["role"] == "tool":
-            if message.get("tool_call_id") not in waiting:
-                return ["a result without its call"]
-            waiting.remove(message["tool_call_id"])
-            continue
-        if waiting:
-            return ["a call without its result"]
-        waiting = [call["id"] for call in message.get("tool_calls", ())]
-        if waiting and message["role"] != "assistant":
-            return [f"calls by the {message['role']}"]
-    if waiting:
-        return ["a call without its result"]
-    if not spoken or spoken[0]["role"] != "user":
-        return ["the first message is not the user's"]
-    return [] if spoken[-1]["role"] in ("user", "tool") else ["nothing to answer"]
 
 
 def eligible(conversation: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,11 +15,9 @@ import numpy as np
 from hybrid_memory.models.embedders import LocalEmbedder
 from hybrid_memory.models.tokenizers import token_counter
 from hybrid_memory.ports import Floats
-from hybrid_memory.text.tokenize import cjk_share
 from hybrid_memory.types import Message
 
 MAX_TOKENS = 2000
-LATIN = "0-9a-z\u00df-\u024f"
 IDENTITY = "You are a helpful assistant."
 
 count_tokens = token_counter("cl100k_base")
@@ -59,21 +55,6 @@ def load(data: Path, name: str, limit: int | None = None) -> Iterator[dict[str, 
             if limit is not None and number >= limit:
                 return
             yield json.loads(line)
-
-
-def plain(text: str) -> str:
-    """In lower case without punctuation, so that a literal answer is found."""
-    return " ".join(re.sub(r"[^\w\s]", " ", unicodedata.normalize("NFKC", text).lower()).split())
-
-
-def holds(text: str, answer: str) -> bool:
-    """Whether the answer stands in the text, not as a part of a longer word or number; Chinese without blanks."""
-    wanted, within = plain(answer), plain(text)
-    if cjk_share(answer):
-        wanted, within = wanted.replace(" ", ""), within.replace(" ", "")
-        before = "(?<![0-9])" if wanted[0].isdigit() else ""
-        return re.search(before + re.escape(wanted), within) is not None
-    return re.search(rf"(?<![{LATIN}]){re.escape(wanted)}(?![{LATIN}])", within) is not None
 
 
 def dialogue(turns: Sequence[dict[str, Any]], *, prefix: str = "") -> list[Message]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.compression.sets import plain
 from benchmarks.learning.sets import Tally, matches
+from hybrid_memory.evaluation.probing.matching import plain
 from hybrid_memory.types import Fact
 
 REVERSED = True

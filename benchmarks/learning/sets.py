@@ -10,9 +10,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from benchmarks.compression.sets import CachedEmbedder, holds, plain
+from benchmarks.compression.sets import CachedEmbedder
 from hybrid_memory import MemoryConfig, Message, open_memory
 from hybrid_memory.config import CompactionConfig, LearningConfig
+from hybrid_memory.evaluation.probing.matching import holds, plain
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Fact
 

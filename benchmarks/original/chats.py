@@ -11,9 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from benchmarks.compression.sets import holds, load, plain
+from benchmarks.compression.sets import load
 from benchmarks.retrieval import when
 from hybrid_memory import Message, Role
+from hybrid_memory.evaluation.probing.matching import holds, plain
 
 DEPTHS = (50, 100, 200)
 """Rounds between the evidence and the question."""

@@ -13,12 +13,13 @@ from typing import Any
 
 from tqdm import tqdm
 
-from benchmarks.compression.sets import Table, holds, load
+from benchmarks.compression.sets import Table, load
 from benchmarks.learning.sets import messages
 from benchmarks.paging.options import Options
 from benchmarks.paging.policies import Reader, spoken
 from benchmarks.paging.runs import AGENT, COLUMNS, NOTE, USER, Answered, Tally, opened, paged, windowed
 from hybrid_memory import HybridMemory, Message
+from hybrid_memory.evaluation.probing.matching import holds
 
 JOINED = {"realtalk": 1, "longmemeval_oracle": 12, "memorybank_zh": 5}
 """The sets, and how many of their conversations make a history."""
