@@ -10,6 +10,7 @@ from benchmarks.peers import environment, prompts, quality, speed
 from benchmarks.peers.lexical import split
 from benchmarks.peers.own import Own
 from benchmarks.peers.systems import OURS, SYSTEMS, Turn, chosen
+from hybrid_memory.evaluation.measures import faults
 from hybrid_memory.models.embedders import HashingEmbedder
 
 OWN = SYSTEMS[0]
@@ -87,7 +88,7 @@ def test_a_memory_of_a_peer_is_driven_as_ours_and_its_orphans_are_counted() -> N
         chat.remember({"role": "tool", "tool_call_id": "c", "content": "late " * 1900})
         context = chat.assemble(max_tokens=2000, identity="", layout="stable")
     assert [message.role for message in context.messages] == ["system", "tool"]
-    assert replay.faults(context.as_dicts()) == ["a result without its call"]
+    assert faults(context.as_dicts()) == ["a result without its call"]
 
 
 def test_a_row_of_prompts_stands_beside_ours() -> None:
