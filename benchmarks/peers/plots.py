@@ -10,6 +10,8 @@ from typing import Any
 from benchmarks.peers.systems import SYSTEMS
 
 OWN, OTHER = "#d1495b", "#b7b7a4"
+OTHERS = ("#0072b2", "#e69f00", "#009e73", "#56b4e9", "#cc79a7", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P")
 BY_WORK = {"hybrid": "#30638e", "vector": "#8d99ae", "text": "#edae49"}
 Table = dict[str, Any]
 
@@ -44,7 +46,7 @@ def _speed(plt: Any, tables: Sequence[Table]) -> dict[str, Any]:
     figures = {"search": _search(plt, tables)}
     for name, key in (("bulk", "bulk/s"), ("single", "single ms"), ("memory", "memory MB")):
         panels = [(table["title"].removeprefix("Speed over "), _bars(table["rows"], key)) for table in tables]
-        figures[name] = _panels(plt, panels, key, log=True)
+        figures[name] = _panels(plt, panels, key, log=name != "memory")
     return figures
 
 
@@ -77,6 +79,7 @@ def _panels(
         axis.margins(x=0.12)
         if log:
             axis.set_xscale("log")
+            axis.xaxis.set_minor_formatter(plt.NullFormatter())
         axis.spines[["top", "right"]].set_visible(False)
     for axis in axes.flat[len(panels) :]:
         axis.set_visible(False)
@@ -98,6 +101,7 @@ def _search(plt: Any, tables: Sequence[Table]) -> Any:
     figure, axes = plt.subplots(1, len(BY_WORK), figsize=(6.2 * len(BY_WORK), 5.6), sharey=True)
     sizes = [int(table["title"].split()[2].replace(",", "")) for table in tables]
     for axis, work in zip(axes, BY_WORK, strict=True):
+        axis.set_prop_cycle(color=OTHERS, marker=MARKERS)
         for entry in SYSTEMS:
             points = [
                 (size, row["search p50 ms"])
@@ -106,8 +110,8 @@ def _search(plt: Any, tables: Sequence[Table]) -> Any:
                 if row["memory"] == entry.name and entry.work == work
             ]
             if points:
-                style = {"color": OWN, "linewidth": 3, "zorder": 5} if entry.ours else {}
-                axis.plot(*zip(*points, strict=True), marker="o", label=entry.name, **style)
+                style = {"color": OWN, "marker": "*", "markersize": 12, "zorder": 5} if entry.ours else {}
+                axis.plot(*zip(*points, strict=True), label=entry.name, **style)
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.set_title(f"{work}: milliseconds of a search, median", fontsize=10)
