@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -20,19 +20,13 @@ from llama_index.core.memory import (
 )
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from hybrid_memory.evaluation.methods.method import Fetched, Prompt, Replay, Setting
+from hybrid_memory.evaluation.methods.method import Replay, Setting
 from hybrid_memory.evaluation.methods.stand_in import StandIn
+from hybrid_memory.evaluation.methods.stock import SUMMARY, StockReplay
 from hybrid_memory.ports import TokenCounter
-from hybrid_memory.text.tokens import message_tokens
-from hybrid_memory.types import Context, Message, Role
+from hybrid_memory.types import Message, Role
 from llamaindex_hybrid_memory.evaluation.models import Embedding, TextStore, WritingModel
 from llamaindex_hybrid_memory.messages import from_chat_message, to_chat_message
-
-LEAST_ROOM = 0.25
-"""Share of the budget that is left to a conversation however long the system messages before it are."""
-
-SUMMARY = 0.3
-"""Share of the room that the stand-in for a model may write."""
 
 VERBATIM = 0.5
 """Share of the room that turns keep word by word beside a summary; the rest is for the next turn."""
@@ -42,9 +36,6 @@ BUFFER = 0.75
 
 FLUSH = 0.1
 """Share of a queue's limit that it hands on at a time; LlamaIndex's own share where its 3,000 tokens are too many."""
-
-COUNTED = 10_000
-"""Texts whose tokens are remembered: the memories count the same turns again and again."""
 
 _Run = Callable[[Coroutine[Any, Any, Any]], Any]
 _Maker = Callable[[int, TokenCounter], BaseMemory]
@@ -66,59 +57,33 @@ def replaying(name: str, setting: Setting) -> Iterator[Replay]:
             thread.submit(runner.close).result()
 
 
-class Conversation:
+class Conversation(StockReplay):
     """A conversation that an agent holds with a memory."""
 
     def __init__(self, setting: Setting, made: _Maker, run: _Run) -> None:
-        self._setting = setting
+        super().__init__(setting)
         self._made = made
         self._run = run
-        self._count = lru_cache(COUNTED)(setting.count)
-        self._front: list[Message] = []
-        self._begun = False
         self._scratchpad: list[Message] = []
 
-    def say(self, message: Message) -> None:
-        """Add a message."""
-        if message.role is Role.SYSTEM and not self._begun:
-            self._front.append(message)
-            return
-        self._begun = True
+    def _add(self, message: Message) -> None:
         self._scratchpad.append(message)
         if message.role in (Role.USER, Role.SYSTEM) or (message.role is Role.ASSISTANT and not message.tool_calls):
             put = [to_chat_message(part) for part in self._scratchpad]
             self._scratchpad = []
             self._run(self._memory.aput_messages(put))
 
-    def prompt(self, question: str | None = None) -> Prompt:
-        """What LlamaIndex would send."""
+    def _shown(self, question: Message | None) -> list[Message]:
         if question is None:
             shown = self._run(self._memory.aget())
         else:
-            shown = self._run(_copied(self._memory).aget(input=question))
-        asked = [] if question is None else [Message(role=Role.USER, content=question)]
-        messages = (*self._front, *map(from_chat_message, shown), *self._scratchpad, *asked)
-        tokens = self._tokens(messages)
-        return Prompt(Context(messages, {}, tokens, tokens).as_dicts(), tokens)
-
-    def reaches(self, prompt: Prompt, source: str) -> bool:
-        """Never: what was left out is gone."""
-        del prompt, source
-        return False
-
-    def fetch(self, question: str, prompt: Prompt) -> Iterator[Fetched]:
-        """Nothing."""
-        del question, prompt
-        return iter(())
-
-    def _tokens(self, messages: Any) -> int:
-        return sum(message_tokens(message, self._count) for message in messages)
+            shown = self._run(_copied(self._memory).aget(input=question.text))
+        asked = [] if question is None else [question]
+        return [*self._front, *map(from_chat_message, shown), *self._scratchpad, *asked]
 
     @cached_property
     def _memory(self) -> BaseMemory:
-        budget = self._setting.max_tokens
-        room = max(budget - self._tokens(self._front), int(LEAST_ROOM * budget))
-        return self._made(room, self._count)
+        return self._made(self._room, self._count)
 
 
 def _copied(memory: BaseMemory) -> BaseMemory:
