@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory.errors import InvalidInputError
@@ -155,6 +155,8 @@ def spoiled(draw: st.DrawFn) -> Any:
 
 
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(value={"role": "user", "blocks": [{"block_type": "text", "text": None}], "additional_kwargs": {}}, form="auto")
+@example(value={"role": "user", "content": [{"type": "text", "text": 3}, {"type": "text"}]}, form="openai")
 @given(value=spoiled() | VALUES, form=st.sampled_from(["auto", *FORMS]))
 def test_whatever_json_a_file_holds_it_is_read_or_refused(tmp_path: Path, value: Any, form: Any) -> None:
     path = written(tmp_path, json.dumps(value))

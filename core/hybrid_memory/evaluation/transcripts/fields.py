@@ -152,4 +152,6 @@ def _block(item: Any) -> dict[str, Any]:
     text = item.get(_TEXTS.get(kind, ""))
     if isinstance(text, str):
         return {"type": "text", "text": text}
+    if kind == "text":  # one that holds no words
+        return {"type": "text", "text": "" if text is None else json.dumps(text, ensure_ascii=False)}
     return {"type": kind, **{key: part for key, part in item.items() if key not in ("type", "block_type")}}
