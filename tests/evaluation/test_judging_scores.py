@@ -15,7 +15,7 @@ from hybrid_memory.evaluation.judging.grade import Grade, Verdict
 from hybrid_memory.evaluation.judging.rubric import CRITERIA, Dimension
 from hybrid_memory.evaluation.judging.scores import (
     Agreement,
-    Estimate,
+    Mean,
     agreement,
     consistency,
     noise,
@@ -50,17 +50,17 @@ def test_means_spreads_and_counts_are_those_worked_out_by_hand() -> None:
     ]
     scores = scored(grades)
     assert scores.criteria == {
-        "accuracy_factual": Estimate(8 / 3, about(math.sqrt(13 / 3)), 3),
-        "accuracy_technical": Estimate(1, about(math.sqrt(2)), 2),
-        "artifact_files_created": Estimate(5, 0, 1),
-        "completeness_depth": Estimate(2.5, about(math.sqrt(4.5)), 2),
+        "accuracy_factual": Mean(8 / 3, about(math.sqrt(13 / 3)), 3),
+        "accuracy_technical": Mean(1, about(math.sqrt(2)), 2),
+        "artifact_files_created": Mean(5, 0, 1),
+        "completeness_depth": Mean(2.5, about(math.sqrt(4.5)), 2),
     }
     assert scores.dimensions == {
-        Dimension.ACCURACY: Estimate(2, about(1), 3),
-        Dimension.ARTIFACTS: Estimate(5, 0, 1),
-        Dimension.COMPLETENESS: Estimate(2.5, about(math.sqrt(4.5)), 2),
+        Dimension.ACCURACY: Mean(2, about(1), 3),
+        Dimension.ARTIFACTS: Mean(5, 0, 1),
+        Dimension.COMPLETENESS: Mean(2.5, about(math.sqrt(4.5)), 2),
     }
-    assert scores.overall == Estimate(about(9.5 / 3), about(math.sqrt(1 / 3)), 3)
+    assert scores.overall == Mean(about(9.5 / 3), about(math.sqrt(1 / 3)), 3)
     assert (scores.n, scores.failed, scores.malformed) == (3, 1, 4)
 
 

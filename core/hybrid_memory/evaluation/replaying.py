@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hybrid_memory.evaluation.measures import Metered, Prompts
@@ -65,7 +65,7 @@ def replayed(transcript: Transcript, method: Method, probes: Sequence[Probe], se
         "model": {"calls": meter.calls, "sent": meter.sent, "written": meter.written, "seconds": meter.seconds}
         if meter
         else {"calls": 0, "sent": 0, "written": 0, "seconds": 0.0},
-        "found": [{name: getattr(one, name) for name in Found.__slots__} for one in found],
+        "found": [asdict(one) for one in found],
     }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from hybrid_memory.evaluation.judging.rubric import Dimension
-from hybrid_memory.evaluation.judging.scores import Estimate, Scores
+from hybrid_memory.evaluation.judging.scores import Mean, Scores
 
 AGES = (0, 25, 50, 100, 200, 400)
 """Bounds of the groups by age: messages that were said after the newest source of a probe."""
@@ -186,9 +186,9 @@ def _figures_of(values: Mapping[str, Any]) -> Figures:
 
 def _scores_of(values: Mapping[str, Any]) -> Scores:
     means = {
-        "criteria": {name: Estimate(**one) for name, one in values["criteria"].items()},
-        "dimensions": {Dimension(name): Estimate(**one) for name, one in values["dimensions"].items()},
-        "overall": None if values["overall"] is None else Estimate(**values["overall"]),
+        "criteria": {name: Mean(**one) for name, one in values["criteria"].items()},
+        "dimensions": {Dimension(name): Mean(**one) for name, one in values["dimensions"].items()},
+        "overall": None if values["overall"] is None else Mean(**values["overall"]),
     }
     return Scores(**{**values, **means})
 

@@ -19,7 +19,7 @@ CaseT = TypeVar("CaseT", bound=tuple[str | int, ...])
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Mean:
     """A mean and how its values spread.
 
     Attributes:
@@ -47,9 +47,9 @@ class Scores:
         malformed: answers of the judge that could not be used.
     """
 
-    criteria: dict[str, Estimate]
-    dimensions: dict[Dimension, Estimate]
-    overall: Estimate | None
+    criteria: dict[str, Mean]
+    dimensions: dict[Dimension, Mean]
+    overall: Mean | None
     n: int
     failed: int
     malformed: int
@@ -80,7 +80,7 @@ def scored(grades: Sequence[Grade]) -> Scores:
     return Scores(
         criteria={name: _estimate(values) for name, values in by_criterion.items() if values},
         dimensions=dimensions,
-        overall=Estimate(_mean([one.mean for one in dimensions.values()]), _deviation(overall), len(overall))
+        overall=Mean(_mean([one.mean for one in dimensions.values()]), _deviation(overall), len(overall))
         if overall
         else None,
         n=len(graded),
@@ -145,8 +145,8 @@ def agreement(graded: Iterable[tuple[Hashable, float, Grade]]) -> Agreement | No
     return Agreement(statistics.fmean((a > b) + (a == b) / 2 for a, b in compared), len(compared))
 
 
-def _estimate(values: Sequence[float]) -> Estimate:
-    return Estimate(_mean(values), _deviation(values), len(values))
+def _estimate(values: Sequence[float]) -> Mean:
+    return Mean(_mean(values), _deviation(values), len(values))
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -66,8 +66,8 @@ KEPT = (
     ),
     Column(
         "reach", "Reach", "reach", "more", lambda one: one.reach, percent,
-        "The share of the messages from which the answer follows that stand in the prompt word by word, or to which a "
-        "name in the prompt leads, under which they can be fetched; the mean over all questions.",
+        "The share of the messages from which the answer follows that stand in the prompt word by word, to which a "
+        "name in the prompt leads, or that looking for the question's words brings; the mean over all questions.",
     ),
     Column(
         "finished", "Finished", "done", "more", lambda one: one.finished, percent,
