@@ -368,7 +368,12 @@ def blocking(agent: Any, given: Any, config: RunnableConfig) -> Any:
 
 
 def talk(
-    memory: HybridMemory, agent: Any, recorder: Recorder, invoke: Callable[..., Any] = blocking
+    memory: HybridMemory,
+    agent: Any,
+    recorder: Recorder,
+    invoke: Callable[..., Any] = blocking,
+    *,
+    live: Sequence[tuple[str, str | None]] = LIVE,
 ) -> Sequence[BaseMessage]:
     """Say the live turns, each after a pause, in which turns may be folded.
 
@@ -376,7 +381,7 @@ def talk(
         The messages of the agent's state after the last one.
     """
     scoped = memory.scoped(user=USER, session=SESSION)
-    for turn, (said, _) in enumerate(LIVE, 1):
+    for turn, (said, _) in enumerate(live, 1):
         recorder.turn = turn
         state = invoke(agent, {"messages": [HumanMessage(said)]}, THREAD)
         scoped.flush()

@@ -161,7 +161,14 @@ def chat_memory(memory: HybridMemory, *, max_tokens: int = MAX_TOKENS, k: int = 
     )
 
 
-async def talk(memory: HybridMemory, agent: FunctionAgent, recorder: Recorder, chat: HybridChatMemory) -> str:
+async def talk(
+    memory: HybridMemory,
+    agent: FunctionAgent,
+    recorder: Recorder,
+    chat: HybridChatMemory,
+    *,
+    live: Sequence[tuple[str, str | None]] = LIVE,
+) -> str:
     """Say the live turns, each after a pause, in which turns may be folded.
 
     Every turn has a chat memory of its own, as where a server makes one for each request.
@@ -170,7 +177,7 @@ async def talk(memory: HybridMemory, agent: FunctionAgent, recorder: Recorder, c
         The last answer.
     """
     scoped = memory.scoped(user=USER, session=SESSION)
-    for turn, (said, _) in enumerate(LIVE, 1):
+    for turn, (said, _) in enumerate(live, 1):
         recorder.turn = turn
         answer = await agent.run(said, memory=chat.model_copy())
         await scoped.aflush()

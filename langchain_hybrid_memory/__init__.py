@@ -55,18 +55,20 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        module = import_module(f"{__name__}.{_HOME[name]}")
-    except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package not in {"langchain", "langchain_core", "langchain_classic", "langgraph"}:
-            raise
-        raise MissingDependencyError(package.replace("_", "-"), "langchain") from error
-    value = globals()[name] = getattr(module, name)
-    return value
+if not TYPE_CHECKING:  # type checkers know the names above, and no others
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            module = import_module(f"{__name__}.{_HOME[name]}")
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0]
+            if package not in {"langchain", "langchain_core", "langchain_classic", "langgraph"}:
+                raise
+            raise MissingDependencyError(package.replace("_", "-"), "langchain") from error
+        value = globals()[name] = getattr(module, name)
+        return value
 
 
 def __dir__() -> list[str]:

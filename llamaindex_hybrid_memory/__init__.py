@@ -49,17 +49,19 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        module = import_module(f"{__name__}.{_HOME[name]}")
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "llama_index":
-            raise
-        raise MissingDependencyError("llama-index-core", extra="llamaindex") from error
-    value = globals()[name] = getattr(module, name)
-    return value
+if not TYPE_CHECKING:  # type checkers know the names above, and no others
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            module = import_module(f"{__name__}.{_HOME[name]}")
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] != "llama_index":
+                raise
+            raise MissingDependencyError("llama-index-core", extra="llamaindex") from error
+        value = globals()[name] = getattr(module, name)
+        return value
 
 
 def __dir__() -> list[str]:

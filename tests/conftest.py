@@ -9,10 +9,15 @@ from typing import Any, Protocol
 
 import pytest
 from blockbuster import blockbuster_ctx
+from hypothesis import settings
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
 
 pytest.register_assert_rewrite("hybrid_memory.testing")
+
+# Of properties that say no number themselves; more with --hypothesis-profile=default.
+settings.register_profile("quick", max_examples=25)
+settings.load_profile("quick")
 
 CHILDREN = Path(__file__).with_name("children")
 

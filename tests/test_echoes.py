@@ -8,7 +8,7 @@ from hybrid_memory import Message, Role, ScopedMemory, ToolCall
 from hybrid_memory.paging import PAGING_FUNCTIONS
 from hybrid_memory.paging.functions import SEND
 from hybrid_memory.tiers.echoes import OWN_TOOLS, is_echo
-from hybrid_memory.tools import MEMORY_TOOLS
+from hybrid_memory.tools import SERVER_TOOLS
 
 if TYPE_CHECKING:
     from tests.conftest import Face
@@ -23,7 +23,7 @@ def result(name: str, text: str) -> Message:
 
 
 def test_the_tools_are_all_known() -> None:
-    assert {tool.name for tool in (*MEMORY_TOOLS, *PAGING_FUNCTIONS) if tool is not SEND} == OWN_TOOLS
+    assert {tool.name for tool in (*SERVER_TOOLS, *PAGING_FUNCTIONS) if tool is not SEND} == OWN_TOOLS
 
 
 @pytest.mark.parametrize(

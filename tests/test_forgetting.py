@@ -256,3 +256,17 @@ def test_what_is_left_is_as_if_the_rest_had_never_been_said(texts: list[str], go
             sorted(hit.record.text for hit in one.recall("Paris jazz day 杭州 call", k=50)) for one in (alice, fresh)
         ]
         assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_words_that_other_sessions_hold_too_are_told_of(memory: HybridMemory, dry_run: bool) -> None:
+    memory.scoped(user="u", session="monday").remember(["hazelnuts", "walnuts"])
+    friday = memory.scoped(user="u", session="friday")
+    assert friday.forget(query="hazelnuts", dry_run=dry_run).note.startswith("1 of other sessions hold these words")
+    friday.remember("hazelnuts again")
+    receipt = friday.forget(query="hazelnuts", dry_run=dry_run)
+    assert receipt.erased["turns"] == 1
+    assert receipt.note.startswith("1 of other")
+    assert receipt.note in repr(receipt)
+    assert friday.forget(query="almonds", dry_run=dry_run).note == ""
+    assert memory.scoped(user="u").forget(query="hazelnuts", dry_run=dry_run).note == ""

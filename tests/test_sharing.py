@@ -61,6 +61,7 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
         "rollback": (NOON,),
         "undo_block": ("task",),
         "why": ("goals",),
+        "why_not": ("launch", team.history()[0].id),
     }
     keyed: dict[str, dict[str, Any]] = {
         "attach_block": {"space": f"board of {team.scope.space}"},

@@ -197,7 +197,7 @@ def test_a_view_of_the_past_is_read_only() -> None:
             past.compact,
             past.reset,
             past.learn,
-            lambda: past.assemble("where?"),
+            past.flush,
             lambda: past.rollback(0),
             lambda: past.forget(query="Paris"),
             lambda: past.offload("text"),
@@ -205,6 +205,7 @@ def test_a_view_of_the_past_is_read_only() -> None:
         for write in writes:
             with pytest.raises(InvalidInputError, match="view of the past"):
                 write()
+        assert past.assemble("Where do I live?").messages[0].text == "I live in Paris."
         assert len(positions(alice)) == 1
 
 

@@ -34,11 +34,15 @@ if TYPE_CHECKING:
     from hybrid_memory.types import Condensed as Condensed
     from hybrid_memory.types import Context as Context
     from hybrid_memory.types import Denial as Denial
+    from hybrid_memory.types import Event as Event
+    from hybrid_memory.types import EventKind as EventKind
     from hybrid_memory.types import Explanation as Explanation
     from hybrid_memory.types import Fact as Fact
+    from hybrid_memory.types import Facts as Facts
     from hybrid_memory.types import FactState as FactState
     from hybrid_memory.types import Grant as Grant
     from hybrid_memory.types import Hit as Hit
+    from hybrid_memory.types import Hits as Hits
     from hybrid_memory.types import Intent as Intent
     from hybrid_memory.types import Line as Line
     from hybrid_memory.types import Message as Message
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
     from hybrid_memory.types import ProfileEntry as ProfileEntry
     from hybrid_memory.types import Receipt as Receipt
     from hybrid_memory.types import Record as Record
+    from hybrid_memory.types import RecordKind as RecordKind
     from hybrid_memory.types import Right as Right
     from hybrid_memory.types import Role as Role
     from hybrid_memory.types import Scope as Scope
@@ -61,7 +66,7 @@ if TYPE_CHECKING:
     from hybrid_memory.types import Weights as Weights
     from hybrid_memory.types import WorkStats as WorkStats
 
-__version__ = "0.8.0"
+__version__ = "0.9.0"
 
 _HOME = {
     "AgentRun": "paging",
@@ -84,9 +89,9 @@ _HOME = {
     "observe": "telemetry",
     "open_memory": "build",
 } | dict.fromkeys(
-    """Audit Block Category Condensed Context Denial Explanation Fact FactState Grant Hit Intent Line Message Migration
-    Payload Plan ProfileEntry Receipt Record Right Role Scope Scored Section Signals Stats Summary ToolCall UserProfile
-    Weights WorkStats""".split(),
+    """Audit Block Category Condensed Context Denial Event EventKind Explanation Fact FactState Facts Grant Hit Hits
+    Intent Line Message Migration Payload Plan ProfileEntry Receipt Record RecordKind Right Role Scope Scored Section
+    Signals Stats Summary ToolCall UserProfile Weights WorkStats""".split(),
     "types",
 )
 
@@ -100,11 +105,15 @@ __all__ = [
     "Condensed",
     "Context",
     "Denial",
+    "Event",
+    "EventKind",
     "Explanation",
     "Fact",
     "FactState",
+    "Facts",
     "Grant",
     "Hit",
+    "Hits",
     "HybridMemory",
     "IndexConfig",
     "Intent",
@@ -122,6 +131,7 @@ __all__ = [
     "RecallConfig",
     "Receipt",
     "Record",
+    "RecordKind",
     "RedactionConfig",
     "RetentionConfig",
     "Right",
@@ -146,11 +156,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    return value
+if not TYPE_CHECKING:  # type checkers know the names above, and no others
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+        return value
 
 
 def __dir__() -> list[str]:

@@ -16,7 +16,7 @@ from hybrid_memory.evaluation.transcripts.reading import read_transcript
 from hybrid_memory.types import Role
 
 DATA = Path(__file__).with_name("data")
-FORMS = ["openai", "langchain", "llama-index", "claude-code", "swe-agent", "mini-swe-agent"]
+FORMS = ["openai", "langchain", "llama-index", "claude-code", "chatgpt", "swe-agent", "mini-swe-agent"]
 
 
 def written(folder: Path, text: str | bytes, name: str = "chat.jsonl") -> Path:
@@ -114,7 +114,7 @@ WORDS = (
     "role content tool_calls function_call messages name id tool_call_id type data kwargs lc blocks additional_kwargs "
     "store message uuid parentUuid sessionId timestamp attachment trajectory history action observation query info "
     "exit_status object output function arguments text block_type human ai user assistant tool exit response tool_use "
-    "tool_result"
+    "tool_result mapping current_node parent children author parts content_type recipient weight create_time"
 ).split()
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.sampled_from(WORDS), st.text(max_size=3))
 VALUES = st.recursive(
@@ -133,6 +133,29 @@ SEEDS: list[Any] = [
     {"type": "attachment", "uuid": "1", "sessionId": "s", "attachment": {"type": "queued_command", "prompt": "a"}},
     {"trajectory": [{"action": "ls", "observation": "a", "thought": "t"}], "history": []},
     {"trajectory": [], "history": [{"role": "assistant", "content": "a", "action": "ls"}]},
+    [
+        {
+            "title": "t",
+            "current_node": "b",
+            "mapping": {
+                "a": {
+                    "message": {"author": {"role": "user"}, "content": {"parts": ["a"]}},
+                    "parent": None,
+                    "children": ["b"],
+                },
+                "b": {
+                    "message": {
+                        "author": {"role": "assistant"},
+                        "recipient": "python",
+                        "content": {"text": "1"},
+                        "weight": 1,
+                    },
+                    "parent": "a",
+                    "children": [],
+                },
+            },
+        }
+    ],
     {"messages": [{"role": "assistant", "content": "a", "extra": {}}], "info": {"exit_status": "a"}},
     {"messages": [{"object": "response", "output": []}], "info": {"exit_status": "a"}},
 ]

@@ -122,7 +122,7 @@ def assert_model_wrote(opened: Open, strategy: str, summary: Summary, said: Sequ
 
 def test_a_model_summarises_a_chat_and_nothing_is_lost(opened: Open, local_model: LanguageModel) -> None:
     """Structured: of the strategies that ask for sections one, since their question alone takes the model a minute."""
-    handle, said = opened("anchored", language_model=local_model), ENGLISH[:FIRST]
+    handle, said = opened("anchored", language_model=local_model), ENGLISH[: FIRST - 2]
     summary = folded(handle, said, 1)
     assert_model_wrote(opened, "anchored", summary, said)
     assert_nothing_is_lost(handle, summary)

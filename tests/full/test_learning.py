@@ -13,9 +13,8 @@ SAID = (
     "Good morning! I'm Maya, and I write firmware for a robotics company in Lisbon.",
     "我对花生过敏，请记住。",
     "Do you know a good film for tonight?",
-    "My brother Tomas gave me a cello. I love playing it.",
 )
-EXPECTED = {"Maya", "Lisbon", "firmware", "花生", "Tomas", "cello"}
+EXPECTED = {"Maya", "Lisbon", "firmware", "花生"}
 
 
 class NoRules:

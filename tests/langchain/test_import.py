@@ -83,4 +83,4 @@ def test_names_are_found_as_in_any_module() -> None:
         *langchain_hybrid_memory.__all__
     ]
     with pytest.raises(AttributeError, match="no attribute 'HybridSomething'"):
-        _ = langchain_hybrid_memory.HybridSomething
+        _ = langchain_hybrid_memory.HybridSomething  # type: ignore[attr-defined]

@@ -181,6 +181,10 @@ TASKS = [
 TAKEN_BACK = [
     ("我不再喜欢爵士乐了", "likes=爵士乐 ended"),
     ("我对芒果不过敏了", "allergy=芒果 ended"),
+    ("我们搬到杭州三个星期了。", "home=杭州"),
+    ("我搬到成都半年了。", "home=成都"),
+    ("我其实对芒果不过敏。", "allergy=芒果 wrong"),
+    ("我不对芒果过敏。", "allergy=芒果 ended"),
     ("我对围棋不感兴趣了", "interest=围棋 ended"),
     ("我已经不在西门子工作了", "employer=西门子 ended"),
     ("我从腾讯离职了", "employer=腾讯 ended"),
@@ -254,6 +258,7 @@ def test_what_is_said_becomes_claims(text: str, expected: str) -> None:
         "我又不是程序员",
         "我还没结婚",
         "我不对任何东西过敏",
+        "我住到明年三月。",
         "我没说过我喜欢猫",
         "我喜欢你",
         "我爱你",

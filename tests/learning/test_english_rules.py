@@ -319,6 +319,24 @@ def test_what_no_longer_holds_ends(text: str, attribute: str, value: str) -> Non
     assert (claim.attribute, claim.value, claim.stance) == (attribute, value, Stance.ENDED)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["I'm not allergic to cats.", "Actually, I am not allergic to cats after all.", "I'm not allergic to cats at all."],
+)
+def test_an_allergy_that_is_denied_never_was(text: str) -> None:
+    (claim,) = claims(text)
+    assert (claim.attribute, claim.value, claim.stance) == ("allergy", "cats", Stance.WRONG)
+
+
+def test_who_is_allergic_to_nothing_denies_nothing() -> None:
+    assert claims("I'm not allergic to anything.") == []
+
+
+def test_where_and_when_somebody_works_is_not_what_they_are() -> None:
+    (claim,) = claims("I work as a baker there.")
+    assert (claim.attribute, claim.value) == ("profession", "baker")
+
+
 def test_a_move_ends_one_home_and_begins_another() -> None:
     new, old = claims("I moved from Hamburg to Munich last May.")
     assert (new.attribute, new.value, new.stance, new.since) == (

@@ -197,8 +197,9 @@ def test_another_session_of_the_user_is_recalled(store: HybridMemory, run: Run) 
 
     note = run(second, "get", input="am I allergic to peanuts?")
 
-    assert [message.role for message in note] == [MessageRole.USER]
-    assert "I am allergic to peanuts." in note[0].content
+    assert [message.role for message in note] == [MessageRole.SYSTEM, MessageRole.USER]
+    assert "allergic to: peanuts" in note[0].content, "what is known of the user"
+    assert "I am allergic to peanuts." in note[1].content
     assert run(second, "get_all") == []
 
 

@@ -303,7 +303,8 @@ def test_a_block_shows_itself_without_breaking_out_of_html(alice: ScopedMemory) 
     html = block._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt; &amp; more" in html
-    assert "34 of 100 characters (34 %), revision 1" in html
+    assert "34 of 100 characters, revision 1" in html
+    assert "used 34%" in html
     shared = Block("human", "x", read_only=True, space="<b>team</b>")
     assert "<b>team</b>" not in shared._repr_html_()
     assert "read-only" in shared._repr_html_()

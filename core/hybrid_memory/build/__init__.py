@@ -41,6 +41,7 @@ from hybrid_memory.ports import (
     TextCompressor,
     TokenCounter,
 )
+from hybrid_memory.stores.read_only import ReadOnlyLog
 from hybrid_memory.types import UserProfile
 
 COUNTED_TEXTS = 10_000
@@ -57,6 +58,7 @@ def open_memory(
     clock: Clock | None = None,
     profile: type[UserProfile] = UserProfile,
     key: Key | None = None,
+    read_only: bool = False,
 ) -> HybridMemory:
     """Open a memory, creating its store if there is none.
 
@@ -74,6 +76,8 @@ def open_memory(
         profile: what is to be known of a user; `UserProfile`, or a subclass with fields of your own.
         key: encrypts the store: a passphrase, 32 bytes, or a callable that gives one of them when the store is opened.
             A store is encrypted from its first opening on, or never.
+        read_only: look only: verbs that change something raise `InvalidInputError`, nothing is indexed, learned or
+            counted, and nothing runs in the background. What was not indexed yet is not found.
 
     Warns:
         TextOnlyWarning: the local embedder is not installed; recall works on words alone.
@@ -108,7 +112,7 @@ def open_memory(
     language_model = _language_model(language_model, config, statistics, counted)
     rules = BilingualRules()
     world = World(
-        log=engines.log,
+        log=ReadOnlyLog(engines.log) if read_only else engines.log,
         index=engines.index,
         media=engines.media,
         media_embedder=seeing,
@@ -126,6 +130,7 @@ def open_memory(
         profile=profile,
         statistics=statistics,
         embeddings=embeddings,
+        read_only=read_only,
     )
     statistics.watch("answers", world.answers)
     return HybridMemory(world, lambda given: batched(as_embedder(given)), engines.rekey)
@@ -141,6 +146,7 @@ async def aopen_memory(
     clock: Clock | None = None,
     profile: type[UserProfile] = UserProfile,
     key: Key | None = None,
+    read_only: bool = False,
 ) -> HybridMemory:
     """Async twin of `open_memory`: reads the model and migrates the store off the event loop."""
     return await asyncio.to_thread(
@@ -153,6 +159,7 @@ async def aopen_memory(
         clock=clock,
         profile=profile,
         key=key,
+        read_only=read_only,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hybrid_memory.compute.runners import Runner
+from hybrid_memory.flows.visible import present
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import Receipt
 
@@ -13,6 +14,7 @@ async def archive(run: Runner, world: World) -> Receipt:
     Raises:
         StoreUnavailableError: the archive cannot be reached; what it has not taken stays in the log.
     """
+    present(world)
     if world.archive is None:
         return Receipt()
     before = world.clock() - world.config.archive.after

@@ -53,13 +53,18 @@ class Assembled:
 async def assemble(run: Runner, world: World, scope: Scope, request: Request) -> Assembled:
     """The prompt; folds older turns first if a trigger asks for it, or if they no longer fit and nobody can wait.
 
+    In a view of the past, or read-only, it is laid out as far as it was folded there.
+
     Raises:
         InvalidInputError: identity, instructions, tools and question alone need more than ``max_tokens``, or there is
             no question: none was given and the user has said nothing yet.
     """
-    world = _paged(await in_view(run, present(world), scope), request)
+    world = _paged(await in_view(run, world, scope), request)
     await run.call(world.count, "")  # a counter may have tables to load, off the event loop
     request = _bounded(world, request)
+    if world.horizon is not None or world.read_only:
+        seen = await _view(run, world, await load(run, world, scope), request)
+        return Assembled(fit(world, seen, request, await _recalled(run, world, scope, request, seen)).context)
     reason = ""
     for left in reversed(range(FOLDS + 1 + (request.paging is not None))):
         session = await load(run, world, scope)

@@ -116,7 +116,7 @@ async def candidates(run: Runner, world: World, where: Where, asked: Asked) -> F
     """What the paths of the plan found, and its neighbours; ``world`` as `in_view` gives it."""
     index, where, plan = world.index, narrowed(world, where), asked.plan
     words, corrected = await _words(run, world, where, asked)
-    vector, average = await _centred(run, world, where, asked.vector)
+    vector, average = await centred(run, world, where, asked.vector)
     by_words, others = await _paths(run, world, where, replace(asked, vector=vector), words)
     seeds: Ids = np.unique(np.concatenate([_NONE, *(matches.ids for matches in (*by_words, *others))]))
     places = await run.call(index.places, seeds, where, NEIGHBOURS)
@@ -172,7 +172,7 @@ async def _paths(
     return found[: len(searches)], found[len(searches) :]
 
 
-async def _centred(run: Runner, world: World, where: Where, vector: Floats | None) -> tuple[Floats | None, float]:
+async def centred(run: Runner, world: World, where: Where, vector: Floats | None) -> tuple[Floats | None, float]:
     """The query vector as it is compared, and its inner product with an average record of the owner."""
     if vector is None:
         return None, 0.0
@@ -180,8 +180,8 @@ async def _centred(run: Runner, world: World, where: Where, vector: Floats | Non
     if not number:
         return None, 0.0
     middle = centroid.astype(np.float64)
-    centred = signals.centred(vector.astype(np.float64), middle, number)
-    return centred.astype(np.float32), float(centred @ middle)
+    compared = signals.centred(vector.astype(np.float64), middle, number)
+    return compared.astype(np.float32), float(compared @ middle)
 
 
 async def _words(run: Runner, world: World, where: Where, asked: Asked) -> tuple[list[str], dict[str, str]]:

@@ -53,7 +53,10 @@ async def compact(
 async def summary(run: Runner, world: World, scope: Scope) -> Summary:
     """What stands for the turns before the queue."""
     await run.call(world.count, "")
-    state = (await sessions.load(run, world, scope)).state
+    world = await in_view(run, world, scope)
+    state = await sessions.state_of(run, world, scope)
+    sources = list(dict.fromkeys(source for line in state.lines for source in line.sources))
+    events = await run.call(world.log.get, scope, sources) if sources else []
     artifacts = render(state.ledger, max_tokens=LEDGER_TOKENS, count=world.count) if state.stretches else ""
     lines = written(state.lines) if state.lines else ""
     return Summary(
@@ -64,6 +67,7 @@ async def summary(run: Runner, world: World, scope: Scope) -> Summary:
         latest=state.latest,
         strategy=state.strategy,
         text="\n".join(part for part in (lines, artifacts) if part),
+        said={event.id: event.message for event in events if event.kind is EventKind.MESSAGE},
     )
 
 

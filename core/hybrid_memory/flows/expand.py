@@ -30,14 +30,19 @@ async def expand(run: Runner, world: World, scope: Scope, what: Any) -> list[Mes
     if isinstance(what, Summary):
         found = [message for stretch in what.handles for message in await expand(run, world, scope, stretch)]
         return list({message.id: message for message in found}.values())
-    events = await _events(run, world, scope, what)
+    events = await behind(run, world, scope, what)
     messages = [event.message for event in events if event.kind is EventKind.MESSAGE]
     if not messages:
         raise InvalidInputError(f"no message is behind {shown(what)}: what was put aside is read with fetch()")
     return messages
 
 
-async def _events(run: Runner, world: World, scope: Scope, what: Any) -> list[Event]:
+async def behind(run: Runner, world: World, scope: Scope, what: Any) -> list[Event]:
+    """The events behind a line, a hit, a record, a handle or an id.
+
+    Raises:
+        InvalidInputError: it is none of these, or nothing of this owner is there.
+    """
     wanted = what.handle if isinstance(what, Line | Dropped) else what
     wanted = wanted.record if isinstance(wanted, Hit) else wanted
     if isinstance(wanted, Record):
@@ -62,7 +67,7 @@ async def _events(run: Runner, world: World, scope: Scope, what: Any) -> list[Ev
 
 async def payload(run: Runner, world: World, scope: Scope, result_id: str) -> str:
     """The whole text behind a ``result_id``: of a message, or put aside by `offload`."""
-    event = (await _events(run, world, scope, result_id))[0]
+    event = (await behind(run, world, scope, result_id))[0]
     if event.kind is EventKind.PAYLOAD:
         text: str = event.payload["text"]
         return text

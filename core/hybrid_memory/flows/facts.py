@@ -135,7 +135,8 @@ async def portrait(run: Runner, world: World, session: Session, max_tokens: int)
     upto = session.state.cursor
     if not upto:
         first = await run.call(world.log.read, session.scope, kinds=(EventKind.MESSAGE,), limit=1)
-        upto = first[0].position - 1 if first else 0
+        last = [] if first else await run.call(world.log.read, session.scope.owner, limit=1, newest=True)
+        upto = first[0].position - 1 if first else last[0].position if last else 0
     if not upto:
         return ""
     erased = await _newest(run, world, session.scope, EventKind.ERASED)

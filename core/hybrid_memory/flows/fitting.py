@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hybrid_memory.compression.ledger import changed_since, render
@@ -58,9 +59,16 @@ def _noting(seen: View, turns: Sequence[tuple[Message, str]], note: str) -> list
 def fit(world: World, seen: View, request: Request, hits: Sequence[Hit]) -> Fitted:
     """The prompt with everything that it was meant to have, or with as much of it as fits."""
     wanted = 0
-    for parts, kept in _attempts(world, seen, request, hits):
+
+    def priced(parts: Parts) -> tuple[Sequence[Message], int]:
         laid = messages(parts, request.layout)
-        tokens = cost(world, laid) + seen.tools + PRIMING
+        return laid, cost(world, laid) + seen.tools + PRIMING
+
+    def fits(parts: Parts) -> bool:
+        return priced(parts)[1] <= request.max_tokens
+
+    for parts, kept in _attempts(world, seen, request, hits, fits):
+        laid, tokens = priced(parts)
         wanted = wanted or tokens
         if tokens <= request.max_tokens:
             return Fitted(_context(world, seen, request, Attempt(parts, laid, tokens, kept), hits), wanted)
@@ -80,7 +88,9 @@ class Attempt:
     hits: Sequence[Hit]
 
 
-def _attempts(world: World, seen: View, request: Request, hits: Sequence[Hit]) -> Iterator[tuple[Parts, list[Hit]]]:
+def _attempts(
+    world: World, seen: View, request: Request, hits: Sequence[Hit], fits: Callable[[Parts], bool]
+) -> Iterator[tuple[Parts, list[Hit]]]:
     """Less and less: fewer recalled turns, a shorter summary, shorter messages, fewer turns."""
     config = world.config.compaction
     free = request.max_tokens - seen.fixed - sum(seen.costs)
@@ -112,8 +122,13 @@ def _attempts(world: World, seen: View, request: Request, hits: Sequence[Hit]) -
         limit = max(LEAST_INLINE, limit // 2)
         turns = [(message, "") for unit in seen.units for message, _ in as_shown(world, unit, limit, asked=False)]
         yield parts([], 0.5, turns, noted=False), []
-    for fewer in _fewer(seen, turns):
-        yield parts([], 0.5, fewer, noted=False), []
+    starts = _starts(seen)
+    # Fewer turns never need more tokens, and a session that was never folded may have very many.
+    least = bisect_left(
+        range(len(starts)), True, key=lambda row: fits(parts([], 0.5, _from(turns, starts[row]), noted=False))
+    )
+    for row in range(least, len(starts)):
+        yield parts([], 0.5, _from(turns, starts[row]), noted=False), []
     question = [(message, "") for message, _ in turns if message.id == seen.question_id and seen.asked is not None]
     yield parts([], 0, question, noted=False), []
 
@@ -130,20 +145,28 @@ def _progress(world: World, seen: View, max_tokens: int) -> str:
     return f"{PROGRESS_HEADING}\n{changed}" if changed else ""
 
 
-def _fewer(seen: View, turns: Sequence[tuple[Message, str]]) -> Iterator[list[tuple[Message, str]]]:
-    """Without the oldest units, one more each time; the first message left is always the user's."""
+def _starts(seen: View) -> list[tuple[int, int | None]]:
+    """Where the turns may begin, one unit later each time, and the turn that then stands before them, if any.
+
+    The first message left is always the user's.
+    """
     sizes = [len(unit.events) for unit in seen.units]
     anchor = next((row for row in reversed(range(len(sizes))) if seen.units[row].opens), 0)
+    opening = sum(sizes[:anchor])
+    found: list[tuple[int, int | None]] = []
     start = 0
     for row, size in enumerate(sizes[:-1]):
         start += size
-        rest = list(turns[start:])
-        if row + 1 <= anchor:
-            if seen.units[row + 1].opens:
-                yield rest
-        else:
-            opening = sum(sizes[:anchor])
-            yield [turns[opening], *rest]
+        if row >= anchor:
+            found.append((start, opening))
+        elif seen.units[row + 1].opens:
+            found.append((start, None))
+    return found
+
+
+def _from(turns: Sequence[tuple[Message, str]], start: tuple[int, int | None]) -> list[tuple[Message, str]]:
+    first, opening = start
+    return list(turns[first:]) if opening is None else [turns[opening], *turns[first:]]
 
 
 def affordable(world: World, hits: Sequence[Hit], query: str, budget: int) -> list[Hit]:

@@ -17,6 +17,7 @@ from hybrid_memory.flows.media import flush_media
 from hybrid_memory.flows.outbox import drain
 from hybrid_memory.flows.redact import learnt
 from hybrid_memory.flows.uses import note_uses, uses_of
+from hybrid_memory.flows.visible import present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Embedder, Entry, Floats, Progress
 from hybrid_memory.tiers.semantic import derive, index_terms, passage
@@ -38,7 +39,7 @@ async def flush(
     Raises:
         ModelError: the embedder failed; texts are indexed, and the vectors that wait are made next time.
     """
-    await drain(run, world)
+    await drain(run, present(world))
     if owners is None:
         owners = list(await run.call(world.truth.heads))
     indexed = embedded = learned = 0
@@ -158,11 +159,14 @@ async def _embed_batch(
 
 
 async def catch_up(run: Runner, world: World, owner: Scope) -> str:
-    """Index what is new before a recall; returns a note if the embedder failed and vectors are missing.
+    """Index what is new before a recall; returns a note if vectors are missing, or if nothing may be indexed.
 
     Raises:
         EmbedderMismatchError: the store's vectors come from another embedder.
     """
+    if world.read_only:
+        behind = await run.call(world.truth.count, owner, after=await run.call(world.index.applied, owner))
+        return f"read-only: {behind:,} new events are not indexed" if behind else ""
     await index_texts(run, world, owner)
     if world.embedder is None:
         return ""

@@ -112,6 +112,11 @@ async def forget(run: Runner, world: World, scope: Scope, request: Request) -> R
     receipt = await _destroy(run, world, scope, chosen, request)
     if not request.dry_run:
         await _clean(run, world)
+    if request.query and scope.session is not None:
+        found = {event.position for event in await _asked(run, world, scope.owner, request)}
+        if left := len(found.difference(receipt.positions)):
+            note = f"{left:,} of other sessions hold these words too: a handle without a session reaches them"
+            receipt = replace(receipt, note=note)
     return receipt
 
 

@@ -1,7 +1,8 @@
-"""``history``: the messages as they were said."""
+"""``history``, ``events``: the messages as they were said, and all else that the log holds."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from operator import index
 
@@ -9,7 +10,7 @@ from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.visible import in_view
 from hybrid_memory.flows.world import World
-from hybrid_memory.types import EventKind, Message, Scope
+from hybrid_memory.types import Event, EventKind, Message, Scope
 from hybrid_memory.types.validation import shown
 
 MAX_COUNT = 2**63 - 1
@@ -36,6 +37,36 @@ async def history(
     said = (EventKind.MESSAGE,)
     events = await run.call(world.log.read, scope, since=since, until=until, kinds=said, limit=most, newest=True)
     return [event.message for event in events]
+
+
+async def events(
+    run: Runner,
+    world: World,
+    scope: Scope,
+    *,
+    before: int | None = None,
+    kinds: Collection[EventKind | str] = (),
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int | None = None,
+) -> list[Event]:
+    """The entries of the log below this position, oldest first; with a limit the newest ones of them.
+
+    Raises:
+        InvalidInputError: an unknown kind, a limit or a position out of range, an instant that has no time zone.
+    """
+    most = None if limit is None else checked_count("limit", limit, least=0)
+    upto = None if before is None else checked_count("before", before, least=1) - 1
+    check_span(since, until)
+    try:
+        wanted = tuple(EventKind(kind) for kind in kinds)
+    except (TypeError, ValueError):
+        known = ", ".join(EventKind)
+        raise InvalidInputError(f"kinds must be a collection of these: {known}; got {shown(kinds)}") from None
+    world = await in_view(run, world, scope)
+    return await run.call(
+        world.log.read, scope, upto=upto, since=since, until=until, kinds=wanted, limit=most, newest=True
+    )
 
 
 def checked_count(name: str, count: int, *, least: int) -> int:

@@ -57,6 +57,8 @@ async def learn(
         ModelError: the model failed; what the rules found is kept, and the model is given the turns again next time.
     """
     count = 0
+    if world.read_only:
+        return count
     if world.rules is not None:
         count += await _catch_up(run, world, owner.owner, world.rules, progress)
     if model and world.reader is not None and world.config.learning.model:

@@ -196,6 +196,8 @@ async def _embed_batch(
 
 async def catch_up_media(run: Runner, world: World, owner: Scope) -> str:
     """Index what is new before a recall; returns a note if the embedder failed and vectors are missing."""
+    if world.read_only:
+        return ""
     await index_media(run, world, owner)
     if world.media is None or world.media_embedder is None:
         return ""

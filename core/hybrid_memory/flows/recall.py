@@ -103,7 +103,15 @@ async def _found(run: Runner, world: World, request: Request, spaces: Sequence[S
         )
         for record in records
     ]
-    return hits, failed
+    return [_noted(hit, hits[row + 1 :]) for row, hit in enumerate(hits)], failed
+
+
+def _noted(hit: Hit, behind: Sequence[Hit]) -> Hit:
+    """The hit, with a word on why better ones stand behind it."""
+    if not behind or hit.score >= max(other.score for other in behind) - 10**-SCORE_DIGITS:
+        return hit
+    why = "before better ones, for the newest of much the same or for variety"
+    return replace(hit, note=f"{hit.note}; {why}" if hit.note else why)
 
 
 def _columns(world: World, found: Found, weights: Weights, plan: Plan) -> dict[str, signals.Array]:

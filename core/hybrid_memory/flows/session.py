@@ -30,7 +30,7 @@ class Session:
 async def load(run: Runner, world: World, scope: Scope) -> Session:
     """The session as the log has it now; the cost is that of what is behind the cursor."""
     world = await in_view(run, world, scope)
-    state = QueueState.of(await _last_state(run, world.log, scope))
+    state = await state_of(run, world, scope)
     if world.viewed and (last := await _last_state(run, world.truth, scope)) is not None:
         # What a rollback hides keeps its numbers.
         state = replace(state, number=QueueState.of(last).number)
@@ -38,6 +38,11 @@ async def load(run: Runner, world: World, scope: Scope) -> Session:
     events = await at_positions(run, world, scope, before)
     events += await run.call(world.log.read, scope, after=state.cursor, kinds=TURNS)
     return Session(scope=scope, state=state, queue=queue(events))
+
+
+async def state_of(run: Runner, world: World, scope: Scope) -> QueueState:
+    """What stands for the turns before the queue; ``world`` as `in_view` gives it."""
+    return QueueState.of(await _last_state(run, world.log, scope))
 
 
 def among(session: Session, ids: Collection[str] | None) -> Session:

@@ -40,6 +40,11 @@ async def stats(run: Runner, world: World) -> Stats:
     )
 
 
+async def owners(run: Runner, world: World) -> list[Scope]:
+    """Every owner that something was written for, spaces among them, by name."""
+    return sorted(await run.call(world.truth.heads), key=str)
+
+
 async def _compactions(run: Runner, world: World, owners: Sequence[Scope]) -> Audit:
     """The sum over all sessions; each carries its own sum in its newest compaction."""
     total = Audit()

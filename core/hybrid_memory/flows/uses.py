@@ -15,7 +15,7 @@ def count_uses(world: World, owner: Scope, hits: Sequence[Hit]) -> bool:
 
     Hits of shared spaces do not count, nor does a look into the past.
     """
-    if world.horizon is not None or not world.config.recall.count_uses:
+    if world.horizon is not None or world.read_only or not world.config.recall.count_uses:
         return False
     mine = [hit.record.id for hit in hits if hit.record.scope.owner == owner]
     world.uses.add(owner, mine)

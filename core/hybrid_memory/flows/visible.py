@@ -24,7 +24,9 @@ async def in_view(run: Runner, world: World, scope: Scope) -> World:
 
 
 def present(world: World) -> World:
-    """The world, if it can be written to; raises `InvalidInputError` for a view of the past."""
+    """The world, if it can be written to; raises `InvalidInputError` for a view of the past, or read-only."""
+    if world.read_only:
+        raise InvalidInputError(f"{world.config.url} is opened read-only: open it without read_only to change it")
     if world.horizon is not None:
         raise InvalidInputError("this is a view of the past, to be read only: write to the memory itself")
     return world

@@ -76,6 +76,7 @@ class World:
         outbox: takes what is said while the log cannot be reached; archive: moves old messages out of the log.
         donor: an index that may have vectors of the same texts.
         statistics: what was done, and how long it took.
+        read_only: nothing is written, indexed or learned.
         author, trusted: in a space, who writes through this handle, and whether that needs no approval.
     """
 
@@ -111,6 +112,7 @@ class World:
     statistics: Statistics = field(default_factory=Statistics)
     media: SemanticIndex | None = None
     media_embedder: MediaEmbedder | None = None
+    read_only: bool = False
     author: str = ""
     trusted: bool = True
 

@@ -79,7 +79,7 @@ class House:
 
     def opened(self) -> None:
         """Take up what an earlier process left undone, and what is done again and again."""
-        if not self._world.config.orchestration.background:
+        if self._world.read_only or not self._world.config.orchestration.background:
             return
         self._pause("resume", self._resume, "indexing", None)
         if self._world.archive is not None:

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any, TypeVar, overload
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any, Literal, TypeVar, overload
 
 from hybrid_memory.compute.progress import progress_bar
 from hybrid_memory.compute.runners import Runner, drive
 from hybrid_memory.flows import facts as knowing
 from hybrid_memory.flows import learn as learning
 from hybrid_memory.flows import why as explaining
+from hybrid_memory.flows import why_not as missing
+from hybrid_memory.flows.requests import Request
 from hybrid_memory.flows.visible import present
 from hybrid_memory.memory.handle import Handle
 from hybrid_memory.memory.house import INLINE
-from hybrid_memory.types import Category, Explanation, Fact, Hit, Line, Receipt, UserProfile
+from hybrid_memory.types import (
+    Category,
+    Explanation,
+    Fact,
+    Facts,
+    Hit,
+    Intent,
+    Line,
+    Receipt,
+    Record,
+    RecordKind,
+    UserProfile,
+    Weights,
+)
 
 P = TypeVar("P", bound=UserProfile)
 
@@ -48,24 +64,22 @@ class Knowledge(Handle):
         attribute: str | None = None,
         category: Category | str | None = None,
         history: bool = False,
-    ) -> list[Fact]:
+    ) -> Facts:
         """What is known, oldest first; turns that were not read yet are read by rules first.
 
         Args:
             subject: only about this one: ``user``, or a name.
-            attribute: only this one, such as ``home``; see `hybrid_memory.learning.attributes`.
+            attribute: only this one, such as ``home``, of anybody; see `hybrid_memory.learning.attributes`.
             category: only ``preference``, ``task``, ``knowledge`` or ``relation``.
             history: with what no longer stands.
 
         Raises:
             InvalidInputError: there is no such category, or a name is no text.
         """
-        return drive(
-            knowing.facts(
-                INLINE, self._world, self.scope,
-                subject=subject, attribute=attribute, category=category, history=history,
-            )
-        )  # fmt: skip
+        flow = knowing.facts(
+            INLINE, self._world, self.scope, subject=subject, attribute=attribute, category=category, history=history
+        )
+        return Facts(drive(flow))
 
     async def afacts(
         self,
@@ -74,12 +88,14 @@ class Knowledge(Handle):
         attribute: str | None = None,
         category: Category | str | None = None,
         history: bool = False,
-    ) -> list[Fact]:
+    ) -> Facts:
         """Async twin of `facts`."""
-        return await knowing.facts(
-            self._house.loop, self._world, self.scope,
-            subject=subject, attribute=attribute, category=category, history=history,
-        )  # fmt: skip
+        run, world = self._house.loop, self._world
+        return Facts(
+            await knowing.facts(
+                run, world, self.scope, subject=subject, attribute=attribute, category=category, history=history
+            )
+        )
 
     @overload
     def profile(self, *, names: Collection[str] = ()) -> UserProfile: ...
@@ -129,3 +145,64 @@ class Knowledge(Handle):
     async def awhy(self, what: Fact | Hit | Line | str) -> Explanation:
         """Async twin of `why`."""
         return await explaining.why(self._house.loop, self._world, self.scope, what)
+
+    def why_not(
+        self,
+        query: str,
+        what: str | Hit | Record,
+        *,
+        k: int = 10,
+        within: Literal["user", "session"] = "user",
+        kinds: Collection[RecordKind | str] = (),
+        categories: Collection[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        metadata: Mapping[str, str | int | float | bool | None] | None = None,
+        weights: Weights | None = None,
+        intent: Intent | str = Intent.AUTO,
+    ) -> Explanation:
+        """Why `recall` does not return a turn for this query: its place and what it lacks, or what left it out.
+
+        Args:
+            query: as given to `recall`.
+            what: the turn: a handle such as ``#12``, the id of its event, or what recall found of it.
+            k: as given to `recall`, and so are all others.
+            within: see there.
+            kinds: see there.
+            categories: see there.
+            since: see there.
+            until: see there.
+            metadata: see there.
+            weights: see there.
+            intent: see there.
+
+        Raises:
+            InvalidInputError: there is no such turn of this owner, or `recall` would not take an argument.
+        """
+        request = Request.of(
+            self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
+            since=since, until=until, metadata=metadata, weights=weights, intent=intent,
+        )  # fmt: skip
+        return drive(missing.why_not(INLINE, self._world, request, self.scope, what))
+
+    async def awhy_not(
+        self,
+        query: str,
+        what: str | Hit | Record,
+        *,
+        k: int = 10,
+        within: Literal["user", "session"] = "user",
+        kinds: Collection[RecordKind | str] = (),
+        categories: Collection[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        metadata: Mapping[str, str | int | float | bool | None] | None = None,
+        weights: Weights | None = None,
+        intent: Intent | str = Intent.AUTO,
+    ) -> Explanation:
+        """Async twin of `why_not`."""
+        request = Request.of(
+            self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
+            since=since, until=until, metadata=metadata, weights=weights, intent=intent,
+        )  # fmt: skip
+        return await missing.why_not(self._house.loop, self._world, request, self.scope, what)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from hybrid_memory.compute.runners import Runner, drive
 from hybrid_memory.compute.tasks import INTERACTIVE, at_priority
+from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.flows import follow as following
 from hybrid_memory.flows import history, remember, sharing
 from hybrid_memory.flows.recall import recall
@@ -19,7 +20,10 @@ from hybrid_memory.memory.house import INLINE, flush_owners
 from hybrid_memory.memory.knowledge import Knowledge
 from hybrid_memory.memory.media import Media
 from hybrid_memory.memory.upkeep import Upkeep
-from hybrid_memory.types import Hit, Intent, Message, Receipt, RecordKind, Role, Weights
+from hybrid_memory.types import Event, EventKind, Hits, Intent, Message, Receipt, RecordKind, Role, Weights, display
+
+SHOWN_TURNS, SHOWN_CHARS = 5, 300
+"""Turns that a notebook shows of a memory, and of each."""
 
 
 class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
@@ -112,7 +116,7 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
         weights: Weights | None = None,
         intent: Intent | Literal["auto", "fact", "reasoning", "contextual"] = Intent.AUTO,
         spaces: Collection[str] | Literal["all"] = (),
-    ) -> list[Hit]:
+    ) -> Hits:
         """The records that answer the query best, at most k, best first; what was just written is found.
 
         Names, ids, paths and "quoted words" are looked for word for word, times such as "two weeks ago" as stretches of
@@ -160,7 +164,7 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
         weights: Weights | None = None,
         intent: Intent | Literal["auto", "fact", "reasoning", "contextual"] = Intent.AUTO,
         spaces: Collection[str] | Literal["all"] = (),
-    ) -> list[Hit]:
+    ) -> Hits:
         """Async twin of `recall`."""
         request = Request.of(
             self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
@@ -168,14 +172,14 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
         )  # fmt: skip
         return await self._recall(self._house.loop, request)
 
-    async def _recall(self, run: Runner, request: Request) -> list[Hit]:
+    async def _recall(self, run: Runner, request: Request) -> Hits:
         world = self._world
         with at_priority(INTERACTIVE), world.statistics.timed("recall"):
             spaces = await sharing.reached(run, world, self._principal, request.spaces, "recall")
             hits = await recall(run, world, request, [space for space in spaces if space != self.scope.owner])
         if count_uses(world, self.scope.owner, hits):
             self._house.recalled()
-        return hits
+        return Hits(hits, request.query)
 
     def history(
         self, *, limit: int | None = None, since: datetime | None = None, until: datetime | None = None
@@ -200,6 +204,47 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
         world = self._world
         return await history.history(self._house.loop, world, self.scope, limit=limit, since=since, until=until)
 
+    def events(
+        self,
+        *,
+        before: int | None = None,
+        kinds: Collection[EventKind | str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = None,
+    ) -> list[Event]:
+        """All that the log holds of this owner or session, oldest first: messages, and what was derived and decided.
+
+        Args:
+            before: only those below this position.
+            kinds: only these, see `EventKind`; empty means any.
+            since: only what happened then or later; aware.
+            until: only what happened before; aware.
+            limit: the newest so many; None is all.
+
+        Raises:
+            InvalidInputError: an unknown kind, a number out of range, or an instant that is naive or after the other.
+        """
+        return drive(
+            history.events(
+                INLINE, self._world, self.scope, before=before, kinds=kinds, since=since, until=until, limit=limit
+            )
+        )
+
+    async def aevents(
+        self,
+        *,
+        before: int | None = None,
+        kinds: Collection[EventKind | str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = None,
+    ) -> list[Event]:
+        """Async twin of `events`."""
+        return await history.events(
+            self._house.loop, self._world, self.scope, before=before, kinds=kinds, since=since, until=until, limit=limit
+        )
+
     def flush(self, *, progress: bool | None = None) -> Receipt:
         """Do now what waits for a pause: index what was written, which recall would do first, and fold what is due.
 
@@ -216,6 +261,22 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
         """Async twin of `flush`."""
         await self._house.fold_ahead(self._house.loop, self.scope.owner)
         return await flush_owners(self._house.loop, self._world, [self.scope.owner], progress)
+
+    def _repr_html_(self) -> str:
+        try:
+            turns = self.history(limit=SHOWN_TURNS)
+        except HybridMemoryError as error:
+            return f"<p>{display.text(repr(self))}: {display.text(error)}</p>"
+        said = [
+            display.under(
+                display.EPISODIC,
+                display.text(turn.text if len(turn.text) <= SHOWN_CHARS else f"{turn.text[:SHOWN_CHARS]}…"),
+                f"{turn.at:%Y-%m-%d %H:%M} {display.text(turn.speaker)}",
+            )
+            for turn in turns
+        ]
+        newest = f"<small>the newest {len(said)} turns</small>" if said else "<p>nothing was said yet</p>"
+        return display.card(display.text(repr(self)[1:-1]), newest + "".join(said))
 
     def __repr__(self) -> str:
         past = "" if self._horizon is None else f" as of {self._horizon}"

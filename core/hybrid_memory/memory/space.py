@@ -21,13 +21,13 @@ from hybrid_memory.types import Denial, Event, Grant, Receipt, Right, Scope
 
 READING = (
     "block_history blocks conversation expand facts fetch flush grants grep history profile recall recall_media "
-    "summary why"
+    "summary why why_not"
 ).split()
 WRITING = (
     "assemble attach_block compact edit_block follow learn offload put_block remember remove_block reset settle "
     "undo_block"
 ).split()
-DECIDING = "approve audit forget grant quarantined reject revoke rollback".split()
+DECIDING = "approve audit events forget grant quarantined reject revoke rollback".split()
 
 RIGHTS: dict[str, Right] = (
     dict.fromkeys(READING, Right.READ) | dict.fromkeys(WRITING, Right.WRITE) | dict.fromkeys(DECIDING, Right.ADMIN)

@@ -12,7 +12,7 @@ from hybrid_memory.compute.progress import progress_bar
 from hybrid_memory.compute.runners import drive
 from hybrid_memory.compute.tasks import Job, Task
 from hybrid_memory.config import CompactionConfig
-from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
 from hybrid_memory.flows import archive, forget, migrate, rebuild, stats
 from hybrid_memory.flows.world import World
 from hybrid_memory.memory.house import INLINE, House, flush_owners
@@ -20,7 +20,7 @@ from hybrid_memory.memory.items import SWEEP_EVERY, ItemMemory
 from hybrid_memory.memory.scoped import ScopedMemory
 from hybrid_memory.memory.texts import Texts
 from hybrid_memory.ports import Embedder, Key
-from hybrid_memory.types import Migration, Receipt, Scope, Stats, WorkStats
+from hybrid_memory.types import Migration, Receipt, Scope, Stats, WorkStats, display
 
 T = TypeVar("T")
 
@@ -104,6 +104,14 @@ class HybridMemory(Texts):
         """Async twin of `flush`."""
         await self._house.fold_ahead(self._house.loop, None)
         return await flush_owners(self._house.loop, self._house.world, None, progress)
+
+    def owners(self) -> list[Scope]:
+        """Every owner that something was written for, shared spaces among them, by name."""
+        return drive(stats.owners(INLINE, self._house.world))
+
+    async def aowners(self) -> list[Scope]:
+        """Async twin of `owners`."""
+        return await stats.owners(self._house.loop, self._house.world)
 
     def stats(self) -> Stats:
         """What the store holds, and how far its index follows the log."""
@@ -250,6 +258,12 @@ class HybridMemory(Texts):
 
     def __repr__(self) -> str:
         return f"<HybridMemory {self._house}>"
+
+    def _repr_html_(self) -> str:
+        try:
+            return self.stats()._repr_html_()
+        except HybridMemoryError as error:
+            return f"<p>{display.text(repr(self))}: {display.text(error)}</p>"
 
     def _replacement(self, embedder: Any) -> Embedder | None:
         return self._house.world.embedder if embedder is None else self._as_embedder(embedder)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 
-from hybrid_memory.types import Message
+from hybrid_memory.types import Message, Role, display
 from hybrid_memory.types.validation import shown
 
 SHOWN_CHARS = 500
@@ -43,12 +42,15 @@ class AgentRun:
         return f"<AgentRun {self.why}: {len(self.calls)} calls, {len(self.replies)} replies: {shown(self.text)}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f'<tr><td style="vertical-align:top"><b>{message.event or message.role}</b></td>'
-            f'<td style="white-space:pre-wrap;text-align:left">{escape(_short(message.text))}</td></tr>'
+        said = "".join(
+            display.under(
+                display.CONTEXT if message.role is Role.ASSISTANT else display.PLAIN,
+                display.text(_short(message.text) or ", ".join(call.name for call in message.tool_calls)),
+                display.text(message.event or message.role),
+            )
             for message in self.messages
         )
-        return f"<table>{rows}</table><small>{escape(self.why)}, {len(self.calls)} calls</small>"
+        return display.card(f"{display.text(self.why)}, {len(self.calls)} calls", said)
 
 
 def _short(text: str) -> str:

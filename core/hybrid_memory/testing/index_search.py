@@ -170,7 +170,7 @@ class IndexSearchContract:
 
     def test_threads_search_while_another_writes_and_deletes(self, index: SemanticIndex) -> None:
         """Nothing is raised, and no answer holds a record twice or out of order."""
-        vector, last = unit(np.ones(DIM)), 120
+        vector, last = unit(np.ones(DIM)), 28
 
         def write() -> None:
             for number in range(1, last + 1):

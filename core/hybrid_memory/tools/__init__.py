@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.tools.knowing import PROFILE, WHY
 from hybrid_memory.tools.notes import FORGET, REMEMBER, UPDATE
 from hybrid_memory.tools.reading import EXPAND, FETCH, RECALL
+from hybrid_memory.tools.sharing import SHARE
 from hybrid_memory.tools.tool import MAX_TOKENS, Answer, MemoryTool
 from hybrid_memory.types.validation import shown
 
 MEMORY_TOOLS = (REMEMBER, RECALL, UPDATE, FORGET, EXPAND, FETCH)
-"""All of them."""
+"""What an agent has by default."""
 
-__all__ = ["MAX_TOKENS", "MEMORY_TOOLS", "Answer", "MemoryTool", "tools_named"]
+SERVER_TOOLS = (*MEMORY_TOOLS, WHY, PROFILE, SHARE)
+"""All of them: also what asks where knowledge comes from, and what shares it."""
+
+__all__ = ["MAX_TOKENS", "MEMORY_TOOLS", "SERVER_TOOLS", "Answer", "MemoryTool", "tools_named"]
 
 
 def tools_named(names: Iterable[str] | None, among: Sequence[MemoryTool] = MEMORY_TOOLS) -> list[MemoryTool]:

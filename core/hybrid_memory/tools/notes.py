@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.tools.reach import home
 from hybrid_memory.tools.tool import Call, MemoryTool
 from hybrid_memory.tools.versions import (
     NOTED_WITH,
@@ -63,6 +64,7 @@ class Updating(CheckedModel):
 async def update(call: Call, memory: ScopedMemory, wanted: Updating) -> str:
     """Write a note in the place of a turn, or of what replaced that turn before."""
     text, asked = _said(wanted.text), position(wanted.handle)
+    memory = await home(call, memory, asked)
     place = newest(asked, await updates(call, memory, text))
     old: Message = (await call(memory.expand, named(place)))[0]
     category = {"category": label} if isinstance(label := old.metadata.get("category"), str) else {}
@@ -93,6 +95,7 @@ class Forgetting(CheckedModel):
 
 async def forget(call: Call, memory: ScopedMemory, wanted: Forgetting) -> str:
     """Show what would be destroyed, or, with the code that this showed, destroy it."""
+    memory = await home(call, memory, position(wanted.handles[0]))
     places = with_older([position(name) for name in wanted.handles], await updates(call, memory, "update"))
     handles = [named(place) for place in places]
     shown = [await call(memory.fetch, name, max_chars=PREVIEW_CHARS) for name in handles]

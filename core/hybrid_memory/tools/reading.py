@@ -12,18 +12,26 @@ from hybrid_memory.compression.offload.grep import Matches
 from hybrid_memory.compression.offload.payloads import Page
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.excerpts import excerpt
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.tiers.grants import principal_of
+from hybrid_memory.tools.reach import home, reached
 from hybrid_memory.tools.tool import Call, MemoryTool
 from hybrid_memory.tools.versions import NOTED_WITH, named, newest, position, stretch, updates
-from hybrid_memory.types import Hit, Message, Record, RecordKind, handle
+from hybrid_memory.types import Hit, Message, Record, RecordKind, Role, handle
 from hybrid_memory.types.validation import CheckedModel, shown
 
 MAX_HITS = 10
 LINE_TOKENS = 150
 """Of a longer turn an excerpt is shown."""
+
+NOTHING = "Nothing is remembered about that."
+
+LATEST = 8
+"""Turns of a session among which the question stands; calls of tools may have come after it."""
 
 SPARE = 4
 """Times as many are recalled, to make up for what is not shown."""
@@ -46,21 +54,41 @@ class Recalling(CheckedModel):
 async def recall(call: Call, memory: ScopedMemory, wanted: Recalling) -> str:
     """What answers the query, best first; what was updated in its newest words."""
     since, until = instant("since", wanted.since), instant("until", wanted.until, end=True)
-    hits: list[Hit] = await call(memory.recall, wanted.query, k=SPARE * wanted.k, since=since, until=until)
+    memories = await reached(call, memory)
+    spaces = [there.scope.space for there in memories[1:]]
+    hits: list[Hit] = await call(
+        memory.recall, wanted.query, k=SPARE * wanted.k, since=since, until=until, spaces=spaces
+    )
     if not hits:
-        return "Nothing is remembered about that."
-    replaced = await updates(call, memory, wanted.query)
+        return NOTHING
+    # A note takes the place of turns of its own memory only: who writes in a space changes nothing outside it.
+    notes = {there.scope.owner: await updates(call, there, wanted.query) for there in memories}
     lines: dict[int, str] = {}
+    asked = await _just_asked(call, memory)
     for hit in hits:
+        if asked in hit.record.sources:
+            continue
+        owner = hit.record.scope.owner
+        replaced, whose = notes[owner], "" if owner == memory.scope.owner else origin(hit.record)
         now = newest(hit.record.turn, replaced)
         if now == hit.record.turn:
-            lines.setdefault(now, line_of(hit.record, wanted.query))
+            lines.setdefault(now, line_of(hit.record, wanted.query, whose=whose))
         elif since is None and until is None:  # it says it better than what it replaced
             note = next(record for record in replaced.values() if record.turn == now)
-            lines[now] = line_of(note, wanted.query)
+            lines[now] = line_of(note, wanted.query, whose=whose and origin(note))
         else:
-            lines.setdefault(hit.record.turn, f"{line_of(hit.record, wanted.query)} (later changed: {named(now)})")
-    return "\n".join(list(lines.values())[: wanted.k])
+            line = line_of(hit.record, wanted.query, whose=whose)
+            lines.setdefault(hit.record.turn, f"{line} (later changed: {named(now)})")
+    return "\n".join(list(lines.values())[: wanted.k]) or NOTHING
+
+
+async def _just_asked(call: Call, memory: ScopedMemory) -> str | None:
+    """The question that a session is busy with: the model has it before its eyes, and it answers nothing."""
+    if memory.scope.session is None:
+        return None
+    turns: list[Message] = await call(memory.history, limit=LATEST)
+    last = next((turn for turn in reversed(turns) if turn.role is Role.USER), None)
+    return last.id if last is not None and asking_share(last.text) == 1 else None
 
 
 def instant(name: str, text: str, *, end: bool = False) -> datetime | None:
@@ -76,18 +104,26 @@ def instant(name: str, text: str, *, end: bool = False) -> datetime | None:
         raise InvalidInputError(f"{name} must be a date such as '2026-05-03', got {shown(text)}") from None
 
 
-def line_of(record: Record, query: str, max_tokens: int = LINE_TOKENS) -> str:
-    """A record in one line: its handle, date, speaker, and what of it the query is about."""
+def origin(record: Record) -> str:
+    """The space that a record stands in, and who wrote it."""
+    author = principal_of(record.author)
+    who = "/".join(short_name(name) for name in (author.user, author.agent) if name)
+    return f"({short_name(str(record.scope.space))}, by {who}) "
+
+
+def line_of(record: Record, query: str, max_tokens: int = LINE_TOKENS, *, whose: str = "") -> str:
+    """A record in one line: its handle, date, whose it is, speaker, and what of it the query is about."""
     text = clean(record.text)
     short = shortened(text, query, max_tokens)
     noted = record.kind is RecordKind.FACT or NOTED_WITH in record.metadata
     speaker = "" if noted else f"{short_name(record.speaker)}: "
     more = "" if short == " ".join(text.split()) else " (more: expand it)"
-    return f"{named(record.turn)} [{record.at:%Y-%m-%d}] {speaker}{short}{more}"
+    return f"{named(record.turn)} [{record.at:%Y-%m-%d}] {whose}{speaker}{short}{more}"
 
 
 def short_name(speaker: str) -> str:
-    """The name, however long it is."""
+    """The name in one line, however long it is."""
+    speaker = " ".join(speaker.split())
     return speaker if len(speaker) <= 40 else f"{speaker[:39]}…"  # noqa: PLR2004 - longer than names are
 
 
@@ -109,6 +145,7 @@ class Expanding(CheckedModel):
 async def expand(call: Call, memory: ScopedMemory, wanted: Expanding) -> str:
     """The messages behind a handle, word for word."""
     first, last = stretch(wanted.handle)
+    memory = await home(call, memory, first)
     messages: list[Message] = await call(memory.expand, handle(first, last))
     room, lines = _room(call), list[str]()
     for message in messages:
@@ -134,7 +171,8 @@ class Fetching(CheckedModel):
 
 async def fetch(call: Call, memory: ScopedMemory, wanted: Fetching) -> str:
     """A page of a long text, or its lines that match."""
-    name = named(position(wanted.handle))
+    place = position(wanted.handle)
+    name, memory = named(place), await home(call, memory, place)
     if wanted.pattern:
         found = await _fitting(call, lambda chars: call(memory.grep, name, wanted.pattern, max_chars=chars))
         head = f"{found.shown} of {found.total} matching lines, of {found.total_lines}"

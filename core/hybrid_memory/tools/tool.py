@@ -40,6 +40,7 @@ class Call:
         because: ids of the turns that the model made it for.
         blocks: revisions of the blocks that the model had seen, by label; None where nobody knows.
         strict: whether a failing store is an error of the caller's, who makes the call again, not of the model's.
+        spaces: names of shared spaces that the call may reach beside the memory, if its user and agent may read them.
     """
 
     by: Callable[..., Awaitable[Any]]
@@ -49,6 +50,7 @@ class Call:
     because: tuple[str, ...] = ()
     blocks: Mapping[str, int] | None = None
     strict: bool = False
+    spaces: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

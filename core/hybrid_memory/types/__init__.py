@@ -22,9 +22,9 @@ from hybrid_memory.types.condensed import Condensed
 from hybrid_memory.types.context import Context, Dropped, Payload
 from hybrid_memory.types.event import Event, EventKind, Migration, Receipt, Stats, Tier
 from hybrid_memory.types.explanation import Explanation
-from hybrid_memory.types.fact import USER, Category, Claim, Fact, FactState, Stance
+from hybrid_memory.types.fact import USER, Category, Claim, Fact, Facts, FactState, Stance
 from hybrid_memory.types.grant import QUARANTINE, Denial, Grant, Right
-from hybrid_memory.types.hit import Hit, Scored, Signals, Weights
+from hybrid_memory.types.hit import Hit, Hits, Scored, Signals, Weights
 from hybrid_memory.types.item import (
     FindItems,
     GetItem,
@@ -66,11 +66,13 @@ __all__ = [
     "Explanation",
     "Fact",
     "FactState",
+    "Facts",
     "FileState",
     "FindItems",
     "GetItem",
     "Grant",
     "Hit",
+    "Hits",
     "Intent",
     "Item",
     "ItemOperation",

@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.types import display
 from hybrid_memory.types.validation import shown, storable
 
 MAX_CHARS = 2000
@@ -64,13 +65,12 @@ class Block:
         return f"<Block {self.label} {len(self.value)}/{self.max_chars}{marks}: {shown(self.value)}>"
 
     def _repr_html_(self) -> str:
-        share = round(100 * len(self.value) / self.max_chars)
-        marks = "".join([" · read-only" if self.read_only else "", f" · {escape(self.space)}" if self.space else ""])
-        return (
-            f'<div style="border:1px solid #8888;border-radius:6px;padding:.5em;margin:.3em 0;max-width:50em">'
-            f"<b>{escape(self.label)}</b> <small>{len(self.value)} of {self.max_chars} characters ({share} %), "
-            f'revision {self.revision}{marks}</small><div style="white-space:pre-wrap">{escape(self.value)}</div></div>'
-        )
+        full = len(self.value) / self.max_chars
+        marks = " · read-only" if self.read_only else ""
+        marks += f" · {display.text(self.space)}" if self.space else ""
+        told = f"{len(self.value)} of {self.max_chars} characters, revision {self.revision}{marks}"
+        used = display.bar([display.Part("used", min(full, 1.0), display.CONTEXT, f"{full:.0%}")], width="8em")
+        return display.under(display.CONTEXT, display.text(self.value), f"<b>{escape(self.label)}</b> {used} {told}")
 
 
 def checked_label(label: Any) -> str:

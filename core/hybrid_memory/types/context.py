@@ -6,8 +6,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hybrid_memory.types import display
 from hybrid_memory.types.hit import Hit
 from hybrid_memory.types.message import Message, Role
+
+TIERS = {
+    "blocks": display.CONTEXT,
+    "turns": display.CONTEXT,
+    "question": display.CONTEXT,
+    "profile": display.SEMANTIC,
+    "recalled": display.SEMANTIC,
+    "summary": display.CONTEXT,
+    "artifacts": display.CONTEXT,
+}
+"""The hue of each section."""
+
+_TOLD = {
+    display.CONTEXT: "L1: kept in the context",
+    display.SEMANTIC: "L2: found or learned",
+    display.PLAIN: "the caller's own",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +97,32 @@ class Context:
         parts = ", ".join(f"{name} {tokens}" for name, tokens in self.section_tokens.items())
         dropped = f"; {len(self.dropped)} dropped" if self.dropped else ""
         return f"<Context {self.tokens} of {self.max_tokens} tokens: {parts}{dropped}>"
+
+    def _repr_html_(self) -> str:
+        sections = [
+            display.Part(name, tokens / self.max_tokens, TIERS.get(name, display.PLAIN), f"{tokens:,}")
+            for name, tokens in self.section_tokens.items()
+        ]
+        parts = "".join(self._opened(name, words) for name, words in self.sections.items())
+        cut = display.table(
+            ("section", "what", "handle", "tokens"),
+            [
+                (display.text(one.section), display.text(one.what), one.handle, f"{one.tokens:,}")
+                for one in self.dropped
+            ],
+        )
+        return display.card(
+            f"{self.tokens:,} of {self.max_tokens:,} tokens",
+            f"<div>{display.bar(sections, width='40em')}</div><small>{display.legend(sections)}</small>"
+            + parts
+            + (display.fold(f"{len(self.dropped)} did not fit", cut) if self.dropped else "")
+            + (f"<small>folded: {display.text(self.compacted)}</small>" if self.compacted else ""),
+        )
+
+    def _opened(self, name: str, words: str) -> str:
+        hue = TIERS.get(name, display.PLAIN)
+        head = f"{display.text(name)} <small>{self.section_tokens.get(name, 0):,} tokens</small>"
+        return display.fold(head, display.under(hue, display.text(words), _TOLD[hue]))
 
 
 def _as_dict(message: Message, marked: bool) -> dict[str, Any]:

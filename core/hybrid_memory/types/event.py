@@ -9,9 +9,10 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from hybrid_memory.types import display
 from hybrid_memory.types.message import Message
 from hybrid_memory.types.scope import Scope
-from hybrid_memory.types.summary import Audit
+from hybrid_memory.types.summary import Audit, handle
 from hybrid_memory.types.work import WorkStats
 
 
@@ -94,6 +95,7 @@ class Receipt:
         learned: how many claims were read from turns.
         archived: how many messages went into the archive.
         erased: what was forgotten where, or with ``dry_run`` would be: turns, claims, records, summary lines, ...
+        note: what the caller may not expect, such as turns of other sessions that hold the words to be forgotten.
     """
 
     ids: tuple[str, ...] = ()
@@ -108,6 +110,30 @@ class Receipt:
     quarantined: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
     archived: int = 0
+    note: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Receipt{' of a dry run' if self.dry_run else ''} {', '.join(self._told()) or 'nothing was done'}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(display.text(told),) for told in self._told()] or [("nothing was done",)]
+        ids = display.fold(f"{len(self.ids)} ids", display.text(", ".join(self.ids))) if self.ids else ""
+        return display.card("receipt of a dry run" if self.dry_run else "receipt", display.table((), rows) + ids)
+
+    def _told(self) -> list[str]:
+        """What was done, each in a few words."""
+        lists = {"duplicates": self.duplicates, "quarantined": self.quarantined, "waiting": self.waiting}
+        counts = {
+            **{name: len(ids) for name, ids in lists.items()},
+            **{name: getattr(self, name) for name in ("indexed", "embedded", "folded", "learned", "archived")},
+            **{f"erased {name}": count for name, count in self.erased.items()},
+        }
+        return [
+            *([display.counted(len(self.ids), "event")] if self.ids else []),
+            *([f"at {handle(self.positions[0], self.positions[-1])}"] if self.positions else []),
+            *(f"{count:,} {name}" for name, count in counts.items() if count),
+            *([self.note] if self.note else []),
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +150,11 @@ class Migration:
     indexed: int
     embedded: int
     checksum: str
+
+    def __repr__(self) -> str:
+        copied = f"{display.counted(self.owners, 'owner')}, {display.counted(self.events, 'event')}"
+        made = f"{display.counted(self.indexed, 'record')}, {display.counted(self.embedded, 'vector')}"
+        return f"<Migration of {copied}; {made} made; checksum {self.checksum[:8]}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +184,37 @@ class Stats:
     work: WorkStats
     waiting: int = 0
     compactions: Audit = field(default_factory=Audit)
+
+    def __repr__(self) -> str:
+        behind = f"; {self.unindexed:,} to be indexed, {self.pending:,} to be embedded" if self._behind else ""
+        return f"<Stats of {self.url}: {self._log}, {self._index}, {self.size_bytes / 1e6:,.1f} MB{behind}>"
+
+    @property
+    def _log(self) -> str:
+        counts = {"owner": self.owners, "session": self.sessions, "event": self.events}
+        return ", ".join(display.counted(number, noun) for noun, number in counts.items())
+
+    @property
+    def _index(self) -> str:
+        return f"{display.counted(self.records, 'record')}, {display.counted(self.vectors, 'vector')}"
+
+    @property
+    def _behind(self) -> bool:
+        return bool(self.unindexed or self.pending)
+
+    def _repr_html_(self) -> str:
+        log, index = display.EPISODIC, display.SEMANTIC
+        told = [
+            (log, "L3, the log", self._log),
+            (index, "L2, the index", f"{self._index} ({self.embedder or 'words alone'})"),
+            (index, "behind the log", f"{self.unindexed:,} events to index, {self.pending:,} records to embed"),
+            (log, "on disk", f"{self.size_bytes / 1e6:,.1f} MB"),
+        ]
+        if self.waiting:
+            told.append((display.PLAIN, "in the outbox", f"{self.waiting:,} messages"))
+        if self.compactions.compactions:
+            told.append((display.CONTEXT, "folded", repr(self.compactions)[1:-1]))
+        rows = [(display.legend([display.Part(name, 0, hue)]), display.text(words)) for hue, name, words in told]
+        return display.card(
+            display.text(self.url), display.table((), rows) + display.fold("work", self.work._repr_html_())
+        )

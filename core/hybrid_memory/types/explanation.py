@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 
+from hybrid_memory.types import display
 from hybrid_memory.types.fact import Fact
 from hybrid_memory.types.message import Message
 
@@ -36,4 +36,13 @@ class Explanation:
         return f"<Explanation of {self.about}: {len(self.turns)} turns, {len(self.facts)} facts>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        steps = "".join(f"<li>{display.text(step)}</li>" for step in self.steps)
+        turns = "".join(
+            display.under(
+                display.EPISODIC,
+                display.text(turn.text),
+                f"{name} {'' if turn.at is None else f'{turn.at:%Y-%m-%d %H:%M}'} {display.text(turn.speaker)}",
+            )
+            for name, turn in self.turns
+        )
+        return display.card(display.text(self.about), f"<ul>{steps}</ul>{turns}")

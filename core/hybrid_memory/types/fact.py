@@ -7,6 +7,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
 
+from hybrid_memory.types import display
+
 USER = "user"
 """The subject of what the owner says about themselves."""
 
@@ -145,3 +147,23 @@ class Fact:
     def __repr__(self) -> str:
         until = "" if self.valid_to is None else f" until {self.valid_to:%Y-%m-%d}"
         return f"<Fact {self} ({self.state}, {self.confidence:.2f}, from {self.valid_from:%Y-%m-%d}{until})>"
+
+
+class Facts(list[Fact]):
+    """Facts, oldest first; a list that a notebook draws."""
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                display.text(fact.subject),
+                display.text(fact.attribute),
+                display.text(fact.value),
+                f"{fact.state}" if fact.current else f"<s>{fact.state}</s>",
+                f"{fact.valid_from:%Y-%m-%d} {'' if fact.valid_to is None else f'to {fact.valid_to:%Y-%m-%d}'}",
+                f"{fact.confidence:.2f}",
+                ", ".join(f"#{position}" for position in fact.positions),
+            )
+            for fact in self
+        ]
+        head = ("about", "what", "value", "state", "when", "confidence", "turns")
+        return display.card(display.counted(len(self), "fact"), display.table(head, rows))

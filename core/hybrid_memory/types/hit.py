@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, fields, replace
 from math import isfinite
 from typing import Any, Self
 
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.types import display
 from hybrid_memory.types.plan import Plan
 from hybrid_memory.types.record import Record
 from hybrid_memory.types.validation import shown
+
+HUES = {
+    "vector": "0,114,178",
+    "text": "230,159,0",
+    "neighbours": "0,158,115",
+    "segment": "86,180,233",
+    "recency": "204,121,167",
+    "importance": "213,94,0",
+    "use": "150,130,0",
+    "current": "128,128,128",
+    "exact": "170,60,110",
+    "temporal": "90,90,200",
+}
+"""Of each signal in a bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +123,9 @@ class Hit:
     def __repr__(self) -> str:
         return f"<Hit {self.score:.3f} {self.record.speaker}: {shown(self.record.text)}>"
 
+    def _repr_html_(self) -> str:
+        return _drawn([self])
+
     def as_metadata(self) -> dict[str, Any]:
         """The record's own metadata, and what speaks for the hit, in its place where it has the same name.
 
@@ -128,14 +147,37 @@ class Hit:
             told |= {"space": record.scope.space, "author": record.author}
         return deepcopy(record.metadata) | told
 
+    @property
+    def arithmetic(self) -> str:
+        """The score as the sum that it is, strongest share first."""
+        return _arithmetic(self.score, self.signals, self.weights)
+
     def why(self) -> str:
-        """The arithmetic of the score in one line, strongest share first, the events behind it, and the plan."""
+        """The arithmetic of the score in one line, the events behind it, and the plan."""
         origin = f" in the space {self.record.scope.space!r}" if self.record.scope.space else ""
         author = f", written by {self.record.author}" if self.record.author else ""
         note = f"; {self.note}" if self.note else ""
         plan = f"; {self.plan}" if self.plan else ""
-        arithmetic = _arithmetic(self.score, self.signals, self.weights)
-        return f"{arithmetic}; from {', '.join(self.record.sources)}{origin}{author}{note}{plan}"
+        return f"{self.arithmetic}; from {', '.join(self.record.sources)}{origin}{author}{note}{plan}"
+
+
+class Hits(list[Hit]):
+    """What a recall found, best first; a list that a notebook draws.
+
+    Attributes:
+        query: that was asked.
+    """
+
+    def __init__(self, hits: Iterable[Hit] = (), query: str = "") -> None:
+        super().__init__(hits)
+        self.query = query
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return f"<p>{display.text(self.query)}: nothing was found</p>"
+        plan = next((str(hit.plan) for hit in self if hit.plan), "")
+        about = f"<p><small>how it was looked for: {display.text(plan)}</small></p>" if plan else ""
+        return display.card(f"{display.counted(len(self), 'hit')} for {display.text(self.query)}", about + _drawn(self))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -175,3 +217,29 @@ def _arithmetic(score: float, signals: Signals, weights: Weights) -> str:
     terms = " + ".join(f"{weight:g}*{signal:.2f} {name}" for weight, signal, name in shares)
     arithmetic = terms if abs(total - 1) < 1e-9 else f"({terms}) / {total:g}"  # noqa: PLR2004 - float noise
     return f"{score:.3f} = {arithmetic}"
+
+
+def parts(hit: Hit | Scored) -> list[display.Part]:
+    """What each signal brings to the score, largest first, `current` last; the shares add up to the score."""
+    total = sum(getattr(hit.weights, part.name) for part in fields(Weights))
+    made = [
+        display.Part(name, weight * signal / total, HUES[name], f"{weight:g}*{signal:.2f}")
+        for name in HUES
+        if (weight := getattr(hit.weights, name)) and (signal := getattr(hit.signals, name))
+    ]
+    # What no longer holds has less of it; of all others it says the same.
+    return sorted(made, key=lambda part: (part.label == "current", -part.share))
+
+
+def _drawn(hits: Sequence[Hit]) -> str:
+    rows = [
+        (
+            f"{hit.score:.3f}<br>{display.bar(parts(hit))}",
+            f"{hit.record.at:%Y&#8209;%m&#8209;%d}<br>{display.text(hit.record.speaker)}",
+            display.text(hit.record.text) + display.fold("why", f"<small>{display.text(hit.why())}</small>"),
+        )
+        for hit in hits
+    ]
+    named = {part.label: part for hit in hits for part in parts(hit)}
+    keys = [display.Part(name, 0.0, HUES[name]) for name in HUES if name in named]
+    return f"<small>{display.legend(keys)}</small>{display.table(('score', 'said', 'words'), rows)}"

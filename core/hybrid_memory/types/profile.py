@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import Enum
-from html import escape
 from typing import Any, Self
 
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.types import display
 from hybrid_memory.types.fact import FactState
-from hybrid_memory.types.validation import CheckedModel
+from hybrid_memory.types.validation import CheckedModel, shown
 
 MAX_REPR_CHARS = 120
 UNTOLD_IMPORTANCE = 0.5
@@ -43,6 +43,11 @@ class ProfileEntry:
     valid_to: datetime | None
     confidence: float
     importance: float
+
+    def __repr__(self) -> str:
+        until = "" if self.valid_to is None else f" to {self.valid_to:%Y-%m-%d}"
+        told = f"{self.state}, {self.confidence:.2f}, from {self.valid_from:%Y-%m-%d}{until}"
+        return f"<ProfileEntry {shown(self.value)} ({told}, {display.counted(len(self.sources), 'turn')})>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,22 +176,21 @@ class UserProfile(CheckedModel):
     __hash__ = None  # type: ignore[assignment]
 
     def _repr_html_(self) -> str:
-        head = "<tr><th>field</th><th>value</th><th>since</th><th>turns</th><th>before</th></tr>"
         chinese = self._is_chinese
         rows = [row for name in type(self).model_fields for row in self._html_rows(name, chinese)]
-        return f"<table>{head}{''.join(rows)}</table>"
+        return display.card("what is known", display.table(("field", "value", "since", "turns", "before"), rows))
 
-    def _html_rows(self, name: str, chinese: bool) -> Iterable[str]:
+    def _html_rows(self, name: str, chinese: bool) -> Iterable[list[str]]:
         """A row for each value; beside the first stands what the field held before."""
         entries = self.sources.get(name, ())
         former = [entry for entry in self.history(name) if not entry.state.standing]
-        before = "<br>".join(escape(_told(entry, chinese)) for entry in former)
+        before = "<br>".join(display.text(_told(entry, chinese)) for entry in former)
         label = self._label(name, chinese)
         for value in self._values(name) or ([""] if before else []):
             entry = next((entry for entry in entries if entry.value == value), None)
-            since, turns = (f"{entry.valid_from:%Y-%m-%d}", ", ".join(entry.sources)) if entry else ("", "")
-            cells = [escape(label), escape(_shown(value, chinese)), since, escape(turns), before]
-            yield f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+            since, turns = (f"{entry.valid_from:%Y&#8209;%m&#8209;%d}", ", ".join(entry.sources)) if entry else ("", "")
+            opened = display.fold(f"{len(entry.sources)}", display.text(turns)) if entry else ""
+            yield [display.text(label), display.text(_shown(value, chinese)), since, opened, before]
             label = before = ""
 
     def _values(self, name: str) -> tuple[Any, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Self
 
+from hybrid_memory.types import display
 from hybrid_memory.types.artifacts import Ledger
+from hybrid_memory.types.message import Message
 
 
 class Section(StrEnum):
@@ -104,8 +106,9 @@ class Audit:
 
     def __repr__(self) -> str:
         return (
-            f"<Audit {self.compactions} compactions: {self.items} critical items, {self.in_summary} in the summary, "
-            f"{self.in_ledger} in the ledger, {self.by_handle} by handle; closeness {self.closeness:.2f}>"
+            f"<Audit {display.counted(self.compactions, 'compaction')}: {self.items} critical items, "
+            f"{self.in_summary} in the summary, {self.in_ledger} in the ledger, {self.by_handle} by handle; "
+            f"closeness {self.closeness:.2f}>"
         )
 
 
@@ -120,6 +123,7 @@ class Summary:
         audit: over all compactions; ``latest`` over the last one.
         strategy: that made it; empty before the first compaction.
         text: all lines under their sections, then the artifacts.
+        said: the words behind the lines, by the ids in their sources.
     """
 
     lines: tuple[Line, ...] = ()
@@ -129,6 +133,7 @@ class Summary:
     latest: Audit = field(default_factory=Audit)
     strategy: str = ""
     text: str = ""
+    said: Mapping[str, Message] = field(default_factory=dict, compare=False)
 
     @property
     def handles(self) -> tuple[str, ...]:
@@ -149,7 +154,43 @@ class Summary:
     def __repr__(self) -> str:
         if not self:
             return "<Summary: nothing was folded yet>"
-        return f"<Summary {self.strategy}: {len(self.lines)} lines for {len(self.stretches)} stretches; {self.audit!r}>"
+        return f"<Summary {self.strategy}: {self._told}; {self.audit!r}>"
+
+    @property
+    def _told(self) -> str:
+        return f"{display.counted(len(self.lines), 'line')} for {', '.join(self.handles)}"
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>nothing was folded yet</p>"
+        parts = [
+            f"<p><b>{section.replace('_', ' ')}</b></p>{''.join(self._opened(line) for line in lines)}"
+            for section in Section
+            if (lines := self.section(section))
+        ]
+        artifacts = self.text[len(written(self.lines)) :].strip()
+        if artifacts:
+            opened = display.under(display.EPISODIC, display.text(artifacts), "files, commands, tests, ids")
+            parts.append(display.fold("artifacts", opened))
+        audit = self.audit
+        return display.card(
+            self._told,
+            "".join(parts)
+            + f"<p><small>{display.text(self.strategy)}; {audit.items:,} critical items: {audit.in_summary:,} in the "
+            f"summary, {audit.in_ledger:,} in the artifacts, {audit.by_handle:,} by handle</small></p>",
+        )
+
+    def _opened(self, line: Line) -> str:
+        """A line, and behind it the words that it came from."""
+        words = "".join(
+            display.under(
+                display.EPISODIC, display.text(turn.text), f"{turn.at:%Y-%m-%d %H:%M} {display.text(turn.speaker)}"
+            )
+            for source in line.sources
+            if (turn := self.said.get(source)) is not None
+        )
+        told = f"importance {line.importance:.2f}, {line.closeness:.0%} in the words of the turns"
+        return display.fold(f"{display.text(line.text)} <small>{line.handle}</small>", f"{words}<small>{told}</small>")
 
 
 def written(lines: Iterable[Line]) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+from hybrid_memory.types import display
+
 
 @dataclass(frozen=True, slots=True)
 class KindStats:
@@ -129,6 +131,4 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
 
 def _html(rows: Sequence[Sequence[str]]) -> str:
     head, *body = rows
-    lines = [f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>"]
-    lines += [f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in body]
-    return f"<table>{''.join(lines)}</table>"
+    return display.table(head, [[escape(cell) for cell in row] for row in body])

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from llamaindex_hybrid_memory import __all__ as __all__
 from llamaindex_hybrid_memory import __dir__ as __dir__
-from llamaindex_hybrid_memory import __getattr__ as __getattr__
 
 if TYPE_CHECKING:
     from llamaindex_hybrid_memory import *  # noqa: F403 - at run time each name loads when it is first used
+else:
+    from llamaindex_hybrid_memory import __getattr__ as __getattr__

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.evaluation.transcripts.documents import Record
+from hybrid_memory.evaluation.transcripts.fields import name_of
 from hybrid_memory.types import Message
 from hybrid_memory.types.validation import shown
 
@@ -63,10 +64,16 @@ def conversations(records: Iterable[Record], form: str, fits: Fits, reads: Reads
             continue
         places = (Record(item, f"{record.where}, message {number}") for number, item in enumerate(items, 1))
         yield Conversation(
-            [said for place in places for said in message_of(place, place.value, form, fits, reads)], record.name
+            [said for place in places for said in message_of(place, place.value, form, fits, reads)],
+            record.name or _session(record.value),
         )
     if not lists:
         yield Conversation(single)
+
+
+def _session(value: Any) -> str:
+    name = name_of(value.get("session")) if isinstance(value, Mapping) else None
+    return name or ""
 
 
 def message_of(record: Record, value: Any, form: str, fits: Fits, reads: Reads) -> list[Message]:

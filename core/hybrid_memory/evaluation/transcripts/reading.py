@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.evaluation.transcripts import (
+    chatgpt,
     claude_code,
     langchain,
     llama_index,
@@ -22,7 +23,7 @@ from hybrid_memory.evaluation.transcripts.pairing import paired
 from hybrid_memory.evaluation.transcripts.transcript import Transcript
 from hybrid_memory.types.validation import shown
 
-Form: TypeAlias = Literal["openai", "langchain", "llama-index", "claude-code", "swe-agent", "mini-swe-agent"]
+Form: TypeAlias = Literal["openai", "langchain", "llama-index", "claude-code", "chatgpt", "swe-agent", "mini-swe-agent"]
 """What wrote a file."""
 
 MAX_LOOKED_AT = 20
@@ -47,6 +48,7 @@ _READERS: dict[Form, _Reader] = {
     "langchain": langchain,
     "llama-index": llama_index,
     "claude-code": claude_code,
+    "chatgpt": chatgpt,
     "swe-agent": swe_agent,
 }
 _ANY = ("*.json", "*.jsonl", "*.traj")
@@ -63,7 +65,8 @@ def read_transcript(path: str | Path, *, form: Form | Literal["auto"] = "auto") 
     Args:
         path: JSON or JSONL in UTF-8; of JSONL one line is held at a time.
         form: what wrote it; ``auto`` finds out. In a folder a given form reads only files named as it names them:
-            ``*.traj`` for ``swe-agent``, ``*.traj.json`` for ``mini-swe-agent``, ``*.jsonl`` for ``claude-code``.
+            ``*.traj`` for ``swe-agent``, ``*.traj.json`` for ``mini-swe-agent``, ``*.jsonl`` for ``claude-code``,
+            ``conversations*.json`` for ``chatgpt``.
 
     Raises:
         InvalidInputError: there is no such file, a line is broken, something fits no form, or nothing was said.
@@ -100,7 +103,7 @@ def _transcripts(file: Path, name: str, form: Form | Literal["auto"]) -> list[Tr
     said = [(chat.name, paired(chat.messages)) for chat in _READERS[form].read(values) if chat.messages]
     single = len(said) == 1 and not said[0][0]
     return [
-        Transcript.of(messages, name=name if single else f"{name}#{key or number}", form=form)
+        Transcript.of(messages, name=name if single else f"{name}#{key or number}", form=form, key=key)
         for number, (key, messages) in enumerate(said, 1)
     ]
 

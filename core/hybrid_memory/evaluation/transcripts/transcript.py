@@ -21,14 +21,23 @@ class Transcript:
         name: by which the report calls it.
         messages: each with an id that no other has.
         form: what it was read from.
+        key: by which its file calls it; empty if it does not.
     """
 
     name: str
     messages: tuple[Message, ...]
     form: str = "messages"
+    key: str = ""
 
     @classmethod
-    def of(cls, messages: Sequence[Message | dict[str, Any]], *, name: str = "chat", form: str = "messages") -> Self:
+    def of(
+        cls,
+        messages: Sequence[Message | dict[str, Any]],
+        *,
+        name: str = "chat",
+        form: str = "messages",
+        key: str = "",
+    ) -> Self:
         """The conversation of these messages; those without an id, or with one that was used before, get a number.
 
         Raises:
@@ -45,7 +54,7 @@ class Transcript:
             taken.add(id_)
             seen.add(id_)
             said.append(message if message.id == id_ else message.model_copy(update={"id": id_}))
-        return cls(name, tuple(said), form)
+        return cls(name, tuple(said), form, key)
 
     @property
     def digest(self) -> str:

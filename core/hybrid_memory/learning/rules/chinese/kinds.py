@@ -90,6 +90,12 @@ def names(words: str) -> tuple[str, ...]:
     return tuple(value for part in re.split(r"[、，,和跟与]", words) for value in stated_name(part))
 
 
+_COUNT = r"[0-9一二两三四五六七八九十百半几好多]+"
+_AWHILE = re.compile(rf"(?<=..)(?:快|都)?(?:{_COUNT}(?:个|多)?(?:年半?|月|星期|礼拜|周|天)多?|好久|很久)$")
+_WHEN = re.compile(r"(?:[月号日年周]|星期.|春天|夏天|秋天|冬天|年底|月底|周末|过年|春节)(?:初|底|中旬|份)?$")
+"""Behind a place how long, and in its stead until when."""
+
+
 def place(words: str) -> tuple[str, ...]:
     """A place with a name."""
     words = re.split(
@@ -98,7 +104,7 @@ def place(words: str) -> tuple[str, ...]:
         words.strip(" ，,\"'"),
     )[0]
     words = re.sub(r"^(?:在|到|去|来|于|了|是)+", "", words).strip(" \"'")
-    words = re.sub(r"(?<=..)(?:去|来)$", "", words)
+    words = _AWHILE.sub("", re.sub(r"(?<=..)(?:去|来)$", "", words))
     if not words[1:] or len(words) > _MAX_NAME_CHARS or (_NO_PLACE.match(words) and words not in PLACES):
         return ()
     if _ORG_TAIL.search(words) or words.endswith(("年级", "专业", "系", "班")):
@@ -111,7 +117,7 @@ def where(words: str) -> tuple[str, ...]:
     """A place where a place must stand, so that its name need not be known."""
     if found := place(words):
         return found
-    words = re.sub(r"^(?:在|到|去|来|于|了|是)+", "", tidy(words))
+    words = _AWHILE.sub("", re.sub(r"^(?:在|到|去|来|于|了|是)+", "", tidy(words)))
     words = (
         re.sub(r"(?:这边|那边|那个|这个|这|那)?(?:小区|的)?$", "", words)
         if words.endswith(("小区", "的", "边"))
@@ -120,6 +126,7 @@ def where(words: str) -> tuple[str, ...]:
     ok = (
         re.fullmatch(r"[\u4e00-\u9fff]{2,8}|[A-Z][A-Za-z .-]+", words)
         and not _NO_PLACE.match(words)
+        and not _WHEN.search(words)
         and not NOTHING.match(words)
     )
     return (words,) if ok and not re.search(r"[了吧吗呢过着会要想很太不没]|一起|时候", words) else ()

@@ -89,6 +89,8 @@ _GONE = (
          "过敏", stance=Stance.ENDED, confidence=0.85),
     rule("不过敏了", "allergy", rf"^{SUBJECT}{ADVERB}(?:已经)?对(?P<value>[^，,。]+?)(?:已经)?不(?:再)?过敏了", things,
          "过敏", stance=Stance.ENDED, confidence=0.85),
+    rule("对某物不过敏", "allergy", rf"^{SUBJECT}{ADVERB}对(?P<value>[^，,。]+?)并?不过敏的?{END}", things, "不过敏",
+         stance=Stance.WRONG, confidence=0.85),
 )  # fmt: skip
 
 _HEALTH = (

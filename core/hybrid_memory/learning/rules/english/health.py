@@ -24,6 +24,8 @@ GONE = (
          "gave up", stance=Stance.ENDED, confidence=0.8),
     rule("no longer allergic", "allergy", rf"^(?:{AM} no longer|{AM_NOT}(?=.* {ENDING}$)) allergic to (?P<value>.+)",
          things, "allergic", stance=Stance.ENDED, confidence=0.85),
+    rule("not allergic", "allergy", rf"^{AM_NOT} (?:actually |really |in fact )?allergic to (?!.*{ENDING}$|any)"
+         r"(?P<value>.+?)(?: after all| at all)?$", things, "allergic", stance=Stance.WRONG, confidence=0.85),
 )  # fmt: skip
 
 HEALTH = (

@@ -63,7 +63,7 @@ _PET = re.compile(
 )
 _AFTER_ROLE = re.compile(
     r"\s+(?:at|for|with|in|from|who|that|on|by|here|there|and|or|working|specializing|based|now|to)\s+|,|"
-    r"\s+of\s+(?=my|our)"
+    r"\s+(?:here|there|now)$|\s+of\s+(?=my|our)"
 )
 _AFTER_SUBJECT = re.compile(r"\s+(?:at|from|for|with|on|abroad|right now|under)\b")
 _AFTER_THING = re.compile(r"\s+(?:that|which|from|for|with|in|and|to|on|at)\s")

@@ -1,0 +1,105 @@
+"""Tools that ask what is known, and how: `memory_why` and `memory_profile`."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.tools.reach import home
+from hybrid_memory.tools.reading import MAX_HITS, short_name, shortened
+from hybrid_memory.tools.tool import Call, MemoryTool
+from hybrid_memory.tools.versions import named, position
+from hybrid_memory.types import Explanation, Fact, Message, UserProfile
+from hybrid_memory.types.validation import CheckedModel, shown
+
+STEP_TOKENS = 300
+"""Of one step of an explanation."""
+
+
+class Asking(CheckedModel):
+    """What to explain."""
+
+    about: str = Field(
+        description="A handle such as '#12', a field of the profile such as 'goals', or an attribute such as 'home'"
+    )
+    query: str = Field(default="", description="With a handle: why memory_recall gives it for this query, or does not")
+
+
+async def why(call: Call, memory: ScopedMemory, wanted: Asking) -> str:
+    """How a turn stands for a query, or what was read from it; or the turns behind what is known."""
+    about = wanted.about.strip()
+    if not about.startswith(("#", "[")) and not about.isdigit():
+        return await _why_known(call, memory, about)
+    place = position(about)
+    memory = await home(call, memory, place)
+    if wanted.query.strip():
+        return _written(await call(memory.why_not, wanted.query, named(place), k=MAX_HITS))
+    messages: list[Message] = await call(memory.expand, named(place))
+    facts: list[Fact] = await call(memory.facts, history=True)
+    read = [_written(await call(memory.why, fact)) for fact in facts if place in fact.positions]
+    if not read:
+        return f"{_turn(named(place), messages[0])}\nNothing was learned from it."
+    return "\n".join([f"What was learned from {named(place)}:", *read])
+
+
+async def _why_known(call: Call, memory: ScopedMemory, name: str) -> str:
+    facts: list[Fact] = await call(memory.facts, history=True)
+    behind = [fact for fact in facts if fact.attribute == name]
+    if behind:
+        return "\n".join([_written(await call(memory.why, fact)) for fact in behind if fact.superseded_by is None])
+    profile: UserProfile = await call(memory.profile)
+    if name in type(profile).model_fields:
+        return _written(await call(memory.why, name))
+    known = ", ".join({fact.attribute: None for fact in facts}) or "nothing yet"
+    fields = ", ".join(type(profile).model_fields)
+    raise InvalidInputError(
+        f"{shown(name)} is no handle, no field of the profile ({fields}) and no attribute that is known ({known})"
+    )
+
+
+def _written(explanation: Explanation) -> str:
+    """As text, with what of long turns there is room for."""
+    steps = [f"  {shortened(step, '', STEP_TOKENS)}" for step in explanation.steps]
+    turns = [f"  {_turn(name, turn)}" for name, turn in explanation.turns]
+    return "\n".join([shortened(explanation.about, ""), *steps, *turns])
+
+
+def _turn(name: str, turn: Message) -> str:
+    at = "" if turn.at is None else f"[{turn.at:%Y-%m-%d}] "
+    return f"{name} {at}{short_name(turn.speaker)}: {shortened(turn.text, '')}"
+
+
+class Profiling(CheckedModel):
+    """What to tell of the user."""
+
+    field: str = Field(default="", description="Only this field, with all that it ever held; empty: all that stands")
+
+
+async def profile(call: Call, memory: ScopedMemory, wanted: Profiling) -> str:
+    """The profile, the least important values left out where room is short; or the history of one field."""
+    known: UserProfile = await call(memory.profile)
+    if not wanted.field.strip():
+        return known.render(call.max_tokens, estimate_tokens) or "Nothing is known of the user yet."
+    field = wanted.field.strip()
+    lines = [
+        f"{shortened(str(entry.value), '')}: {entry.state}, from {entry.valid_from:%Y-%m-%d}"
+        + ("" if entry.valid_to is None else f" to {entry.valid_to:%Y-%m-%d}")
+        for entry in known.history(field)
+    ]
+    return "\n".join(lines) or f"Nothing is known of the user's {field} yet."
+
+
+WHY = MemoryTool(
+    "memory_why",
+    "Where something that is remembered comes from, or why memory_recall gives a turn for a query, or does not.",
+    Asking,
+    why,
+)
+PROFILE = MemoryTool(
+    "memory_profile",
+    "What is known of the user: profession, tools, preferences, interests, goals. Use it before you advise them.",
+    Profiling,
+    profile,
+)

@@ -1,0 +1,107 @@
+"""What the HTML of a notebook is made of: tables, stacked bars, folds, and texts that stay texts.
+
+Colours are translucent and the words take the page's own, so that all of it is legible on light and dark ground and in
+print. Tiers and signals have the hues of Okabe and Ito (https://jfly.uni-koeln.de/color/), which the colour-blind tell
+apart; each also has its name beside it.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+CONTEXT, SEMANTIC, EPISODIC, PLAIN = "0,114,178", "0,158,115", "230,159,0", "128,128,128"
+"""The hues of the tiers, and of what is of none."""
+
+STRONG, FAINT = 0.75, 0.16
+"""How much of a hue is laid on the ground: of a bar, and under words."""
+
+_TABLE = "border-collapse:collapse;text-align:left;margin:.3em 0"
+_CELL = "text-align:left;vertical-align:top;padding:.2em .7em .2em 0;border-bottom:1px solid rgba(128,128,128,.35)"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a bar: what it stands for, its share of the whole bar in [0, 1], its hue, and what it tells."""
+
+    label: str
+    share: float
+    hue: str
+    told: str = ""
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: ``1 hit``, ``2,000 hits``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def text(words: object) -> str:
+    """The words as HTML that shows them all: markup is escaped, and what nobody would see is named.
+
+    Control characters, marks that turn the direction of writing, and other invisible ones read as ``⟨U+202E⟩``.
+    """
+    return f"<bdi>{escape(''.join(map(_seen, str(words))))}</bdi>"
+
+
+def _seen(char: str) -> str:
+    if char in "\n\t" or unicodedata.category(char)[0] != "C":
+        return char
+    return f"⟨U+{ord(char):04X}⟩"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Rows of cells; the head is text, the cells are HTML."""
+    named = "".join(f'<th scope="col" style="{_CELL}">{escape(name)}</th>' for name in head)
+    top = f"<thead><tr>{named}</tr></thead>" if head else ""
+    body = "".join(_row(row) for row in rows)
+    return f'<table style="{_TABLE}">{top}<tbody>{body}</tbody></table>'
+
+
+def _row(cells: Sequence[str]) -> str:
+    written = "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells)
+    return f"<tr>{written}</tr>"
+
+
+def bar(parts: Iterable[Part], *, width: str = "12em") -> str:
+    """The parts side by side, in proportion."""
+    kept = [(part, f"{part.label} {part.told}".strip()) for part in parts if part.share > 0]
+    told = ", ".join(words for _, words in kept)
+    drawn = "".join(
+        f'<span title="{escape(words)}" style="display:inline-block;height:.9em;width:{100 * part.share:.2f}%;'
+        f'background:rgba({part.hue},{STRONG});print-color-adjust:exact"></span>'
+        for part, words in kept
+    )
+    return (
+        f'<span role="img" aria-label="{escape(told)}" style="display:inline-block;width:{width};max-width:100%;'
+        f'line-height:0;white-space:nowrap;border:1px solid rgba(128,128,128,.6)">{drawn}</span>'
+    )
+
+
+def legend(parts: Iterable[Part]) -> str:
+    """The names of the parts beside their hues."""
+    return " ".join(
+        f'<span style="white-space:nowrap;margin-right:.8em"><span style="display:inline-block;width:.8em;height:.8em;'
+        f'background:rgba({part.hue},{STRONG});print-color-adjust:exact"></span> {escape(part.label)} '
+        f"{escape(part.told)}</span>"
+        for part in parts
+    )
+
+
+def under(hue: str, inner: str, label: str) -> str:
+    """HTML on a ground of this hue, with a label."""
+    return (
+        f'<div style="background:rgba({hue},{FAINT});border-left:.3em solid rgba({hue},{STRONG});padding:.3em .6em;'
+        f'margin:.25em 0;white-space:pre-wrap;overflow-wrap:anywhere"><small>{label}</small><br>{inner}</div>'
+    )
+
+
+def fold(summary: str, inner: str) -> str:
+    """HTML that opens at a click."""
+    return f"<details><summary>{summary}</summary>{inner}</details>"
+
+
+def card(title: str, inner: str) -> str:
+    """A headed block."""
+    return f'<div style="max-width:64em"><div><strong>{title}</strong></div>{inner}</div>'

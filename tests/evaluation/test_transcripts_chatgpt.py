@@ -1,0 +1,173 @@
+"""What a ChatGPT export says: the branch that was shown last, without what nobody saw."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.evaluation.transcripts.reading import read_transcript
+from hybrid_memory.tiers.exchanges import exchanges
+
+BEGAN = 1_772_000_000.0
+"""2026-02-25 06:13:20 UTC."""
+
+
+def node(name: str, parent: str | None, said: dict[str, Any] | None, *children: str) -> dict[str, Any]:
+    return {"id": name, "message": said, "parent": parent, "children": [*children]}
+
+
+def said(name: str, role: str, content: Any, **more: Any) -> dict[str, Any]:
+    written = content if isinstance(content, dict) else {"content_type": "text", "parts": [content]}
+    return {
+        "id": name,
+        "author": {"role": role, "name": more.pop("tool", None), "metadata": {}},
+        "create_time": more.pop("at", BEGAN),
+        "content": written,
+        "weight": 1.0,
+        "metadata": {},
+        "recipient": "all",
+        **more,
+    }
+
+
+def chat(*nodes: dict[str, Any], current: str | None = None, **more: Any) -> dict[str, Any]:
+    return {
+        "title": "Trip to Rome",
+        "conversation_id": "6f3a2b1c-0000-4000-8000-000000000001",
+        "create_time": BEGAN,
+        "mapping": {one["id"]: one for one in nodes},
+        "current_node": current,
+        **more,
+    }
+
+
+@pytest.fixture
+def rome() -> dict[str, Any]:
+    """Asked twice: the first question was edited, so that its branch is no longer shown."""
+    return chat(
+        node("root", None, None, "sys"),
+        node("sys", "root", said("sys", "system", ""), "custom"),
+        node(
+            "custom",
+            "sys",
+            said("custom", "user", {"content_type": "user_editable_context", "user_profile": "I am Mia."}),
+            "q1",
+            "q2",
+        ),
+        node("q1", "custom", said("q1", "user", "Two days in Rome?"), "a1"),
+        node("a1", "q1", said("a1", "assistant", "See the Forum.")),
+        node("q2", "custom", said("q2", "user", "Three days in Rome?", at=BEGAN + 60), "think"),
+        node(
+            "think",
+            "q2",
+            said("think", "assistant", {"content_type": "thoughts", "thoughts": [{"summary": "s", "content": "c"}]}),
+            "a2",
+        ),
+        node("a2", "think", said("a2", "assistant", "Add the Appian Way.", at=BEGAN + 61.5)),
+        current="a2",
+    )
+
+
+def written(folder: Path, value: Any, name: str = "conversations.json") -> Path:
+    path = folder / name
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def gist(path: Path) -> list[tuple[str, str, str]]:
+    (transcript,) = read_transcript(path)
+    return [(str(message.id), message.role.value, message.text) for message in transcript.messages]
+
+
+def test_the_branch_that_was_shown_last_is_read_with_ids_and_times(tmp_path: Path, rome: dict[str, Any]) -> None:
+    (transcript,) = read_transcript(written(tmp_path, [rome]))
+    assert (transcript.form, transcript.key) == ("chatgpt", "Trip to Rome (6f3a2b1c)")
+    assert gist(tmp_path / "conversations.json") == [
+        ("q2", "user", "Three days in Rome?"),
+        ("a2", "assistant", "Add the Appian Way."),
+    ]
+    times = [message.at and message.at.isoformat() for message in transcript.messages]
+    assert times == ["2026-02-25T06:14:20+00:00", "2026-02-25T06:14:21.500000+00:00"]
+
+
+def test_another_current_node_shows_the_other_branch(tmp_path: Path, rome: dict[str, Any]) -> None:
+    assert [name for name, *_ in gist(written(tmp_path, [{**rome, "current_node": "a1"}]))] == ["q1", "a1"]
+
+
+@pytest.mark.parametrize("current", [None, "gone", 7])
+def test_without_a_current_node_the_newest_leaf_counts(tmp_path: Path, rome: dict[str, Any], current: Any) -> None:
+    assert [name for name, *_ in gist(written(tmp_path, [{**rome, "current_node": current}]))] == ["q2", "a2"]
+
+
+def test_a_missing_parent_ends_the_way_up_and_a_ring_does_not_go_on_for_ever(
+    tmp_path: Path, rome: dict[str, Any]
+) -> None:
+    rome["mapping"]["q2"]["parent"] = "gone"
+    assert [name for name, *_ in gist(written(tmp_path, [rome]))] == ["q2", "a2"]
+    rome["mapping"]["q2"]["parent"] = "a2"
+    assert [name for name, *_ in gist(written(tmp_path, [rome]))] == ["q2", "a2"]
+
+
+def test_what_was_hidden_is_left_out(tmp_path: Path) -> None:
+    nodes = [
+        node("a", None, said("a", "user", "Shown?"), "b"),
+        node("b", "a", said("b", "assistant", "x", metadata={"is_visually_hidden_from_conversation": True}), "c"),
+        node("c", "b", said("c", "assistant", "x", weight=0.0), "d"),
+        node("d", "c", said("d", "critic", "x"), "e"),
+        node("e", "d", said("e", "assistant", {"content_type": "reasoning_recap", "content": "Thought for 3 s"}), "f"),
+        node("f", "e", said("f", "assistant", "Shown.")),
+    ]
+    assert [name for name, *_ in gist(written(tmp_path, [chat(*nodes, current="f")]))] == ["a", "f"]
+
+
+def test_parts_that_are_no_text_stay_as_blocks_and_what_was_spoken_is_text(tmp_path: Path) -> None:
+    image = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-1", "width": 3, "height": 4}
+    spoken = {"content_type": "audio_transcription", "text": "Ciao!", "direction": "in"}
+    content = {"content_type": "multimodal_text", "parts": [image, "What is this?", spoken, None, ""]}
+    path = written(tmp_path, [chat(node("a", None, said("a", "user", content)), current="a")])
+    ((message,),) = (transcript.messages for transcript in read_transcript(path))
+    assert message.text == "What is this?\nCiao!"
+    assert isinstance(message.content, list)
+    assert message.content[0] == {
+        "type": "image_asset_pointer",
+        **{key: value for key, value in image.items() if key != "content_type"},
+    }
+
+
+def test_what_a_tool_was_asked_is_a_call_and_its_answer_the_result(tmp_path: Path) -> None:
+    code = {"content_type": "code", "language": "python", "text": "print(6 * 7)"}
+    output = {"content_type": "execution_output", "text": "42"}
+    nodes = [
+        node("a", None, said("a", "user", "What is 6 * 7?"), "b"),
+        node("b", "a", said("b", "assistant", code, recipient="python"), "c"),
+        node("c", "b", said("c", "tool", output, tool="python"), "d"),
+        node("d", "c", said("d", "assistant", "42.")),
+    ]
+    (transcript,) = read_transcript(written(tmp_path, [chat(*nodes, current="d")]))
+    asked, answered = transcript.messages[1:3]
+    assert (asked.tool_calls[0].name, asked.tool_calls[0].arguments) == ("python", "print(6 * 7)")
+    assert (answered.content, answered.tool_call_id) == ("42", asked.tool_calls[0].id)
+    assert all(exchange.complete for exchange in exchanges(transcript.messages))
+
+
+def test_conversations_of_one_title_are_told_apart_by_their_ids(tmp_path: Path, rome: dict[str, Any]) -> None:
+    other = {**rome, "conversation_id": "9e9e9e9e-0000", "title": "Trip to\x00 Rome\u202e"}
+    empty = {**rome, "mapping": {}}
+    found = read_transcript(written(tmp_path, [rome, empty, other]))
+    assert [transcript.key for transcript in found] == ["Trip to Rome (6f3a2b1c)", "Trip to Rome (9e9e9e9e)"]
+
+
+def test_a_folder_of_an_export_reads_only_the_conversations(tmp_path: Path, rome: dict[str, Any]) -> None:
+    written(tmp_path, [rome])
+    written(tmp_path, {"user": "mia"}, "user.json")
+    (transcript,) = read_transcript(tmp_path, form="chatgpt")
+    assert len(transcript.messages) == 2
+
+
+def test_what_is_no_conversation_is_refused_with_its_place(tmp_path: Path, rome: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match=r"conversation 2: no conversation of ChatGPT: 'no'"):
+        read_transcript(written(tmp_path, [rome, "no"]))

@@ -1,0 +1,209 @@
+"""What a notebook shows: every word is text, every section has its tier, and nothing is drawn that was not said."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Migration, ScopedMemory, open_memory
+from hybrid_memory.types import Facts, Hits, Receipt, Stats, display
+from hybrid_memory.types.hit import parts
+
+CRAFTED = (
+    "<script>alert(1)</script> **bold** \u202etxt.exe \u200b [red](javascript:alert(1)) <img src=x onerror=alert(1)>"
+)
+MAY = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+class Page(HTMLParser):
+    """The tags, attributes and text of a page; tags must be closed in order."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(html)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+        if tag != "br":
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def memory() -> HybridMemory:
+    config = MemoryConfig(url="memory://", embedder="hashing", compaction=CompactionConfig(max_tokens=300))
+    return open_memory(config)
+
+
+@pytest.fixture(scope="module")
+def trip(memory: HybridMemory) -> ScopedMemory:
+    trip = memory.scoped(user=f"bo {CRAFTED}", session="trip")
+    trip.remember(
+        [
+            {"role": "user", "content": "I work as a carpenter, and we decided to take the night train to Porto."},
+            {"role": "assistant", "content": CRAFTED},
+            {"role": "user", "content": "I work as a teacher now."},
+            *({"role": "user", "content": f"Day {day}: {CRAFTED}"} for day in range(12)),
+        ],
+        at=MAY,
+    )
+    trip.put_block("task", CRAFTED)
+    trip.assemble("What did we decide on Porto?")
+    return trip
+
+
+def shown_by(memory: HybridMemory, trip: ScopedMemory) -> dict[str, object]:
+    hits = trip.recall("What did we decide? txt.exe", k=3)
+    return {
+        "memory": memory,
+        "scoped": trip,
+        "hits": hits,
+        "hit": hits[0],
+        "nothing": memory.scoped(user="nobody").recall(CRAFTED),
+        "context": trip.assemble("And what is txt.exe?"),
+        "profile": trip.profile(),
+        "summary": trip.summary(),
+        "facts": trip.facts(history=True),
+        "receipt": trip.forget(query="Porto", dry_run=True),
+        "stats": memory.stats(),
+        "work": memory.work,
+        "block": trip.blocks()["task"],
+        "why": trip.why(hits[0]),
+        "why not": trip.why_not(CRAFTED, "#2", k=1),
+    }
+
+
+def test_crafted_words_are_text_in_every_display(memory: HybridMemory, trip: ScopedMemory) -> None:
+    told = ""
+    for name, value in shown_by(memory, trip).items():
+        page = Page(value._repr_html_())  # type: ignore[attr-defined]
+        assert not {"script", "img", "a", "iframe"} & set(page.tags), name
+        assert page.attributes <= {"style", "title", "role", "aria-label", "scope"}, name
+        assert "\u202e" not in page.text, name
+        told += page.text
+    assert "<script>alert(1)</script>" in told
+    assert "⟨U+202E⟩txt.exe" in told
+
+
+def test_plain_reprs_fit_one_line(memory: HybridMemory, trip: ScopedMemory) -> None:
+    for name, value in shown_by(memory, trip).items():
+        if not isinstance(value, Hits | Facts):  # lists of them
+            assert "\n" not in repr(value), name
+            assert len(repr(value)) < 600, name
+
+
+def test_a_context_has_its_sections_with_tokens_and_tiers(trip: ScopedMemory) -> None:
+    context = trip.assemble("What did we decide on Porto?", identity="You plan trips.")
+    page = Page(context._repr_html_())
+    for name, tokens in context.section_tokens.items():
+        assert f"{name} {tokens}" in page.text
+    assert f"{context.tokens} of 300 tokens" in page.text
+    for tier in ("L1: kept in the context", "L2: found or learned", "the caller's own"):
+        assert tier in page.text
+
+
+def test_a_summary_opens_to_the_words_behind_its_lines(trip: ScopedMemory) -> None:
+    summary = trip.summary()
+    assert summary.lines
+    page = Page(summary._repr_html_())
+    for line in summary:
+        assert Page(display.text(line.text)).text in page.text
+        assert line.handle in page.text
+    sources = {source for line in summary for source in line.sources}
+    assert sources == set(summary.said)
+    assert all(trip.expand(source) == [summary.said[source]] for source in sources)
+
+
+def test_the_parts_of_a_bar_add_up_to_the_score(trip: ScopedMemory) -> None:
+    for hit in trip.recall("What did we decide on Porto?"):
+        made = parts(hit)
+        assert sum(part.share for part in made) == pytest.approx(hit.score, abs=1e-6)
+        shares = [part.share for part in made if part.label != "current"]
+        assert shares == sorted(shares, reverse=True)
+
+
+def test_a_profile_shows_what_was_before(trip: ScopedMemory) -> None:
+    page = Page(trip.profile()._repr_html_())
+    assert "teacher" in page.text
+    assert "carpenter (superseded" in page.text
+
+
+def test_a_receipt_tells_what_was_done() -> None:
+    assert repr(Receipt()) == "<Receipt nothing was done>"
+    assert repr(Receipt(ids=("a", "b"), positions=(3, 4), indexed=2)) == "<Receipt 2 events, at #3-4, 2 indexed>"
+    assert repr(Receipt(erased={"turns": 2, "claims": 0}, dry_run=True)) == "<Receipt of a dry run 2 erased turns>"
+
+
+def test_stats_tell_how_far_the_index_is_behind(memory: HybridMemory) -> None:
+    stats = memory.stats()
+    behind = Stats(**{**{name: getattr(stats, name) for name in Stats.__slots__}, "unindexed": 7})
+    assert "7 events to index" in Page(behind._repr_html_()).text
+    assert "7 to be indexed" in repr(behind)
+
+
+def test_facts_show_when_they_held_and_the_turns_that_say_so(trip: ScopedMemory) -> None:
+    facts = trip.facts(attribute="profession", history=True)
+    page = Page(facts._repr_html_())
+    assert "2 facts" in page.text
+    for fact in facts:
+        assert f"{fact.value}{fact.state}{fact.valid_from:%Y-%m-%d}" in page.text
+        assert f"#{fact.positions[0]}" in page.text
+
+
+def test_the_reprs_of_a_profile_entry_and_of_a_migration_are_short(trip: ScopedMemory) -> None:
+    (entry,) = trip.profile().sources["profession"]
+    assert repr(entry) == f"<ProfileEntry 'teacher' (current, {entry.confidence:.2f}, from 2026-05-01, 1 turn)>"
+    assert repr(Migration(1, 2, 3, 0, "0123456789")) == (
+        "<Migration of 1 owner, 2 events; 3 records, 0 vectors made; checksum 01234567>"
+    )
+
+
+def test_a_closed_memory_is_shown_too() -> None:
+    memory = open_memory("memory://")
+    alice = memory.scoped(user="alice")
+    memory.close()
+    assert "closed" in Page(memory._repr_html_()).text
+    assert "closed" in Page(alice._repr_html_()).text
+
+
+@given(st.text())
+def test_any_text_is_shown_whole_without_what_nobody_sees(words: str) -> None:
+    page = Page(display.text(words))
+    assert page.tags == ["bdi"]
+    seen = page.text.replace("\r", "\n")
+    for char in set(words):
+        assert char in seen or f"⟨U+{ord(char):04X}⟩" in seen
+    assert not {"\u202e", "\u200b", "\x1b", "\x00"} & set(seen)
+
+
+def test_a_hit_that_stands_before_a_better_one_says_why() -> None:
+    with open_memory(MemoryConfig(url="memory://", embedder="hashing")) as memory:
+        bo = memory.scoped(user="bo")
+        for month, place in enumerate(("the mill by the river", "the old barn on the hill"), 1):
+            bo.remember(f"The key of the cellar hangs at {place}.", at=MAY.replace(month=month))
+            bo.remember(f"Nothing else happened in month {month}, as far as I know.", at=MAY.replace(month=month))
+        found = {
+            query: bo.recall(query, k=4)
+            for query in ("Where does the key of the cellar hang now?", "the key of the cellar at the mill")
+        }
+    for hits in found.values():
+        for row, hit in enumerate(hits):
+            better = any(other.score > hit.score + 1e-6 for other in hits[row + 1 :])
+            assert ("before better ones" in hit.note) == better
+    assert any("before better ones" in hit.note for hit in found["Where does the key of the cellar hang now?"])

@@ -1,0 +1,221 @@
+"""A memory that is only looked at, and what the log shows of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
+from hybrid_memory.errors import AccessDeniedError, InvalidInputError
+from hybrid_memory.types import PutItem
+from tests.conftest import Face
+
+MAY = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+WRITES: dict[str, Callable[[HybridMemory, ScopedMemory], object]] = {
+    "remember": lambda _, alice: alice.remember("x"),
+    "follow": lambda _, alice: alice.follow([Message(content="x")]),
+    "compact": lambda _, alice: alice.compact(),
+    "reset": lambda _, alice: alice.reset(),
+    "learn": lambda _, alice: alice.learn(),
+    "flush": lambda _, alice: alice.flush(),
+    "offload": lambda _, alice: alice.offload("x"),
+    "put_block": lambda _, alice: alice.put_block("task", "x"),
+    "rollback": lambda _, alice: alice.rollback(1),
+    "forget": lambda _, alice: alice.forget(query="heron"),
+    "create_space": lambda _, alice: alice.create_space("other"),
+    "grant": lambda _, alice: alice.space("team").grant(user="bob", right="read"),
+    "forget user": lambda memory, _alice: memory.forget(user="alice"),
+    "flush all": lambda memory, _alice: memory.flush(),
+    "rebuild": lambda memory, _alice: memory.rebuild(),
+    "archive": lambda memory, _alice: memory.archive(),
+    "items": lambda memory, _alice: memory.items("app").batch([PutItem(("a",), "k", {"x": 1})]),
+}
+
+
+@pytest.fixture
+def left(tmp_path: Path) -> MemoryConfig:
+    """A store with two turns that nobody has read or indexed yet, and two that were."""
+    config = MemoryConfig(url=f"sqlite:///{tmp_path / 'memory.db'}", embedder="hashing")
+    with open_memory(config) as memory:
+        alice = memory.scoped(user="alice", session="monday")
+        alice.remember(["I live in Rome.", "The heron nests by the mill."], at=MAY)
+        memory.flush()
+        memory.scoped(user="alice").create_space("team")
+        alice.remember(["I moved to Berlin.", "The otter sleeps under the bridge."], at=MAY)
+    return config
+
+
+def looked_at(alice: ScopedMemory) -> None:
+    """Every verb that shows something."""
+    alice.recall("Where is the heron?")
+    alice.why_not("heron", "#1")
+    alice.facts(history=True)
+    alice.profile()
+    alice.assemble("Where do I live?")
+    alice.summary()
+    alice.history()
+    alice.events()
+    alice.blocks()
+    alice.space("team").history()
+
+
+def log_of(memory: HybridMemory) -> list[tuple[str, int]]:
+    world = memory._house.world
+    return [(str(owner), event.position) for owner in memory.owners() for event in world.truth.read(owner)]
+
+
+def test_looking_changes_nothing(left: MemoryConfig) -> None:
+    with open_memory(left, read_only=True) as memory:
+        before, stats = log_of(memory), memory.stats()
+        assert stats.unindexed > 0
+        looked_at(memory.scoped(user="alice", session="monday"))
+        with pytest.raises(AccessDeniedError):
+            memory.scoped(user="mallory").space("team").recall("heron")
+        assert log_of(memory) == before
+        assert memory.stats().unindexed == stats.unindexed
+    with open_memory(left) as memory:
+        assert [pair for pair in log_of(memory) if pair not in before] == []
+
+
+def test_what_is_not_indexed_is_not_found_and_the_hits_say_so(left: MemoryConfig) -> None:
+    with open_memory(left, read_only=True) as memory:
+        hits = memory.scoped(user="alice").recall("Where does the otter sleep?")
+        assert all("otter" not in hit.record.text for hit in hits)
+        assert "read-only: " in hits[0].note
+    with open_memory(left) as memory:
+        assert "otter" in memory.scoped(user="alice").recall("Where does the otter sleep?")[0].record.text
+
+
+@pytest.mark.parametrize("verb", WRITES)
+def test_verbs_that_change_something_are_refused(left: MemoryConfig, verb: str) -> None:
+    with open_memory(left, read_only=True) as memory:
+        before = log_of(memory)
+        with pytest.raises(InvalidInputError, match="read-only"):
+            WRITES[verb](memory, memory.scoped(user="alice", session="monday"))
+        assert log_of(memory) == before
+
+
+def test_a_copy_does_not_go_into_it(left: MemoryConfig, tmp_path: Path) -> None:
+    empty = MemoryConfig(url=f"sqlite:///{tmp_path / 'empty.db'}", embedder="hashing")
+    with open_memory(left) as memory, open_memory(empty, read_only=True) as target:
+        with pytest.raises(InvalidInputError, match="read-only"):
+            memory.migrate(target)
+        assert target.stats().events == 0
+
+
+def test_owners_are_all_that_something_was_written_for(left: MemoryConfig, face: Face) -> None:
+    with open_memory(left) as memory:
+        there = face(memory, "owners")
+        assert [(scope.user, scope.space) for scope in there] == [(None, "team"), ("alice", None)]
+
+
+def test_a_prompt_of_a_long_past_has_as_many_turns_as_fit() -> None:
+    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
+        bo = memory.scoped(user="bo", session="s")
+        for number in range(150):
+            bo.remember([{"role": "user", "content": f"Question {number} about the heron."}])
+            bo.remember([{"role": "assistant", "content": f"Answer {number}, " + "word " * (number % 7)}])
+        past = bo.at(bo.events(limit=1)[0].position)
+        for budget in (60, 150, 500, 1500):
+            context = past.assemble("And the otter?", max_tokens=budget, k=0)
+            shown = len(context.messages) - 1
+            assert context.messages[-1].text == "And the otter?"
+            assert context.tokens <= budget
+            left = bo.history(limit=shown + 2)[: -shown or None]
+            count = memory._house.world.count
+            assert context.tokens + sum(count(message.text) + 3 for message in left) > budget, "two more would fit"
+
+
+class TestEvents:
+    def test_they_are_the_log_in_order(self, memory: HybridMemory, face: Face) -> None:
+        bo = memory.scoped(user="bo", session="monday")
+        bo.remember([f"turn {number}" for number in range(5)])
+        events: list[Event] = face(bo, "events")
+        said = [event for event in events if event.kind is EventKind.MESSAGE]
+        assert [event.message.text for event in said] == [f"turn {number}" for number in range(5)]
+        assert [event.position for event in events] == sorted(event.position for event in events)
+
+    def test_pages_of_them_are_all_of_them(self, memory: HybridMemory) -> None:
+        bo = memory.scoped(user="bo", session="monday")
+        bo.remember([f"I like tea number {number}." for number in range(25)])
+        bo.facts()
+        before, pages = None, list[Event]()
+        while page := bo.events(before=before, limit=4):
+            assert len(page) <= 4
+            pages = [*page, *pages]
+            before = page[0].position
+        assert pages == bo.events()
+
+    def test_they_are_filtered(self, memory: HybridMemory) -> None:
+        bo = memory.scoped(user="bo")
+        bo.remember("I live in Rome.", at=MAY)
+        bo.facts()
+        assert {event.kind for event in bo.events(kinds=["claim", EventKind.LEARNED])} == {"claim", "learned"}
+        assert bo.events(until=MAY) == []
+
+    @pytest.mark.parametrize(
+        "wrong", [{"kinds": ["turn"]}, {"before": 0}, {"limit": -1}, {"since": MAY.replace(tzinfo=None)}]
+    )
+    def test_what_is_wrong_is_refused(self, memory: HybridMemory, wrong: dict[str, object]) -> None:
+        with pytest.raises(InvalidInputError):
+            memory.scoped(user="bo").events(**wrong)  # type: ignore[arg-type]
+
+
+class TestWhyNot:
+    @pytest.fixture
+    def bo(self, memory: HybridMemory) -> ScopedMemory:
+        bo = memory.scoped(user="bo", session="monday")
+        bo.remember([f"The heron nests by mill number {number}." for number in range(8)], at=MAY)
+        bo.remember("Completely other words about llamas.", at=MAY)
+        return bo
+
+    def test_what_came_back_says_so(self, bo: ScopedMemory, face: Face) -> None:
+        hit = bo.recall("heron mill")[0]
+        told = face(bo, "why_not", "heron mill", hit)
+        assert "does come back" in told.about
+        assert told.steps == (hit.why(),)
+
+    def test_what_was_outranked_is_compared_with_the_last_that_came_back(self, bo: ScopedMemory, face: Face) -> None:
+        hits = bo.recall("heron by mill number 3", k=8)
+        told = face(bo, "why_not", "heron by mill number 3", hits[5].record.sources[0], k=2)
+        assert "place 6" in told.about
+        assert told.steps[0] == hits[5].arithmetic
+        assert told.steps[1].endswith(hits[1].arithmetic)
+        assert told.turns[0][1].text == hits[5].record.text
+
+    def test_a_filter_that_leaves_it_out_is_named(self, bo: ScopedMemory) -> None:
+        told = bo.why_not("llamas", "#9", kinds=["fact"])
+        assert told.steps == ("it is a turn, and only others were asked for",)
+        told = bo.why_not("llamas", "#9", until=MAY)
+        assert "outside of the time" in told.steps[0]
+        told = bo.why_not("llamas", "#9", metadata={"a": 1})
+        assert "metadata differs" in told.steps[0]
+
+    def test_what_has_no_words_is_not_in_the_index(self, bo: ScopedMemory) -> None:
+        receipt = bo.remember(
+            {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://a.b/c"}}]}
+        )
+        assert "not in the index" in bo.why_not("heron", receipt.ids[0]).steps[0]
+
+    def test_what_no_path_found_is_told_with_its_words_and_nearness(self, memory: HybridMemory) -> None:
+        bo = memory.scoped(user="many", session="s")
+        bo.remember("Completely other words about llamas.", at=MAY)
+        bo.remember([f"The heron nests by mill number {number}." for number in range(300)], at=MAY)
+        told = bo.why_not("heron mill", bo.history()[0].id or "")
+        assert "no word in common" in told.steps
+        assert any("by meaning it lies" in step or "was not compared" in step for step in told.steps)
+
+    def test_what_is_no_turn_or_not_there_is_refused(self, memory: HybridMemory, bo: ScopedMemory) -> None:
+        bo.put_block("task", "x")
+        block = memory.scoped(user="bo").events(kinds=["block"])[0]
+        with pytest.raises(InvalidInputError, match="no turn"):
+            bo.why_not("heron", block.id)
+        with pytest.raises(InvalidInputError, match="nothing is behind"):
+            bo.why_not("heron", "#999")
+        with pytest.raises(InvalidInputError, match="empty"):
+            bo.why_not(" ", "#1")
