@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+import pytest
+from starlette.testclient import TestClient
+
+from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.config import CompactionConfig, LearningConfig, OrchestrationConfig
+from hybrid_memory.inspector import application
+
+TOKEN = "the-token-of-this-session"  # noqa: S105 - of a test
+ADDRESS = "http://127.0.0.1:8123"
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+CRAFTED = (
+    "<script>document.title='owned'</script> <img src=x onerror=alert(1)> **bold** [link](javascript:alert(2)) "
+    "{{ 7 * 7 }} \u202egnp.exe\u202c \u2066isolate\u2069 \x1b[31mred\x1b[0m \x07 \u200bzero \U000e0041tag"
+)
+"""What tries to be more than text."""
+
+TALK = [
+    ("user", "My name is Alice, and I work as a data engineer at Northwind."),
+    ("assistant", "Nice to meet you, Alice."),
+    ("user", "I live in Hamburg, near the harbour."),
+    ("assistant", "Noted."),
+    ("user", "I decided to book the night train NJ 491 to Vienna."),
+    ("assistant", "The night train it is."),
+    ("user", f"My note to self: {CRAFTED}"),
+    ("assistant", f"I repeat: {CRAFTED}"),
+    ("user", "I moved to Berlin in May."),
+    ("assistant", "How is Berlin?"),
+    ("user", "我喜欢喝乌龙茶。"),
+    ("assistant", "好的。"),
+    ("user", "Which train did I book?"),
+]
+
+
+def tell(alice: ScopedMemory) -> None:
+    """A conversation of some months, with prompts for its turns, a compaction, facts and a block."""
+    for number, (role, text) in enumerate(TALK):
+        alice.remember(text, role=role, at=START + timedelta(days=10 * number))
+        if role == "user":
+            alice.assemble(max_tokens=500)
+    alice.put_block("persona", f"Calm. {CRAFTED}")
+    alice.compact(keep=3)
+    alice.facts()
+    alice.flush(progress=False)
+
+
+def remembered() -> HybridMemory:
+    """A memory with alice's conversation, a session with a crafted name, another user and a shared space."""
+    config = MemoryConfig(
+        url="memory://",
+        embedder="hashing",
+        compaction=CompactionConfig(max_tokens=500),
+        learning=LearningConfig(background=False),
+        orchestration=OrchestrationConfig(background=False),
+    )
+    memory = open_memory(config)
+    alice = memory.scoped(user="alice", session="s/1 & more")
+    tell(alice)
+    memory.scoped(user="alice", session=CRAFTED[:200]).remember("A word in a strange place.", at=START)
+    memory.scoped(user=CRAFTED[:200], agent="a/b?c=d").remember("I like tea.", at=START)
+    alice.create_space("team").remember(f"The stand-up is at nine. {CRAFTED}", at=START)
+    memory.flush(progress=False)
+    return memory
+
+
+@pytest.fixture(scope="module")
+def told() -> Iterator[HybridMemory]:
+    """What is only looked at."""
+    with remembered() as memory:
+        yield memory
+
+
+@pytest.fixture
+def fresh() -> Iterator[HybridMemory]:
+    """What may be changed."""
+    with remembered() as memory:
+        yield memory
+
+
+class Browse(Protocol):
+    """Gives a client that has the token."""
+
+    def __call__(self, memory: HybridMemory, *, writable: bool = False) -> TestClient: ...
+
+
+@pytest.fixture
+def browse() -> Browse:
+    def browser(memory: HybridMemory, *, writable: bool = False) -> TestClient:
+        page = application(memory, token=TOKEN, writable=writable)
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        return TestClient(page, base_url=ADDRESS, headers=headers, follow_redirects=False)
+
+    return browser
+
+
+@pytest.fixture
+def reader(told: HybridMemory, browse: Browse) -> TestClient:
+    return browse(told)
+
+
+@pytest.fixture
+def writer(told: HybridMemory, browse: Browse) -> TestClient:
+    return browse(told, writable=True)

@@ -1,0 +1,291 @@
+"""The page in a real browser, by keyboard: what is asked of it leaves this machine never."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from hybrid_memory import MemoryConfig, open_memory
+from hybrid_memory.config import CompactionConfig
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.inspector import serve
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+COMMAND = "import typer; from hybrid_memory.cli.inspecting import inspect; typer.run(inspect)"
+FLAGS = """--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync
+--no-first-run""".split()
+REQUIRED = os.environ.get("HYBRID_MEMORY_BROWSER") == "required"
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+CRAFTED = (
+    "<script>window.owned = true</script> <img src=x onerror='window.owned = true'> \u202egnp.exe \x1b[31mred "
+    "http://elsewhere.example/x"
+)
+TRIP = "/o/user=alice&session=trip"
+
+
+@pytest.fixture(scope="module")
+def link(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """What the command prints, for a store of its own; it must end well on Ctrl-C."""
+    path = tmp_path_factory.mktemp("inspector") / "memory.db"
+    compaction = CompactionConfig(max_tokens=500)
+    config = MemoryConfig(url=f"sqlite:///{path}", embedder="hashing", power_safe=False, compaction=compaction)
+    with open_memory(config) as memory:
+        alice = memory.scoped(user="alice", session="trip")
+        turns = [
+            "My name is Alice, and I work as a data engineer.",
+            "I live in Hamburg, near the harbour.",
+            f"My note: {CRAFTED}",
+            "I decided to book the night train NJ 491 to Vienna.",
+            "I moved to Berlin in May.",
+            "My secret word is halcyon.",
+        ]
+        for number, text in enumerate(turns):
+            alice.remember(text, at=START + timedelta(days=20 * number))
+            alice.remember("Noted.", role="assistant", at=START + timedelta(days=20 * number, minutes=1))
+        alice.compact(keep=3)
+        alice.facts()
+        memory.flush(progress=False)
+    command = [sys.executable, "-c", COMMAND, str(path), "--write", "--user", "alice"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603
+        try:
+            assert process.stdout is not None
+            printed = process.stdout.readline()
+            yield printed.removeprefix("Open ").strip()
+            process.send_signal(signal.SIGINT)
+            _, problems = process.communicate(timeout=30)
+            assert (process.returncode, "Traceback" in problems) == (0, False), problems
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None or find_spec("playwright") is None:
+        missing = "no Chromium is installed" if path is None else "playwright is not installed"
+        if REQUIRED:
+            pytest.fail(f"{missing}, and HYBRID_MEMORY_BROWSER=required")
+        pytest.skip(missing)
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - optional
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Watched:
+    """A tab, what it asked for, and what it complained of."""
+
+    tab: Page
+    asked: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def watched(chromium: Browser, link: str) -> Iterator[Watched]:
+    context = chromium.new_context(viewport={"width": 1100, "height": 800})
+    watched = Watched(context.new_page())
+    watched.tab.set_default_timeout(15_000)
+    context.on("request", lambda request: watched.asked.append(request.url))
+    watched.tab.on("console", lambda message: watched.complaints.append(message.text))
+    watched.tab.on("pageerror", lambda error: watched.complaints.append(str(error)))
+    watched.tab.on("dialog", lambda dialog: watched.complaints.append(dialog.message))
+    watched.tab.goto(link)
+    yield watched
+    context.close()
+
+
+@pytest.fixture
+def page(watched: Watched, link: str) -> Iterator[Page]:
+    """The tab, let in by the link; all that it asks for must stay on this machine, and it must not complain."""
+    watched.tab.set_viewport_size({"width": 1100, "height": 800})
+    watched.tab.goto(f"{base_of(link)}/o/user=alice/timeline")
+    yield watched.tab
+    assert watched.asked
+    assert {urlsplit(url).hostname for url in watched.asked} == {"127.0.0.1"}
+    assert watched.complaints == []
+
+
+def go_to(tab: Page, wanted: Callable[[str], bool], *, most: int = 60) -> None:
+    """Press Tab until what has the focus is wanted, by its name, its text or its address."""
+    for _ in range(most):
+        tab.keyboard.press("Tab")
+        told = tab.evaluate(
+            "(() => { const e = document.activeElement; return [e.tagName, e.name || '', e.getAttribute('aria-label')"
+            " || '', e.getAttribute('href') || '', e.innerText || '', e.value || ''].join(' | ') })()"
+        )
+        if wanted(told):
+            return
+    pytest.fail(f"the keyboard does not reach it in {most} steps on {tab.url}")
+
+
+def base_of(link: str) -> str:
+    return "{0.scheme}://{0.netloc}".format(urlsplit(link))
+
+
+def test_the_command_serves_this_address_alone(link: str) -> None:
+    place = urlsplit(link)
+    assert place.hostname == "127.0.0.1"
+    assert httpx.get(base_of(link)).status_code == 401
+    with httpx.Client(follow_redirects=True) as browser:
+        assert "halcyon" in browser.get(link).text
+    with pytest.raises(ConnectionError):
+        socket.create_connection(("127.0.0.2", place.port or 0), timeout=5)
+
+
+def test_a_port_that_is_taken_is_told_of(link: str) -> None:
+    with open_memory("memory://") as memory, pytest.raises(InvalidInputError, match="cannot listen"):
+        serve(memory, port=urlsplit(link).port or 0, ready=pytest.fail)
+
+
+def test_the_link_opens_the_timeline_and_hides_its_token(page: Page, link: str) -> None:
+    page.goto(link)
+    assert page.url == f"{base_of(link)}/o/user=alice/timeline"
+    assert "halcyon" in page.inner_text("main")
+    assert httpx.get(page.url).status_code == 401
+    (cookie,) = page.context.cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    assert str(urlsplit(link).port) in cookie["name"]
+
+
+def test_the_first_key_leads_to_the_content(page: Page) -> None:
+    go_to(page, lambda told: "Skip to the content" in told, most=1)
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_searching_and_its_arithmetic_by_keyboard(page: Page) -> None:
+    go_to(page, lambda told: told.startswith("A") and "Search" in told)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search")
+    assert page.evaluate("document.activeElement.id") == "q"
+    page.keyboard.type("which night train to Vienna")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?*q=which*")
+    first, second = page.locator(".hit").nth(0), page.locator(".hit").nth(1)
+    assert "NJ 491" in first.inner_text()
+    assert first.locator("table").is_visible()
+    assert "points" in first.inner_text()
+    assert not second.locator("table").is_visible()
+    go_to(page, lambda told: told.startswith("SUMMARY") and "Why it came back" in told)
+    go_to(page, lambda told: told.startswith("SUMMARY") and "Why it came back" in told)
+    page.keyboard.press("Enter")
+    assert second.locator("table").is_visible()
+
+
+def test_asking_why_a_turn_did_not_come_back_by_keyboard(page: Page, link: str) -> None:
+    page.goto(f"{base_of(link)}/o/user=alice/search?q=night+train&k=1")
+    go_to(page, lambda told: told.startswith("SUMMARY") and "Why not" in told)
+    page.keyboard.press("Enter")
+    go_to(page, lambda told: "| missing |" in f"{told} " or "missing" in told.split(" | ")[1])
+    page.keyboard.type("#1")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**missing=%231*")
+    assert re.search(r"#1 does not come back for 'night train'", page.inner_text(".answer"))
+
+
+def test_a_summary_opens_to_its_sources_by_keyboard(page: Page, link: str) -> None:
+    page.goto(f"{base_of(link)}{TRIP}/summaries")
+    line = page.locator("details.line").first
+    assert not line.locator(".quotes").is_visible()
+    go_to(page, lambda told: told.startswith("SUMMARY") and "#" in told)
+    page.keyboard.press("Enter")
+    assert "user" in line.locator(".quotes").inner_text()
+
+
+def test_travelling_in_time_and_back_by_keyboard(page: Page, link: str) -> None:
+    page.goto(f"{base_of(link)}/o/user=alice/facts")
+    assert page.locator(".fact.current", has_text="Berlin").count() == 1
+    go_to(page, lambda told: told.split(" | ")[1] == "at")
+    page.keyboard.type("2026-04-15")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**at=2026-04-15*")
+    assert page.locator(".fact", has_text="Berlin").count() == 0
+    assert page.locator(".fact.current", has_text="Hamburg").count() == 1
+    assert "as it was on 2026-04-15" in page.inner_text(".past")
+    go_to(page, lambda told: "Back to now" in told)
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: "at=" not in url)
+    assert page.locator(".past").count() == 0
+
+
+def test_the_prompt_turn_by_turn_by_keyboard(page: Page, link: str) -> None:
+    page.goto(f"{base_of(link)}{TRIP}/prompt")
+    assert "halcyon" in page.inner_text(".messages")
+    assert "the next prompt begins with all up to here" in page.inner_text(".messages")
+    go_to(page, lambda told: "Turn before" in told)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**turn=*")
+    assert "halcyon" not in page.inner_text(".messages")
+    assert "Berlin" in page.inner_text(".messages")
+
+
+def test_a_crafted_text_runs_nothing_and_loads_nothing(page: Page, link: str) -> None:
+    for path in (
+        "/o/user=alice/timeline",
+        "/o/user=alice/search?q=note+gnp",
+        f"{TRIP}/summaries",
+        f"{TRIP}/prompt?turn=5",
+    ):
+        page.goto(f"{base_of(link)}{path}")
+        assert page.evaluate("window.owned") is None
+        assert page.locator("script, img, iframe").count() == 0
+        assert "⟨U+202E⟩gnp.exe" in page.content()
+
+
+@pytest.mark.parametrize("width", [360, 1600])
+def test_no_page_is_wider_than_the_screen(page: Page, link: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    paths = ["/", *(f"{TRIP}/{name}" for name in "timeline event?position=5 facts summaries prompt".split())]
+    for path in [
+        *paths,
+        f"{TRIP}/search?q=night+train&missing=%231",
+        f"{TRIP}/forget?position=1",
+        "/o/user=alice/prompt",
+    ]:
+        page.goto(f"{base_of(link)}{path}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_forgetting_with_a_confirmation_by_keyboard(page: Page, link: str) -> None:
+    page.goto(f"{base_of(link)}/o/user=alice/search?q=secret+word+halcyon&k=1")
+    assert "halcyon" in page.inner_text(".hits")
+    go_to(page, lambda told: "Choose #" in told)
+    page.keyboard.press("Space")
+    go_to(page, lambda told: "Forget what is chosen" in told)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/forget?position=*")
+    assert "halcyon" in page.inner_text(".log")
+    go_to(page, lambda told: told.split(" | ")[1] == "confirmed")
+    page.keyboard.press("Space")
+    go_to(page, lambda told: "Forget for good" in told)
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Forgotten").wait_for()
+    assert "1 turn is gone" in page.inner_text("main")
+    page.goto(f"{base_of(link)}/o/user=alice/search?q=secret+word+halcyon&k=20")
+    assert "halcyon" not in page.inner_text(".hits")
+
+
+def test_without_a_confirmation_the_browser_sends_nothing(page: Page, link: str) -> None:
+    page.goto(f"{base_of(link)}/o/user=alice/forget?position=1")
+    page.get_by_role("button", name="Forget for good").press("Enter")
+    assert page.get_by_role("heading", name="Forget this?").is_visible()
+    assert page.locator("input:invalid").count() == 1

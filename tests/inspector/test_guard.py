@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from hybrid_memory import HybridMemory
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.inspector import application
+from hybrid_memory.inspector.app import PAGES
+from hybrid_memory.inspector.security import HEADERS, form_token
+
+PATHS = [
+    "/",
+    "/static/inspector.css",
+    "/static/icon.svg",
+    "/static/nothing",
+    "/nothing",
+    "/o/user=alice/forget?position=1",
+    *(f"/o/user=alice/{name}" for name in PAGES),
+]
+TOKEN = "the-token-of-this-session"  # noqa: S105 - of a test
+ADDRESS = "http://127.0.0.1:8123"
+COOKIE = "hybrid-memory-inspector-8123"
+
+
+def stranger(memory: HybridMemory, **headers: str) -> TestClient:
+    app = application(memory, token=TOKEN, writable=True)
+    return TestClient(app, base_url=ADDRESS, headers=headers, follow_redirects=False, raise_server_exceptions=False)
+
+
+def test_the_paths_of_these_tests_are_all_that_there_are(bare: HybridMemory) -> None:
+    app: Starlette = application(bare, token=TOKEN)
+    routes = {getattr(route, "path", "") for route in app.routes}
+    assert routes == {
+        re.sub("/static/.*|/nothing", "/static", path.split("?")[0]).replace("user=alice", "{key}") for path in PATHS
+    }
+
+
+@pytest.fixture
+def bare(opened: Callable[..., HybridMemory]) -> HybridMemory:
+    memory = opened(url="memory://")
+    memory.scoped(user="alice", session="s1").remember("I live in Hamburg.")
+    return memory
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "HEAD", "PUT", "OPTIONS"])
+def test_nothing_is_answered_without_the_token(bare: HybridMemory, method: str) -> None:
+    browser = stranger(bare)
+    for path in PATHS:
+        answer = browser.request(method, path)
+        assert answer.status_code == 401, path
+        assert "alice" not in answer.text, path
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"authorization": "Bearer wrong"},
+        {"authorization": f"Basic {TOKEN}"},
+        {"authorization": "Bearer "},
+        {"authorization": f"Bearer {TOKEN}x"},
+        {"cookie": f"{COOKIE}=wrong"},
+        {"cookie": f"hybrid-memory-inspector-9999={TOKEN}"},
+        {"cookie": f"token={TOKEN}"},
+        {"cookie": "\x00;;=;"},
+    ],
+)
+def test_a_wrong_token_is_none(bare: HybridMemory, headers: dict[str, str]) -> None:
+    assert stranger(bare, **headers).get("/").status_code == 401
+
+
+def test_the_link_sets_a_cookie_and_leads_to_an_address_without_the_token(bare: HybridMemory) -> None:
+    browser = stranger(bare)
+    answer = browser.get(f"/o/user=alice/timeline?kind=claim&token={TOKEN}")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/o/user=alice/timeline?kind=claim")
+    cookie = answer.headers["set-cookie"].lower()
+    assert COOKIE in cookie
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert browser.get(answer.headers["location"]).status_code == 200
+    assert stranger(bare).get("/?token=wrong").status_code == 401
+    assert stranger(bare).post(f"/o/user=alice/forget?token={TOKEN}").status_code == 401
+
+
+@pytest.mark.parametrize("path", ["//elsewhere.example/x", "/\\elsewhere.example", "///elsewhere.example"])
+def test_the_link_never_leads_elsewhere(bare: HybridMemory, path: str) -> None:
+    answer = stranger(bare).get(f"{ADDRESS}{path}?token={TOKEN}")
+    assert re.match(r"/(?![/\\])", answer.headers["location"])
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "elsewhere.example",
+        "127.0.0.1.elsewhere.example:8123",
+        "0.0.0.0:8123",
+        "192.168.1.2",
+        "",
+        "localhost.:1",
+        "x@127.0.0.1",
+    ],
+)
+def test_another_host_name_is_refused_even_with_the_token(bare: HybridMemory, host: str) -> None:
+    answer = stranger(bare, host=host, authorization=f"Bearer {TOKEN}").get("/")
+    assert answer.status_code == 400
+    assert "alice" not in answer.text
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8123", "localhost:8123", "LOCALHOST", "[::1]:8123"])
+def test_names_of_this_machine_are_served(bare: HybridMemory, host: str) -> None:
+    assert stranger(bare, host=host, authorization=f"Bearer {TOKEN}").get("/").status_code == 200
+
+
+def test_every_answer_forbids_scripts_framing_and_caching(told: HybridMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = stranger(told, authorization=f"Bearer {TOKEN}")
+    paths = {path: inside.get(path) for path in PATHS}
+    paths["400"] = stranger(told, host="elsewhere.example").get("/")
+    paths["401"] = stranger(told).get("/")
+    paths["405"] = inside.delete("/")
+    paths["bad input"] = inside.get("/o/user=alice/timeline?at=nonsense")
+    monkeypatch.setitem(PAGES, "timeline", lambda _: 1 / 0)
+    paths["500"] = inside.get("/o/user=alice/timeline")
+    assert paths["500"].status_code == 500
+    assert "ZeroDivisionError" in paths["500"].text
+    for path, answer in paths.items():
+        assert HEADERS.items() <= dict(answer.headers).items(), path
+        assert "script" not in answer.headers["content-security-policy"]
+        assert "style=" not in answer.text, path
+        assert "<script" not in answer.text, path
+
+
+def test_a_page_that_only_reads_cannot_forget(told: HybridMemory) -> None:
+    events = len(told.scoped(user="alice").events())
+    reader = TestClient(application(told, token=TOKEN), base_url=ADDRESS, headers={"authorization": f"Bearer {TOKEN}"})
+    form = {"form_token": form_token(TOKEN), "confirmed": "yes", "position": "1"}
+    assert reader.get("/o/user=alice/forget?position=1").status_code == 403
+    assert reader.post("/o/user=alice/forget", data=form).status_code == 403
+    for page in ("timeline", "event?position=1", "search?q=train"):
+        text = reader.get(f"/o/user=alice/{page}").text
+        assert "forget" not in text.lower()
+        assert "read-only" in text
+    assert len(told.scoped(user="alice").events()) == events
+
+
+@pytest.mark.parametrize(
+    ("form", "headers", "status"),
+    [
+        ({"form_token": "", "confirmed": "yes"}, {}, 403),
+        ({"form_token": TOKEN, "confirmed": "yes"}, {}, 403),
+        ({"confirmed": "yes"}, {}, 403),
+        ({"form_token": form_token(TOKEN), "confirmed": "yes"}, {"origin": "http://elsewhere.example"}, 403),
+        ({"form_token": form_token(TOKEN), "confirmed": "yes"}, {"origin": "null"}, 403),
+        (
+            {"form_token": form_token(TOKEN), "confirmed": "yes"},
+            {"origin": "null", "sec-fetch-site": "cross-site"},
+            403,
+        ),
+        ({"form_token": form_token(TOKEN), "confirmed": "yes"}, {"origin": "http://127.0.0.1:9999"}, 403),
+        ({"form_token": form_token(TOKEN)}, {}, 400),
+        ({"form_token": form_token(TOKEN), "confirmed": "yes", "position": ["1", "x"]}, {}, 400),
+        ({"form_token": form_token(TOKEN), "confirmed": "yes", "position": ["999999"]}, {}, 400),
+        ({"form_token": form_token(TOKEN), "confirmed": "yes", "position": ["1"], "more": "x" * 200_000}, {}, 413),
+    ],
+)
+def test_a_form_that_is_not_ours_or_not_confirmed_forgets_nothing(
+    told: HybridMemory, writer: TestClient, form: dict[str, object], headers: dict[str, str], status: int
+) -> None:
+    events = told.scoped(user="alice").events()
+    answer = writer.post("/o/user=alice/forget", data={"position": "1", **form}, headers=headers)
+    assert answer.status_code == status
+    assert told.scoped(user="alice").events() == events
+
+
+def test_the_form_of_the_page_forgets_what_it_showed(fresh: HybridMemory, browse: Any) -> None:
+    alice, writer = fresh.scoped(user="alice"), browse(fresh, writable=True)
+    timeline = writer.get("/o/user=alice/timeline?kind=message").text
+    assert re.findall(r'name="position" value="(\d+)"', timeline) == [
+        str(event.position) for event in reversed(alice.events(kinds=["message"]))
+    ]
+    events = alice.events()
+    asked = writer.get("/o/user=alice/forget?position=%231")
+    assert "Northwind" in asked.text
+    assert alice.events() == events
+    expected = alice.forget(ids="#1", dry_run=True)
+    for name, count in expected.erased.items():
+        assert f"<dt>{name}</dt><dd>{count}</dd>" in asked.text
+    fields = dict(re.findall(r'name="(form_token|position)" value="([^"]+)"', asked.text))
+    answer = writer.post("/o/user=alice/forget", data={**fields, "confirmed": "yes"}, headers={"origin": ADDRESS})
+    assert answer.status_code == 200
+    assert "1 turn is gone" in answer.text
+    with pytest.raises(InvalidInputError, match="nothing is behind"):
+        alice.expand("#1")
+    assert "Northwind" not in writer.get("/o/user=alice/timeline?kind=message").text
+
+
+def test_an_owner_that_is_no_name_is_told_of(bare: HybridMemory) -> None:
+    inside = stranger(bare, authorization=f"Bearer {TOKEN}")
+    for key in ("nobody", "user=", "user=a&other=b", "session=s", "user=~00"):
+        assert inside.get(f"/o/{key}/timeline").status_code == 400

@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from html import escape, unescape
+from itertools import takewhile
+from typing import Any
+from urllib.parse import unquote, urlencode
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+from hybrid_memory import HybridMemory, Scope
+from hybrid_memory.errors import InvalidInputError, MissingDependencyError
+from hybrid_memory.inspector.app import PAGES
+from hybrid_memory.inspector.pages.knowledge import Axis
+from hybrid_memory.inspector.reading import key_of, moment_of, scope_of
+from hybrid_memory.inspector.text import visible
+
+ALICE = "/o/user=alice"
+TRIP = Scope(user="alice", session="s/1 & more")
+SESSION = f"/o/{key_of(TRIP)}"
+
+
+def pages_of(memory: HybridMemory) -> list[str]:
+    """The address of every page of every owner and session, with something on it."""
+    found = ["/", "/?q=alice", "/?page=7"]
+    for owner in memory.owners():
+        events = memory.scoped(user="alice").events() if owner.user == "alice" else []
+        sessions = {event.scope.session for event in events}
+        for scope in (owner, *(Scope(user="alice", session=name) for name in sessions if name)):
+            base = f"/o/{key_of(scope)}"
+            found += [f"{base}/{name}" for name in PAGES if name != "event"]
+            found += [f"{base}/search?q=note+train&k=20&missing=%233", f"{base}/stretch?first=1&last=40"]
+            found += [f"{base}/{name}?at=30" for name in ("timeline", "facts", "summaries", "prompt")]
+            found += [f"{base}/facts?at=2026-04-01T00:00:00Z", f"{base}/search?q=Berlin&at=2026-04-01"]
+        found += [f"/o/{key_of(owner)}/event?position={event.position}" for event in events]
+        found += [f"/o/{key_of(owner)}/prompt?turn={event.position}" for event in events[:9]]
+    return found
+
+
+def words(page: str) -> str:
+    """What a page says, without its markup."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def test_no_page_writes_learns_indexes_or_counts_anything(fresh: HybridMemory, browse: Any) -> None:
+    # Not read for facts yet, and not indexed.
+    fresh.scoped(user="alice", session="new").remember("I work as a pilot now. What was my job?")
+    world = fresh._house.world
+    before = {owner: world.log.read(owner) for owner in fresh.owners()}
+    applied = {owner: world.index.applied(owner) for owner in fresh.owners()}
+    browser = browse(fresh, writable=True)
+    for path in pages_of(fresh):
+        assert browser.get(path).status_code == 200, path
+    assert {owner: world.log.read(owner) for owner in fresh.owners()} == before
+    assert {owner: world.index.applied(owner) for owner in fresh.owners()} == applied
+    assert not list(world.uses.counted())
+
+
+def test_a_crafted_text_is_text_on_every_page(told: HybridMemory, browse: Any) -> None:
+    browser = browse(told, writable=True)
+    note = told.scoped(user="alice").recall("note to self")[0].record.turn
+    shown = set()
+    for path in [*pages_of(told), f"{ALICE}/forget?position={note}", f"{ALICE}/timeline?at=%1b%e2%80%ae<script>"]:
+        page = browser.get(path).text
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u200b\u202a-\u202e\u2066-\u2069\U000e0041]", page), path
+        assert not re.search(r"<(script|img|b>|iframe)|href=.javascript|\bon\w+=|style=", unquoted(page)), path
+        if "&lt;script&gt;" in page and "⟨U+202E⟩gnp.exe" in page and "⟨U+001B⟩[31m" in page:
+            assert "{{ 7 * 7 }}" in page
+            shown.update(re.split("[/?]", path)[3:4])
+    assert shown >= {*PAGES, "forget"}
+
+
+def unquoted(page: str) -> str:
+    """The page without what its texts say."""
+    return re.sub(r"<bdi[^>]*>[^<]*</bdi>|<option[^>]*>[^<]*</option>", "", page).replace("<b>", "")
+
+
+def test_the_timeline_leads_through_the_whole_log_once(opened: Callable[..., HybridMemory], browse: Any) -> None:
+    memory = opened(url="memory://")
+    bob = memory.scoped(user="bob", session="s")
+    bob.remember([{"role": "user", "content": f"Turn {number}."} for number in range(137)])
+    browser, path, seen = browse(memory), "/o/user=bob/timeline", []
+    while path:
+        page = browser.get(path).text
+        seen += [int(number) for number in re.findall(r'class="place" href="[^"]*position=(\d+)', page)]
+        older = re.search(r'rel="next" href="([^"]+)"', page)
+        path = unescape(older[1]) if older else ""
+    assert seen == [event.position for event in reversed(bob.events())]
+
+
+def test_the_timeline_shows_one_kind_or_one_session(told: HybridMemory, reader: TestClient) -> None:
+    claims = told.scoped(user="alice").events(kinds=["claim"])
+    page = reader.get(f"{ALICE}/timeline?kind=claim").text
+    assert page.count('<li class="entry claim">') == len(claims) == page.count('<li class="entry') > 2
+    mine = told.scoped(user="alice", session=TRIP.session).events()
+    page = reader.get(f"{SESSION}/timeline").text
+    assert page.count('<li class="entry') == min(len(mine), 50)
+    assert "A word in a strange place" not in page
+
+
+def test_the_badges_name_the_turns_that_stand_in_the_prompt(told: HybridMemory, reader: TestClient) -> None:
+    alice = told.scoped(user="alice", session=TRIP.session)
+    entries = re.findall(r'<li class="entry message">.*?</li>', reader.get(f"{SESSION}/timeline").text, re.DOTALL)
+    badged = {int(re.search(r"position=(\d+)", entry)[1]) for entry in entries if "L1 context" in entry}  # type: ignore[index]
+    there = {message.id for message in alice.assemble(max_tokens=5000).messages}
+    shown = {event.position for event in alice.events(kinds=["message"]) if event.id in there}
+    assert badged == shown
+    assert 0 < len(shown) < len(entries)
+    assert all("L2 semantic" in entry and "L3 episodic" in entry for entry in entries)
+
+
+def test_a_search_shows_the_hits_of_recall_with_points_that_add_up(told: HybridMemory, reader: TestClient) -> None:
+    query = "Which train did Alice book to Vienna?"
+    hits = told.scoped(user="alice").recall(query, k=5)
+    page = reader.get(f"{ALICE}/search?{urlencode({'q': query, 'k': 5})}").text
+    found = re.findall(r'<li class="hit">(.*?)</table>(.*?)</li>', page, re.DOTALL)
+    assert len(found) == len(hits) == 5
+    for hit, (table, rest) in zip(hits, found, strict=True):
+        points = [float(number) for number in re.findall(r'<td class="number">([\d.]+)</td></tr>', table)]
+        assert points[-1] == pytest.approx(hit.score, abs=0.0006)
+        assert sum(points[:-1]) == pytest.approx(hit.score, abs=0.0006 * len(points))
+        assert hit.why() in words(rest)
+    assert str(hits[0].plan) in words(page)
+
+
+def test_a_search_says_why_a_turn_did_not_come_back(told: HybridMemory, reader: TestClient) -> None:
+    expected = told.scoped(user="alice").why_not("night train", "#1", k=1)
+    page = words(reader.get(f"{ALICE}/search?q=night+train&k=1&missing=1").text)
+    assert expected.about in page
+    assert all(step in page for step in expected.steps)
+    assert "nothing is behind" in words(reader.get(f"{ALICE}/search?q=night+train&missing=%23999999").text)
+
+
+def test_the_facts_of_an_earlier_time_are_those_of_that_time(told: HybridMemory, reader: TestClient) -> None:
+    now, then = (words(reader.get(f"{ALICE}/facts{at}").text) for at in ("", "?at=2026-04-15"))
+    assert "Berlin current" in now
+    assert "Hamburg superseded" in now
+    assert "replaced by Berlin" in now
+    assert "Hamburg current" in then
+    assert "Berlin" not in then
+    assert "Looking at the memory as it was on 2026-04-15" in then
+    assert "Back to now" in then
+    assert "Back to now" not in now
+
+
+def test_a_time_that_was_chosen_is_kept_on_every_page_of_the_owner(reader: TestClient) -> None:
+    page = reader.get(f"{ALICE}/facts?at=2026-04-15T00:00").text
+    links = [unescape(link) for link in re.findall(r'<li><a href="([^"]+)"', page.split("</nav>")[0])]
+    assert len(links) == 5
+    assert all("at=2026-04-15T00%3A00%3A00Z" in link for link in links)
+
+
+def test_a_line_of_a_summary_opens_to_the_words_behind_it(told: HybridMemory, reader: TestClient) -> None:
+    alice = told.scoped(user="alice", session=TRIP.session)
+    summary = alice.summary()
+    page = reader.get(f"{SESSION}/summaries").text
+    lines = [words(part) for part in re.findall(r'<details class="line">(.*?)</details>', page, re.DOTALL)]
+    assert len(lines) == len(summary.lines) > 2
+    plain = [" ".join(line.split()) for line in lines]
+    for line in summary.lines:
+        (shown,) = [text for text in plain if text.startswith(words_of(line.text))]
+        assert all(words_of(message.text) in shown for message in alice.expand(line))
+    assert all(handle in page for handle in summary.handles)
+
+
+def words_of(text: str) -> str:
+    return " ".join(visible(text).split())
+
+
+def test_the_prompt_of_a_turn_is_the_one_that_was_made_for_it(opened: Callable[..., HybridMemory], browse: Any) -> None:
+    memory = opened(url="memory://")
+    carol = memory.scoped(user="carol", session="s")
+    made = {}
+    for number in range(4):
+        carol.remember(f"My plan number {number} is to sail to island {number}. Where to sail?", role="user")
+        context = carol.assemble(max_tokens=900)
+        turn = carol.events(kinds=["message"], limit=1)[0].position
+        made[turn] = context
+        carol.remember(f"To island {number}.", role="assistant")
+    browser, before = browse(memory), None
+    for turn, context in made.items():
+        page = browser.get(f"/o/user=carol&session=s/prompt?turn={turn}&tokens=900").text
+        assert f"{context.tokens} of 900 tokens" in words(page)
+        pieces = [words(piece) for piece in re.findall(r'<bdi class="said">(.*?)</bdi>', page, re.DOTALL)]
+        assert " ".join(pieces) == " ".join(" ".join(message.text for message in context.messages).split())
+        earlier = before.messages if before else ()
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(context.messages, earlier, strict=False)))
+        assert page.count('<li class="laid cached">') == same
+        assert page.count('class="breakpoint"') == len(context.breakpoints)
+        before = context
+    assert same > 2
+
+
+def test_a_prompt_says_why_it_cannot_be_made(reader: TestClient) -> None:
+    assert "max_tokens=50 is too little" in words(reader.get(f"{SESSION}/prompt?tokens=50").text)
+    refused = reader.get(f"{SESSION}/prompt?tokens=1")
+    assert refused.status_code == 400
+    assert f'href="{escape(SESSION)}/timeline"' in refused.text
+
+
+ADDRESSES = st.dictionaries(
+    st.sampled_from("at before first history k kind last missing page position q tokens turn within".split()),
+    st.one_of(st.integers(-5, 90).map(str), st.text(max_size=12), st.sampled_from(["#3", "session", "9" * 30, "２"])),
+    max_size=4,
+)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(name=st.sampled_from(sorted(PAGES)), query=ADDRESSES, owner=st.sampled_from([ALICE, SESSION, "/o/space=team"]))
+def test_no_address_breaks_a_page(reader: TestClient, name: str, query: dict[str, str], owner: str) -> None:
+    address = urlencode({key: value.encode(errors="replace") for key, value in query.items()})
+    assert reader.get(f"{owner}/{name}?{address}").status_code in {200, 400}
+
+
+NAMES = st.none() | st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=30
+)
+
+
+@given(tenant=NAMES, user=NAMES, agent=NAMES, session=NAMES)
+def test_any_owner_has_an_address_that_leads_back(
+    tenant: str | None, user: str | None, agent: str | None, session: str | None
+) -> None:
+    if tenant is user is agent is None:
+        user = "u"
+    scope = Scope(tenant, user, agent, session)
+    key = key_of(scope)
+    assert re.fullmatch(r"[A-Za-z0-9=&_.~-]+", key)
+    assert scope_of(key) == scope_of(unquote(key)) == scope
+
+
+@given(st.datetimes(timezones=st.just(UTC)), st.integers(1, 10**6), st.integers(-(10**7), 2 * 10**7))
+def test_every_instant_has_a_place_on_the_axis_in_its_order(since: datetime, hours: int, minutes: int) -> None:
+    try:
+        axis = Axis(since, since + timedelta(hours=hours))
+        instant = since + timedelta(minutes=minutes)
+    except OverflowError:
+        return
+    place = axis.place(instant)
+    assert 0 <= place <= 100
+    assert (place == 0) == (instant <= axis.since)
+    assert (place == 100) == (instant >= axis.until)
+    assert [at for at, _ in axis.ticks] == [0, 20, 40, 60, 80, 100]
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("", None), (" ", None), ("12", 12), ("#12", 12),
+        ("2026-05-01", datetime(2026, 5, 1, tzinfo=UTC)),
+        ("2026-05-01 18:00", datetime(2026, 5, 1, 18, tzinfo=UTC)),
+        ("2026-05-01T18:00:00+02:00", datetime(2026, 5, 1, 16, tzinfo=UTC)),
+    ],
+)  # fmt: skip
+def test_a_moment_is_a_position_or_an_instant(text: str, moment: object) -> None:
+    assert moment_of(text) == moment
+
+
+@pytest.mark.parametrize("text", ["yesterday", "#", "-1", "12:00"])
+def test_what_is_no_moment_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="neither a position"):
+        moment_of(text)
+
+
+@pytest.mark.parametrize("package", ["jinja2", "starlette", "uvicorn"])
+def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == package or ".inspector" in name]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingDependencyError, match=rf"{package} .*\[inspector\]"):
+        __import__("hybrid_memory.inspector")
+
+
+def test_no_page_of_an_owner_reads_a_long_log_as_a_whole(
+    opened: Callable[..., HybridMemory], browse: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = opened(url="memory://", embedder="none")
+    dave = memory.scoped(user="dave", session="s")
+    dave.remember([{"role": "user", "content": f"Turn {number} of many."} for number in range(1500)])
+    memory.flush(progress=False)
+    log, sizes = memory._house.world.log, [0]
+    read = log.read
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        events = read(*args, **kwargs)
+        sizes.append(len(events))
+        return events
+
+    monkeypatch.setattr(log, "read", counted)
+    browser = browse(memory)
+    paths = "timeline?before=900 event?position=900 search?q=turn facts?q= summaries?q= prompt?q=".split()
+    for scope in ("user=dave", "user=dave&session=s"):
+        for at in ("", "&at=1400"):
+            for page in paths:
+                assert browser.get(f"/o/{scope}/{page}{at}").status_code == 200
+    assert "wait to be folded" in browser.get("/o/user=dave&session=s/prompt").text
+    assert max(sizes) <= 1001
