@@ -1,0 +1,86 @@
+"""``hybrid-memory mcp``: what it makes of its options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import hybrid_memory.mcp
+from hybrid_memory.cli.serving import mcp
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.mcp import Binding
+
+TOKEN = "correct-horse-battery-staple"  # noqa: S105 - of these tests
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Binding, dict[str, Any]]]:
+    """How the command served, without doing so."""
+    made: list[tuple[str, Binding, dict[str, Any]]] = []
+
+    def serve(kind: str) -> Any:
+        def record(memory: Any, binding: Binding, **options: Any) -> None:
+            if "ready" in options:
+                options.pop("ready")("http://127.0.0.1:8000/mcp", TOKEN)
+            made.append((kind, binding, options))
+
+        return record
+
+    monkeypatch.setattr(hybrid_memory.mcp, "serve_stdio", serve("stdio"))
+    monkeypatch.setattr(hybrid_memory.mcp, "serve_http", serve("http"))
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.delenv("HYBRID_MEMORY_MCP_TOKEN", raising=False)
+    return made
+
+
+def run(*arguments: str) -> Any:
+    app = typer.Typer()
+    app.command()(mcp)
+    return CliRunner().invoke(app, arguments)
+
+
+def test_the_binding_stands_on_the_command_line(settings: Path, calls: list[Any]) -> None:
+    options = "--tenant t -u alice --agent a -s s1 --space team --space board".split()
+    assert run(str(settings), *options).exit_code == 0
+    binding = Binding(tenant="t", user="alice", agent="a", session="s1", spaces=("team", "board"))
+    assert calls == [("stdio", binding, {})]
+    assert settings.with_name("memory.db").exists()
+
+
+def test_a_token_of_the_environment_is_taken_and_not_told(
+    settings: Path, calls: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HYBRID_MEMORY_MCP_TOKEN", TOKEN)
+    options = "-u alice --http 8000 --host 0.0.0.0 --allow-host memory.example.org".split()
+    done = run(str(settings), *options)
+    assert done.stderr == "serving http://127.0.0.1:8000/mcp; stop with Ctrl-C\n"
+    given = {"port": 8000, "host": "0.0.0.0", "hosts": ["memory.example.org"], "token": TOKEN}  # noqa: S104 - not bound
+    assert calls == [("http", Binding(user="alice"), given)]
+
+
+def test_a_token_that_was_made_is_told_on_stderr(settings: Path, calls: list[Any]) -> None:
+    done = run(str(settings), "-u", "alice", "--http", "0")
+    assert done.stdout == ""
+    assert f"Authorization: Bearer {TOKEN}" in done.stderr
+    assert calls == [("http", Binding(user="alice"), {"port": 0, "host": "127.0.0.1", "hosts": (), "token": None})]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [("", "whose memory?"), ("--session s1", "whose memory?"), ("--tenant t --space s", "only users and agents share")],
+)
+def test_a_wrong_binding_makes_no_store(settings: Path, calls: list[Any], options: str, problem: str) -> None:
+    error = run(str(settings), *options.split()).exception
+    assert isinstance(error, InvalidInputError)
+    assert problem in str(error)
+    assert not calls
+    assert not settings.with_name("memory.db").exists()
+
+
+def test_help_shows_an_example() -> None:
+    shown = " ".join(run("--help").stdout.split())
+    assert "hybrid-memory mcp memory.db --user alice" in shown

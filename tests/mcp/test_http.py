@@ -1,0 +1,145 @@
+"""Streamable HTTP: the token, the names that it answers to, and a server that is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from hybrid_memory import HybridMemory
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.mcp import Binding, application, serve_http, server
+from hybrid_memory.mcp.serving import OneToken
+
+Said = Callable[..., Awaitable[tuple[bool, str]]]
+
+TOKEN = "correct-horse-battery-staple"  # noqa: S105 - of these tests
+URL = "http://127.0.0.1:8000/mcp"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+ACCEPTED = {"Accept": "application/json, text/event-stream"}
+
+
+@asynccontextmanager
+async def served(memory: HybridMemory, *hosts: str, **headers: str) -> AsyncIterator[httpx2.AsyncClient]:
+    """An HTTP client of the application, without a socket."""
+    app = application(memory, Binding(user="alice"), token=TOKEN, hosts=hosts)
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), headers={**ACCEPTED, **headers}) as client,
+    ):
+        yield client
+
+
+async def test_with_the_token_a_client_remembers_and_recalls(memory: HybridMemory, said: Said) -> None:
+    async with served(memory, **BEARER) as http, Client(streamable_http_client(URL, http_client=http)) as client:
+        assert len((await client.list_tools()).tools) == 9
+        assert (await said(client, "remember", text="I like tea."))[1].startswith("Remembered as #")
+        assert "I like tea." in (await said(client, "recall", query="tea"))[1]
+        (content,) = (await client.read_resource("memory://profile")).contents
+        assert content.text == memory.scoped(user="alice").profile().text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [None, "", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN, "Bearer é"],
+)
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+async def test_without_the_token_nothing_is_answered(memory: HybridMemory, method: str, header: str | None) -> None:
+    headers = [] if header is None else [(b"Authorization", header.encode("latin-1"))]
+    async with served(memory) as http:
+        answer = await http.request(method, URL, json=HELLO, headers=headers)
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+        assert TOKEN not in answer.text
+        assert (await http.request(method, URL.removesuffix("mcp"), headers=headers)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "localhost:8000"}, 200),
+        ({"Host": "[::1]:8000"}, 200),
+        ({"Host": "memory.example.org"}, 200),
+        ({"Host": "memory.example.org:8443", "Origin": "https://memory.example.org:8443"}, 200),
+        ({"Host": "evil.example.com"}, 421),
+        ({"Host": "127.0.0.1.evil.example.com:8000"}, 421),
+        ({"Host": "evil.example.com:8000", "Origin": "http://localhost:8000"}, 421),
+        ({"Origin": "http://evil.example.com"}, 403),
+        ({"Origin": "http://localhost.evil.example.com"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://localhost:8000"}, 200),
+    ],
+)
+async def test_only_its_own_names_are_answered(memory: HybridMemory, headers: dict[str, str], status: int) -> None:
+    async with served(memory, "memory.example.org", **BEARER) as http:
+        assert (await http.post(URL, json=HELLO, headers=headers)).status_code == status
+
+
+@pytest.mark.parametrize("token", ["", "short", "a" * 15, "fifteen and more", "törichter-schlüssel", "a" * 20 + "\n"])
+def test_a_weak_token_is_refused(memory: HybridMemory, token: str) -> None:
+    with pytest.raises(InvalidInputError, match="the token must have at least 16"):
+        server(memory, Binding(user="alice"), token=token)
+
+
+async def test_the_token_is_compared_as_a_whole() -> None:
+    verifier = OneToken(TOKEN)
+    known = await verifier.verify_token(TOKEN)
+    assert known is not None
+    assert [await verifier.verify_token(other) for other in ("", TOKEN.upper(), TOKEN + "\x00", "\udcff")] == [None] * 4
+
+
+def test_a_port_that_is_taken_is_told(memory: HybridMemory) -> None:
+    ports: list[int] = []
+
+    def try_the_same(url: str, token: str) -> None:
+        assert len(token) >= 43
+        ports.append(int(url.split(":")[2].split("/", maxsplit=1)[0]))
+        with pytest.raises(InvalidInputError, match="cannot listen on 127"):
+            serve_http(memory, Binding(user="alice"), port=ports[0])
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        serve_http(memory, Binding(user="alice"), ready=try_the_same)
+    assert ports[0] > 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+async def test_the_command_makes_a_token_and_serves_until_it_is_stopped(
+    command: Callable[..., StdioServerParameters], said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HYBRID_MEMORY_MCP_TOKEN", raising=False)
+    parameters = command("--user", "alice", "--http", "0")
+    running = subprocess.Popen(  # noqa: S603, ASYNC220
+        [parameters.command, *parameters.args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert running.stderr is not None
+    _, _, token = (await asyncio.to_thread(running.stderr.readline)).strip().partition("Authorization: Bearer ")
+    line = await asyncio.to_thread(running.stderr.readline)
+    found = re.search(r"serving (http://127\.0\.0\.1:\d+/mcp)", line)
+    assert found is not None, line
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
+        Client(streamable_http_client(found[1], http_client=http)) as client,
+    ):
+        assert (await said(client, "remember", text="I like tea."))[1].startswith("Remembered as #")
+    async with httpx2.AsyncClient(headers=ACCEPTED) as http:
+        assert (await http.post(found[1], json=HELLO)).status_code == 401
+    running.send_signal(signal.SIGTERM)
+    out, errors = await asyncio.to_thread(running.communicate, timeout=60)
+    assert (running.returncode, out, errors) == (130, "", "")

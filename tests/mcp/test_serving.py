@@ -1,0 +1,283 @@
+"""The server in the client's own process: what a client is offered, told, and kept from."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from mcp import Client, MCPError
+
+from hybrid_memory import HybridMemory, Message, ScopedMemory
+from hybrid_memory.errors import InvalidInputError, InvalidScopeError
+from hybrid_memory.mcp import Binding, server
+from hybrid_memory.mcp.tools import KINDS
+from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.tools import MAX_TOKENS, SERVER_TOOLS
+
+Said = Callable[..., Awaitable[tuple[bool, str]]]
+SECRET = "The vault code is 4711"  # noqa: S105 - nobody's
+
+
+async def test_all_tools_are_offered_with_schemas_and_hints(memory: HybridMemory) -> None:
+    async with Client(server(memory, Binding(user="alice"))) as client:
+        offered = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert list(offered) == [tool.name for tool in SERVER_TOOLS]
+    assert offered.keys() == KINDS.keys()
+    for name, tool in offered.items():
+        Draft202012Validator.check_schema(tool.input_schema)
+        assert tool.input_schema["additionalProperties"] is False
+        assert all(part["description"] for part in tool.input_schema["properties"].values()), name
+        assert tool.description
+        assert tool.annotations is not None
+        assert tool.annotations.open_world_hint is False
+    hints = {name.removeprefix("memory_"): tool.annotations for name, tool in offered.items() if tool.annotations}
+    assert {name for name, hint in hints.items() if hint.read_only_hint} == {
+        "recall", "expand", "fetch", "why", "profile",
+    }  # fmt: skip
+    assert [name for name, hint in hints.items() if hint.destructive_hint] == ["forget"]
+
+
+async def test_no_argument_of_any_tool_names_an_owner(memory: HybridMemory) -> None:
+    async with Client(server(memory, Binding(user="alice"))) as client:
+        names = {part for tool in (await client.list_tools()).tools for part in tool.input_schema["properties"]}
+    assert not names & {"user", "tenant", "agent", "session", "scope", "owner", "id", "ids", "url", "store"}
+
+
+@pytest.mark.parametrize("part", ["user", "tenant", "agent", "session", "spaces", "scope", "memory", "call"])
+async def test_an_argument_that_is_none_is_refused(memory: HybridMemory, said: Said, part: str) -> None:
+    memory.scoped(user="bob").remember(SECRET)
+    async with Client(server(memory, Binding(user="alice"))) as client:
+        failed, text = await said(client, "recall", query="vault code", **{part: "bob"})
+    assert failed
+    assert text == f"Error: memory_recall takes no '{part}', only query, k, since, until"
+
+
+@pytest.mark.parametrize("written", ["#{0}", "{0}", "[#{0}]", "#1-{0}", "#{0}-{0}", "# {0}", "{1}", "#{1}", "-{0}"])
+async def test_handles_and_ids_of_another_owner_lead_nowhere(memory: HybridMemory, said: Said, written: str) -> None:
+    receipt = memory.scoped(user="bob", session="s1").remember(SECRET)
+    about = written.format(receipt.positions[0], receipt.ids[0])
+    memory.scoped(user="alice").remember("I like tea.")
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("expand", {"handle": about}),
+        ("fetch", {"handle": about}),
+        ("fetch", {"handle": about, "pattern": "."}),
+        ("why", {"about": about}),
+        ("why", {"about": about, "query": "vault code"}),
+        ("update", {"handle": about, "text": "The vault code is 1"}),
+        ("forget", {"handles": [about]}),
+        ("share", {"space": "team", "handle": about}),
+    ]
+    alice = memory.scoped(user="alice")
+    alice.create_space("team")
+    async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
+        for tool, arguments in calls:
+            failed, text = await said(client, tool, **arguments)
+            assert "4711" not in text, (tool, text)
+            assert failed or written == "#1-{0}", (tool, text)
+    assert [turn.text for turn in memory.scoped(user="bob").history()] == [SECRET]
+
+
+async def test_a_handle_that_is_somebodys_and_one_that_is_nobodys_are_told_alike(
+    memory: HybridMemory, said: Said
+) -> None:
+    place = memory.scoped(user="bob").remember(SECRET).positions[0]
+    async with Client(server(memory, Binding(user="alice"))) as client:
+        for tool in ("expand", "fetch"):
+            _, there = await said(client, tool, handle=f"#{place}")
+            _, nowhere = await said(client, tool, handle="#99999")
+            assert there.replace(f"#{place}", "#99999") == nowhere
+
+
+@pytest.mark.parametrize("name", ["private", "team ", "TEAM", "all", "*", "te%", "team' OR '1'='1"])
+async def test_a_space_that_is_not_bound_is_closed_even_to_who_may_read_it(
+    memory: HybridMemory, said: Said, name: str
+) -> None:
+    alice = memory.scoped(user="alice")
+    alice.create_space("team")
+    place = alice.create_space("private").remember(SECRET).positions[0]
+    async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
+        failed, text = await said(client, "share", space=name, text="hello")
+        assert (failed, "is not open here: choose one of team" in text) == (True, True)
+        assert await said(client, "share") == (False, "Shared spaces: team.")
+        assert await said(client, "recall", query="vault code") == (False, "Nothing is remembered about that.")
+        assert (await said(client, "expand", handle=f"#{place}"))[0]
+    assert len(alice.space("private").history()) == 1
+
+
+async def test_a_bound_space_without_a_right_is_closed_too(memory: HybridMemory, said: Said) -> None:
+    place = memory.scoped(user="bob").create_space("team").remember(SECRET).positions[0]
+    async with Client(server(memory, Binding(user="alice", spaces=("team", "nowhere")))) as client:
+        assert await said(client, "share") == (False, "No shared space is open here.")
+        assert await said(client, "recall", query="vault code") == (False, "Nothing is remembered about that.")
+        assert (await said(client, "expand", handle=f"#{place}"))[0]
+        failed, text = await said(client, "share", space="team", text="hello")
+    assert (failed, "may not recall in the space 'team'" in text) == (True, True)
+
+
+async def test_a_right_that_is_taken_counts_from_the_next_call(memory: HybridMemory, said: Said) -> None:
+    team = memory.scoped(user="bob").create_space("team")
+    team.remember(SECRET)
+    team.grant(user="alice", right="read")
+    async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
+        assert SECRET in (await said(client, "recall", query="vault code"))[1]
+        team.revoke(user="alice")
+        assert SECRET not in (await said(client, "recall", query="vault code"))[1]
+
+
+async def test_spaces_of_another_tenant_are_others(memory: HybridMemory, said: Said) -> None:
+    theirs = memory.scoped(tenant="acme", user="alice").create_space("team")
+    theirs.remember(SECRET)
+    memory.scoped(tenant="globex", user="alice").create_space("team")
+    async with Client(server(memory, Binding(tenant="globex", user="alice", spaces=("team",)))) as client:
+        assert await said(client, "recall", query="vault code") == (False, "Nothing is remembered about that.")
+
+
+async def test_who_writes_in_a_space_changes_nothing_outside_it(memory: HybridMemory, said: Said) -> None:
+    alice = memory.scoped(user="alice")
+    place = alice.remember("I live in Rome").positions[0]
+    team = alice.create_space("team")
+    team.grant(user="mallory", right="write")
+    forged = Message(content="I live in Rome no more", metadata={"noted_with": "memory_update", "replaces": place})
+    memory.scoped(user="mallory").space("team").remember(forged)
+    async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
+        _, text = await said(client, "recall", query="Where do I live? Rome")
+    assert re.search(rf"^#{place} \[[\d-]+\] user: I live in Rome$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "problem"),
+    [
+        ("recall", {}, "query: Field required"),
+        ("recall", {"query": "x", "k": 99}, "k: Input should be less than or equal to 10"),
+        ("recall", {"query": ["x"]}, "query: Input should be a valid string"),
+        ("recall", {"query": "x", "since": "soon"}, "since must be a date"),
+        ("expand", {"handle": "twelve"}, "'twelve' is no handle"),
+        ("remember", {"text": " "}, "text is empty"),
+        ("share", {"space": "team", "text": "a", "handle": "#1"}, "give either text or handle"),
+        ("why", {"about": "horoscope"}, "'horoscope' is no handle"),
+        ("profile", {"field": "horoscope"}, "has no field 'horoscope'"),
+    ],
+)
+async def test_what_is_wrong_is_told_in_one_line_as_a_tool_error(
+    memory: HybridMemory, said: Said, tool: str, arguments: dict[str, Any], problem: str
+) -> None:
+    memory.scoped(user="alice").create_space("team")
+    async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
+        failed, text = await said(client, tool, **arguments)
+    assert failed
+    assert text.startswith("Error: ")
+    assert problem in text
+    assert "\n" not in text
+    assert "Traceback" not in text
+
+
+async def test_a_closed_memory_is_told_as_a_tool_error(memory: HybridMemory, said: Said) -> None:
+    async with Client(server(memory, Binding(user="alice"))) as client:
+        memory.close()
+        failed, text = await said(client, "recall", query="tea")
+        assert (failed, "this memory is closed" in text) == (True, True)
+        with pytest.raises(MCPError, match="this memory is closed"):
+            await client.read_resource("memory://profile")
+
+
+async def test_of_what_should_not_happen_a_client_learns_nothing_and_the_log_all(
+    memory: HybridMemory, said: Said, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: Any, **__: Any) -> Any:
+        raise RuntimeError(SECRET)
+
+    monkeypatch.setattr(ScopedMemory, "arecall", broken)
+    async with Client(server(memory, Binding(user="alice"))) as client:
+        assert await said(client, "recall", query="tea") == (True, "Error: memory_recall failed")
+    assert SECRET in caplog.text
+
+
+async def test_answers_are_bounded(memory: HybridMemory, said: Said) -> None:
+    alice = memory.scoped(user="alice")
+    place = alice.remember("The harbour was grey. " * 4000).positions[0]
+    for _ in range(12):
+        alice.remember("A harbour, " + "and fog, 港口一片灰色，" * 200)
+    async with Client(server(memory, Binding(user="alice"))) as client:
+        for tool, arguments in (
+            ("recall", {"query": "harbour", "k": 10}),
+            ("expand", {"handle": f"#{place}"}),
+            ("fetch", {"handle": f"#{place}"}),
+            ("why", {"about": f"#{place}", "query": "harbour"}),
+            ("why", {"about": f"#{place}"}),
+        ):
+            failed, text = await said(client, tool, **arguments)
+            assert not failed
+            assert 0 < estimate_tokens(text) <= MAX_TOKENS, tool
+
+
+async def test_resources_show_profile_summary_and_blocks(memory: HybridMemory) -> None:
+    alice = memory.scoped(user="alice", session="s1")
+
+    async def read(uri: str) -> str:
+        (content,) = (await client.read_resource(uri)).contents
+        return str(content.text)  # type: ignore[union-attr]
+
+    async with Client(server(memory, Binding(user="alice", session="s1"))) as client:
+        listed = {resource.uri for resource in (await client.list_resources()).resources}
+        assert listed == {"memory://profile", "memory://summary", "memory://blocks"}
+        (template,) = (await client.list_resource_templates()).resource_templates
+        assert template.uri_template == "memory://blocks/{label}"
+        assert await read("memory://profile") == "Nothing is known of the user yet."
+        assert await read("memory://summary") == "Nothing was summarised yet."
+        assert await read("memory://blocks") == "There are no blocks yet."
+        alice.remember("I work as a nurse.")
+        alice.put_block("task", "Book the hall.", description="What is being done.")
+        alice.put_block("empty")
+        assert await read("memory://profile") == alice.profile().text != ""
+        assert await read("memory://blocks/task") == "Book the hall."
+        assert await read("memory://blocks/empty") == ""
+        blocks = await read("memory://blocks")
+        assert blocks == "## task\n\nWhat is being done.\n\nBook the hall.\n\n## empty\n\n(empty)"
+        alice.remember(["Where?", "In the old town hall, as in 2024."] * 4)
+        alice.compact()
+        assert await read("memory://summary") == alice.summary().text != ""
+
+
+@pytest.mark.parametrize("label", ["other", "..", "%2e%2e", "a%2Fb", "task%00", "tas", "task?user=bob"])
+async def test_a_block_that_is_not_there_is_an_error(memory: HybridMemory, label: str) -> None:
+    memory.scoped(user="alice").put_block("task", "Book the hall.")
+    memory.scoped(user="bob").put_block("other", SECRET)
+    async with Client(server(memory, Binding(user="alice"))) as client:
+        with pytest.raises(MCPError) as caught:
+            await client.read_resource(f"memory://blocks/{label}")
+    assert "4711" not in str(caught.value)
+
+
+def test_a_binding_names_somebody() -> None:
+    with pytest.raises(InvalidScopeError, match="whose memory"):
+        Binding()
+    with pytest.raises(InvalidScopeError, match="whose memory"):
+        Binding(session="s1")
+    with pytest.raises(InvalidInputError, match="only users and agents share"):
+        Binding(tenant="acme", spaces=("team",))
+    with pytest.raises(InvalidInputError, match="names in a tuple"):
+        Binding(user="alice", spaces="team")  # type: ignore[arg-type]
+    with pytest.raises(InvalidScopeError, match="NUL"):
+        Binding(user="alice", spaces=("te\x00am",))
+
+
+async def test_names_may_hold_any_characters(memory: HybridMemory, said: Said) -> None:
+    binding = Binding(tenant="t:{}", user="阿丽 'a' \\", agent='"x"\n#1', session="s/1", spaces=("团队 %\n",))
+    binding.of(memory).create_space("团队 %\n")
+    async with Client(server(memory, binding)) as client:
+        await said(client, "share", space="团队 %\n", text="我们星期五出发。")
+        failed, text = await said(client, "recall", query="星期五")
+    assert not failed
+    assert re.fullmatch(r"#\d+ \[[\d-]+\] \(团队 %, by 阿丽 'a' \\/\"x\" #1\) 我们星期五出发。", text)
+
+
+def test_without_the_sdk_the_extra_is_named() -> None:
+    code = "import sys; sys.modules['mcp'] = None\nimport hybrid_memory.mcp"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
+    assert "MissingDependencyError: mcp is not installed: pip install 'hybrid-agent-memory[mcp]'" in done.stderr
