@@ -6,14 +6,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hybrid_memory import __version__
-from hybrid_memory.cli import main
 from hybrid_memory.evaluation import METHODS, Evaluation, Report
 
 TOLD = "Marta Lindqvist, a marine biologist; src/parser.py; PostgreSQL because several boats write at once."
@@ -53,25 +51,6 @@ def pageless(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
 
 
-class Command:
-    """Runs the command in this process, and keeps what it printed."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
-        self.out = self.err = ""
-
-    def __call__(self, *arguments: str | Path) -> int:
-        with pytest.raises(SystemExit) as done:
-            main([str(argument) for argument in arguments])
-        self.out, self.err = self._capsys.readouterr()
-        return int(done.value.code or 0)
-
-
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
-
-
 class Model:
     """Answers all questions with everything, and grades every answer alike; counts its calls."""
 
@@ -109,22 +88,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     return given
 
 
-@pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Makes this process one at a terminal, where somebody types."""
-
-    class Typed(StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    def types(text: str) -> None:
-        monkeypatch.setattr(sys, "stdin", Typed(text))
-        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-
-    return types
-
-
-def test_the_command_tells_its_version_and_shows_an_example(command: Command) -> None:
+def test_the_command_tells_its_version_and_shows_an_example(command: Any) -> None:
     assert command("--version") == 0
     assert command.out == f"hybrid-memory {__version__}\n"
     assert command("eval", "--help") == 0
@@ -137,7 +101,7 @@ def test_the_command_tells_its_version_and_shows_an_example(command: Command) ->
     assert {line.split()[0] for line in shown} >= set(METHODS)
 
 
-def test_a_chat_is_evaluated_without_a_model(command: Command, chat: Path, tmp_path: Path) -> None:
+def test_a_chat_is_evaluated_without_a_model(command: Any, chat: Path, tmp_path: Path) -> None:
     assert command("eval", chat, *QUICK, "--out", tmp_path / "out") == 0
     report = Report.load(tmp_path / "out" / "report.json")
     assert [one.method for one in report.methods] == ["compact-alone", "sliding-window"]
@@ -152,14 +116,14 @@ def test_a_chat_is_evaluated_without_a_model(command: Command, chat: Path, tmp_p
 
 
 @pytest.mark.usefixtures("pageless")
-def test_json_is_the_report_and_nothing_else(command: Command, chat: Path, tmp_path: Path) -> None:
+def test_json_is_the_report_and_nothing_else(command: Any, chat: Path, tmp_path: Path) -> None:
     assert command("eval", chat, *QUICK, "--json", "--out", tmp_path / "out") == 0
     assert command.out == (tmp_path / "out" / "report.json").read_text(encoding="utf-8")
     assert Report.of(json.loads(command.out)).methods
 
 
 @pytest.mark.usefixtures("pageless")
-def test_recall_can_do_with_words_alone(command: Command, chat: Path, tmp_path: Path) -> None:
+def test_recall_can_do_with_words_alone(command: Any, chat: Path, tmp_path: Path) -> None:
     options = ("--max-tokens", "400", "--embedder", "none", "-m", "anchored", "--out", tmp_path / "out")
     assert command("eval", chat, *options) == 0
     report = Report.load(tmp_path / "out" / "report.json")
@@ -168,7 +132,7 @@ def test_recall_can_do_with_words_alone(command: Command, chat: Path, tmp_path: 
 
 
 @pytest.mark.usefixtures("pageless")
-def test_files_of_one_name_are_told_apart_by_their_folders(command: Command, chat: Path, tmp_path: Path) -> None:
+def test_files_of_one_name_are_told_apart_by_their_folders(command: Any, chat: Path, tmp_path: Path) -> None:
     for folder in ("north", "south"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "boats.json").write_bytes(chat.read_bytes())
@@ -192,9 +156,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(command: Command, cha
         (["--written", "3"], "need a model that answers"),
     ],
 )
-def test_bad_input_is_told_on_one_line(
-    command: Command, chat: Path, tmp_path: Path, options: list[str], told: str
-) -> None:
+def test_bad_input_is_told_on_one_line(command: Any, chat: Path, tmp_path: Path, options: list[str], told: str) -> None:
     assert command("eval", chat, *QUICK[2:], *options, "--out", tmp_path / "out") == 2
     (line,) = command.err.splitlines()
     assert line.startswith("hybrid-memory: ")
@@ -203,7 +165,7 @@ def test_bad_input_is_told_on_one_line(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_file_that_is_no_chat_is_told_without_what_a_terminal_acts_on(command: Command, tmp_path: Path) -> None:
+def test_a_file_that_is_no_chat_is_told_without_what_a_terminal_acts_on(command: Any, tmp_path: Path) -> None:
     assert command("eval", tmp_path / "\x1b[31m.json") == 2
     assert command.err.endswith("?[31m.json: no such file or folder\n")
     (tmp_path / "broken.json").write_text('{"messages": [', encoding="utf-8")
@@ -213,7 +175,7 @@ def test_a_file_that_is_no_chat_is_told_without_what_a_terminal_acts_on(command:
 
 @pytest.mark.usefixtures("pageless")
 def test_no_model_is_asked_before_somebody_agrees(
-    command: Command, chat: Path, tmp_path: Path, model: Model, terminal: Callable[[str], None]
+    command: Any, chat: Path, tmp_path: Path, model: Model, typed: Callable[..., None]
 ) -> None:
     options = (*QUICK, "--model", "openai:x", "--price-in", "3", "--price-out", "15", "--out", tmp_path / "out")
     assert command("eval", chat, *options) == 2
@@ -222,11 +184,11 @@ def test_no_model_is_asked_before_somebody_agrees(
     )
     assert "answers" in command.err
     assert "at the prices given" in command.err
-    terminal("n\n")
+    typed("n\n")
     assert command("eval", chat, *options) == 0
     assert "Go on?" in command.err
     assert model.calls == 0
-    terminal("y\n")
+    typed("y\n")
     assert command("eval", chat, *options) == 0
     assert model.calls > 0
     assert "evaluating" in command.err
@@ -235,7 +197,7 @@ def test_no_model_is_asked_before_somebody_agrees(
 
 @pytest.mark.usefixtures("pageless")
 def test_the_same_command_goes_on_where_it_stopped(
-    command: Command, chat: Path, tmp_path: Path, model: Model, monkeypatch: pytest.MonkeyPatch
+    command: Any, chat: Path, tmp_path: Path, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = (*QUICK, "--model", "openai:x", "--yes", "--out", tmp_path / "out")
     assert command("eval", chat, *options) == 0
@@ -258,7 +220,7 @@ def test_the_same_command_goes_on_where_it_stopped(
 
 
 @pytest.mark.usefixtures("pageless")
-def test_what_fails_is_reported_and_tried_again(command: Command, chat: Path, tmp_path: Path, model: Model) -> None:
+def test_what_fails_is_reported_and_tried_again(command: Any, chat: Path, tmp_path: Path, model: Model) -> None:
     options = (*SHORT, "-m", "sliding-window", "--model", "openai:x", "--yes", "--out", tmp_path / "out")
     model.fails = True
     assert command("eval", chat, *options) == 1
@@ -274,7 +236,7 @@ def test_what_fails_is_reported_and_tried_again(command: Command, chat: Path, tm
 
 @pytest.mark.usefixtures("pageless")
 def test_without_the_extra_there_is_no_page_and_it_is_said_how_to_get_it(
-    command: Command, chat: Path, tmp_path: Path
+    command: Any, chat: Path, tmp_path: Path
 ) -> None:
     assert command("eval", chat, *SHORT, "-m", "sliding-window", "--out", tmp_path / "out") == 0
     assert "no report.html: jinja2 is not installed: pip install 'hybrid-agent-memory[report]'" in command.err
@@ -283,7 +245,7 @@ def test_without_the_extra_there_is_no_page_and_it_is_said_how_to_get_it(
 
 
 def test_a_model_without_langchain_is_told_with_its_extra(
-    command: Command, chat: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Any, chat: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
     assert command("eval", chat, *QUICK, "--model", "openai:x", "--out", tmp_path / "out") == 2
@@ -331,7 +293,7 @@ def endpoint() -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 @pytest.mark.usefixtures("pageless")
 def test_a_model_behind_an_endpoint_answers_and_another_judges(
-    command: Command, chat: Path, tmp_path: Path, endpoint: tuple[str, list[dict[str, Any]]]
+    command: Any, chat: Path, tmp_path: Path, endpoint: tuple[str, list[dict[str, Any]]]
 ) -> None:
     pytest.importorskip("langchain_openai")
     url, asked = endpoint

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from hybrid_memory import __version__
+from hybrid_memory.cli.chatting import chat
 from hybrid_memory.cli.evaluating import evaluate
+from hybrid_memory.cli.examining import doctor, stats
+from hybrid_memory.cli.explaining import why
+from hybrid_memory.cli.exporting import export
+from hybrid_memory.cli.folding import compact, summary
+from hybrid_memory.cli.forgetting import forget
+from hybrid_memory.cli.importing import import_chats
+from hybrid_memory.cli.inspecting import inspect
+from hybrid_memory.cli.knowing import profile
+from hybrid_memory.cli.moving import migrate, rebuild
+from hybrid_memory.cli.searching import search
+from hybrid_memory.cli.serving import mcp
+from hybrid_memory.cli.showing import demo
+from hybrid_memory.cli.telling import history
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
 
 NAME = "hybrid-memory"
@@ -24,7 +38,34 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("eval", no_args_is_help=True)(evaluate)
+
+PANELS: dict[str, dict[str, Callable[..., None]]] = {
+    "Explore": {
+        "demo": demo,
+        "chat": chat,
+        "search": search,
+        "why": why,
+        "profile": profile,
+        "summary": summary,
+        "history": history,
+        "inspect": inspect,
+        "eval": evaluate,
+    },
+    "Change": {"import": import_chats, "compact": compact, "forget": forget},
+    "Look after": {
+        "stats": stats,
+        "doctor": doctor,
+        "export": export,
+        "migrate": migrate,
+        "rebuild": rebuild,
+    },
+    "Serve": {"mcp": mcp},
+}
+"""The verbs as the help shows them."""
+
+for _panel, _verbs in PANELS.items():
+    for _name, _verb in _verbs.items():
+        app.command(_name, no_args_is_help=_verb is not demo, rich_help_panel=_panel)(_verb)
 
 
 def _version(wanted: bool) -> None:

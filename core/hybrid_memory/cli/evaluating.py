@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hybrid_memory.cli.chats import read_transcripts
+from hybrid_memory.cli.stores import EmbedderName
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
-    from hybrid_memory.evaluation import Evaluation, Prices, Report, Transcript
+    from hybrid_memory.evaluation import Evaluation, Prices, Report
 
 MODELS, MONEY, OUTPUT = "Models", "Prices", "Output"
 """Panels of the help."""
-
-
-class EmbedderName(StrEnum):
-    """What recall works with."""
-
-    AUTO = "auto"
-    HASHING = "hashing"
-    NONE = "none"
 
 
 def _list_methods(wanted: bool) -> None:
@@ -130,7 +121,7 @@ def evaluate(
     if (model is None and base_url) or (judge is None and judge_url):
         raise InvalidInputError("a base URL needs the name of its model: give --model or --judge")
     evaluation = Evaluation(
-        _chats(transcripts, form),
+        read_transcripts(transcripts, form),
         method or METHODS,
         max_tokens=max_tokens,
         model=_model(model, base_url),
@@ -154,20 +145,6 @@ def evaluate(
         raise typer.Exit(1)
 
 
-def _chats(paths: Sequence[Path], form: Any) -> list[Transcript]:
-    """All conversations; those of one name get their folder before it."""
-    from hybrid_memory.evaluation import read_transcript  # noqa: PLC0415
-
-    found = [(path, chat) for path in paths for chat in read_transcript(path, form=form)]
-    names = Counter(chat.name for _, chat in found)
-    return [
-        chat
-        if names[chat.name] == 1
-        else replace(chat, name=f"{(path if path.is_dir() else path.parent).as_posix()}/{chat.name}")
-        for path, chat in found
-    ]
-
-
 def _model(name: str | None, base_url: str | None) -> Any:
     from hybrid_memory.cli.chat_models import chat_model  # noqa: PLC0415
 
@@ -177,7 +154,7 @@ def _model(name: str | None, base_url: str | None) -> Any:
 def _embedder(name: EmbedderName) -> Any:
     from hybrid_memory.models.embedders import HashingEmbedder  # noqa: PLC0415
 
-    return {EmbedderName.AUTO: None, EmbedderName.NONE: "none", EmbedderName.HASHING: HashingEmbedder()}[name]
+    return HashingEmbedder() if name is EmbedderName.HASHING else name.given
 
 
 def _compressor(model: str | None, methods: Sequence[str]) -> Any:

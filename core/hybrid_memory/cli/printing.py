@@ -1,0 +1,115 @@
+"""What the verbs print: text that does nothing to a terminal, tables, bars, and JSON."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDTH = 100
+"""Where there is no terminal."""
+
+BAR_CELLS = 10
+CLIPPED_CHARS = 400
+"""Of a turn in a list; `why` and `--json` show all of it."""
+
+_KEPT = frozenset("\n\t")
+
+
+def printable(text: str) -> str:
+    """The text without characters that a terminal would act on or that turn its direction; lines are kept."""
+    return "".join(
+        char if char in _KEPT or unicodedata.category(char)[0] != "C" else "\N{REPLACEMENT CHARACTER}" for char in text
+    )
+
+
+def one_line(text: str, most: int = CLIPPED_CHARS) -> str:
+    """The text printable, on one line, cut to so many characters."""
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def when(at: datetime | None) -> str:
+    """The minute in UTC, in 16 characters."""
+    return "" if at is None else f"{at:%Y-%m-%d %H:%M}"
+
+
+def bar(share: float, cells: int = BAR_CELLS) -> str:
+    """A bar of so many cells, filled for a share in [0, 1], to an eighth of a cell."""
+    eighths = round(min(max(share, 0.0), 1.0) * cells * 8)
+    full, part = divmod(eighths, 8)
+    return ("█" * full + (" ▏▎▍▌▋▊▉"[part] if part else "")).ljust(cells)
+
+
+def console(*, err: bool = False) -> Console:
+    """For stdout or stderr: in colour and as wide as it is on a terminal, plain and 100 cells wide elsewhere."""
+    from rich.console import Console  # noqa: PLC0415 - help need not wait for it
+
+    made = Console(highlight=False, markup=False, emoji=False, stderr=err)
+    return made if made.is_terminal else Console(highlight=False, markup=False, emoji=False, stderr=err, width=WIDTH)
+
+
+def show(text: str, *, style: str = "", indent: int = 0, err: bool = False) -> None:
+    """Print a text, wrapped, in this style and so many cells from the left."""
+    from rich.text import Text  # noqa: PLC0415 - see above
+
+    out = console(err=err)
+    for line in Text(printable(text), style=style).wrap(out, max(out.width - indent, 20)):
+        line.rstrip()
+        out.print(Text(" " * indent) + line, soft_wrap=True)
+
+
+def show_rows(
+    rows: Iterable[Sequence[str]], *, heads: Sequence[str] = (), right: Sequence[int] = (), styles: Sequence[str] = ()
+) -> None:
+    """Print a table without lines; the last column is as wide as there is room.
+
+    Args:
+        rows: the cells.
+        heads: above the columns; none are shown without.
+        right: columns that stand to the right.
+        styles: of the columns, as Rich names them.
+    """
+    from rich.table import Table  # noqa: PLC0415 - see above
+    from rich.text import Text  # noqa: PLC0415 - see above
+
+    listed = [[Text(printable(cell)) for cell in row] for row in rows]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(heads), header_style="bold")
+    columns = len(heads) or max(map(len, listed), default=0)
+    for number in range(columns):
+        last = number == columns - 1
+        table.add_column(
+            heads[number] if heads else "",
+            justify="right" if number in right else "left",
+            style=styles[number] if number < len(styles) else "",
+            no_wrap=not last,
+            ratio=1 if last else None,
+        )
+    for row in listed:
+        table.add_row(*row)
+    out = console()
+    with out.capture() as drawn:
+        out.print(table)
+    typer.echo("\n".join(line.rstrip() for line in drawn.get().splitlines()))
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON over several lines."""
+    typer.echo(as_json(value, indent=2))
+
+
+def as_json(value: Any, *, indent: int | None = None) -> str:
+    """The value as JSON, in which everything that a terminal would act on is escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    return "".join(char if char == "\n" or unicodedata.category(char)[0] != "C" else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    return json.dumps(char)[1:-1]

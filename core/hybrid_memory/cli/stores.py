@@ -1,0 +1,233 @@
+"""Stores and owners as they are named on the command line."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, WrongKeyError
+
+if TYPE_CHECKING:
+    from hybrid_memory import HybridMemory, MemoryConfig, Scope, ScopedMemory
+
+KEY = "HYBRID_MEMORY_KEY"
+"""The environment variable with the key of an encrypted store: on the command line others would see it."""
+
+WHOSE = "Whose"
+"""Panel of the help."""
+
+
+class EmbedderName(StrEnum):
+    """What recall works with."""
+
+    AUTO = "auto"
+    LOCAL = "local"
+    HASHING = "hashing"
+    NONE = "none"
+
+    @property
+    def given(self) -> str | None:
+        """As `open_store` takes it: None leaves it to the settings."""
+        return None if self is EmbedderName.AUTO else self.value
+
+
+EMBEDDERS = tuple(EmbedderName)
+"""That need no model of the caller's."""
+
+_FILE = "sqlite:///"
+
+
+def _users(context: typer.Context, incomplete: str) -> list[str]:
+    """Names of users in the store, for the completion of a shell."""
+    store = context.params.get("store") or next(iter(context.args), None)  # not parsed while the line is unfinished
+    if store is None:
+        return []
+    try:
+        with open_store(store, read_only=True, embedder="none") as memory:
+            names = {owner.user for owner in memory.owners() if owner.user}
+    except Exception:  # noqa: BLE001 - a shell shows no completion rather than an error
+        return []
+    return sorted(name for name in names if name.startswith(incomplete))
+
+
+StoreName = Annotated[
+    str,
+    typer.Argument(
+        metavar="STORE", show_default=False, help="A file (memory.db), a store URL, or a YAML file of settings."
+    ),
+]
+TenantName = Annotated[str | None, typer.Option("--tenant", metavar="NAME", rich_help_panel=WHOSE, help="The tenant.")]
+UserName = Annotated[
+    str | None,
+    typer.Option(
+        "--user", "-u", metavar="NAME", rich_help_panel=WHOSE, help="The user; not needed if the store has one owner.",
+        autocompletion=_users,
+    ),
+]  # fmt: skip
+AgentName = Annotated[str | None, typer.Option("--agent", metavar="NAME", rich_help_panel=WHOSE, help="The agent.")]
+SessionName = Annotated[
+    str | None,
+    typer.Option("--session", "-s", metavar="NAME", rich_help_panel=WHOSE, help="One conversation of theirs."),
+]
+EmbeddedBy = Annotated[
+    EmbedderName,
+    typer.Option("--embedder", help="What makes vectors: auto leaves it to the settings, none is words alone."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def open_store(
+    store: str,
+    *,
+    create: bool = False,
+    read_only: bool = False,
+    background: bool = True,
+    embedder: Any = None,
+    language_model: Any = None,
+) -> HybridMemory:
+    """The memory behind a name; the key of an encrypted store is taken from the environment, see `KEY`.
+
+    A store whose vectors come from another embedder than the configured one is opened all the same: with the hashing
+    embedder if they are its, else for words alone, which is said on stderr.
+
+    Args:
+        store: a file, a store URL, or a YAML file of settings.
+        create: make a file that is not there.
+        read_only: as for `open_memory`: nothing at all is written, and what is not indexed yet is not found.
+        background: index and learn on threads of its own; a verb that ends at once leaves it out, and then what it
+            recalls is not counted as used either.
+        embedder: a name as in `MemoryConfig`, or a model as for `open_memory`; None leaves it to the settings.
+        language_model: as for `open_memory`.
+
+    Raises:
+        InvalidInputError: there is no such file, or a setting is wrong.
+        StoreError: the store cannot be opened.
+    """
+    config = settings(store, create=create)
+    if not background:
+        config = _quiet(config)
+    if embedder is None and config.embedder not in EMBEDDERS:
+        typer.echo(f"recall works on words alone: the command cannot make the embedder {config.embedder!r}", err=True)
+        embedder = "none"
+    given: dict[str, Any] = {"language_model": language_model, "read_only": read_only, "key": store_key(config)}
+    try:
+        return _opened(config, embedder, given)
+    except EmbedderMismatchError as error:
+        if config.embedder != "auto" or embedder is not None:
+            raise
+        try:
+            return _opened(config, "hashing", given)
+        except EmbedderMismatchError:
+            typer.echo(f"recall works on words alone: {error}", err=True)
+            return _opened(config, "none", given)
+    except WrongKeyError as error:
+        raise WrongKeyError(f"{error}; the key is taken from the environment variable {KEY}") from error
+
+
+def _opened(config: MemoryConfig, embedder: Any, given: dict[str, Any]) -> HybridMemory:
+    from hybrid_memory import open_memory  # noqa: PLC0415 - half a second that help need not take
+
+    if isinstance(embedder, str):
+        config, embedder = config.model_copy(update={"embedder": embedder}), None
+    return open_memory(config, embedder=embedder, **given)
+
+
+def settings(store: str, *, create: bool = False) -> MemoryConfig:
+    """The settings behind a name.
+
+    Raises:
+        InvalidInputError: there is no such file, and it is not to be made; or a setting is wrong.
+    """
+    from hybrid_memory import MemoryConfig  # noqa: PLC0415 - see above
+
+    if store.endswith((".yaml", ".yml")):
+        if not Path(store).exists():
+            raise InvalidInputError(f"{store}: no such file of settings")
+        config = MemoryConfig.from_yaml(store)
+    elif "://" in store:
+        config = MemoryConfig(url=store)
+    else:
+        config = MemoryConfig(url=f"{_FILE}{Path(store).expanduser().absolute()}")
+    path = store_file(config)
+    if path is not None and not path.exists() and not create:
+        raise InvalidInputError(f"{path}: no such store; hybrid-memory import {store} FILE makes one from a chat")
+    return config
+
+
+def store_file(config: MemoryConfig) -> Path | None:
+    """The file that the log stands in; None if it stands in no file."""
+    path = config.url.removeprefix(_FILE)
+    return None if path in {config.url, ""} else Path(path).expanduser()
+
+
+def store_key(config: MemoryConfig) -> str | None:
+    """The key of the store; None where there is none in the environment, or the store is no file."""
+    return None if store_file(config) is None else os.environ.get(KEY) or None
+
+
+def scoped(
+    memory: HybridMemory,
+    *,
+    tenant: str | None = None,
+    user: str | None = None,
+    agent: str | None = None,
+    session: str | None = None,
+    known: bool = False,
+) -> ScopedMemory:
+    """The memory of the owner that is named, or of the only one that there is.
+
+    Args:
+        memory: open.
+        tenant: of the owner; if none of these three is given, the store must have exactly one owner.
+        user: of the owner.
+        agent: of the owner.
+        session: of theirs.
+        known: the store must have something of the owner already. Then what is given need only fit one owner.
+
+    Raises:
+        InvalidInputError: no owner or several fit; the error lists them.
+    """
+    named = {"tenant": tenant, "user": user, "agent": agent}
+    given = {part: name for part, name in named.items() if name is not None}
+    if given and not known:
+        return memory.scoped(**named, session=session)
+    owners = [owner for owner in memory.owners() if owner.space is None]
+    fitting = [owner for owner in owners if all(getattr(owner, part) == name for part, name in given.items())]
+    exact = [owner for owner in fitting if len(given) == sum(getattr(owner, part) is not None for part in named)]
+    match exact or fitting:
+        case [owner]:
+            return memory.scoped(tenant=owner.tenant, user=owner.user, agent=owner.agent, session=session)
+        case []:
+            raise InvalidInputError(_nobody(memory, given, owners))
+        case several:
+            raise InvalidInputError(f"whose memory? give --user, --agent or --tenant: {_listed(several)}")
+
+
+SHOWN = 10
+"""Owners that an error lists."""
+
+
+def _nobody(memory: HybridMemory, given: dict[str, str], owners: list[Scope]) -> str:
+    if not owners:
+        return f"{memory.url} is empty: whose memory is it to be? give --user, or fill it with hybrid-memory import"
+    wanted = " ".join(f"{part}={name!r}" for part, name in given.items())
+    return f"{memory.url} has nothing of {wanted}; there are: {_listed(owners)}"
+
+
+def _listed(owners: list[Scope]) -> str:
+    more = len(owners) - SHOWN
+    return "; ".join([*map(str, owners[:SHOWN]), *([f"and {more} more"] if more > 0 else [])])
+
+
+def _quiet(config: MemoryConfig) -> MemoryConfig:
+    return config.model_copy(
+        update={
+            "orchestration": config.orchestration.model_copy(update={"background": False}),
+            "learning": config.learning.model_copy(update={"background": False}),
+            "recall": config.recall.model_copy(update={"count_uses": False}),
+        }
+    )

@@ -1,0 +1,253 @@
+"""The verbs that change what is remembered: import, export and back, compact, forget."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hybrid_memory import MemoryConfig, Message, open_memory
+from hybrid_memory.cli.stores import open_store
+
+QUICK = ("--embedder", "none")
+
+
+def log(path: Path, user: str = "alice") -> list[dict[str, Any]]:
+    """All that was said, with its sessions, as the log has it."""
+    with open_store(str(path), read_only=True, embedder="none") as memory:
+        events = memory.scoped(user=user).events(kinds=["message"])
+    return [{"session": event.scope.session, **event.message.model_dump()} for event in events]
+
+
+def test_a_chat_becomes_a_session_with_its_dates_speakers_and_calls(command: Any, tmp_path: Path) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "tide", "arguments": '{"port": "Bergen"}'}}
+    said = [
+        {"role": "user", "name": "Mia", "content": "When is high tide?", "timestamp": "2026-03-01T10:00:00Z"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "14:10"},
+    ]
+    chat = tmp_path / "tides.json"
+    chat.write_text(json.dumps(said), encoding="utf-8")
+    store = tmp_path / "new.db"
+    told = command.json("import", store, chat, "-u", "alice", *QUICK)
+    assert (told["messages"], told["known"], told["sessions"], told["indexed"]) == (3, 0, ["tides.json"], 3)
+    first, asked, answered = log(store)
+    assert (first["session"], first["name"], first["at"]) == ("tides.json", "Mia", datetime(2026, 3, 1, 10, tzinfo=UTC))
+    assert asked["tool_calls"][0]["arguments"] == {"port": "Bergen"}
+    assert answered["tool_call_id"] == asked["tool_calls"][0]["id"]
+
+
+def test_importing_twice_changes_nothing_and_a_chat_that_grew_brings_what_is_new(command: Any, tmp_path: Path) -> None:
+    chat, store = tmp_path / "chat.jsonl", tmp_path / "m.db"
+    lines = [json.dumps({"role": "user", "content": f"turn {number}"}) for number in range(4)]
+    chat.write_text("\n".join(lines[:3]), encoding="utf-8")
+    assert command("import", store, chat, "-u", "alice", *QUICK) == 0
+    before = log(store)
+    assert command("import", store, chat, *QUICK) == 0
+    assert "3 messages in 1 sessions of user='alice', 3 of them known" in command.out
+    assert log(store) == before
+    chat.write_text("\n".join(lines), encoding="utf-8")
+    assert command.json("import", store, chat, *QUICK)["known"] == 3
+    assert [turn["content"] for turn in log(store)] == [f"turn {number}" for number in range(4)]
+
+
+def test_a_chatgpt_export_brings_a_session_for_each_conversation(command: Any, tmp_path: Path) -> None:
+    def conversation(number: int) -> dict[str, Any]:
+        said = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": [f"word{number}"]}}
+        message = {"id": "a", "create_time": 1_772_000_000, **said}
+        nodes: dict[str, Any] = {"a": {"message": message, "parent": None, "children": []}}
+        return {"title": "Trip", "conversation_id": f"{number}234567890", "mapping": nodes, "current_node": "a"}
+
+    file, store = tmp_path / "conversations.json", tmp_path / "m.db"
+    file.write_text(json.dumps([conversation(1), conversation(2)]), encoding="utf-8")
+    told = command.json("import", store, file, "-u", "alice", *QUICK)
+    assert told["sessions"] == ["Trip (12345678)", "Trip (22345678)"]
+    assert command.json("import", store, file, *QUICK)["known"] == 2
+
+
+def test_a_session_can_be_named_for_one_conversation_only(command: Any, tmp_path: Path) -> None:
+    one = tmp_path / "one.json"
+    one.write_text('[{"role": "user", "content": "a"}]', encoding="utf-8")
+    assert command.json("import", tmp_path / "m.db", one, "-u", "alice", "-s", "mine", *QUICK)["sessions"] == ["mine"]
+    two = tmp_path / "two.jsonl"
+    two.write_text('[{"role": "user", "content": "b"}]\n[{"role": "user", "content": "c"}]', encoding="utf-8")
+    assert command("import", tmp_path / "m.db", two, "-s", "mine", *QUICK) == 2
+    assert "these files hold 2" in command.err
+
+
+def test_a_file_that_is_no_chat_makes_no_store(command: Any, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"a": \x1b]0;x', encoding="utf-8")
+    assert command("import", tmp_path / "m.db", bad, "-u", "alice") == 2
+    assert command.err.count("\n") == 1
+    assert "\x1b" not in command.err
+    assert command("import", tmp_path / "m.db", tmp_path / "gone.json", "-u", "alice") == 2
+    assert "no such file or folder" in command.err
+    assert not (tmp_path / "m.db").exists()
+
+
+NAMES = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=6)
+WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | WORDS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(NAMES, inner, max_size=2),
+    max_leaves=4,
+)
+CALLS = st.fixed_dictionaries({"name": NAMES, "arguments": st.dictionaries(NAMES, JSON, max_size=2), "id": NAMES})
+CONTENT = WORDS | st.lists(st.fixed_dictionaries({"type": st.just("text"), "text": WORDS}), max_size=2)
+TIMES = st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - bounds
+SAID = st.fixed_dictionaries(
+    {
+        "session": st.none() | NAMES,
+        "role": st.sampled_from(["user", "assistant", "system", "tool"]),
+        "content": CONTENT,
+        "at": TIMES,
+        "tool_calls": st.lists(CALLS, max_size=2),
+        "name": st.none() | NAMES,
+        "tool_call_id": st.none() | NAMES,
+        "importance": st.none() | st.floats(0, 1),
+        "metadata": st.dictionaries(NAMES, JSON, max_size=2),
+    }
+)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(turns=st.lists(SAID, min_size=1, max_size=8))
+def test_what_is_exported_is_imported_the_same(command: Any, turns: list[dict[str, Any]]) -> None:
+    with TemporaryDirectory() as folder:
+        first, second = Path(folder) / "first.db", Path(folder) / "second.db"
+        with open_memory(MemoryConfig(url=f"sqlite:///{first}", embedder="none", power_safe=False)) as memory:
+            memory.scoped(user="alice").remember("the first of all")
+            for turn in turns:
+                fields = {name: value for name, value in turn.items() if name != "session"}
+                if fields["content"] and str(fields["content"]).strip():
+                    memory.scoped(user="alice", session=turn["session"]).remember(Message.of(fields))
+        assert command("export", first, "--out", Path(folder) / "all.jsonl") == 0, command.err
+        assert command("import", second, Path(folder) / "all.jsonl", "-u", "alice", *QUICK) == 0, command.err
+        assert log(second) == log(first)
+        assert command("export", second, "--out", Path(folder) / "again.jsonl") == 0
+        assert (Path(folder) / "again.jsonl").read_bytes() == (Path(folder) / "all.jsonl").read_bytes()
+
+
+def test_the_openai_form_keeps_sessions_ids_times_and_calls(command: Any, tmp_path: Path) -> None:
+    first, second, file = tmp_path / "first.db", tmp_path / "second.db", tmp_path / "all.jsonl"
+    call = {"name": "tide", "arguments": {"port": "Bergen"}, "id": "c1"}
+    with open_store(str(first), create=True, embedder="none") as memory:
+        for session in ("a", "b"):
+            memory.scoped(user="alice", session=session).remember(
+                [
+                    Message(content="When?", name="Mia", id="q", at=datetime(2026, 3, 1, tzinfo=UTC)),
+                    Message(role="assistant", tool_calls=[call], at=datetime(2026, 3, 2, tzinfo=UTC)),  # type: ignore[arg-type, list-item]
+                    Message(role="tool", content="14:10", tool_call_id="c1", at=datetime(2026, 3, 3, tzinfo=UTC)),  # type: ignore[arg-type]
+                ]
+            )
+    assert command("export", first, "--form", "openai", "-o", file) == 0
+    assert "2 sessions" in command.err
+    assert command("import", second, file, "-u", "alice", *QUICK) == 0
+    assert log(second) == log(first)
+
+
+def test_an_export_goes_through_a_pipe(
+    command: Any, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert command("export", filled, "-s", "spring") == 0
+    piped = command.out.encode()
+    assert [json.loads(line)["id"] for line in piped.splitlines()] == ["m1", "m2", "m3", "m4"]
+
+    class Stdin:
+        class buffer:  # noqa: N801 - as sys.stdin has it
+            read = staticmethod(lambda: piped)
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+    assert command("import", tmp_path / "other.db", "-", "-u", "bob", *QUICK) == 0
+    assert log(tmp_path / "other.db", "bob") == [turn for turn in log(filled) if turn["session"] == "spring"]
+
+
+def test_an_export_that_cannot_be_written_leaves_the_old_file(command: Any, filled: Path, tmp_path: Path) -> None:
+    out = tmp_path / "folder"
+    out.mkdir()
+    assert command("export", filled, "--out", out) == 2
+    assert "cannot write" in command.err
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("folder")) == ["folder"]
+
+
+def test_forget_shows_what_would_go_and_a_dry_run_leaves_it(command: Any, filled: Path) -> None:
+    before = log(filled)
+    assert command("forget", filled, "--query", "bergen", "--dry-run") == 0
+    assert "#1 2026-03-01 10:00 user: I work as a marine biologist" in command.out
+    assert "to be forgotten: 1 turns" in command.out
+    assert command.json("forget", filled, "--ids", "1", "--dry-run")["dry_run"]
+    assert log(filled) == before
+
+
+def test_forget_does_nothing_where_nobody_can_agree(command: Any, filled: Path, typed: Callable[..., None]) -> None:
+    before = log(filled)
+    typed("y\n", terminal=False)
+    assert command("forget", filled, "--ids", "1") == 2
+    assert "give --yes" in command.err
+    typed("n\n")
+    assert command("forget", filled, "--ids", "1") == 0
+    assert "nothing was forgotten" in command.err
+    assert log(filled) == before
+
+
+def test_forget_destroys_what_was_agreed_to(command: Any, filled: Path, typed: Callable[..., None]) -> None:
+    typed("y\n")
+    assert command("forget", filled, "--ids", "1", "--ids", "m3") == 0
+    assert "forgotten" in command.out
+    assert [turn["id"] for turn in log(filled)] == ["m2", "m4", "m5"]
+    assert command.json("forget", filled, "--before", "2026-03-03", "--yes")["erased"]["turns"] == 1
+    assert [turn["id"] for turn in log(filled)] == ["m4", "m5"]
+    assert command.json("profile", filled)["fields"]["profession"] is None
+    assert b"marine biologist" not in filled.read_bytes()
+
+
+def test_forget_everything_is_all_of_one_user_with_every_agent(command: Any, filled: Path) -> None:
+    people = [("alice", "coder"), ("carol", "coder"), ("carol", "writer"), ("bob", None)]
+    with open_store(str(filled), background=False) as memory:
+        for user, agent in people:
+            memory.scoped(user=user, agent=agent).remember(f"of {user}")
+
+    def left() -> set[str]:
+        with open_store(str(filled), read_only=True) as memory:
+            return {turn.text for user, agent in people for turn in memory.scoped(user=user, agent=agent).history()}
+
+    # Nobody but the two agents knows her, and neither need be named.
+    assert command("forget", filled, "--everything", "-u", "carol", "--yes") == 0
+    assert left() == {"of alice", "of bob"}
+    assert command("forget", filled, "--everything", "-u", "alice", "--yes") == 0
+    assert left() == {"of bob"}
+    assert log(filled) == []
+    assert command("forget", filled, "--everything", "-u", "nobody", "--yes") == 0
+    assert "nothing is to be forgotten" in command.out
+    assert left() == {"of bob"}
+
+
+@pytest.mark.parametrize("which", [(), ("--ids", "1", "--expired"), ("--query", "a", "--everything")])
+def test_forget_wants_exactly_one_choice(command: Any, filled: Path, which: tuple[str, ...]) -> None:
+    assert command("forget", filled, "--yes", *which) == 2
+    assert "exactly one" in command.err
+    assert len(log(filled)) == 5
+
+
+def test_forgetting_what_is_not_there_is_told(command: Any, filled: Path) -> None:
+    assert command("forget", filled, "--query", "no such words", "--yes") == 0
+    assert "nothing is to be forgotten" in command.out
+    assert command("forget", filled, "--ids", "99", "--yes") == 2
+    assert "'#99'" in command.err
+
+
+def test_compact_tells_what_it_folded(command: Any, filled: Path) -> None:
+    assert command("compact", filled, "--keep", "1") == 0
+    assert "4 messages were folded" in command.out
+    assert command("compact", filled, "--keep", "1") == 0
+    assert "there was nothing to fold" in command.out
+    assert command("compact", filled, "--strategy", "magic") == 2
+    assert "magic" in command.err

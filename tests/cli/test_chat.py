@@ -1,0 +1,111 @@
+"""Talking to a model that remembers, and to the memory alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hybrid_memory.cli.stores import open_store
+
+
+class Model:
+    """Answers in pieces, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.prompts: list[list[dict[str, Any]]] = []
+        self.fails = False
+
+    def stream(self, prompt: list[dict[str, Any]]) -> Iterator[Any]:
+        self.prompts.append(prompt)
+        yield SimpleNamespace(text="In Oslo, ")
+        if self.fails:
+            raise RuntimeError("out of \x1b[31mcredit\nTraceback")
+        yield SimpleNamespace(text="\x1b[1msince last week.")
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Model:
+    given = Model()
+    monkeypatch.setattr("hybrid_memory.cli.chat_models.chat_model", lambda *_, **__: given)
+    return given
+
+
+def said(path: Path, session: str) -> list[tuple[str, str]]:
+    with open_store(str(path), read_only=True) as memory:
+        return [(turn.role.value, turn.text) for turn in memory.scoped(user="alice", session=session).history()]
+
+
+def test_without_a_model_it_says_so_and_shows_what_it_remembers(
+    command: Any, filled: Path, typed: Callable[..., None]
+) -> None:
+    typed("which boats measure salinity?\n/why\n/quit\nnever read\n", terminal=False)
+    assert command("chat", filled, "-s", "talk") == 0
+    assert command.out.startswith("no model: what I remember about that\n")
+    assert "#2 2026-03-02 assistant: Which boats measure the salinity there?" in command.out
+    assert " vector + " in command.out
+    assert "you>" not in command.out
+    assert said(filled, "talk") == [("user", "which boats measure salinity?")]
+
+
+def test_a_model_gets_what_is_remembered_and_its_answer_is_remembered_too(
+    command: Any, filled: Path, typed: Callable[..., None], model: Model
+) -> None:
+    typed("where do I live?\n\n/profile\nand since when?\n", terminal=False)
+    assert command("chat", filled, "-s", "talk", "--model", "fake:model", "--max-tokens", "900") == 0
+    assert command.out.startswith("In Oslo, \N{REPLACEMENT CHARACTER}[1msince last week.\n")
+    assert "marine biologist" in command.out
+    first, second = model.prompts
+    assert "I moved to Oslo last week." in str(first)
+    assert first[-1]["content"].endswith("where do I live?")
+    assert "In Oslo, " in str(second)
+    assert [role for role, _ in said(filled, "talk")] == ["user", "assistant"] * 2
+
+
+def test_a_model_that_fails_is_told_in_a_line_and_the_chat_goes_on(
+    command: Any, filled: Path, typed: Callable[..., None], model: Model
+) -> None:
+    model.fails = True
+    typed("where do I live?\nhello?\n", terminal=False)
+    assert command("chat", filled, "-s", "talk", "--model", "fake:model") == 0
+    assert command.err.count("the model failed: out of") == 2
+    assert "\x1b" not in command.err + command.out
+    assert [role for role, _ in said(filled, "talk")] == ["user", "user"]
+
+
+def test_with_json_each_question_gets_a_line(
+    command: Any, filled: Path, typed: Callable[..., None], model: Model
+) -> None:
+    typed("where do I live?\nand since when?\n", terminal=False)
+    assert command("chat", filled, "-s", "talk", "--model", "fake:model", "--json") == 0
+    told = [json.loads(line) for line in command.out.splitlines()]
+    assert [one["question"] for one in told] == ["where do I live?", "and since when?"]
+    assert told[0]["answer"] == "In Oslo, \x1b[1msince last week."
+    assert told[0]["hits"]
+
+
+def test_each_chat_is_a_session_of_its_own(command: Any, tmp_path: Path, typed: Callable[..., None]) -> None:
+    store = tmp_path / "new.db"
+    typed("hello\n", terminal=False)
+    assert command("chat", store, "-u", "alice") == 0
+    assert "I remember nothing about that" in command.out
+    (turn,) = command.json("history", store)
+    assert turn["session"].startswith("chat-2")
+
+
+def test_a_base_url_needs_a_model(command: Any, filled: Path) -> None:
+    assert command("chat", filled, "--base-url", "http://localhost:1/v1") == 2
+    assert "give --model" in command.err
+
+
+def test_a_name_that_nobody_had_yet_is_told(command: Any, filled: Path, typed: Callable[..., None]) -> None:
+    typed("hello\n", terminal=False)
+    assert command("chat", filled, "-u", "Alice") == 0
+    assert command.err == "user='Alice' is new in this store\n"
+    typed("hello\n", terminal=False)
+    assert command("chat", filled, "-u", "alice") == 0
+    assert command.err == ""
