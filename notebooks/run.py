@@ -1,0 +1,113 @@
+"""Run notebooks from top to bottom and keep what they show.
+
+python notebooks/run.py                     all of them
+python notebooks/run.py 04_why_this_came_back.ipynb
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+
+HERE = Path(__file__).resolve().parent
+
+TIMEOUT = 120
+"""Seconds that a cell may take."""
+
+UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+
+WORK = re.compile(r"<details><summary>work</summary>.*?</details>", re.DOTALL)
+"""Of `Stats`: how long everything took in this run."""
+
+
+def read(path: Path) -> Any:
+    """The notebook as it is stored."""
+    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+
+
+def execute(path: Path, folder: Path) -> Any:
+    """The notebook with what its cells show when they are run one after the other in a fresh process.
+
+    Ids, which differ in each run, are numbered in the order in which they are seen; how long things took is
+    left out.
+
+    Args:
+        path: of the notebook.
+        folder: where it runs; nothing that it writes goes elsewhere.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: a cell failed.
+    """
+    notebook = read(path)
+    with tempfile.TemporaryDirectory(prefix="nb-", ignore_cleanup_errors=True) as short:
+        # Sockets of the file system where there are any: free ports may be taken before the kernel binds them.
+        sockets = {"transport": "ipc", "ip": f"{short}/k"} if os.name == "posix" else {}
+        client = NotebookClient(
+            notebook,
+            km=AsyncKernelManager(kernel_name="python3", **sockets),
+            timeout=TIMEOUT,
+            record_timing=False,
+            coalesce_streams=True,
+            resources={"metadata": {"path": str(folder)}},
+        )
+        paths = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
+        # Whoever asks the network is refused by a port that nobody listens on.
+        refused = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+        own = {"PYTHONPATH": os.pathsep.join(paths), "IPYTHONDIR": short, "TMPDIR": short, "NO_COLOR": "1"}
+        client.execute(cleanup_kc=True, env={**os.environ, **refused, **own})
+    _tidy(notebook)
+    return notebook
+
+
+def _tidy(notebook: Any) -> None:
+    """Take out what is different in each run or on each machine."""
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    named = _numbered({})
+    for cell in notebook.cells:
+        cell.metadata = {"tags": cell.metadata.tags} if "tags" in cell.metadata else {}
+        for output in cell.get("outputs", ()):
+            for key, shown in output.items():
+                output[key] = _mapped(shown, named)
+
+
+def _numbered(seen: dict[str, str]) -> Callable[[str], str]:
+    def number(found: re.Match[str]) -> str:
+        return seen.setdefault(found[0], f"00000000-0000-7000-8000-{len(seen) + 1:012d}")
+
+    return lambda words: UUID.sub(number, WORK.sub("", words))
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """The value with all its texts changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _mapped(inner, change) for key, inner in value.items()}
+    return [_mapped(inner, change) for inner in value] if isinstance(value, list) else value
+
+
+def main(names: list[str]) -> None:
+    """Run these notebooks, or all, and write what they show into them."""
+    for path in [HERE / name for name in names] or sorted(HERE.glob("*.ipynb")):
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            notebook = execute(path, Path(folder))
+        nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
+        print(f"{path.name}: {time.monotonic() - started:.1f} s, {path.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
