@@ -1,26 +1,144 @@
-"""The code and the configuration in docs/engines.md, docs/paging.md and docs/evaluation.md are what they say."""
+"""Every block of code in the documents runs, and prints what the document says.
+
+A page is run from top to bottom in one namespace and in an empty folder. A block of text behind a block of code is
+what it prints. A comment in front of a block, ``<!-- not run: why -->``, keeps it from being run.
+The pages on LangChain and LlamaIndex are run by the tests of these adapters, which also know their oldest versions.
+"""
 
 from __future__ import annotations
 
+import io
+import os
 import re
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 
-from hybrid_memory import MemoryConfig, Weights
+from hybrid_memory import HybridMemory, MemoryConfig, Weights
+from hybrid_memory.build import _embedder
 from hybrid_memory.models.embedders import HashingEmbedder
 
 DOCS = Path(__file__).parents[1] / "docs"
-GUIDE = DOCS / "engines.md"
-PRINTS = re.compile(r"```python\n(.*?)```\n+```text\n(.*?)```", re.DOTALL)
+ELSEWHERE = {"langchain.md", "langchain-migration.md", "llamaindex.md", "llamaindex-migration.md"}
+HASHED = {"engines.md", "paging.md", "langgraph.md", "mcp.md", "inspector.md"}
+"""Pages that are not about what is found; their models need not be loaded."""
+
+BLOCK = re.compile(
+    r"(?:<!-- not run: (?P<reason>[^>]+) -->\n+)?^```python\n(?P<code>.*?)^```$(?:\n+```text\n(?P<shown>.*?)^```$)?",
+    re.DOTALL | re.MULTILINE,
+)
+WRITTEN = "2026-11-22"
+"""The day on which the documents were written."""
+
+ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+NUMBER = re.compile(r"\d+\.\d+")
+NEAR = 0.015
+"""How much a score may differ between machines."""
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of code of a page.
+
+    Attributes:
+        line: where its code begins.
+        reason: why it is not run.
+    """
+
+    line: int
+    code: str
+    shown: str
+    reason: str | None
 
 
-def test_the_configuration_is_read(tmp_path: Path) -> None:
-    (text,) = blocks("yaml")
+@cache
+def blocks(page: str) -> tuple[Block, ...]:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return tuple(
+        Block(text.count("\n", 0, found.start("code")), found["code"], found["shown"] or "", found["reason"])
+        for found in BLOCK.finditer(text)
+    )
+
+
+README = "../README.md"
+PAGES = [README, *sorted(page.name for page in DOCS.glob("*.md") if page.name not in ELSEWHERE and blocks(page.name))]
+
+
+@cache
+def local() -> Any:
+    return _embedder(MemoryConfig())
+
+
+def words_alone(config: MemoryConfig) -> bool:
+    return config.embedder == "none"
+
+
+@pytest.fixture
+def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
+    """What a page defines; its memories are closed afterwards."""
+    hashed = request.node.callspec.params["page"] in HASHED
+    monkeypatch.chdir(tmp_path)
+    given = HashingEmbedder if hashed else local
+    monkeypatch.setattr("hybrid_memory.build._embedder", lambda config: None if words_alone(config) else given())
+    defined: dict[str, Any] = {"__name__": "page"}
+    with patch.dict(os.environ):  # a page may set a key
+        yield defined
+    for value in defined.values():
+        if isinstance(value, HybridMemory):
+            value.close()
+
+
+# What LangMem imports of LangGraph.
+@pytest.mark.filterwarnings("ignore:Importing \\w+ from langgraph")
+@pytest.mark.parametrize("page", PAGES)
+def test_the_code_of_a_page_prints_what_the_page_says(page: str, names: dict[str, Any]) -> None:
+    for block in blocks(page):
+        if block.reason is not None:
+            compile(block.code, page, "exec")
+            continue
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            exec(compile("\n" * block.line + block.code, page, "exec", dont_inherit=True), names)  # noqa: S102 - our own code
+        assert alike(printed.getvalue(), block.shown), f"{page}, line {block.line}, printed:\n{printed.getvalue()}"
+
+
+ENDS = re.compile(r"[ \t]+$", re.MULTILINE)
+
+
+def alike(printed: str, shown: str) -> bool:
+    """The same text, but for ids, the day and the minute it was made, spaces that nobody sees, and last digits."""
+    today = datetime.now(UTC)
+    days = "|".join([WRITTEN, f"{today:%Y-%m-%d}", f"{today - timedelta(days=1):%Y-%m-%d}"])
+    made = re.compile(rf"(?:{days})(?: \d\d:\d\d)?")
+    printed, shown = (made.sub("today", ID.sub("id", ENDS.sub("", text))) for text in (printed, shown))
+    numbers = [[float(number) for number in NUMBER.findall(text)] for text in (printed, shown)]
+    same = NUMBER.sub("0", printed) == NUMBER.sub("0", shown)
+    return same and all(abs(one - other) <= NEAR for one, other in zip(*numbers, strict=True))
+
+
+def test_a_wrong_output_is_noticed() -> None:
+    assert alike(f"[{datetime.now(UTC):%Y-%m-%d}] 0.531\n", f"[{WRITTEN}] 0.537\n")
+    assert not alike("0.531\n", "0.631\n")
+    assert not alike("2026-01-01\n", f"{WRITTEN}\n")
+    assert not alike("one\n", "two\n")
+    assert not alike("", "one\n")
+
+
+def test_the_pages_of_the_adapters_are_run_by_their_tests() -> None:
+    for name in sorted(ELSEWHERE):
+        folder = "langchain" if name.startswith("langchain") else "llamaindex"
+        assert f'"{name}"' in (DOCS.parent / "tests" / folder / "test_docs.py").read_text(encoding="utf-8")
+
+
+def test_the_configuration_of_the_engines_is_read(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```yaml\n(.*?)```", (DOCS / "engines.md").read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "memory.yaml").write_text(text, encoding="utf-8")
     config = MemoryConfig.from_yaml(tmp_path / "memory.yaml")
     assert (config.url, config.index.url) == ("redis://localhost:6379/0", "milvus://localhost:19530")
@@ -30,30 +148,3 @@ def test_the_configuration_is_read(tmp_path: Path) -> None:
     bare = re.sub(r" (?:backup_)?url: \"[^\"]*\",?", "", text).replace(",}", "}")
     (tmp_path / "memory.yaml").write_text(bare, encoding="utf-8")
     assert MemoryConfig.from_yaml(tmp_path / "memory.yaml") == config, "the URLs are the defaults"
-
-
-def test_the_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("hybrid_memory.build._embedder", lambda _: HashingEmbedder())
-    for code in blocks("python"):
-        exec(compile(code, "engines.md", "exec"), {"__name__": "guide"})  # noqa: S102 - our own code
-    assert capsys.readouterr().out == "1 I moved to Porto in May.\n"
-
-
-PAGING = PRINTS.findall((DOCS / "paging.md").read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize(("code", "printed"), PAGING, ids=range(len(PAGING)))
-def test_the_code_of_paging_prints_what_it_says(
-    code: str, printed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert len(PAGING) == 2
-    monkeypatch.setattr("hybrid_memory.build._embedder", lambda _: HashingEmbedder())
-    exec(compile(code, "paging.md", "exec"), {"__name__": "guide"})  # noqa: S102 - our own code
-    assert capsys.readouterr().out == printed
-
-
-def test_the_code_of_evaluation_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    ((code, printed),) = PRINTS.findall((DOCS / "evaluation.md").read_text(encoding="utf-8"))
-    exec(compile(code, "evaluation.md", "exec"), {"__name__": "guide"})  # noqa: S102 - our own code
-    assert capsys.readouterr().out == printed

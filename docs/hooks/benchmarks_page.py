@@ -1,0 +1,208 @@
+"""The tables and plots of the benchmarks, from the files that they wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from drawing import Series, bars
+
+SETS = {
+    "locomo": "LoCoMo",
+    "realtalk": "REALTALK",
+    "longmemeval_oracle": "LongMemEval oracle",
+    "memorybank_zh": "MemoryBank, Chinese",
+    "memorybank_en": "MemoryBank, English",
+    "crosswoz_val": "CrossWOZ",
+    "tau_airline": "service dialogues",
+    "miniswe": "coding runs",
+}
+
+HUNDRED = 100
+
+
+def section(folder: Path, which: str) -> str:
+    """The table of a benchmark, its plot if it has one, and what made it."""
+    told = json.loads((folder / f"{which}.json").read_text(encoding="utf-8"))
+    parts = DRAWN[which](told["results"])
+    note = f" {told['note'][0].upper()}{told['note'][1:]}." if told["note"] else ""
+    ours = told["versions"]["hybrid-agent-memory"]
+    made = f"Measured on {told['date']} with version {ours}, on {told['machine']}.{note}"
+    return "\n\n".join([*parts, made, f"```bash\n{told['command']}\n```"])
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join([*lines, *("| " + " | ".join(_cell(cell) for cell in row) + " |" for row in rows)])
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        # Three digits that count, of a share as of a time.
+        return f"{value:.3f}" if value <= 1 else f"{value:,.1f}" if round(value) < HUNDRED else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _retrieval(results: dict[str, Any]) -> list[str]:
+    methods = ("hybrid", "plain 0.7/0.3", "vector alone", "BM25 alone")
+    rows = [
+        (SETS[name], one["hybrid"]["questions"], *(one[method]["r@10"] for method in methods))
+        for name, one in results.items()
+    ]
+    more = [
+        (SETS[name], *(one["hybrid"][measure] for measure in ("r@5", "r@10", "all@10", "hit@1", "mrr")))
+        for name, one in results.items()
+    ]
+    series = [Series(method, tuple(one[method]["r@10"] for one in results.values())) for method in methods]
+    return [
+        bars("Recall of evidence among the first ten turns", [SETS[name] for name in results], series),
+        _table(("R@10", "questions", *methods), rows),
+        _table(("hybrid", "R@5", "R@10", "all@10", "hit@1", "MRR"), more),
+    ]
+
+
+def _longmemeval(results: dict[str, Any]) -> list[str]:
+    rows = [
+        (level, method, *(figures[measure] for measure in ("r@5", "r@10", "all@5", "all@10", "hit@1")))
+        for level, methods in results.items()
+        for method, figures in methods.items()
+    ]
+    return [_table(("level", "method", "R@5", "R@10", "all@5", "all@10", "hit@1"), rows)]
+
+
+def _peers(results: dict[str, Any]) -> list[str]:
+    names = sorted(results, key=list(SETS).index)
+    found = {name: {row["memory"]: row["r@10"] for row in results[name]} for name in names}
+    measured = [memory for memory, value in found["locomo"].items() if value is not None]
+    ranked = sorted(measured, key=lambda memory: -found["locomo"][memory])
+    rows = [(memory, *(found[name].get(memory) for name in names)) for memory in ranked]
+    plotted = Series("R@10 on LoCoMo", tuple(found["locomo"][memory] for memory in ranked))
+    return [bars("R@10 on LoCoMo", ranked, [plotted]), _table(("R@10", *(SETS[name] for name in names)), rows)]
+
+
+def _speed(results: list[dict[str, Any]]) -> list[str]:
+    ranked = sorted(results, key=lambda row: (["hybrid", "vectors", "words"].index(_work(row)), row["search p50 ms"]))
+    rows = [
+        (
+            row["memory"],
+            _work(row),
+            *(row[name] for name in ("search p50 ms", "search p95 ms", "single ms", "bulk/s", "memory MB")),
+        )
+        for row in ranked
+    ]
+    head = ("memory", "work", "median, ms", "95th percentile, ms", "one more turn, ms", "adding many, turns/s", "MB")
+    return [_table(head, rows)]
+
+
+def _work(row: dict[str, Any]) -> str:
+    return {"hybrid": "hybrid", "vector": "vectors", "text": "words"}[row["work"]]
+
+
+def _latency(results: dict[str, Any]) -> list[str]:
+    rows = [
+        (size["turns"], size["recall"]["p50_ms"], size["recall"]["p95_ms"], f"{size['write']['p50_ms']:.2f}")
+        for size in results["sizes"]
+    ]
+    head = ("turns of one owner", "recall, median ms", "95th percentile ms", "acknowledged write, median ms")
+    embedding = f"{results['query_embedding']['p50_ms']:.0f} ms more with the local embedder, at the median."
+    return [
+        _table(head, [(row[0], f"{row[1]:.1f}", f"{row[2]:.1f}", row[3]) for row in rows]),
+        f"The embedding of the query is cached in these. A new query takes {embedding}",
+    ]
+
+
+def _methods(results: dict[str, Any]) -> list[str]:
+    first = next(iter(results.values()))
+    names = [row["method"] for row in first["methods"]]
+    cells = {name: [_kept(one, name) for one in results.values()] for name in names}
+    titles = {"longmemeval_oracle": "chats"} | {name: SETS[name] for name in ("tau_airline", "miniswe")}
+    head = [f"{titles[name]}, {one['probes']} probes" for name, one in results.items()]
+    plotted = [
+        Series(title, tuple(_survival(one, name) for name in names))
+        for title, one in zip(head, results.values(), strict=True)
+    ]
+    return [
+        bars("Share of the gold that stands in the prompt", names, plotted),
+        _table(("survival", *head), [(n, *c) for n, c in cells.items()]),
+    ]
+
+
+def _survival(one: dict[str, Any], name: str) -> float | None:
+    return next((row["survival"] for row in one["methods"] if row["method"] == name), None)
+
+
+def _kept(one: dict[str, Any], name: str) -> str:
+    row = next((row for row in one["methods"] if row["method"] == name), None)
+    if row is None:
+        return ""
+    broken = [f"{row[what]} {what}" for what in ("over", "invalid") if row[what]]
+    return f"{row['survival']:.2f}" + (f" ({', '.join(broken)} of {row['prompts']})" if broken else "")
+
+
+def _engines(results: dict[str, Any]) -> list[str]:
+    latency = [
+        (row["engine"], f"{row['recall p50 ms']:.1f}", f"{row['recall p95 ms']:.1f}", f"{row['index s']:.0f}")
+        for row in results["latency"]
+    ]
+    kept = ("lost", "doubled", "disordered", "recalls", "from log", "refused")
+    outage = [(row["engines"], *(row[name] for name in kept)) for row in results["outage"]]
+    return [
+        _table(("10,000 turns", "recall, median ms", "95th percentile ms", "indexing, s"), latency),
+        _table(
+            (
+                "three kills in 10,000 writes",
+                "lost",
+                "doubled",
+                "out of order",
+                "recalls",
+                "from the log alone",
+                "refused",
+            ),
+            outage,
+        ),
+    ]
+
+
+def _paging(results: dict[str, Any]) -> list[str]:
+    rows = [
+        (f"evidence in the prompt: {SETS[row['set']]}", row["questions"], row["one paged"], row["one window"])
+        for row in results["retrieval"]
+    ]
+    rows += [
+        (f"chain of keys, depth {row['depth']}", 8, row["paged, notes"], row["window"]) for row in results["lookup"]
+    ]
+    rows += [
+        (f"one document of {row['documents']}, {row['in']}", row["questions"], row["paged"], row["window"])
+        for row in results["documents"]
+    ]
+    return [_table(("task", "questions", "paged", "plain window"), rows)]
+
+
+def _case(results: dict[str, Any]) -> list[str]:
+    rows = [
+        (SETS[name], what, *(_case_cell(what, sides[side]) for side in ("before", "after")))
+        for name, one in results.items()
+        for what, sides in one.items()
+    ]
+    return [_table(("set", "figure", "before", "after"), rows)]
+
+
+def _case_cell(what: str, value: float) -> str:
+    return f"{value:.0f} ms" if what.endswith("ms") else f"{100 * value:.1f} %"
+
+
+DRAWN: dict[str, Callable[[Any], list[str]]] = {
+    "engines": _engines,
+    "latency": _latency,
+    "longmemeval_s": _longmemeval,
+    "methods": _methods,
+    "original_case": _case,
+    "paging": _paging,
+    "peers": _peers,
+    "peers_speed": _speed,
+    "retrieval": _retrieval,
+}

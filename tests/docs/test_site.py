@@ -1,0 +1,261 @@
+"""The site is built without a warning, has every page and every setting, and asks nobody else for anything."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from hybrid_memory import MemoryConfig, Weights, errors
+from hybrid_memory.config import PagingConfig
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+RESULTS = ROOT / "benchmarks" / "results"
+FLOWS = ROOT / "core" / "hybrid_memory" / "flows"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    built = subprocess.run(command, cwd=ROOT, env=quiet, capture_output=True, text=True, timeout=120, check=False)  # noqa: S603
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made() -> Iterator[dict[str, ModuleType]]:
+    """The modules that make pages."""
+    sys.path.insert(0, str(DOCS / "hooks"))
+    names = ("settings_page", "benchmarks_page", "command_page", "diagrams", "recall_picture")
+    yield {name: importlib.import_module(name) for name in names}
+    sys.path.remove(str(DOCS / "hooks"))
+
+
+class Loads(HTMLParser):
+    """What a browser fetches for a page, and where its links lead."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.loaded += [given[name] for name in ("src", "srcset", "data", "poster") if name in given]
+        if tag == "link" and given.get("rel") not in {"canonical", "next", "prev"}:
+            self.loaded.append(given.get("href", ""))
+        if tag == "a":
+            self.links.append(given.get("href", ""))
+
+
+def read(page: Path) -> Loads:
+    loads = Loads()
+    loads.feed(page.read_text(encoding="utf-8"))
+    return loads
+
+
+def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 50
+    for page in pages:
+        loaded = read(page).loaded
+        assert any(name.endswith(".css") for name in loaded)
+        assert not [name for name in loaded if re.match(r"(?:[a-z]+:)?//", name)], page.name
+        assert "<!-- make:" not in page.read_text(encoding="utf-8"), page.name
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", sheet.read_text(encoding="utf-8")), sheet.name
+
+
+def test_every_page_is_in_the_navigation(site: Path) -> None:
+    linked = {link.partition("#")[0] for link in read(site / "index.html").links}
+    pages = {page.relative_to(DOCS).with_suffix(".html").as_posix() for page in DOCS.rglob("*.md")}
+    assert pages <= linked | {"index.html"}
+
+
+def test_the_search_knows_every_page(site: Path) -> None:
+    entries = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
+    pages = {page.relative_to(DOCS).with_suffix(".html").as_posix() for page in DOCS.rglob("*.md")}
+    assert pages <= {entry["location"].partition("#")[0] or "index.html" for entry in entries}
+    found = {entry["location"] for entry in entries if "HYBRID_MEMORY_KEY" in entry["text"]}
+    assert any(location.startswith("settings.html") for location in found)
+
+
+def parts(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    yield model
+    for part in model.model_fields.values():
+        if isinstance(part.annotation, type) and issubclass(part.annotation, BaseModel):
+            yield from parts(part.annotation)
+
+
+def keys(section: dict[str, Any], above: str = "") -> Iterator[str]:
+    for name, value in section.items():
+        if isinstance(value, dict) and value:
+            yield from keys(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}"
+
+
+def test_every_setting_is_on_its_page(site: Path) -> None:
+    page = (site / "settings.html").read_text(encoding="utf-8")
+    codes = {unescape(code) for code in re.findall(r"<code>(.*?)</code>", page)}
+    models: list[type[BaseModel]] = [*parts(MemoryConfig), PagingConfig]
+    assert len(models) == 10
+    sections = {"index", "archive", "recall", "compaction", "learning", "retention", "redaction", "orchestration"}
+    named = {name for model in models for name in model.model_fields} | {part.name for part in fields(Weights)}
+    assert named - sections - {"weights"} <= codes
+    archived = MemoryConfig(archive={"url": "clickhouse://localhost:8123/default"})  # type: ignore[arg-type]
+    written = set(keys(yaml.safe_load(archived.to_yaml())["memory_system"]))
+    assert len(written) > 50
+    assert written <= codes, "every key that a file may have"
+
+
+def test_every_key_of_a_file_is_on_the_page(site: Path, made: dict[str, ModuleType]) -> None:
+    page = (site / "settings.html").read_text(encoding="utf-8")
+    missing = [key for key in made["settings_page"].all_keys() if f"<code>{key}</code>" not in page]
+    # The parts of `ttl` stand in the row of `ttl`.
+    assert [key for key in missing if not key.startswith("retention.ttl.")] == []
+
+
+OTHER: dict[str, tuple[Any, Any]] = {
+    "url": ("sqlite:///other.db", "sqlite:///other.db"),
+    "backup_url": ("chdb:///other", "chdb:///other"),
+    "index_type": ("HNSW", "hnsw"),
+    "embedding_model": ("none", "none"),
+    "outbox": ("wait.db", "wait.db"),
+    "cleaning": ("strong", "strong"),
+    "strategy": ("compact", "compact"),
+    "conflicts": ("ask", "ask"),
+    "kinds": (["ip"], ("ip",)),
+    "synonyms": ([["a", "b"]], (("a", "b"),)),
+    "half_life_days": (3, 259200),
+    "ttl_days": (3, 259200),
+    "embedding_window_ms": (3000, 3),
+    "drift": (0.3, 0.3),
+    "density": (0.3, 0.3),
+    "half_life": (9, 9),
+}
+"""By key: a value that is not the default, and what it is in the model, times in seconds."""
+
+
+def test_a_key_sets_the_field_beside_it(made: dict[str, ModuleType], tmp_path: Path) -> None:
+    for name, group in made["settings_page"].GROUPS.items():
+        for field in group.model.model_fields if group.section else ():
+            key = made["settings_page"].yaml_key(group, field)
+            if key is None or made["settings_page"].kind_at(key) is None:
+                continue
+            default = getattr(group.model(), field)
+            wanted, expected = OTHER.get(key.rpartition(".")[2], (None, None))
+            if wanted is None:
+                seconds = getattr(default, "total_seconds", lambda: None)()
+                plain = default if seconds is None else seconds
+                wanted = not plain if isinstance(plain, bool) else plain + 1
+                wanted = default / 2 or 0.5 if isinstance(default, float) else wanted
+                expected = wanted
+            content: Any = wanted
+            for part in reversed(["memory_system", *key.split(".")]):
+                content = {part: content}
+            extra = {"backup": "chdb", "backup_url": "chdb:///x"} if key.endswith("ttl_days") else {}
+            if extra:
+                content["memory_system"]["tiers"]["l3_episodic"] |= extra
+            file = tmp_path / "memory.yaml"
+            file.write_text(yaml.safe_dump(content), encoding="utf-8")
+            config = MemoryConfig.from_yaml(file)
+            value = getattr(config if name == "memory" else getattr(config, name), field)
+            assert getattr(value, "total_seconds", lambda value=value: value)() == expected, key
+
+
+def test_every_error_has_its_cure() -> None:
+    page = (DOCS / "faq.md").read_text(encoding="utf-8")
+    named = [name for name in vars(errors) if name.endswith(("Error", "Warning")) and name != "HybridMemoryError"]
+    assert len(named) > 10
+    for name in named:
+        _, _, told = page.partition(f"\n### {name}\n")
+        assert re.search(r"\*\*Cure:\*\*|line for pip", told.partition("\n### ")[0]), name
+
+
+def test_every_notebook_is_on_its_page() -> None:
+    page = (DOCS / "notebooks.md").read_text(encoding="utf-8")
+    notebooks = {notebook.stem for notebook in (ROOT / "notebooks").glob("0[1-9]_*.ipynb")}
+    assert notebooks <= set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+
+
+def test_every_result_has_its_table_and_nothing_of_a_machine() -> None:
+    page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"<!-- make: benchmark ([a-z_]+) -->", page))
+    files = list(RESULTS.glob("*.json"))
+    assert shown == {file.stem for file in files}
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        assert not re.search(r"(?<![\w.:/])/\w|jsonl", text), file.name
+        assert len(text) < 20_000, "figures, no data"
+        assert {"date", "command", "versions", "machine", "note", "results"} == set(json.loads(text))
+
+
+def test_a_table_says_what_the_file_says(made: dict[str, ModuleType]) -> None:
+    drawn = made["benchmarks_page"].section(RESULTS, "retrieval")
+    results = json.loads((RESULTS / "retrieval.json").read_text(encoding="utf-8"))["results"]
+    locomo = results["locomo"]
+    methods = ("hybrid", "plain 0.7/0.3", "vector alone", "BM25 alone")
+    cells = " | ".join(f"{locomo[method]['r@10']:.3f}" for method in methods)
+    assert f"| LoCoMo | {locomo['hybrid']['questions']} | {cells} |" in drawn
+    assert drawn.count("<rect") == len(methods) * (len(results) + 1), "a bar each, and the legend"
+
+
+def imported(module: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return names
+
+
+def test_the_steps_of_a_verb_are_those_that_its_flow_takes() -> None:
+    paths = yaml.safe_load((DOCS / "hooks" / "paths.yaml").read_text(encoding="utf-8"))
+    assert set(paths) == {"remember", "recall", "assemble"}
+    for verb, steps in paths.items():
+        names = imported(FLOWS / f"{verb}.py")
+        for step in steps:
+            assert "module" not in step or any(name.startswith(step["module"]) for name in names), step
+
+
+def test_the_floors_are_those_of_the_contract(made: dict[str, ModuleType]) -> None:
+    drawn = made["diagrams"].floors(ROOT / "pyproject.toml")
+    rooms = [room.stem for room in (ROOT / "core" / "hybrid_memory").iterdir() if not room.name.startswith("__")]
+    assert set(rooms) - {"py"} <= set(re.findall(r">([\w.]+)</text>", drawn)) | {"display"}
+
+
+def test_the_picture_of_a_recall_is_what_recall_finds(made: dict[str, ModuleType]) -> None:
+    from hybrid_memory import open_memory  # noqa: PLC0415 - loads the model
+
+    picture = made["recall_picture"]
+    with open_memory("memory://") as memory:
+        memory.scoped(user="alice", session="monday").remember(list(picture.SAID))
+        drawn = picture.drawn(memory.scoped(user="alice", session="friday"))
+    now, kept = (
+        re.findall(r">([^<>]+)</text>", svg) for svg in (drawn, (DOCS / "assets" / "recall.svg").read_text("utf-8"))
+    )
+    assert len(kept) > 15
+    for one, other in zip(now, kept, strict=True):
+        assert one == other or abs(float(one) - float(other)) <= 0.011, (
+            "python docs/hooks/recall_picture.py draws it anew"
+        )
