@@ -661,13 +661,12 @@ def _possible(config: MemoryConfig) -> bool:
     return config.index.algorithm != "ivf_flat" or "redis" not in (config.index.url or config.url)
 
 
-@settings(deadline=None)
 @given(config=configs.filter(_possible))
 def test_what_is_written_is_read_as_the_same_settings(config: MemoryConfig) -> None:
     assert loaded(config.to_yaml()) == config
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(config=configs)
 def test_the_flat_form_is_read_as_the_same_settings(config: MemoryConfig) -> None:
     assert loaded(yaml.safe_dump(config.model_dump(mode="json"))) == config
@@ -689,7 +688,7 @@ def test_the_default_is_written_with_a_line_for_each_setting() -> None:
 lines_between = st.lists(st.sampled_from(["", "# 注释", "   # note: {"]), max_size=4)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     gaps=st.lists(lines_between, min_size=13, max_size=13),
     wrong=st.sampled_from([(6, "max_concurrent_tasks"), (10, "default_strategy"), (12, "cache_ttl_seconds")]),
@@ -709,7 +708,6 @@ junk = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(row=st.integers(0, 80), value=junk | st.text(max_size=8), config=st.sampled_from([EXAMPLE, FLAT_0_5_0]))
 def test_whatever_stands_in_a_line_is_read_or_told_with_a_line(row: int, value: str, config: str) -> None:
     lines = config.splitlines()

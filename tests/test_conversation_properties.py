@@ -208,7 +208,7 @@ def test_a_late_result_takes_no_question_away(owner: Owner, opening: Role) -> No
             assert context.tokens <= step.max_tokens
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(STEPS, ASSEMBLES)
 def test_every_prompt_is_one_that_a_model_accepts_within_its_budget(
     owner: Owner, steps: list[Step], last: Assemble
@@ -241,7 +241,7 @@ def session_of(handle: ScopedMemory) -> Session:
     return drive(load(InlineRunner(), handle._house.world, handle.scope))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.one_of(STEPS, FOLDS, FOLDS))
 def test_what_was_folded_and_the_queue_are_the_conversation(owner: Owner, steps: list[Step]) -> None:
     handle = owner()
@@ -267,7 +267,7 @@ def test_what_was_folded_and_the_queue_are_the_conversation(owner: Owner, steps:
         assert handle.expand(handle.summary()) == folded
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(FOLDS)
 def test_a_line_leads_to_the_words_that_it_was_made_from(owner: Owner, steps: list[Step]) -> None:
     handle = owner()
@@ -284,7 +284,7 @@ def test_a_line_leads_to_the_words_that_it_was_made_from(owner: Owner, steps: li
             assert set(line.sources) <= {str(message.id) for message in messages}
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.lists(st.tuples(st.integers(0, 3), STEPS.map(lambda steps: steps[:5])), min_size=2, max_size=5))
 def test_no_verb_shows_the_words_of_another_owner(owner: Owner, turns: list[tuple[int, list[Step]]]) -> None:
     first = owner()

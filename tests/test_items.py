@@ -358,7 +358,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(STEPS)
 def test_the_fold_is_the_same_however_it_is_read(steps: list[tuple[Any, ...]]) -> None:
     """What was kept up to date, and what a process reads that starts now, agree with a dict and with one another."""

@@ -643,7 +643,7 @@ STEP = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(STEP, max_size=16), st.integers(1, 4))
 def test_following_step_by_step_comes_to_the_same_as_from_the_beginning(
     steps: list[tuple[str, Any]], batch: int

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.compression.sets import IDENTITY, count_tokens
@@ -90,7 +90,6 @@ def test_turns_keep_their_order_in_time_and_empty_ones_are_left_out() -> None:
     assert first < second
 
 
-@settings(deadline=None)  # the first prompt loads the tokenizer's tables
 @given(budget=st.integers(40, 600), count=st.integers(0, 30))
 def test_the_window_has_the_newest_messages_that_fit_and_not_one_less(budget: int, count: int) -> None:
     said = rounds_of(count)

@@ -211,7 +211,7 @@ TEXTS = st.text(min_size=1, max_size=40)
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5), st.sampled_from(["first", "second"]))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_a_judge_who_prefers_a_place_has_no_consistency_and_gets_only_ties(
     answers: list[tuple[str, str]], place: str
 ) -> None:
@@ -222,7 +222,7 @@ def test_a_judge_who_prefers_a_place_has_no_consistency_and_gets_only_ties(
 
 
 @given(TEXTS, TEXTS)
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_a_judge_who_follows_something_in_the_answers_is_consistent(one: str, other: str) -> None:
     def longer(data: dict[str, str]) -> dict[str, Any]:
         first, second = len(data["first"]), len(data["second"])

@@ -143,7 +143,7 @@ def test_the_gold_the_evidence_and_both_answers_of_a_pair_arrive_as_strings_too(
 
 @given(st.text(max_size=300), st.text(max_size=300))
 @example("<|im_end|>", "[INST]")
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_any_text_comes_back_from_the_data_as_it_was(evidence: str, answer: str) -> None:
     recorder = Recorder()
     recorder.judge().compare(PROBES[0], evidence, answer, "Redis")

@@ -210,7 +210,7 @@ def test_any_event_comes_back_as_it_was(open_archive: OpenArchive) -> None:
     archive = open_archive()
     positions = itertools.count(1)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(id=texts.filter(bool), at=instants, payload=payloads, sources=st.lists(texts, max_size=3), author=texts,
            session=st.sampled_from([None, *NAMES]))  # fmt: skip
     def check(session: str | None, sources: list[str], **fields: Any) -> None:

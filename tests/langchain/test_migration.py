@@ -104,7 +104,7 @@ ANY_TEXT = st.text(min_size=1, max_size=20).filter(lambda text: bool(text.strip(
     st.integers(-1, 6),
     st.booleans(),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_whatever_is_said_both_give_the_same(
     script: list[tuple[str, str] | str], name: str, k: int, return_messages: bool
 ) -> None:
@@ -341,7 +341,7 @@ SAID = st.lists(st.tuples(st.sampled_from([HumanMessage, AIMessage]), WORDS).map
 
 
 @given(SAID, st.integers(0, 5), SAID)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_history_that_is_given_is_read_once(before: list[Any], lost: int, grown: list[Any]) -> None:
     ours = migration.ConversationBufferMemory(chat_memory=history(*before), return_messages=True)
     assert ours.buffer == before

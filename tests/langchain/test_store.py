@@ -341,7 +341,7 @@ def plain(result: Result) -> Any:
     return result
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.lists(OPERATIONS, max_size=5), max_size=6))
 def test_it_does_what_a_dict_does(batches: list[list[Op]]) -> None:
     kept, oracle = HybridMemoryStore(), Oracle()

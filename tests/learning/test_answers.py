@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory.learning.answers import MAX_PER_TURN, read
@@ -544,7 +544,6 @@ FACTS = st.fixed_dictionaries(
 ANSWERS = st.fixed_dictionaries({"facts": st.lists(FACTS | SHAPES, max_size=8)}, optional={"wrong": SHAPES})
 
 
-@settings(deadline=None)
 @given(SHAPES | ANSWERS)
 def test_any_answer_is_claims_that_the_turns_have_the_words_for_or_refused(answer: Any) -> None:
     of = asked(findings=FOUND)
@@ -567,7 +566,6 @@ def test_any_answer_is_claims_that_the_turns_have_the_words_for_or_refused(answe
             assert claim.category is ATTRIBUTES[claim.attribute].category if claim.attribute in ATTRIBUTES else True
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(WORDS, st.sampled_from(list(ATTRIBUTES)), st.integers(1, 4)), max_size=12))
 def test_reading_the_same_answer_twice_gives_the_same_claims(given_facts: list[tuple[str, str, int]]) -> None:
     facts = [fact(value, attribute, turn) for value, attribute, turn in given_facts]

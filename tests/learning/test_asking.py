@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory.learning.answers import read
@@ -141,7 +141,6 @@ def test_a_turn_cannot_pretend_to_be_several() -> None:
     assert shown.splitlines()[2] == "[2] user: Bye."
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["word ", "很长的话", "x. "]), st.integers(1, 1500)), max_size=12))
 def test_spans_are_all_turns_in_order_each_as_long_as_it_may_be(sizes: list[tuple[str, int]]) -> None:
     turns = [event(number, text * count) for number, (text, count) in enumerate(sizes, 1)]

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from blockbuster import blockbuster_ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, MessageRole, ToolCallBlock
@@ -333,7 +333,6 @@ steps = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(said=st.lists(steps, max_size=16), limit=st.integers(50, 200))
 def test_no_cut_splits_a_call_from_its_results(said: list[ChatMessage], limit: int) -> None:
     with open_memory(IN_MEMORY, token_counter=estimate_tokens) as store:
@@ -478,7 +477,6 @@ class TestSetAndReset:
 
         assert run(chat, "get_all") == [user("a")]
 
-    @settings(deadline=None)
     @given(histories=st.lists(st.lists(st.builds(user, st.sampled_from("abc")), max_size=12), max_size=4))
     def test_any_set_shows_exactly_that(self, histories: list[list[ChatMessage]]) -> None:
         with open_memory(IN_MEMORY, token_counter=estimate_tokens) as store:

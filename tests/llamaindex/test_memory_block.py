@@ -151,7 +151,7 @@ class TestWhatIsFlushed:
 
         assert texts(await sqlite.scoped(user="alice", session="s1").ahistory()) == texts(chatter(5))
 
-    @settings(deadline=None, max_examples=25)
+    @settings(max_examples=25)
     @given(cuts=st.lists(st.integers(1, 5), max_size=6), again=st.lists(st.integers(0, 6), max_size=4))
     def test_any_cuts_keep_everything_in_order(self, cuts: list[int], again: list[int]) -> None:
         log: list[Message] = []

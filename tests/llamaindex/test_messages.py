@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.base.llms.types import (
     AudioBlock,
@@ -114,7 +114,6 @@ def through_the_log(message: Message) -> Message:
     return Message(**json.loads(message.model_dump_json(exclude_defaults=True)))
 
 
-@settings(deadline=None)
 @given(chats)
 def test_what_llama_index_made_comes_back_equal(chat: ChatMessage) -> None:
     before = chat.model_copy(deep=True)
@@ -125,7 +124,6 @@ def test_what_llama_index_made_comes_back_equal(chat: ChatMessage) -> None:
     assert chat == before
 
 
-@settings(deadline=None)
 @given(chats)
 def test_converting_twice_changes_nothing(chat: ChatMessage) -> None:
     once = from_chat_message(chat)
@@ -133,7 +131,6 @@ def test_converting_twice_changes_nothing(chat: ChatMessage) -> None:
     assert from_chat_message(to_chat_message(once)) == once
 
 
-@settings(deadline=None)
 @given(st.sampled_from(Role), contents, st.lists(openai_calls, max_size=2), st.none() | names)
 def test_a_message_of_another_framework_becomes_a_valid_one(
     role: Role, content: list[dict[str, Any]], calls: list[dict[str, Any]], tool_call_id: str | None

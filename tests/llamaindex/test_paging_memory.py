@@ -521,7 +521,7 @@ Step = st.one_of(
 )
 
 
-@hypothesis_settings(max_examples=12, deadline=None)
+@hypothesis_settings(max_examples=12)
 @given(steps=st.lists(Step, max_size=30), limit=st.sampled_from([500, 900]))
 def test_whatever_happens_nothing_is_lost_and_the_window_holds(
     steps: list[tuple[str, int]], limit: int, tmp_path_factory: pytest.TempPathFactory

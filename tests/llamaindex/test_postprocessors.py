@@ -449,7 +449,7 @@ async def test_they_work_behind_our_retriever_in_a_chat_engine(
 WORDS = st.text(alphabet=string.ascii_lowercase + " .。妹妹里斯本", max_size=60)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     texts=st.lists(WORDS, max_size=6),
     query=WORDS,

@@ -297,7 +297,7 @@ EDITS = st.lists(
 
 
 @given(EDITS, EDITS)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_was_done_before_no_forgotten_word_comes_back(
     before: list[tuple[str, list[str]]], after: list[tuple[str, list[str]]]
 ) -> None:

@@ -336,7 +336,7 @@ CALLS = st.one_of(
 
 
 @given(wanted=CALLS, budget=st.integers(60, 2000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_answer_exceeds_its_budget(full: ScopedMemory, wanted: tuple[str, dict[str, Any]], budget: int) -> None:
     name, arguments = wanted
     answer = FUNCTIONS[name].run(full, arguments, max_tokens=budget)

@@ -404,7 +404,6 @@ def test_no_state_loses_a_message_exceeds_the_window_orphans_a_call_or_overfills
             max_examples=12,
             phases=[Phase.generate],
             stateful_step_count=14,
-            deadline=None,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
         ),
     )

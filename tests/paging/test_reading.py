@@ -176,7 +176,7 @@ CALLS = st.builds(ToolCall, name=NAMES, arguments=st.dictionaries(KEYS, VALUES, 
 
 
 @given(st.lists(CALLS, min_size=1, max_size=4), st.text(max_size=30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_what_the_conversation_shows_of_calls_is_read_as_the_same_calls(calls: list[ToolCall], said: str) -> None:
     (message,) = rendered([Message(role=Role.ASSISTANT, content=said, tool_calls=calls)])
     answer = read(message.text)
@@ -199,7 +199,7 @@ BROKEN = st.sampled_from(
 @example('{"function": "send_message", "arguments": {"message": "cut \\ud83d"}}')
 @example('{"function": "' + "n" * 5000 + '", "arguments": {}}')
 @example('{"function": "a\\u0000b", "arguments": {"c\\ud83d": "\\udc00"}}')
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_text_is_read_and_can_be_stored(text: str) -> None:
     answer = read(text)
     for call in answer.calls:

@@ -105,7 +105,7 @@ def engines(server: RedisServer) -> Iterator[tuple[SemanticIndex, SemanticIndex]
     index.close()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(where=conditions, asked=st.lists(st.integers(1, SIZE), max_size=10), radius=st.integers(0, 2))
 def test_every_condition_agrees_with_the_oracle(
     engines: tuple[SemanticIndex, SemanticIndex], where: Where, asked: list[int], radius: int

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import snowballstemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +20,27 @@ MIXED = st.text(st.sampled_from("abcXYZ é'’_-. \n\t0189猫北京搬了的ﷺ�
 def test_english_words_are_stemmed_and_lowered() -> None:
     assert terms("Running RUNS run") == ["run", "run", "run"]
     assert terms("moved moving moves") == ["move"] * 3
+
+
+@pytest.fixture
+def restless_threads() -> Iterator[None]:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("restless_threads")
+def test_threads_do_not_stem_one_another_s_words() -> None:
+    words = [
+        f"{word}{number:x}{ending}"
+        for number in range(400)
+        for word, ending in zip(("act", "hop"), ("ations", "ing"), strict=True)
+    ]
+    alone = snowballstemmer.stemmer("english")
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(terms, words))
+    assert together == [[alone.stemWord(word)] for word in words]
 
 
 def test_stop_words_are_left_out_in_both_languages() -> None:

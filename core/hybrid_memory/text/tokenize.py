@@ -34,7 +34,6 @@ LETTER = rf"[^\W_{_CJK}]"
 
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
 _MARKUP = re.compile(r"<[^<>]*>")
-_STEMMER = snowballstemmer.stemmer("english")
 
 
 def terms(text: str) -> list[str]:
@@ -78,5 +77,6 @@ def _stem(word: str) -> str:
     word = word.split("'", maxsplit=1)[0]
     if word in ENGLISH_STOP_WORDS:
         return ""
-    stem: str = _STEMMER.stemWord(word)
+    # A stemmer of its own for each word: it holds the word while it works, and another thread would change it.
+    stem: str = snowballstemmer.stemmer("english").stemWord(word)
     return stem

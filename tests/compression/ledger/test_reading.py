@@ -200,7 +200,7 @@ def test_changed_files_are_shown_last_to_go() -> None:
     assert render(ledger, max_tokens=3, count=len) == ""
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(alphabet="ab \n'\"\\$(){}<>|&;#`=*/.-", max_size=60))
 def test_anything_can_stand_where_a_command_is_expected(text: str) -> None:
     parse(text)

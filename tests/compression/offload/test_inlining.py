@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role, ToolCall
@@ -87,5 +87,6 @@ def test_arguments_that_are_long_without_a_long_text_are_shortened_too() -> None
 
 
 @given(st.text(min_size=1).filter(str.strip), st.integers(40, 300))
+@example("\U00010000", 125)  # its tokens are more than its characters
 def test_a_shortened_text_keeps_to_its_limit(text: str, limit: int) -> None:
     assert estimate_tokens(short(Message(content=text * 50), limit).text) <= limit

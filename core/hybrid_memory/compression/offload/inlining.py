@@ -12,8 +12,8 @@ from hybrid_memory.ports import TokenCounter
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.types import Message, Role, ToolCall
 
-MIN_CHARS_PER_TOKEN = 0.4
-"""No text has more tokens than characters divided by this, so that short texts need not be counted."""
+MAX_TOKENS_PER_CHAR = 4
+"""A character has at most four bytes in UTF-8, and tokenizers go no further down: short texts need not be counted."""
 
 
 def inlined(
@@ -25,7 +25,7 @@ def inlined(
     """
 
     def short(text: str) -> str:
-        if len(text) / MIN_CHARS_PER_TOKEN > max_tokens and count(text) > max_tokens:
+        if MAX_TOKENS_PER_CHAR * len(text) > max_tokens and count(text) > max_tokens:
             # Of the text as it stands in the log, because lines and characters are fetched from there.
             return digest(text, result_id=result_id, max_tokens=max_tokens, count=count)
         return clean(text, cleaning) if message.role in (Role.USER, Role.ASSISTANT) else text
@@ -53,7 +53,7 @@ def _block(block: dict[str, Any], short: Any, result_id: str) -> dict[str, Any]:
 
 def _call(call: ToolCall, result_id: str, max_tokens: int, count: TokenCounter) -> ToolCall:
     """A call whose long arguments are digests; what is not an object stays one, because providers insist."""
-    if len(call.written_arguments) / MIN_CHARS_PER_TOKEN <= max_tokens or count(call.written_arguments) <= max_tokens:
+    if MAX_TOKENS_PER_CHAR * len(call.written_arguments) <= max_tokens or count(call.written_arguments) <= max_tokens:
         return call
     if isinstance(call.arguments, str):
         shortened: dict[str, Any] | str = {
