@@ -63,6 +63,13 @@ def watched_index(memory: HybridMemory) -> Watched:
     return index
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each face on one engine: the product of both is run where the verbs themselves are tested."""
+    if {"face", "memory"} <= set(metafunc.fixturenames):
+        pairs = [("blocking", "memory"), ("async", "sqlite")]
+        metafunc.definition.add_marker(pytest.mark.parametrize(("face", "memory"), pairs, indirect=True))
+
+
 def texts_of(hits: list[Hit]) -> list[str]:
     return [hit.record.text for hit in hits]
 
@@ -151,7 +158,7 @@ def test_another_process_on_the_file_makes_it_fresh(opened: Open, store: str) ->
     alice.remember("my cat sleeps")
     assert len(alice.recall("cat")) == 1
     script = (
-        "import sys; from hybrid_memory import *\n"
+        "import sys; from hybrid_memory import MemoryConfig, open_memory\n"
         "with open_memory(MemoryConfig(url=sys.argv[1], embedder='hashing')) as memory:\n"
         "    memory.scoped(user='alice').remember('a cat of another process')\n"
     )

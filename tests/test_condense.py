@@ -279,7 +279,7 @@ some_texts = st.lists(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(
     st.sampled_from(list(COUNTERS)),
     some_texts,

@@ -666,7 +666,7 @@ def test_what_is_written_is_read_as_the_same_settings(config: MemoryConfig) -> N
     assert loaded(config.to_yaml()) == config
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(config=configs)
 def test_the_flat_form_is_read_as_the_same_settings(config: MemoryConfig) -> None:
     assert loaded(yaml.safe_dump(config.model_dump(mode="json"))) == config
@@ -688,7 +688,7 @@ def test_the_default_is_written_with_a_line_for_each_setting() -> None:
 lines_between = st.lists(st.sampled_from(["", "# 注释", "   # note: {"]), max_size=4)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     gaps=st.lists(lines_between, min_size=13, max_size=13),
     wrong=st.sampled_from([(6, "max_concurrent_tasks"), (10, "default_strategy"), (12, "cache_ttl_seconds")]),

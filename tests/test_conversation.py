@@ -76,7 +76,7 @@ GARDEN = [
 ]
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.lists(st.tuples(st.sampled_from(range(4)), st.booleans(), st.integers(0, 2)), min_size=2, max_size=9))
 @pytest.mark.parametrize("embedder", ["none", "hashing"])
 def test_until_a_compaction_each_prompt_begins_with_the_one_before(

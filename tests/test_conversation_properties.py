@@ -120,25 +120,26 @@ FOLDS: st.SearchStrategy[list[Step]] = st.lists(CHAPTERS, min_size=1, max_size=5
     lambda chapters: [step for says, fold in chapters for step in (*says, fold)]
 )
 
-Owner = Callable[[], ScopedMemory]
+Owner = Callable[[str], ScopedMemory]
+ENGINES = st.sampled_from(["sqlite", "memory"])
 
 
-@pytest.fixture(scope="module", params=["sqlite", "memory"])
-def owner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Owner]:
-    """Handles of users whom nobody has heard of before, on each engine."""
+@pytest.fixture(scope="module")
+def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Owner]:
+    """Handles of users whom nobody has heard of before, on an engine."""
     path: Path = tmp_path_factory.mktemp("conversations") / "memory.db"
-    url = f"sqlite:///{path}" if request.param == "sqlite" else "memory://"
-    memories: list[HybridMemory] = []
+    memories: dict[str, HybridMemory] = {}
 
-    def fresh() -> ScopedMemory:
+    def fresh(engine: str) -> ScopedMemory:
         # The log in memory is read from its beginning, so that a long one is slow.
-        if not memories or url == "memory://":
+        if engine not in memories or engine == "memory":
+            url = f"sqlite:///{path}" if engine == "sqlite" else "memory://"
             config = MemoryConfig(url=url, embedder="none", power_safe=False, compaction=COMPACTION)
-            memories[:] = [open_memory(config, token_counter=estimate_tokens)]
-        return memories[0].scoped(user=f"user {next(OWNERS)}", session="s")
+            memories[engine] = open_memory(config, token_counter=estimate_tokens)
+        return memories[engine].scoped(user=f"user {next(OWNERS)}", session="s")
 
     yield fresh
-    for memory in memories:
+    for memory in memories.values():
         memory.close()
 
 
@@ -195,8 +196,8 @@ def must_fit(handle: ScopedMemory, step: Assemble) -> bool:
 @pytest.mark.parametrize("opening", [Role.USER, Role.SYSTEM])
 def test_a_late_result_takes_no_question_away(owner: Owner, opening: Role) -> None:
     text = "My name is Nora Winter and I live at 12 Elm Street. Item 0."
-    for between in product([Role.USER, Role.ASSISTANT, Role.SYSTEM], repeat=3):
-        handle = owner()
+    for row, between in enumerate(product([Role.USER, Role.ASSISTANT, Role.SYSTEM], repeat=3)):
+        handle = owner("memory" if row % 2 else "sqlite")
         handle.remember([Message(role=role, content=text) for role in (opening, between[0])])
         handle.remember(Message(role=Role.ASSISTANT, tool_calls=[ToolCall(name="look_up", arguments={"what": text})]))
         handle.remember([Message(role=role, content=text) for role in between[1:]])
@@ -208,12 +209,12 @@ def test_a_late_result_takes_no_question_away(owner: Owner, opening: Role) -> No
             assert context.tokens <= step.max_tokens
 
 
-@settings(max_examples=30)
-@given(STEPS, ASSEMBLES)
+@settings(max_examples=20)
+@given(ENGINES, STEPS, ASSEMBLES)
 def test_every_prompt_is_one_that_a_model_accepts_within_its_budget(
-    owner: Owner, steps: list[Step], last: Assemble
+    owner: Owner, engine: str, steps: list[Step], last: Assemble
 ) -> None:
-    handle = owner()
+    handle = owner(engine)
     for step in [*steps, last]:
         before = handle.history() if isinstance(step, Assemble) else []
         try:
@@ -241,10 +242,10 @@ def session_of(handle: ScopedMemory) -> Session:
     return drive(load(InlineRunner(), handle._house.world, handle.scope))
 
 
-@settings(max_examples=30)
-@given(st.one_of(STEPS, FOLDS, FOLDS))
-def test_what_was_folded_and_the_queue_are_the_conversation(owner: Owner, steps: list[Step]) -> None:
-    handle = owner()
+@settings(max_examples=20)
+@given(ENGINES, st.one_of(STEPS, FOLDS, FOLDS))
+def test_what_was_folded_and_the_queue_are_the_conversation(owner: Owner, engine: str, steps: list[Step]) -> None:
+    handle = owner(engine)
     for step in steps:
         try:
             run(handle, step)
@@ -268,9 +269,9 @@ def test_what_was_folded_and_the_queue_are_the_conversation(owner: Owner, steps:
 
 
 @settings(max_examples=15)
-@given(FOLDS)
-def test_a_line_leads_to_the_words_that_it_was_made_from(owner: Owner, steps: list[Step]) -> None:
-    handle = owner()
+@given(ENGINES, FOLDS)
+def test_a_line_leads_to_the_words_that_it_was_made_from(owner: Owner, engine: str, steps: list[Step]) -> None:
+    handle = owner(engine)
     for step in [*steps, Compact("anchored", 1)]:
         try:
             run(handle, step)
@@ -284,10 +285,12 @@ def test_a_line_leads_to_the_words_that_it_was_made_from(owner: Owner, steps: li
             assert set(line.sources) <= {str(message.id) for message in messages}
 
 
-@settings(max_examples=12)
-@given(st.lists(st.tuples(st.integers(0, 3), STEPS.map(lambda steps: steps[:5])), min_size=2, max_size=5))
-def test_no_verb_shows_the_words_of_another_owner(owner: Owner, turns: list[tuple[int, list[Step]]]) -> None:
-    first = owner()
+@settings(max_examples=10)
+@given(ENGINES, st.lists(st.tuples(st.integers(0, 3), STEPS.map(lambda steps: steps[:5])), min_size=2, max_size=5))
+def test_no_verb_shows_the_words_of_another_owner(
+    owner: Owner, engine: str, turns: list[tuple[int, list[Step]]]
+) -> None:
+    first = owner(engine)
     store = HybridMemory(first._house.world, lambda model: model)
     users = [first.scope.user, f"{first.scope.user} or so"]
     handles = [store.scoped(user=users[row // 2], session=f"s{row % 2}") for row in range(4)]

@@ -44,6 +44,13 @@ class Index:
         return call
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each face on one engine: the product of both is run where the verbs themselves are tested."""
+    if {"face", "url"} <= set(metafunc.fixturenames):
+        pairs = [("blocking", "memory://"), ("async", "sqlite")]
+        metafunc.definition.add_marker(pytest.mark.parametrize(("face", "url"), pairs, indirect=True))
+
+
 @pytest.fixture(params=["memory://", "sqlite"])
 def url(request: pytest.FixtureRequest, store: str) -> str:
     return store if request.param == "sqlite" else str(request.param)

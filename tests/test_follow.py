@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from tests.conftest import Face, Open
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each face on one engine: the product of both is run where the verbs themselves are tested."""
+    if {"face", "memory"} <= set(metafunc.fixturenames):
+        pairs = [("blocking", "memory"), ("async", "sqlite")]
+        metafunc.definition.add_marker(pytest.mark.parametrize(("face", "memory"), pairs, indirect=True))
+
+
 def user(text: str, name: str | None = None) -> Message:
     return Message(content=text, id=name)
 

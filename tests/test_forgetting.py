@@ -232,7 +232,7 @@ TEXTS = st.lists(
 
 
 @given(TEXTS, st.sets(st.integers(0, 7)))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_what_is_left_is_as_if_the_rest_had_never_been_said(texts: list[str], gone: set[int]) -> None:
     config = MemoryConfig(url="memory://", embedder="none")
     with open_memory(config) as memory, open_memory(config) as other:

@@ -109,6 +109,13 @@ class Gallery:
         return memory
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each face on one engine: the product of both is run where the verbs themselves are tested."""
+    if {"face", "gallery"} <= set(metafunc.fixturenames):
+        pairs = [("blocking", "memory"), ("async", "sqlite")]
+        metafunc.definition.add_marker(pytest.mark.parametrize(("face", "gallery"), pairs, indirect=True))
+
+
 @pytest.fixture(params=["sqlite", "memory"])
 def gallery(request: pytest.FixtureRequest, opened: Call, tmp_path: Path) -> Iterator[Gallery]:
     gallery = Gallery(opened, tmp_path if request.param == "sqlite" else None)
@@ -643,7 +650,7 @@ STEP = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(STEP, max_size=16), st.integers(1, 4))
 def test_following_step_by_step_comes_to_the_same_as_from_the_beginning(
     steps: list[tuple[str, Any]], batch: int

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 PAIRS = [("memory", "sqlite"), ("sqlite", "memory"), ("sqlite", "sqlite"), ("memory", "memory")]
+FACES = ["async", "blocking", "async", "blocking"]
 QUERIES = ["where does she live", "cat", "我住在哪里", "what happened last week"]
 
 
@@ -148,7 +149,11 @@ def seen(memory: HybridMemory) -> dict[str, Any]:
     return shown
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize(
+    ("face", "source", "target"),
+    [(face, *pair) for face, pair in zip(FACES, PAIRS, strict=True)],
+    indirect=["face"],
+)
 def test_the_copy_shows_what_the_original_shows(face: Face, make: Any, source: str, target: str) -> None:
     original, copy = make(source, recall={"count_uses": False}), make(target, recall={"count_uses": False})
     fill(original)

@@ -191,7 +191,7 @@ def test_it_outlives_the_process(face: Face, opened: Open, outbox: str) -> None:
 
 def test_what_waits_outlives_a_killed_process(opened: Open, store: str, outbox: str) -> None:
     script = (
-        "import os, sys; from hybrid_memory import *\n"
+        "import os, sys; from hybrid_memory import MemoryConfig, open_memory\n"
         "from hybrid_memory.errors import StoreUnavailableError\n"
         "memory = open_memory(MemoryConfig(url=sys.argv[1], outbox=sys.argv[2], embedder='none', power_safe=False))\n"
         "def down(*_, **__): raise StoreUnavailableError('down')\n"
@@ -417,8 +417,8 @@ def test_a_crowd_of_owners_drains_one_by_one(memory: HybridMemory) -> None:
     assert all(len(truth.read(owner, kinds=(EventKind.MESSAGE,))) == 2 for owner in truth.heads())
 
 
-@pytest.mark.parametrize("key", [None, "a passphrase"])
-def test_what_waits_is_as_secret_as_the_store(store: str, outbox: str, key: str | None) -> None:
+@pytest.mark.parametrize("key", [None, bytes(range(32))])
+def test_what_waits_is_as_secret_as_the_store(store: str, outbox: str, key: bytes | None) -> None:
     pytest.importorskip("sqlcipher3")
     with open_memory(MemoryConfig(url=store, outbox=outbox, embedder="none"), key=key) as memory:
         behind(memory).down = True

@@ -41,6 +41,13 @@ def plan_of(hit: Hit) -> Any:
     return hit.plan
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each face on one engine: the product of both is run where the verbs themselves are tested."""
+    if {"face", "memory"} <= set(metafunc.fixturenames):
+        pairs = [("blocking", "memory"), ("async", "sqlite")]
+        metafunc.definition.add_marker(pytest.mark.parametrize(("face", "memory"), pairs, indirect=True))
+
+
 @pytest.mark.parametrize("intent", ["fact", "contextual", Intent.REASONING])
 def test_the_intent_of_the_caller_is_the_plans(face: Face, opened: Open, intent: Any) -> None:
     alice = opened(url="memory://").scoped(user="alice")

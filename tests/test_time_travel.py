@@ -86,7 +86,7 @@ def play(memory: HybridMemory, writes: list[tuple[str, str, str]]) -> ScopedMemo
 
 
 @given(WRITES, st.data())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_a_view_of_the_past_equals_a_memory_that_ends_there(
     writes: list[tuple[str, str, str]], data: st.DataObject
 ) -> None:
@@ -101,7 +101,7 @@ def test_a_view_of_the_past_equals_a_memory_that_ends_there(
 
 
 @given(WRITES, st.data())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_an_instant_shows_what_was_said_by_then_whatever_was_read_when(
     writes: list[tuple[str, str, str]], data: st.DataObject
 ) -> None:
@@ -115,7 +115,7 @@ def test_an_instant_shows_what_was_said_by_then_whatever_was_read_when(
 
 
 @given(WRITES, st.data())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_rolling_back_and_forward_restores_everything(writes: list[tuple[str, str, str]], data: st.DataObject) -> None:
     with opened() as memory:
         alice = play(memory, writes)

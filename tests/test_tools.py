@@ -24,6 +24,14 @@ MAY = datetime(2026, 5, 3, 23, 30, tzinfo=UTC)
 ENGLISH = "The harbour was grey, and nobody had told the captain about the storm. "
 CHINESE = "港口一片灰色，没有人告诉船长暴风雨要来。"
 
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each face on one engine: the product of both is run where the verbs themselves are tested."""
+    if {"use", "memory"} <= set(metafunc.fixturenames):
+        pairs = [("blocking", "memory"), ("async", "sqlite")]
+        metafunc.definition.add_marker(pytest.mark.parametrize(("use", "memory"), pairs, indirect=True))
+
+
 Use = Callable[..., Answer]
 
 
@@ -305,7 +313,7 @@ def test_lines_of_a_payload_are_found_by_pattern(alice: ScopedMemory, use: Use) 
 
 @pytest.mark.parametrize("words", [ENGLISH, CHINESE, "𝔘" * 60, "x" * 60, "\n\n- "])
 def test_answers_are_bounded_whatever_was_said(alice: ScopedMemory, use: Use, words: str) -> None:
-    alice.remember([f"{number} {words * 400}" for number in range(12)])
+    alice.remember([f"{number} {words * 200}" for number in range(12)])
     for tool, arguments in (
         ("recall", {"query": "5 captain 船长", "k": 10}),
         ("expand", {"handle": "#1-12"}),
@@ -385,7 +393,7 @@ TEXTS = st.one_of(
 VALUES = st.one_of(TEXTS, st.lists(TEXTS, max_size=3), st.integers(-3, 12), st.none(), st.floats())
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.data())
 def test_no_call_ends_a_run_or_shows_another_owner(shared: HybridMemory, data: st.DataObject) -> None:
     alice = shared.scoped(user="alice", session="s1")

@@ -118,7 +118,7 @@ SAID = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(turns=st.lists(SAID, min_size=1, max_size=8))
 def test_what_is_exported_is_imported_the_same(command: Any, turns: list[dict[str, Any]]) -> None:
     with TemporaryDirectory() as folder:

@@ -14,6 +14,7 @@ import typer.main
 from hybrid_memory.cli.app import app
 
 ROOT = Path(__file__).parents[2]
+COMMAND: Any = typer.main.get_command(app)
 SHELL = re.compile(r"^```(?:bash|sh|shell|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -30,8 +31,7 @@ def commands(page: Path) -> Iterator[list[str]]:
 
 def examples() -> Iterator[list[str]]:
     """Those in the help, which the reference shows."""
-    verbs: Any = typer.main.get_command(app)
-    for verb in verbs.commands.values():
+    for verb in COMMAND.commands.values():
         for line in (verb.help or "").splitlines():
             if "Example: " in line:
                 yield shlex.split(line.partition("Example: hybrid-memory ")[2])
@@ -43,10 +43,9 @@ SHOWN += [("help", arguments) for arguments in examples()]
 
 def parsed(arguments: list[str]) -> dict[str, Any]:
     """The values of a command line; it is parsed, and nothing runs."""
-    command: Any = typer.main.get_command(app)
-    verb, rest = command, arguments
+    verb, rest = COMMAND, arguments
     if not arguments[0].startswith("-"):
-        _, verb, rest = command.resolve_command(command.context_class(command), arguments)
+        _, verb, rest = COMMAND.resolve_command(COMMAND.context_class(COMMAND), arguments)
     values: dict[str, Any]
     values, left, _ = verb.make_parser(verb.context_class(verb)).parse_args(list(rest))
     needed = [part.name for part in verb.params if part.required and not values.get(part.name)]

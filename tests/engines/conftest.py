@@ -24,7 +24,7 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
         yield server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def milvus_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusServer]:
     with MilvusServer(tmp_path_factory.mktemp("milvus")) as server:
         yield server

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tests.engines.conftest import Config
 
-WRITERS, EACH = 4, 120
+WRITERS, EACH = 4, 60
 PATIENCE_SECONDS = 40
 QUERIES = ["the tram to the harbour", "number 7", "渡轮 码头", "writer1-13"]
 
@@ -63,7 +63,7 @@ class Crowd:
                     self.answers.append(alice.recall(query, k=5))
                 except StoreUnavailableError as error:
                     self.refused.append(error)
-            time.sleep(0.05)
+            time.sleep(0.1)
 
     def through(self, server: RedisServer | MilvusServer, *, kills: int = 2, until: Callable[[], bool]) -> None:
         """Write and recall while the server is killed, now and then; it comes back when `until` says so."""
@@ -92,6 +92,13 @@ class Crowd:
                 job.result()
 
 
+@pytest.fixture(scope="module")
+def milvus_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusServer]:
+    """One of its own, as it is killed."""
+    with MilvusServer(tmp_path_factory.mktemp("milvus")) as server:
+        yield server
+
+
 def text_of(writer: int, number: int) -> str:
     return f"The tram number {number} of writer{writer} goes to the harbour. {number}路渡轮到码头。"
 
@@ -110,7 +117,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
     give_up = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         assert time.monotonic() < give_up
-        time.sleep(0.002)
+        time.sleep(0.01)
 
 
 def assert_nothing_is_lost_or_there_twice(memory: HybridMemory, acknowledged: list[str]) -> None:

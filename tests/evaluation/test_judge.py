@@ -222,7 +222,7 @@ def test_a_judge_who_prefers_a_place_has_no_consistency_and_gets_only_ties(
 
 
 @given(TEXTS, TEXTS)
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_a_judge_who_follows_something_in_the_answers_is_consistent(one: str, other: str) -> None:
     def longer(data: dict[str, str]) -> dict[str, Any]:
         first, second = len(data["first"]), len(data["second"])

@@ -113,7 +113,7 @@ def check(messages: list[dict[str, Any]], share: float) -> None:
     assert probes == probes_of(Transcript.of(messages), truncated)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(messages=TALKS, share=st.sampled_from([0.0, 0.3, 0.6, 0.9, 1.0]))
 def test_every_probe_is_answered_by_its_sources_and_not_by_its_question(
     messages: list[dict[str, Any]], share: float
@@ -121,7 +121,7 @@ def test_every_probe_is_answered_by_its_sources_and_not_by_its_question(
     check(messages, share)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(messages=FREE, share=st.sampled_from([0.5, 1.0]))
 def test_whatever_characters_are_said_no_probe_is_unfair(messages: list[dict[str, Any]], share: float) -> None:
     check(messages, share)

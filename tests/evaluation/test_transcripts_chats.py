@@ -210,7 +210,7 @@ def as_openai(message: Message) -> dict[str, Any]:
     return found | ({"tool_call_id": message.tool_call_id} if message.tool_call_id else {})
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chat=openai_chats(), shape=st.sampled_from(["list", "messages", "message a line", "conversation a line"]))
 def test_any_openai_conversation_comes_back_with_its_roles_texts_and_calls(
     tmp_path: Path, chat: list[dict[str, Any]], shape: str

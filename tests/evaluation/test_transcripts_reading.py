@@ -177,7 +177,7 @@ def spoiled(draw: st.DrawFn) -> Any:
     return value
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(value={"role": "user", "blocks": [{"block_type": "text", "text": None}], "additional_kwargs": {}}, form="auto")
 @example(value={"role": "user", "content": [{"type": "text", "text": 3}, {"type": "text"}]}, form="openai")
 @given(value=spoiled() | VALUES, form=st.sampled_from(["auto", *FORMS]))

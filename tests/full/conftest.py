@@ -16,6 +16,14 @@ from hybrid_memory.ports import LanguageModel
 from tests.full import weights
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All that ask the big model run first, in one process: two such models wait for the same memory."""
+    asking = {item: "local_model" in getattr(item, "fixturenames", ()) for item in items}
+    items.sort(key=lambda item: not asking[item])
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group("local_model" if asking[item] else item.path.name))
+
+
 @pytest.fixture(scope="session")
 def smollm2_file() -> Path:
     """The file of SmolLM2-135M-Instruct in 4 bit."""

@@ -114,10 +114,9 @@ def watched(chromium: Browser, link: str) -> Iterator[Watched]:
 
 
 @pytest.fixture
-def page(watched: Watched, link: str) -> Iterator[Page]:
+def page(watched: Watched) -> Iterator[Page]:
     """The tab, let in by the link; all that it asks for must stay on this machine, and it must not complain."""
     watched.tab.set_viewport_size({"width": 1100, "height": 800})
-    watched.tab.goto(f"{base_of(link)}/o/user=alice/timeline")
     yield watched.tab
     assert watched.asked
     assert {urlsplit(url).hostname for url in watched.asked} == {"127.0.0.1"}
@@ -166,13 +165,15 @@ def test_the_link_opens_the_timeline_and_hides_its_token(page: Page, link: str) 
     assert str(urlsplit(link).port) in cookie["name"]
 
 
-def test_the_first_key_leads_to_the_content(page: Page) -> None:
+def test_the_first_key_leads_to_the_content(page: Page, link: str) -> None:
+    page.goto(f"{base_of(link)}/o/user=alice/timeline")
     go_to(page, lambda told: "Skip to the content" in told, most=1)
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
 
 
-def test_searching_and_its_arithmetic_by_keyboard(page: Page) -> None:
+def test_searching_and_its_arithmetic_by_keyboard(page: Page, link: str) -> None:
+    page.goto(f"{base_of(link)}/o/user=alice/timeline")
     go_to(page, lambda told: told.startswith("A") and "Search" in told)
     page.keyboard.press("Enter")
     page.wait_for_url("**/search")
@@ -251,9 +252,7 @@ def test_a_crafted_text_runs_nothing_and_loads_nothing(page: Page, link: str) ->
         assert "⟨U+202E⟩gnp.exe" in page.content()
 
 
-@pytest.mark.parametrize("width", [360, 1600])
-def test_no_page_is_wider_than_the_screen(page: Page, link: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
+def test_no_page_is_wider_than_the_screen(page: Page, link: str) -> None:
     paths = ["/", *(f"{TRIP}/{name}" for name in "timeline event?position=5 facts summaries prompt".split())]
     for path in [
         *paths,
@@ -262,7 +261,10 @@ def test_no_page_is_wider_than_the_screen(page: Page, link: str, width: int) -> 
         "/o/user=alice/prompt",
     ]:
         page.goto(f"{base_of(link)}{path}")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        for width in (360, 1600):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("innerWidth") == width
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 
 
 def test_forgetting_with_a_confirmation_by_keyboard(page: Page, link: str) -> None:

@@ -211,7 +211,7 @@ ADDRESSES = st.dictionaries(
 )
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(sorted(PAGES)), query=ADDRESSES, owner=st.sampled_from([ALICE, SESSION, "/o/space=team"]))
 def test_no_address_breaks_a_page(reader: TestClient, name: str, query: dict[str, str], owner: str) -> None:
     address = urlencode({key: value.encode(errors="replace") for key, value in query.items()})

@@ -307,7 +307,7 @@ ROUNDS = st.lists(st.lists(st.tuples(st.sampled_from("fg"), st.booleans()), min_
 
 
 @given(ROUNDS, st.integers(1, 9))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_call_has_its_result_and_every_result_its_call(
     memory: HybridMemory, rounds: list[list[tuple[str, bool]]], window: int
 ) -> None:

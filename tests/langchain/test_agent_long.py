@@ -13,19 +13,25 @@ from benchmarks.agent import FACTS, LIVE, MAX_TOKENS, SESSION, USER, Scripted, a
 if TYPE_CHECKING:
     from tests.langchain.conftest import Invoke
 
+TURNS = 120
 LOOKED_UP = sum(item is not None for _, item in LIVE)
 
 
 @pytest.mark.parametrize(
     ("invoke", "checkpointer"), [("blocking", None), ("async", InMemorySaver())], indirect=["invoke"]
 )
-def test_an_agent_goes_on_with_a_conversation_of_three_hundred_turns(
-    invoke: Invoke, checkpointer: Any, orphans: Callable[[Sequence[BaseMessage]], list[str]], tmp_path: Path
+def test_an_agent_goes_on_with_a_long_conversation(
+    invoke: Invoke,
+    checkpointer: Any,
+    orphans: Callable[[Sequence[BaseMessage]], list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("benchmarks.agent.TURNS", TURNS)
     with opened(f"sqlite:///{tmp_path / 'memory.db'}") as memory:
         scoped = memory.scoped(user=USER, session=SESSION)
         before = len(scoped.history())
-        assert sum(message.role == "user" for message in scoped.history()) == 300
+        assert sum(message.role == "user" for message in scoped.history()) == TURNS
         agent, recorder = agent_with(memory, Scripted(), checkpointer=checkpointer)
         talk(memory, agent, recorder, invoke)
         lasting = scoped.history()
@@ -34,7 +40,7 @@ def test_an_agent_goes_on_with_a_conversation_of_three_hundred_turns(
     assert len(lasting) == before + 2 * len(calls)
     assert all(0 < call.tokens <= MAX_TOKENS for call in calls)
     assert not any(orphans(call.prompt) for call in calls)
-    # A prompt begins with the one before, unless turns were folded in between; the first folds the 300.
+    # A prompt begins with the one before, unless turns were folded in between; the first folds what was said before.
     changed = [call.turn for call, last in zip(calls[1:], calls, strict=False) if call.compactions > last.compactions]
     assert [call.turn for call in calls if not call.kept] == changed
     assert calls[0].compactions > 0

@@ -370,7 +370,7 @@ TURNS = st.lists(
 
 
 @given(TURNS, st.integers(0, 12))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_calls_and_results_are_never_separated(
     memory: HybridMemory, turns: list[tuple[int, int, bool]], window: int
 ) -> None:

@@ -396,7 +396,7 @@ def conversation(parts: list[Any]) -> list[AnyMessage]:
     return [message.model_copy(update={"id": str(row)}) for row, message in enumerate(messages)]
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(turns, st.integers(1, 1500))
 def test_no_edit_orphans_a_result_or_loses_what_must_stay(parts: list[Any], max_tokens: int) -> None:
     messages = conversation(parts)

@@ -82,7 +82,7 @@ def test_all_or_none_are_added(memory: HybridMemory) -> None:
 
 
 @given(st.lists(st.sampled_from("HAT"), max_size=12), st.integers(0, 6), st.integers(0, 3))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_newest_messages_reach_back_to_the_turns_asked_for(
     memory: HybridMemory, face: Call, kinds: list[str], limit: int, rounds: int
 ) -> None:

@@ -14,25 +14,13 @@ def run(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_import_loads_nothing_of_langchain() -> None:
+def test_a_name_loads_what_it_needs_alone() -> None:
     run(
         "import sys, langchain_hybrid_memory\n"
         "there = {name.partition('.')[0] for name in sys.modules}\n"
-        "assert not there & {'langchain_core', 'langchain_classic', 'langchain', 'langgraph'}"
-    )
-
-
-def test_the_converters_load_nothing_deprecated() -> None:
-    run(
-        "import sys\n"
+        "assert not there & {'langchain_core', 'langchain_classic', 'langchain', 'langgraph'}\n"
         "from langchain_hybrid_memory import from_langchain, to_langchain\n"
-        "assert not {'langchain_classic', 'langchain_core.chat_history'} & set(sys.modules)"
-    )
-
-
-def test_the_history_does_without_langchain_classic() -> None:
-    run(
-        "import sys\n"
+        "assert not {'langchain_classic', 'langchain_core.chat_history'} & set(sys.modules)\n"
         "from langchain_hybrid_memory import HybridChatMessageHistory\n"
         "assert 'langchain_classic' not in sys.modules"
     )

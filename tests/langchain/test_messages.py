@@ -91,7 +91,7 @@ MESSAGES: st.SearchStrategy[BaseMessage] = st.one_of(
 
 
 @given(MESSAGES)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_a_langchain_message_comes_back_equal(message: BaseMessage) -> None:
     before = message.model_copy(deep=True)
     restored = to_langchain(from_langchain(message))
@@ -101,7 +101,7 @@ def test_a_langchain_message_comes_back_equal(message: BaseMessage) -> None:
 
 
 @given(st.lists(MESSAGES, min_size=1, max_size=4), st.booleans())
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_log_gives_langchain_messages_back_equal(
     memory: HybridMemory, messages: list[BaseMessage], keep_id: bool
 ) -> None:
@@ -275,7 +275,7 @@ ELSEWHERE = st.builds(
 
 
 @given(ELSEWHERE)
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_a_message_of_another_framework_becomes_a_valid_one(message: Message) -> None:
     made = to_langchain(message)
     assert type(made).model_validate(made.model_dump()) == made

@@ -89,7 +89,11 @@ def tokens(memory: HybridMemory, layer: HybridMemoryMiddleware[Any, Any], prompt
     return tools + sum(message_tokens(from_langchain(message), count) for message in prompt)
 
 
-@pytest.mark.parametrize(("url", "checkpointed"), [("memory://", True), ("", False)], ids=["checkpointer", "sqlite"])
+@pytest.mark.parametrize(
+    ("invoke", "url", "checkpointed"),
+    [("blocking", "memory://", True), ("async", "", False)],
+    indirect=["invoke"], ids=["checkpointer-blocking", "sqlite-async"],
+)  # fmt: skip
 def test_a_long_conversation_pages(
     opened: Open, scripted: Scripted, invoke: Invoke, orphans: Orphans, url: str, *, checkpointed: bool
 ) -> None:
@@ -346,7 +350,7 @@ def test_a_call_that_is_made_again_has_one_effect(memory: HybridMemory, scripted
 
 def test_it_goes_on_after_a_restart(opened: Open, scripted: Scripted, invoke: Invoke) -> None:
     warnings = 0
-    for row in range(14):
+    for row in range(11):
         memory = opened()
         model = scripted(answer=chatty)
         agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, max_tokens=3000, paging=True)])

@@ -172,7 +172,7 @@ CLAIMS = st.lists(
 
 
 @given(CLAIMS, st.randoms(use_true_random=False))
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_the_order_of_the_claims_in_the_log_does_not_matter(claims: list[Claim], random: Any) -> None:
     told = said(*claims)
     shuffled = random.sample(told, len(told))
@@ -180,7 +180,7 @@ def test_the_order_of_the_claims_in_the_log_does_not_matter(claims: list[Claim],
 
 
 @given(CLAIMS)
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_facts_are_sound(claims: list[Claim]) -> None:
     facts = resolve(said(*claims))
     homes = [fact for fact in facts if fact.attribute == "home" and fact.current]

@@ -59,7 +59,7 @@ def test_every_pattern_that_waits_for_its_first_use_is_one(language: Language) -
     patterns = [part for one in language.rules for part in (one.pattern, one.after) if part is not None]
     assert len(patterns) > 100
     for pattern in patterns:
-        assert re.compile(pattern.text, pattern.flags).groups >= 0
+        pattern.search("")  # raises what is wrong with it
 
 
 def test_it_is_a_fact_extractor() -> None:

@@ -14,6 +14,7 @@ from hybrid_memory.text.tokens import message_tokens
 from llamaindex_hybrid_memory import from_chat_message
 from tests.langchain.conftest import orphans
 
+TURNS = 120
 LOOKED_UP = sum(item is not None for _, item in LIVE)
 
 
@@ -21,11 +22,14 @@ LOOKED_UP = sum(item is not None for _, item in LIVE)
 @pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20")
 @pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211")
 @pytest.mark.parametrize("max_tokens", [MAX_TOKENS, 600])
-def test_an_agent_goes_on_with_a_conversation_of_three_hundred_turns(max_tokens: int, tmp_path: Path) -> None:
+def test_an_agent_goes_on_with_a_long_conversation(
+    max_tokens: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.agent.TURNS", TURNS)
     with opened(f"sqlite:///{tmp_path / 'memory.db'}") as memory:
         scoped = memory.scoped(user=USER, session=SESSION)
         before = len(scoped.history())
-        assert sum(message.role == "user" for message in scoped.history()) == 300
+        assert sum(message.role == "user" for message in scoped.history()) == TURNS
         agent, recorder = agent_with(memory, Scripted())
         chat = chat_memory(memory, max_tokens=max_tokens)
         with blockbuster_ctx():
@@ -41,7 +45,7 @@ def test_an_agent_goes_on_with_a_conversation_of_three_hundred_turns(max_tokens:
     assert all(call.tokens <= max_tokens - ROUND_TOKENS for call in calls if call.prompt[-1].type == "human")
     assert all(0 < call.tokens <= max_tokens for call in calls)
     assert not any(orphans(call.prompt) for call in calls)
-    # A prompt begins with the one before, unless turns were folded in between; the first folds the 300.
+    # A prompt begins with the one before, unless turns were folded in between; the first folds what was said before.
     changed = [call.turn for last, call in pairwise(calls) if call.compactions > last.compactions]
     assert [call.turn for call in calls if not call.kept] == changed
     assert calls[0].compactions > 0

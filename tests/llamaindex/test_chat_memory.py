@@ -559,11 +559,12 @@ class TestTravel:
         run(there, "put", assistant("hello"))
         assert run(chat, "get_all") == [user("hi"), assistant("hello")]
 
-    def test_another_process_finds_it(self, config: str) -> None:
+    def test_another_process_imports_it_without_a_warning_and_finds_it(self, config: str) -> None:
         chat = HybridChatMemory.from_defaults(user="alice", session="s1", url=config)
         chat.put(user("My cat is called Pixel."))
         script = (
-            "import sys\nfrom llama_index.core.workflow import JsonSerializer\n"
+            "import sys\nfrom llamaindex_hybrid_memory import HybridChatMemory, from_chat_message, to_chat_message\n"
+            "from llama_index.core.workflow import JsonSerializer\n"
             "chat = JsonSerializer().deserialize(sys.stdin.read())\n"
             "print(*(message.content for message in chat.get_all()))\nchat.reset()\n"
             "print('Pixel' in chat.get('what is the cat called?')[-1].content)\n"

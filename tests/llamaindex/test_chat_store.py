@@ -89,7 +89,7 @@ class TestAsTheStockStore:
         max_size=8,
     )
 
-    @settings(max_examples=25)
+    @settings(max_examples=16)
     @given(drawn=operations)
     def test_any_operations(self, drawn: list[tuple[Any, ...]]) -> None:
         async def compare() -> None:

@@ -3,8 +3,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from importlib import util
 from typing import Any
 
@@ -25,6 +26,8 @@ WORDS = {
 }
 LANGUAGES = list(WORDS)
 SUMMARY = "llamaindex-summary-buffer"
+
+ToldOnce = Callable[[str, str], tuple[Replay, list[Prompt]]]
 
 
 def turns(language: str, count: int, start: int = 1) -> list[Message]:
@@ -70,6 +73,19 @@ def asked(name: str, messages: Sequence[Message], question: str = "Which?", **gi
         return replay.prompt(question)
 
 
+@pytest.fixture(scope="module")
+def told_once() -> Iterator[ToldOnce]:
+    """Eight exchanges by method and language, and the prompts of their model calls; for tests that ask alone."""
+    with ExitStack() as stack:
+
+        @cache
+        def made(name: str, language: str) -> tuple[Replay, list[Prompt]]:
+            replay = stack.enter_context(begun(name))
+            return replay, told(replay, turns(language, 8))
+
+        yield made
+
+
 def unpaired(prompt: Sequence[Mapping[str, Any]]) -> list[str]:
     """Ids of results that don't follow their call, and of calls without a result."""
     waiting: list[str] = []
@@ -108,9 +124,9 @@ def test_every_method_has_a_name() -> None:
 @pytest.mark.parametrize("name", NAMES)
 class TestAll:
     def test_a_question_stands_last_behind_the_system_message_and_the_newest_turn(
-        self, name: str, language: str
+        self, name: str, language: str, told_once: ToldOnce
     ) -> None:
-        prompt = asked(name, turns(language, 8), WORDS[language][2])
+        prompt = told_once(name, language)[0].prompt(WORDS[language][2])
         assert prompt.messages[0] == {"role": "system", "content": SYSTEM}
         assert prompt.messages[-1] == {"role": "user", "content": WORDS[language][2]}
         assert {"role": "assistant", "content": WORDS[language][1].format(1008)} in prompt.messages
@@ -118,19 +134,20 @@ class TestAll:
         assert prompt.tokens == sum(counted)
 
     def test_asking_changes_nothing(self, name: str, language: str) -> None:
-        said, more = turns(language, 8), turns(language, 3, start=9)
-        with begun(name) as plain:
+        said, more = turns(language, 5), turns(language, 2, start=6)
+        with begun(name, budget=400) as plain:
             told(plain, said)
             unasked = told(plain, more)
-        with begun(name) as replay:
+        with begun(name, budget=400) as replay:
             told(replay, said)
             first = replay.prompt("Which?")
             assert replay.prompt("Which?") == first
             assert told(replay, more) == unasked
 
-    def test_calls_and_results_stay_together_and_as_they_were(self, name: str, language: str) -> None:
-        with begun(name) as replay:
-            prompts = told(replay, turns(language, 8))
+    def test_calls_and_results_stay_together_and_as_they_were(
+        self, name: str, language: str, told_once: ToldOnce
+    ) -> None:
+        _, prompts = told_once(name, language)
         assert not any(unpaired(prompt.messages) for prompt in prompts)
         # The second call of the model in an exchange answers to the result of the first.
         for number, prompt in enumerate(prompts[1::2], 1):
@@ -142,7 +159,7 @@ class TestAll:
 
     def test_prompts_before_a_run_of_tools_stay_near_the_budget(self, name: str, language: str) -> None:
         with begun(name) as replay:
-            prompts = [*told(replay, turns(language, 16))[::2], replay.prompt("Which?")]
+            prompts = [*told(replay, turns(language, 11))[::2], replay.prompt("Which?")]
         # The memories count texts alone: roles, calls and ids come on top, a fifth of turns as short as these.
         most = max(prompt.tokens for prompt in prompts)
         if name == "llamaindex-memory-vector":
@@ -150,12 +167,11 @@ class TestAll:
         else:
             assert most <= 1.2 * BUDGET
 
-    def test_there_is_no_way_back(self, name: str, language: str) -> None:
-        with begun(name) as replay:
-            told(replay, turns(language, 8))
-            prompt = replay.prompt("Which?")
-            assert not replay.reaches(prompt, "turn-1-0")
-            assert list(replay.fetch("Which?", prompt)) == []
+    def test_there_is_no_way_back(self, name: str, language: str, told_once: ToldOnce) -> None:
+        replay, _ = told_once(name, language)
+        prompt = replay.prompt("Which?")
+        assert not replay.reaches(prompt, "turn-1-0")
+        assert list(replay.fetch("Which?", prompt)) == []
 
     async def test_a_loop_may_run_already(self, name: str, language: str) -> None:
         assert WORDS[language][1].format(1002) in asked(name, turns(language, 2)).text
@@ -210,7 +226,7 @@ class TestModel:
     @pytest.mark.parametrize("name", [name for name in NAMES if name != SUMMARY])
     def test_the_others_ask_no_model(self, name: str) -> None:
         writer = Writer()
-        asked(name, turns("english", 16), model=writer)
+        asked(name, turns("english", 10), model=writer)
         assert writer.asked == []
 
 

@@ -16,10 +16,6 @@ def python(script: str) -> str:
     return done.stdout
 
 
-def test_the_import_warns_of_nothing() -> None:
-    python("from llamaindex_hybrid_memory import HybridChatMemory, from_chat_message, to_chat_message")
-
-
 def test_the_package_itself_needs_no_framework() -> None:
     assert python("import sys, llamaindex_hybrid_memory; print('llama_index.core' in sys.modules)") == "False\n"
 

@@ -31,7 +31,7 @@ from llamaindex_hybrid_memory.sharing import close_all
 Run = Callable[..., Any]
 
 WARNED = "Memory pressure"
-LIMIT = 1200
+LIMIT = 900
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -134,7 +134,7 @@ class TestThePrompt:
     ) -> None:
         chat = paged(store)
         told, sizes, seen = 0, [], 0
-        for number in range(40):
+        for number in range(26):
             question, answer = fact(number)
             run(chat, "put", question)
             before = folds(store)
@@ -163,7 +163,7 @@ class TestThePrompt:
 
     def test_the_summary_is_the_first_entry_of_the_queue(self, store: HybridMemory, run: Run) -> None:
         chat = paged(store)
-        for number in range(30):
+        for number in range(20):
             run(chat, "put_messages", fact(number))
             run(chat, "get")
         system, summary, first, *_ = run(chat, "get")
@@ -174,7 +174,7 @@ class TestThePrompt:
 
     def test_the_summary_alone_is_no_question(self, store: HybridMemory, run: Run) -> None:
         chat, scoped = paged(store), store.scoped(user="alice", session="s1")
-        for number in range(24):
+        for number in range(16):
             run(chat, "put_messages", fact(number))
             shown = run(chat, "get")
         there = [message.content for message in shown]
@@ -217,7 +217,7 @@ class TestThePrompt:
         chat = paged(store)
         last: list[ChatMessage] = []
         before = changed = 0
-        for number in range(30):
+        for number in range(20):
             run(chat, "put_messages", fact(number))
             shown = run(chat, "get")
             if shown[: len(last)] != last:
@@ -229,7 +229,7 @@ class TestThePrompt:
     def test_a_question_that_was_not_put_yet_is_left_to_the_engine(self, store: HybridMemory, run: Run) -> None:
         chat = paged(store)
         assert [message.role for message in run(chat, "get", input="Hello?")] == [MessageRole.SYSTEM]
-        for number in range(30):
+        for number in range(20):
             shown = run(chat, "get", input=fact(number)[0].content)
             assert fact(number)[0].content not in [message.content for message in shown]
             assert tokens([*shown, fact(number)[0]]) <= LIMIT
@@ -241,7 +241,7 @@ class TestThePrompt:
 class TestTheConversation:
     def test_it_is_shown_as_it_was_said_without_the_warnings(self, store: HybridMemory, run: Run) -> None:
         chat = paged(store)
-        said = [message for number in range(30) for message in fact(number)]
+        said = [message for number in range(20) for message in fact(number)]
         for message in said:
             run(chat, "put", message)
             run(chat, "get")
@@ -252,7 +252,7 @@ class TestTheConversation:
 
     def test_to_hand_it_back_changes_nothing(self, store: HybridMemory, run: Run) -> None:
         chat = paged(store)
-        for number in range(30):
+        for number in range(20):
             run(chat, "put_messages", fact(number))
             run(chat, "get")
         shown, count, written = run(chat, "get"), folds(store), len(store.scoped(user="alice").history())
@@ -268,7 +268,7 @@ class TestTheConversation:
     def test_a_reset_leaves_the_blocks_and_begins_a_new_episode(self, store: HybridMemory, run: Run) -> None:
         chat = paged(store)
         tool(store, "core_memory_append").call(label="human", content="Likes apples.")
-        for number in range(16):
+        for number in range(10):
             run(chat, "put_messages", fact(number))
             run(chat, "get")
         before = len(warned(store))
@@ -276,7 +276,7 @@ class TestTheConversation:
         assert run(chat, "get_all") == []
         (system,) = run(chat, "get")
         assert "Likes apples." in system.content
-        for number in range(16):
+        for number in range(10):
             run(chat, "put_messages", fact(number))
             shown = run(chat, "get")
         assert warnings(shown) == 1
@@ -478,7 +478,7 @@ class TestTools:
 
     def test_what_left_the_window_is_found_again(self, store: HybridMemory, run: Run) -> None:
         chat = paged(store)
-        for number in range(40):
+        for number in range(26):
             run(chat, "put_messages", fact(number))
             shown = run(chat, "get")
         assert fact(2)[0].content not in [message.content for message in shown]
@@ -498,7 +498,7 @@ def test_a_new_process_shows_the_same_prompt(config: str, run: Run) -> None:
     chat = HybridChatMemory.from_defaults(url=config, user="ann", session="s1", token_limit=LIMIT, paging=True)
     (append,) = HybridMemoryToolSpec(url=config, user="ann", paging=True, names="core_memory_append").to_tool_list()
     append.call(label="human", content="Keeps apples.")
-    for number in range(30):
+    for number in range(20):
         run(chat, "put_messages", fact(number))
         shown = run(chat, "get")
     close_all()

@@ -199,7 +199,7 @@ class TestReadingAndWriting:
 
 
 class TestCuts:
-    @pytest.mark.parametrize("history", [turns(18), tool_turns(9)], ids=["turns", "tool turns"])
+    @pytest.mark.parametrize("history", [turns(12), tool_turns(8)], ids=["turns", "tool turns"])
     async def test_the_users_turn_is_the_first_that_is_left(self, make: Make, history: list[ChatMessage]) -> None:
         memory = make(limit=250)
         for message in history:
@@ -304,14 +304,18 @@ class TestConcurrentPuts:
             assert sorted(words(memory.get_all()), key=int) == list(map(str, range(24)))
 
     async def test_the_stock_store_loses_some(self) -> None:
-        memory = Memory.from_defaults(session_id="s1")
-        await memory.aput(user("first"))
-        with contextlib.suppress(Exception):
-            await asyncio.gather(*(memory.aput(user(str(n))) for n in range(6)))
-        kept = await memory.aget_all()
-        await memory.sql_store._async_engine.dispose()  # type: ignore[attr-defined]
+        kept = 7
+        for _ in range(10):  # how many is chance, now and then none
+            memory = Memory.from_defaults(session_id="s1")
+            await memory.aput(user("first"))
+            with contextlib.suppress(Exception):
+                await asyncio.gather(*(memory.aput(user(str(n))) for n in range(6)))
+            kept = min(kept, len(await memory.aget_all()))
+            await memory.sql_store._async_engine.dispose()  # type: ignore[attr-defined]
+            if kept < 7:
+                break
 
-        still(len(kept) < 7, "keeps all of several messages that are put at once")
+        still(kept < 7, "keeps all of several messages that are put at once")
 
 
 class TestToolCalls:

@@ -63,15 +63,15 @@ async def test_two_agents_share_and_a_third_is_kept_out(
 
 
 async def talk(memory: HybridMemory, command: Callable[..., StdioServerParameters], said: Said) -> str:
-    """The conversation as it went: over stdio with a process for each of Alice's agents, a third one here for Bob."""
+    """The conversation as it went: over stdio with a process for Alice's planner, the others with servers here."""
     parts: list[str] = []
     async with AsyncExitStack() as stack:
-        clients = {
-            "bob": await stack.enter_async_context(Client(server(memory, Binding(user="bob", spaces=("team",)))))
+        servers: dict[str, Any] = {
+            "bob": server(memory, Binding(user="bob", spaces=("team",))),
+            "coder": server(memory, Binding(user="alice", agent="coder", spaces=("team",))),
+            "planner": command("--user", "alice", "--agent", "planner", "--space", "team"),
         }
-        for who in ("planner", "coder"):
-            process = command("--user", "alice", "--agent", who, "--space", "team")
-            clients[who] = await stack.enter_async_context(Client(process))
+        clients = {who: await stack.enter_async_context(Client(there)) for who, there in servers.items()}
 
         async def go_on(steps: list[tuple[str, str, dict[str, Any]]]) -> None:
             for who, tool, arguments in steps:

@@ -211,4 +211,4 @@ class Blocks(RuleBasedStateMachine):
 
 
 TestBlocks = Blocks.TestCase
-TestBlocks.settings = settings(max_examples=20, stateful_step_count=25)
+TestBlocks.settings = settings(max_examples=14, stateful_step_count=25)

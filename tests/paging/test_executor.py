@@ -46,7 +46,7 @@ def asked(*answers: str, make: Make, **settings: Any) -> AgentRun:
 LINES = [f"line {number:05d} of the harbour master's book" for number in range(30_000)]
 
 
-@pytest.mark.parametrize("size", [3000, 8000])
+@pytest.mark.parametrize(("size", "act"), [(3000, "blocking"), (8000, "async")], indirect=["act"])
 def test_a_result_over_a_megabyte_is_shown_as_a_digest_and_read_through_page_by_page(
     act: Act, make: Make, size: int
 ) -> None:

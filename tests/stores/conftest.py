@@ -19,6 +19,7 @@ import pytest
 
 from hybrid_memory.ports import Draft, Entry, Floats
 from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog
+from hybrid_memory.testing.milvus_server import MilvusServer
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import EventKind, Record, Scope
 
@@ -160,6 +161,13 @@ def found(tmp_path: Path) -> Callable[[list[int]], list[tuple[str, int]]]:
         return left
 
     return scan
+
+
+@pytest.fixture(scope="session")
+def milvus_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusServer]:
+    """One for all tests that never kill it, each with names of its own or an index that it resets."""
+    with MilvusServer(tmp_path_factory.mktemp("milvus")) as server:
+        yield server
 
 
 OpenStore = Callable[..., Store]

@@ -1,11 +1,15 @@
-"""Indexes of a server that stay filled from test to test: filling takes it longer than most tests, which only read."""
+"""Indexes that stay filled from test to test: filling takes longer than most tests, which only read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from hybrid_memory.ports import SemanticIndex
-from hybrid_memory.testing.corpus import Corpus
+from hybrid_memory.testing.corpus import Corpus, random_corpus
+
+corpus_of = cache(random_corpus)
+"""The random records of a seed, made once."""
 
 
 class Shelf:

@@ -165,7 +165,7 @@ def agree(log: EventLog, plain: EventLog, chosen: st.DataObject) -> None:
     assert (one.owners, one.sessions, one.events) == (other.owners, other.sessions, other.events)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(todo=steps, chosen=st.data())
 def test_it_reads_like_a_log_that_never_expired(todo: list[tuple[Any, ...]], chosen: st.DataObject) -> None:
     log, plain = ArchivedLog(InMemoryLog(), InMemoryArchive()), InMemoryLog()
@@ -187,7 +187,7 @@ def test_over_sqlite_it_reads_like_a_log_that_never_expired(todo: list[tuple[Any
         log.close()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(todo=steps, broken=st.sampled_from([("put", 0), ("put", 1), ("drop", 0), ("drop", 1)]), chosen=st.data())
 def test_an_expiry_cut_short_changes_nothing_that_is_read(
     todo: list[tuple[Any, ...]], broken: tuple[str, int], chosen: st.DataObject

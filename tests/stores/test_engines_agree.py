@@ -73,7 +73,6 @@ def state(log: EventLog) -> Any:
     return events, [log.count(owner) for owner in OWNERS[:2]], size.events, size.sessions
 
 
-@settings(max_examples=40)
 @given(steps)
 def test_logs_agree_after_any_steps(done: list[Any]) -> None:
     with TemporaryDirectory() as folder:
@@ -112,7 +111,7 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Semantic
     index.close()
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(where=conditions, asked=st.lists(st.integers(1, SIZE), max_size=10), radius=st.integers(0, 2))
 def test_indexes_agree_on_what_is_hidden_and_fresh(
     engines: tuple[SemanticIndex, SemanticIndex], where: Where, asked: list[int], radius: int

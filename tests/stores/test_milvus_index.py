@@ -40,15 +40,9 @@ ALL = 10_000
 VECTOR = unit(np.ones(DIM))
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusServer]:
-    with MilvusServer(tmp_path_factory.mktemp("milvus")) as server:
-        yield server
-
-
 @pytest.fixture
-def index(server: MilvusServer) -> Iterator[MilvusIndex]:
-    index = MilvusIndex(server.url)
+def index(milvus_server: MilvusServer) -> Iterator[MilvusIndex]:
+    index = MilvusIndex(milvus_server.url)
     index.reset()
     yield index
     index.close()
@@ -125,12 +119,12 @@ def test_without_a_server_it_says_so_at_once() -> None:
     ],
 )
 def test_the_parameters_of_the_index_reach_the_server(
-    server: MilvusServer, options: dict[str, Any], expected: tuple[str, dict[str, int] | None]
+    milvus_server: MilvusServer, options: dict[str, Any], expected: tuple[str, dict[str, int] | None]
 ) -> None:
-    index = MilvusIndex(f"{server.url}?prefix=parameters", **options)
+    index = MilvusIndex(f"{milvus_server.url}?prefix=parameters", **options)
     index.reset()
     fill(index, 30)
-    client = MilvusClient(server.url.replace("milvus", "http"))
+    client = MilvusClient(milvus_server.url.replace("milvus", "http"))
     described = client.describe_index("parameters_vectors", "vector")
     assert (described["index_type"], described.get("params")) == expected
     assert described["metric_type"] == "IP"
@@ -193,11 +187,11 @@ def test_odd_names_stay_apart(index: MilvusIndex) -> None:
 
 def test_more_hidden_stretches_than_a_filter_holds(index: MilvusIndex) -> None:
     """They are sifted out of growing pages, until as many are left as were asked for."""
-    fill(index, 900)
+    fill(index, 450)
     far = tuple((number, number + 1) for number in range(10_000, 10_000 + 3 * (STRETCHES + 1), 3))
     single = tuple((number, number) for number in range(20_000, 20_000 + 2 * (POSITIONS + 1), 2))
     for many in (far, single):
-        where = Where(ALICE, hidden=((6, 900), *many))
+        where = Where(ALICE, hidden=((6, 450), *many))
         assert index.nearest(VECTOR, where, 5).ids.tolist() == [5, 4, 3, 2, 1]
         assert sorted(index.matching(["cat"], where, 5).ids.tolist()) == [1, 2, 3, 4, 5]
         assert index.latest(where, 3).tolist() == [5, 4, 3]
@@ -206,29 +200,31 @@ def test_more_hidden_stretches_than_a_filter_holds(index: MilvusIndex) -> None:
 
 @pytest.mark.parametrize("index_type", ["IVF_FLAT", "HNSW"])
 def test_an_approximate_index_still_gives_as_many_as_asked_for(
-    server: MilvusServer, index_type: Literal["IVF_FLAT", "HNSW"]
+    milvus_server: MilvusServer, index_type: Literal["IVF_FLAT", "HNSW"]
 ) -> None:
     """The ten that are allowed are those farthest from the query."""
-    index = MilvusIndex(f"{server.url}?prefix=approximate", index_type=index_type, nlist=64, nprobe=1)
+    index = MilvusIndex(f"{milvus_server.url}?prefix=approximate", index_type=index_type, nlist=64, nprobe=1)
     index.reset()
     chance = np.random.default_rng(0)
-    rows = {b"%d" % number: unit(chance.normal(size=DIM)) for number in range(1, 1001)}
-    far = sorted(range(1, 1001), key=lambda number: float(rows[b"%d" % number] @ VECTOR))[:10]
-    entries = [entry_of(make_record(n, "cat", category="task" if n in far else None)) for n in range(1, 1001)]
-    index.upsert(ALICE, entries, after=0, upto=1000)
-    index.put_vectors(EMBEDDER, {number: b"%d" % number for number in range(1, 1001)}, rows)
+    rows = {b"%d" % number: unit(chance.normal(size=DIM)) for number in range(1, 501)}
+    far = sorted(range(1, 501), key=lambda number: float(rows[b"%d" % number] @ VECTOR))[:10]
+    entries = [entry_of(make_record(n, "cat", category="task" if n in far else None)) for n in range(1, 501)]
+    index.upsert(ALICE, entries, after=0, upto=500)
+    index.put_vectors(EMBEDDER, {number: b"%d" % number for number in range(1, 501)}, rows)
     index.settle(ALICE)
     assert index.nearest(VECTOR, Where(ALICE, categories=frozenset({"task"})), 10).ids.tolist() == far[::-1]
-    assert len(index.nearest(VECTOR, Where(ALICE), 900).ids) == 900
+    assert len(index.nearest(VECTOR, Where(ALICE), 450).ids) == 450
     index.close()
 
 
-def test_a_server_without_full_text_finds_the_same_words(server: MilvusServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_without_full_text_finds_the_same_words(
+    milvus_server: MilvusServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It refuses our analyzer; then the words stand in an array."""
     monkeypatch.setattr(MilvusClient, "get_server_version", lambda _self, **_options: "v2.4.0")
     corpus, oracle = random_corpus(2), InMemoryIndex()
     corpus.fill(oracle)
-    index = MilvusIndex(f"{server.url}?prefix=plain")
+    index = MilvusIndex(f"{milvus_server.url}?prefix=plain")
     index.reset()
     assert not index._catalog.full_text
     corpus.fill(index)
@@ -239,7 +235,7 @@ def test_a_server_without_full_text_finds_the_same_words(server: MilvusServer, m
     number = corpus.of(ALICE)[0].record.id
     index.upsert(ALICE, [], after=index.applied(ALICE), upto=999, uses={number: Use(1, START)})
     assert_same_ranking(index.matching(words, Where(ALICE), 7), oracle.matching(words, Where(ALICE), ALL), 7)
-    again = MilvusIndex(f"{server.url}?prefix=plain")
+    again = MilvusIndex(f"{milvus_server.url}?prefix=plain")
     assert not again._catalog.full_text
     for one in (index, again):
         one.close()
@@ -249,22 +245,22 @@ def test_more_records_than_a_query_hands_out(index: MilvusIndex, monkeypatch: py
     """The window of a server is 16,384 rows."""
     for module in (catalog, vectors, milvus_index):
         monkeypatch.setattr(module, "WINDOW", 100)
-    fill(index, 450)
-    newest = list(range(450, 0, -1))
-    assert index.nearest(VECTOR, Where(ALICE), 400).ids.tolist() == newest[:400]
-    assert index.nearest(VECTOR, Where(ALICE, hidden=((50, 450),)), 60).ids.tolist() == newest[401:]
+    fill(index, 250)
+    newest = list(range(250, 0, -1))
+    assert index.nearest(VECTOR, Where(ALICE), 220).ids.tolist() == newest[:220]
+    assert index.nearest(VECTOR, Where(ALICE, hidden=((50, 250),)), 60).ids.tolist() == newest[201:]
     assert index.latest(Where(ALICE), 999).tolist() == newest
     assert len(index.matching(["cat"], Where(ALICE), 999).ids) == 100
     index._vectors._state.put({f"sum:{owner_key(ALICE)}": None})
     index.settle(ALICE)
-    assert index.centroid(ALICE)[1] == 450
-    waiting = [entry_of(make_record(number, "dog")) for number in range(451, 701)]
-    index.upsert(ALICE, waiting, after=index.applied(ALICE), upto=700)
-    assert [record.id for record, _ in index.pending(ALICE, 230)] == list(range(451, 681))
+    assert index.centroid(ALICE)[1] == 250
+    waiting = [entry_of(make_record(number, "dog")) for number in range(251, 501)]
+    index.upsert(ALICE, waiting, after=index.applied(ALICE), upto=500)
+    assert [record.id for record, _ in index.pending(ALICE, 230)] == list(range(251, 481))
 
 
-def test_two_clients_see_what_the_other_wrote(index: MilvusIndex, server: MilvusServer) -> None:
-    other = MilvusIndex(server.url)
+def test_two_clients_see_what_the_other_wrote(index: MilvusIndex, milvus_server: MilvusServer) -> None:
+    other = MilvusIndex(milvus_server.url)
     fill(index, 5)
     fill(other, 5, BOB, first=6)
     assert other.applied(ALICE) == index.applied(ALICE) == 6

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -32,14 +33,20 @@ from hybrid_memory.testing.milvus_server import MilvusServer
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Scope, Where
 
+NUMBERS = count()
 ALL = 10_000
 VECTOR = unit(np.ones(DIM))
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[MilvusServer]:
-    with MilvusServer(tmp_path / "data") as server:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusServer]:
+    with MilvusServer(tmp_path_factory.mktemp("milvus")) as server:
         yield server
+
+
+@pytest.fixture
+def url(server: MilvusServer) -> str:
+    return f"{server.url}?prefix=index_{next(NUMBERS)}"
 
 
 def test_the_server_names_the_package_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,9 +55,9 @@ def test_the_server_names_the_package_that_is_missing(tmp_path: Path, monkeypatc
         MilvusServer(tmp_path)
 
 
-def test_after_a_restart_the_same_object_works_on(server: MilvusServer) -> None:
+def test_after_a_restart_the_same_object_works_on(server: MilvusServer, url: str) -> None:
     """Meanwhile every call says at once that the server is away."""
-    index = MilvusIndex(server.url)
+    index = MilvusIndex(url)
     corpus, oracle = random_corpus(1, size=60), InMemoryIndex()
     corpus.fill(index)
     corpus.fill(oracle)
@@ -81,15 +88,15 @@ def test_after_a_restart_the_same_object_works_on(server: MilvusServer) -> None:
 
 
 @pytest.mark.parametrize("seed", [0])
-def test_a_kill_in_the_middle_of_writes_is_mended_by_writing_on(server: MilvusServer, seed: int) -> None:
+def test_a_kill_in_the_middle_of_writes_is_mended_by_writing_on(server: MilvusServer, url: str, seed: int) -> None:
     """No record is lost or there twice, and after `settle` every number is that of an index that was never killed."""
     corpus, oracle = random_corpus(seed, size=150), InMemoryIndex()
     corpus.fill(oracle)
-    index = MilvusIndex(server.url)
+    index = MilvusIndex(url)
     chance, stop = np.random.default_rng(seed), threading.Event()
 
     def kill_now_and_then() -> None:
-        for _ in range(3):
+        for _ in range(2):
             stop.wait(chance.uniform(0.05, 0.4))
             server.kill()
             server.start()
@@ -148,8 +155,8 @@ def vectors_of(index: MilvusIndex, corpus: Corpus, owner: Scope) -> None:
         index.put_vectors(EMBEDDER, {n: corpus.keys[n] for n in waiting[start : start + 7]}, corpus.vectors)
 
 
-def test_uses_add_up_over_threads(server: MilvusServer) -> None:
-    index = MilvusIndex(server.url)
+def test_uses_add_up_over_threads(url: str) -> None:
+    index = MilvusIndex(url)
     index.upsert(ALICE, [entry_of(make_record(1))], after=0, upto=1)
 
     def use(_: int) -> None:

@@ -33,7 +33,7 @@ from hybrid_memory.testing.corpus import (
 from hybrid_memory.testing.redis_server import RedisServer
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
 from hybrid_memory.types import RecordKind, Scope, Where
-from tests.stores.shelf import Shelf
+from tests.stores.shelf import Shelf, corpus_of
 
 NUMBERS = count()
 ALL = 10_000
@@ -72,6 +72,11 @@ class TestRedisIndex(SemanticIndexContract):
         index.close()
 
     @pytest.fixture
+    def corpus(self) -> Corpus:
+        """One of the suite's two; below the conditions are chosen at random."""
+        return corpus_of(1)
+
+    @pytest.fixture
     def filled(self, shelf: Shelf, corpus: Corpus) -> Iterator[SemanticIndex]:
         index = shelf.take(corpus)
         yield index
@@ -105,7 +110,7 @@ def engines(server: RedisServer) -> Iterator[tuple[SemanticIndex, SemanticIndex]
     index.close()
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(where=conditions, asked=st.lists(st.integers(1, SIZE), max_size=10), radius=st.integers(0, 2))
 def test_every_condition_agrees_with_the_oracle(
     engines: tuple[SemanticIndex, SemanticIndex], where: Where, asked: list[int], radius: int

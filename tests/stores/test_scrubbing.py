@@ -134,7 +134,7 @@ def test_opening_finishes_what_a_killed_process_had_begun(
     assert numbers(found(KEPT)) == set(KEPT)
 
 
-@pytest.mark.parametrize("wait", [0, 0.01, 0.02, 0.04, 0.08, 0.3])
+@pytest.mark.parametrize("wait", [0, 0.01, 0.03, 0.1])
 def test_a_process_killed_while_it_scrubs_leaves_a_whole_store(
     filled: Store, open_store: OpenStore, found: Scan, tmp_path: Path, wait: float
 ) -> None:
@@ -226,7 +226,7 @@ def test_threads_that_never_stop_reading_do_not_block_it(filled: Store, found: S
 def test_another_process_goes_on_writing_and_finding(filled: Store, found: Scan, tmp_path: Path) -> None:
     with running("neighbour.py", tmp_path / "memory.db") as (process, orders, output):
         lines_until(output, "writing")
-        for number in GONE[:20]:
+        for number in GONE[:12]:
             filled.erase([number + 1])
             filled.index.delete([number + 1])
             filled.log.scrub()
@@ -238,7 +238,7 @@ def test_another_process_goes_on_writing_and_finding(filled: Store, found: Scan,
     assert written > 5
     assert filled.log.count(Scope(user="bob")) == written
     assert filled.database.query("PRAGMA integrity_check") == [("ok",)]
-    assert found(GONE[:20]) == []
+    assert found(GONE[:12]) == []
     assert numbers(found(KEPT)) == set(KEPT)
 
 

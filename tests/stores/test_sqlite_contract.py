@@ -5,9 +5,20 @@ from pathlib import Path
 
 import pytest
 
+from hybrid_memory.ports import SemanticIndex
 from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog
+from hybrid_memory.testing.corpus import Corpus
 from hybrid_memory.testing.event_log import EventLogContract
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
+from tests.stores.shelf import Shelf, corpus_of
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
+    folder = tmp_path_factory.mktemp("filled")
+    shelf = Shelf(lambda name: SqliteIndex(Database(folder / f"{name}.db", power_safe=False)))
+    yield shelf
+    shelf.close()
 
 
 class TestSqliteLog(EventLogContract):
@@ -24,3 +35,13 @@ class TestSqliteIndex(SemanticIndexContract):
         index = SqliteIndex(Database(tmp_path / "memory.db", power_safe=False))
         yield index
         index.close()
+
+    @pytest.fixture(params=range(2), ids=lambda seed: f"seed {seed}")
+    def corpus(self, request: pytest.FixtureRequest) -> Corpus:
+        return corpus_of(request.param)
+
+    @pytest.fixture
+    def filled(self, shelf: Shelf, corpus: Corpus) -> Iterator[SemanticIndex]:
+        index = shelf.take(corpus)
+        yield index
+        shelf.give_back(index, corpus)

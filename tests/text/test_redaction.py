@@ -227,8 +227,8 @@ AB12 |AB12|call |电话是|bearer |密码|order |13812345678""".replace("\n", "|
 
 @pytest.mark.parametrize("piece", STUTTERS)
 def test_time_grows_with_the_length_alone(piece: str) -> None:
-    text = piece * (200_000 // len(piece))
+    text = piece * (40_000 // len(piece))
     began = time.process_time()
     redact(text)
-    # A quadratic pattern would take minutes here; what is linear takes less than a second.
-    assert time.process_time() - began < 10
+    # A quadratic pattern would take many seconds here; what is linear takes a fraction of one.
+    assert time.process_time() - began < 2

@@ -107,12 +107,12 @@ def test_no_text_is_too_odd(text: str) -> None:
 @pytest.mark.parametrize(
     "unit", ["{", "}", "{}", '{"', '{"a":', '\\"', "```\n", "{ ", '{"a" 1} ', '{"a": 1,} ', "<think>", "[{"]
 )
-def test_a_megabyte_takes_seconds_at_most(unit: str) -> None:
-    text = unit * (1_000_000 // len(unit))
+def test_a_long_text_takes_seconds_at_most(unit: str) -> None:
+    text = unit * (300_000 // len(unit))
     started = time.process_time()
     parse_object(text)
     parse_object('{"a":"' + text)
-    assert time.process_time() - started < 8
+    assert time.process_time() - started < 2.5
 
 
 def test_thoughts_are_taken_off() -> None:

@@ -202,7 +202,7 @@ def shown(states: tuple[FileState, ...]) -> dict[str, tuple[str, bool, bool]]:
     return {state.path: (str(state.operation), state.exists, state.changed) for state in states}
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(spans, st.integers(0, 12), st.integers(0, 12))
 def test_merging_spans_is_reading_them_together_in_any_grouping(turns: list[Turn], one: int, two: int) -> None:
     first, second = sorted((one, two))
@@ -226,7 +226,7 @@ def test_a_folder_that_a_later_span_moves_takes_the_files_of_an_older_one_along(
     }
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(spans)
 def test_a_ledger_survives_json_and_an_empty_neighbour(turns: list[Turn]) -> None:
     ledger = read_ledger(conversation(turns))
@@ -234,7 +234,7 @@ def test_a_ledger_survives_json_and_an_empty_neighbour(turns: list[Turn]) -> Non
     assert merge(Ledger(), ledger).files == ledger.files == merge(ledger, Ledger()).files
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(spans, st.integers(5, 200))
 def test_rendering_keeps_its_budget_and_writes_paths_literally(turns: list[Turn], room: int) -> None:
     ledger = read_ledger(conversation(turns))

@@ -200,7 +200,7 @@ def test_changed_files_are_shown_last_to_go() -> None:
     assert render(ledger, max_tokens=3, count=len) == ""
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.text(alphabet="ab \n'\"\\$(){}<>|&;#`=*/.-", max_size=60))
 def test_anything_can_stand_where_a_command_is_expected(text: str) -> None:
     parse(text)
@@ -209,10 +209,10 @@ def test_anything_can_stand_where_a_command_is_expected(text: str) -> None:
 
 @pytest.mark.parametrize("unit", ["\n", "a.py ", "'", '"$(', "AB1-", "://", '{"id": ', "a_1", "1f", "(", "E AError: "])
 def test_a_huge_output_is_read_in_linear_time(unit: str) -> None:
-    huge = "x" + unit * (1_000_000 // len(unit))
+    huge = "x" + unit * (300_000 // len(unit))
     started = time.process_time()
-    read_ledger([*called("bash", {"command": huge[:200_000]}, huge), said(huge)])
-    assert time.process_time() - started < 5
+    read_ledger([*called("bash", {"command": huge[:60_000]}, huge), said(huge)])
+    assert time.process_time() - started < 2
 
 
 def test_arguments_that_are_no_json_still_name_their_file() -> None:

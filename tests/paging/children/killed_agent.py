@@ -84,6 +84,9 @@ def main() -> None:
     """One fork after the other."""
     url, paid = sys.argv[1:]
     open_memory(MemoryConfig(url=url, embedder="none", power_safe=False)).close()
+    # What is loaded with the first message is loaded here, and not again in every fork.
+    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
+        agent_of(memory, os.devnull, "first").send("Do what has to be done.")
     say("ready")
     for line in sys.stdin:
         place, when = line.split()
