@@ -122,7 +122,7 @@ $(OLDEST_STAMP): $(STAMP)
 
 test-full: test-oldest $(FULL_STAMP)
 	@echo "== the tests with real models: pytest tests/full"
-	@$(FULL)/bin/python -m pytest -q $(SPREAD) --dist loadgroup --no-loadscope-reorder --durations=5 tests/full $(ARGS)
+	@$(FULL)/bin/python -m pytest -q $(SPREAD) --dist load --maxschedchunk 1 --durations=5 tests/full $(ARGS)
 
 # An environment of its own: with PyTorch installed the checks and the other tests would see other packages.
 $(FULL_STAMP): $(STAMP) $(FULL_STALE)

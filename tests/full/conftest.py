@@ -17,11 +17,8 @@ from tests.full import weights
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All that ask the big model run first, in one process: two such models wait for the same memory."""
-    asking = {item: "local_model" in getattr(item, "fixturenames", ()) for item in items}
-    items.sort(key=lambda item: not asking[item])
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("local_model" if asking[item] else item.path.name))
+    """What asks the big model takes longest: begun first, it does not leave a core idle at the end."""
+    items.sort(key=lambda item: "local_model" not in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")
