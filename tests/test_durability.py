@@ -20,7 +20,7 @@ from hybrid_memory.types import EventKind
 if TYPE_CHECKING:
     from tests.conftest import Child, Open
 
-CYCLES, LOOKING = 36, 5
+CYCLES, LOOKING = 101, 5
 WRITER = Path(__file__).with_name("children") / "writer.py"
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes the POSIX way")
 

@@ -63,13 +63,12 @@ async def test_two_agents_share_and_a_third_is_kept_out(
 
 
 async def talk(memory: HybridMemory, command: Callable[..., StdioServerParameters], said: Said) -> str:
-    """The conversation as it went: over stdio with a process for Alice's planner, the others with servers here."""
+    """The conversation as it went: over stdio with a process for each of Alice's agents, a server here for Bob."""
     parts: list[str] = []
     async with AsyncExitStack() as stack:
         servers: dict[str, Any] = {
             "bob": server(memory, Binding(user="bob", spaces=("team",))),
-            "coder": server(memory, Binding(user="alice", agent="coder", spaces=("team",))),
-            "planner": command("--user", "alice", "--agent", "planner", "--space", "team"),
+            **{who: command("--user", "alice", "--agent", who, "--space", "team") for who in ("planner", "coder")},
         }
         clients = {who: await stack.enter_async_context(Client(there)) for who, there in servers.items()}
 
