@@ -14,7 +14,7 @@ import pytest
 from hybrid_memory.compute.scheduler import Scheduler
 from hybrid_memory.compute.tasks import Task
 from hybrid_memory.compute.timetable import Timetable
-from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 
 if TYPE_CHECKING:
     from tests.compute.conftest import Clock, Hold, Make
@@ -188,18 +188,23 @@ def test_asked_for_while_it_is_queued_it_does_what_was_asked_last(
     assert done == [2]
 
 
-def test_a_failed_task_is_logged_and_may_be_asked_for_again(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("error", [ValueError("no luck"), StoreUnavailableError("no luck")], ids=["ours", "theirs"])
+def test_a_failed_task_is_logged_and_may_be_asked_for_again(
+    make: Make, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    """With the place where it failed, unless that is told by the message."""
     scheduler, done = make(), list[int]()
 
     def work() -> None:
         done.append(1)
-        raise ValueError("no luck")
+        raise error
 
     for count in (1, 2):
         scheduler.debounced("a", timedelta(0), Task(work, "learning"))
         until(lambda count=count: len(done) == count)  # type: ignore[misc]
         until(lambda: not scheduler._pauses._asked)
     assert "learning failed: no luck" in caplog.text
+    assert ("Traceback" in caplog.text) == isinstance(error, ValueError)
 
 
 def test_closing_drops_what_waits_for_a_pause_and_later_nothing_happens(make: Make) -> None:

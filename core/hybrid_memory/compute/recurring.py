@@ -13,7 +13,7 @@ from typing import Any
 
 from hybrid_memory.compute.tasks import Job, Task
 from hybrid_memory.compute.timetable import Planned, Timer
-from hybrid_memory.errors import MemoryClosedError
+from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
 
 JITTER = 0.1
 """Share of the interval by which a run may come earlier or later, so that many processes do not run at once."""
@@ -140,4 +140,5 @@ def _tell(job: Job[Any]) -> None:
         return
     error = job.exception()
     if error is not None and not isinstance(error, MemoryClosedError):
-        _log.warning("%s failed: %s; it will be tried again the next time", job.task.kind, error)
+        unforeseen = None if isinstance(error, HybridMemoryError) else error
+        _log.warning("%s failed: %s; it will be tried again the next time", job.task.kind, error, exc_info=unforeseen)
