@@ -101,6 +101,15 @@ def memory(request: pytest.FixtureRequest, opened: Open) -> HybridMemory:
     return opened() if request.param == "sqlite" else opened(url="memory://")
 
 
+@pytest.hookimpl(tryfirst=True)  # before fixtures bring their own parameters
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """In a module marked so, each face runs on one engine; both run on each where the verbs themselves are tested."""
+    mark = metafunc.definition.get_closest_marker("in_pairs")
+    if mark is not None and set(mark.args) <= set(metafunc.fixturenames):
+        pairs = [("blocking", "memory"), ("async", "sqlite")]
+        metafunc.definition.add_marker(pytest.mark.parametrize(mark.args, pairs, indirect=True))
+
+
 @pytest.fixture
 def alice(memory: HybridMemory) -> ScopedMemory:
     """One user's first session."""

@@ -23,6 +23,8 @@ from hybrid_memory.types import Weights
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
 
+pytestmark = pytest.mark.in_pairs("face", "memory")
+
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 
 
@@ -61,13 +63,6 @@ def watched_index(memory: HybridMemory) -> Watched:
     index = Watched(world.index)
     world.index = index
     return index
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Each face on one engine: the product of both is run where the verbs themselves are tested."""
-    if {"face", "memory"} <= set(metafunc.fixturenames):
-        pairs = [("blocking", "memory"), ("async", "sqlite")]
-        metafunc.definition.add_marker(pytest.mark.parametrize(("face", "memory"), pairs, indirect=True))
 
 
 def texts_of(hits: list[Hit]) -> list[str]:

@@ -11,14 +11,9 @@ from hybrid_memory.errors import IdConflictError, InvalidInputError, InvalidMess
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
 
+pytestmark = pytest.mark.in_pairs("face", "memory")
+
 NAIVE = datetime(2024, 5, 1)  # noqa: DTZ001 - the mistake under test
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Each face on one engine: the product of both is run where the verbs themselves are tested."""
-    if {"face", "memory"} <= set(metafunc.fixturenames):
-        pairs = [("blocking", "memory"), ("async", "sqlite")]
-        metafunc.definition.add_marker(pytest.mark.parametrize(("face", "memory"), pairs, indirect=True))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from hybrid_memory.errors import StoreUnavailableError
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
 
+pytestmark = pytest.mark.in_pairs("face", "url")
+
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 FAILURE = "no route to the index"
@@ -44,16 +46,9 @@ class Index:
         return call
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Each face on one engine: the product of both is run where the verbs themselves are tested."""
-    if {"face", "url"} <= set(metafunc.fixturenames):
-        pairs = [("blocking", "memory://"), ("async", "sqlite")]
-        metafunc.definition.add_marker(pytest.mark.parametrize(("face", "url"), pairs, indirect=True))
-
-
-@pytest.fixture(params=["memory://", "sqlite"])
+@pytest.fixture(params=["sqlite", "memory"])
 def url(request: pytest.FixtureRequest, store: str) -> str:
-    return store if request.param == "sqlite" else str(request.param)
+    return store if request.param == "sqlite" else "memory://"
 
 
 def behind(memory: HybridMemory) -> Index:

@@ -17,12 +17,7 @@ from hybrid_memory.flows.follow import said_before
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
 
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Each face on one engine: the product of both is run where the verbs themselves are tested."""
-    if {"face", "memory"} <= set(metafunc.fixturenames):
-        pairs = [("blocking", "memory"), ("async", "sqlite")]
-        metafunc.definition.add_marker(pytest.mark.parametrize(("face", "memory"), pairs, indirect=True))
+pytestmark = pytest.mark.in_pairs("face", "memory")
 
 
 def user(text: str, name: str | None = None) -> Message:

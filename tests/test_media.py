@@ -29,6 +29,8 @@ from hybrid_memory.stores.sqlite import Database, SqliteIndex
 from hybrid_memory.testing.images import COLOURS, ColourEmbedder, picture, pixels, png
 from hybrid_memory.types import Hit, Record, RecordKind, Where
 
+pytestmark = pytest.mark.in_pairs("face", "gallery")
+
 Call = Callable[..., Any]
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -107,13 +109,6 @@ class Gallery:
         world.media = self.index()
         world.media_embedder = as_media_embedder(embedder or self.eyes)
         return memory
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Each face on one engine: the product of both is run where the verbs themselves are tested."""
-    if {"face", "gallery"} <= set(metafunc.fixturenames):
-        pairs = [("blocking", "memory"), ("async", "sqlite")]
-        metafunc.definition.add_marker(pytest.mark.parametrize(("face", "gallery"), pairs, indirect=True))
 
 
 @pytest.fixture(params=["sqlite", "memory"])

@@ -16,6 +16,8 @@ from hybrid_memory.types import Intent, Weights
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
 
+pytestmark = pytest.mark.in_pairs("face", "memory")
+
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 """A Wednesday."""
 
@@ -39,13 +41,6 @@ def by_hand(hit: Hit) -> float:
 def plan_of(hit: Hit) -> Any:
     assert hit.plan is not None
     return hit.plan
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Each face on one engine: the product of both is run where the verbs themselves are tested."""
-    if {"face", "memory"} <= set(metafunc.fixturenames):
-        pairs = [("blocking", "memory"), ("async", "sqlite")]
-        metafunc.definition.add_marker(pytest.mark.parametrize(("face", "memory"), pairs, indirect=True))
 
 
 @pytest.mark.parametrize("intent", ["fact", "contextual", Intent.REASONING])

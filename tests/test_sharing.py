@@ -23,15 +23,10 @@ if TYPE_CHECKING:
 
     from tests.conftest import Child, Face, Open
 
+pytestmark = pytest.mark.in_pairs("face", "memory")
+
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 RANKS: list[Right | None] = [None, *Right]
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Each face on one engine: the product of both is run where the verbs themselves are tested."""
-    if {"face", "memory"} <= set(metafunc.fixturenames):
-        pairs = [("blocking", "memory"), ("async", "sqlite")]
-        metafunc.definition.add_marker(pytest.mark.parametrize(("face", "memory"), pairs, indirect=True))
 
 
 @pytest.fixture

@@ -18,18 +18,13 @@ from hybrid_memory.errors import InvalidInputError, InvalidScopeError, MemoryClo
 from hybrid_memory.text.tokens import estimate_tokens, schema_tokens
 from hybrid_memory.tools import MAX_TOKENS, MEMORY_TOOLS, Answer, tools_named
 
+pytestmark = pytest.mark.in_pairs("use", "memory")
+
 TOOLS = {tool.name.removeprefix("memory_"): tool for tool in MEMORY_TOOLS}
 MARCH = datetime(2026, 3, 5, 12, tzinfo=UTC)
 MAY = datetime(2026, 5, 3, 23, 30, tzinfo=UTC)
 ENGLISH = "The harbour was grey, and nobody had told the captain about the storm. "
 CHINESE = "港口一片灰色，没有人告诉船长暴风雨要来。"
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Each face on one engine: the product of both is run where the verbs themselves are tested."""
-    if {"use", "memory"} <= set(metafunc.fixturenames):
-        pairs = [("blocking", "memory"), ("async", "sqlite")]
-        metafunc.definition.add_marker(pytest.mark.parametrize(("use", "memory"), pairs, indirect=True))
 
 
 Use = Callable[..., Answer]

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     Scripted = type[ScriptedChat]
     Orphans = Callable[[Sequence[BaseMessage]], list[str]]
 
+pytestmark = pytest.mark.in_pairs("invoke", "memory")
+
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t1", "user_id": "alice"}}
 
 
@@ -66,12 +68,6 @@ def asked_for(message: BaseMessage) -> list[Any]:
 
 def logged(memory: HybridMemory, user: str = "alice", session: str = "t1") -> list[str]:
     return [message.text for message in memory.scoped(user=user, session=session).history()]
-
-
-@pytest.fixture
-def memory(request: pytest.FixtureRequest, opened: Open) -> HybridMemory:
-    """An empty memory: faces and engines in pairs, as neither knows of the other."""
-    return opened(url="memory://") if "[blocking" in request.node.name else opened()
 
 
 def test_what_is_said_is_kept_and_the_state_stays_as_it_is(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
+
+import pytest
 
 from hybrid_memory.ports import SemanticIndex
 from hybrid_memory.testing.corpus import Corpus, random_corpus
@@ -41,3 +43,13 @@ class Shelf:
     def close(self) -> None:
         for index in self._filled.values():
             index.close()
+
+
+class Shelved:
+    """The filled index of a contract suite, from the shelf of its module."""
+
+    @pytest.fixture
+    def filled(self, shelf: Shelf, corpus: Corpus) -> Iterator[SemanticIndex]:
+        index = shelf.take(corpus)
+        yield index
+        shelf.give_back(index, corpus)

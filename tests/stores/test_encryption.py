@@ -18,13 +18,12 @@ from hybrid_memory.errors import (
     StoreUnavailableError,
     WrongKeyError,
 )
-from hybrid_memory.ports import SemanticIndex
 from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.testing.corpus import Corpus
 from hybrid_memory.testing.event_log import EventLogContract
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
 from hybrid_memory.types import Scope, Where
-from tests.stores.shelf import Shelf, corpus_of
+from tests.stores.shelf import Shelf, Shelved, corpus_of
 
 if TYPE_CHECKING:
     from tests.stores.conftest import OpenStore
@@ -52,7 +51,7 @@ class TestEncryptedLog(EventLogContract):
         log.close()
 
 
-class TestEncryptedIndex(SemanticIndexContract):
+class TestEncryptedIndex(Shelved, SemanticIndexContract):
     @pytest.fixture
     def index(self, tmp_path: Path) -> Iterator[SqliteIndex]:
         index = SqliteIndex(Database(tmp_path / "memory.db", power_safe=False, key=RAW))
@@ -62,12 +61,6 @@ class TestEncryptedIndex(SemanticIndexContract):
     @pytest.fixture
     def corpus(self) -> Corpus:
         return corpus_of(2)
-
-    @pytest.fixture
-    def filled(self, shelf: Shelf, corpus: Corpus) -> Iterator[SemanticIndex]:
-        index = shelf.take(corpus)
-        yield index
-        shelf.give_back(index, corpus)
 
 
 @pytest.mark.parametrize("key", [PASSPHRASE, RAW, lambda: RAW], ids=["text", "raw", "f"])

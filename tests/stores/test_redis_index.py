@@ -33,7 +33,7 @@ from hybrid_memory.testing.corpus import (
 from hybrid_memory.testing.redis_server import RedisServer
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
 from hybrid_memory.types import RecordKind, Scope, Where
-from tests.stores.shelf import Shelf, corpus_of
+from tests.stores.shelf import Shelf, Shelved, corpus_of
 
 NUMBERS = count()
 ALL = 10_000
@@ -64,7 +64,7 @@ def shelf(server: RedisServer) -> Iterator[Shelf]:
     shelf.close()
 
 
-class TestRedisIndex(SemanticIndexContract):
+class TestRedisIndex(Shelved, SemanticIndexContract):
     @pytest.fixture
     def index(self, url: str) -> Iterator[RedisIndex]:
         index = RedisIndex(RedisConnection(url))
@@ -75,12 +75,6 @@ class TestRedisIndex(SemanticIndexContract):
     def corpus(self) -> Corpus:
         """One of the suite's two; below the conditions are chosen at random."""
         return corpus_of(1)
-
-    @pytest.fixture
-    def filled(self, shelf: Shelf, corpus: Corpus) -> Iterator[SemanticIndex]:
-        index = shelf.take(corpus)
-        yield index
-        shelf.give_back(index, corpus)
 
 
 SIZE = 240

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from hybrid_memory.ports import SemanticIndex
 from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.testing.corpus import Corpus
 from hybrid_memory.testing.event_log import EventLogContract
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
-from tests.stores.shelf import Shelf, corpus_of
+from tests.stores.shelf import Shelf, Shelved, corpus_of
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,7 @@ class TestSqliteLog(EventLogContract):
         log.close()
 
 
-class TestSqliteIndex(SemanticIndexContract):
+class TestSqliteIndex(Shelved, SemanticIndexContract):
     @pytest.fixture
     def index(self, tmp_path: Path) -> Iterator[SqliteIndex]:
         index = SqliteIndex(Database(tmp_path / "memory.db", power_safe=False))
@@ -39,9 +38,3 @@ class TestSqliteIndex(SemanticIndexContract):
     @pytest.fixture(params=range(2), ids=lambda seed: f"seed {seed}")
     def corpus(self, request: pytest.FixtureRequest) -> Corpus:
         return corpus_of(request.param)
-
-    @pytest.fixture
-    def filled(self, shelf: Shelf, corpus: Corpus) -> Iterator[SemanticIndex]:
-        index = shelf.take(corpus)
-        yield index
-        shelf.give_back(index, corpus)
