@@ -12,7 +12,7 @@ from pydantic import Field, PrivateAttr
 
 from hybrid_memory import HybridMemory, PagingConfig, ScopedMemory
 from hybrid_memory.compute.runners import InlineRunner, drive
-from hybrid_memory.flows.prompting import LEAST_TOKENS
+from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.paging import aprepared, prepared
 from llamaindex_hybrid_memory.bound import Bound
 from llamaindex_hybrid_memory.conversation import Conversation, TwinRunner

@@ -12,8 +12,8 @@ from llama_index.core.base.llms.types import ChatMessage
 from hybrid_memory import Message, Role, ScopedMemory
 from hybrid_memory.build.ids import TimeOrderedIds
 from hybrid_memory.compute.runners import InlineRunner
+from hybrid_memory.context.memories import window
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.tiers.context import window
 from hybrid_memory.types import PRESSURE, STOPPED, Context
 from llamaindex_hybrid_memory.messages import from_chat_messages, to_chat_message
 from llamaindex_hybrid_memory.paging import Paging

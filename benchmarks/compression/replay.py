@@ -22,9 +22,9 @@ from llama_index.core.utils import get_tokenizer
 
 from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, Table, load
 from hybrid_memory import MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.context.layout import Layout
 from hybrid_memory.evaluation.measures import faults
 from hybrid_memory.evaluation.probing.matching import holds
-from hybrid_memory.tiers.prompt import Layout
 from hybrid_memory.types import Context
 
 TURNS = 200

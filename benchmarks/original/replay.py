@@ -18,8 +18,8 @@ from benchmarks.compression.sets import IDENTITY, CachedEmbedder, count_tokens
 from benchmarks.original.chats import Chat, Fact
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.config import CompactionConfig
+from hybrid_memory.context.view import PRIMING
 from hybrid_memory.evaluation.probing.matching import holds, plain
-from hybrid_memory.flows.viewing import PRIMING
 from hybrid_memory.models.embedders import LocalEmbedder
 from hybrid_memory.ports import Embedder, Floats
 from hybrid_memory.text.sentences import sentences

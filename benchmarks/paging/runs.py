@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from benchmarks.paging.policies import QUESTION
 from hybrid_memory import HybridMemory, MemoryConfig, Message, PagedAgent, PagingConfig, open_memory
 from hybrid_memory.config import LearningConfig
-from hybrid_memory.flows.viewing import PRIMING
+from hybrid_memory.context.view import PRIMING
 from hybrid_memory.models.tokenizers import token_counter
 from hybrid_memory.paging.instructions import rendered
 from hybrid_memory.text.tokens import message_tokens

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hybrid_memory.config import MemoryConfig as MemoryConfig
     from hybrid_memory.config import OrchestrationConfig as OrchestrationConfig
     from hybrid_memory.config import PagingConfig as PagingConfig
+    from hybrid_memory.config import PromptConfig as PromptConfig
     from hybrid_memory.config import RecallConfig as RecallConfig
     from hybrid_memory.config import RedactionConfig as RedactionConfig
     from hybrid_memory.config import RetentionConfig as RetentionConfig

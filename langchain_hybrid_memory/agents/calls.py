@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +11,7 @@ from hybrid_memory.errors import StoreError
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.paging import answer_tokens, aprepared, prepared
 from hybrid_memory.tools import MAX_TOKENS
+from langchain_hybrid_memory.agents.beneath import caller_of, in_session
 from langchain_hybrid_memory.agents.following import Follower
 from langchain_hybrid_memory.scopes import Binding
 
@@ -22,18 +23,18 @@ class Calls:
     Attributes:
         binding: whose memory they work on.
         name: of the middleware that lays out the prompts of their agent; None where nobody knows.
-        max_tokens: of those prompts; None is the memory's own setting.
+        max_tokens: of those prompts; None where nobody knows.
         prepares: whether an owner without blocks gets some before the first call.
     """
 
     binding: Binding
     name: str | None = None
-    max_tokens: int | None = None
+    max_tokens: Callable[[], int] | None = None
     prepares: bool = False
 
     def memory(self, runtime: Any) -> ScopedMemory:
         """Whose memory a call works on; raises `InvalidScopeError`."""
-        memory = self.binding.scoped(runtime)
+        memory = self._memory(runtime)
         if self.prepares:
             with suppress(StoreError):  # the call itself will find that out, and say so
                 prepared(memory)
@@ -41,11 +42,17 @@ class Calls:
 
     async def amemory(self, runtime: Any) -> ScopedMemory:
         """Async twin of `memory`."""
-        memory = self.binding.scoped(runtime)
+        memory = self._memory(runtime)
         if self.prepares:
             with suppress(StoreError):
                 await aprepared(memory)
         return memory
+
+    def _memory(self, runtime: Any) -> ScopedMemory:
+        """That of the agent that made the call, which may itself work inside a tool of another."""
+        memory = self.binding.scoped(runtime)
+        caller = caller_of(self.binding.memory, memory)
+        return memory if caller is None else in_session(self.binding.memory, memory, caller.session)
 
     def known(self, runtime: Any) -> dict[str, Any]:
         """The fields of `hybrid_memory.tools.tool.Call` that are known.
@@ -68,7 +75,6 @@ class Calls:
     @property
     def _answer_tokens(self) -> int:
         """Of an answer that a prompt shows in full."""
-        if self.name is None:
+        if self.name is None or self.max_tokens is None:
             return MAX_TOKENS
-        settings = self.binding.memory.compaction
-        return answer_tokens(self.max_tokens or settings.max_tokens, settings)
+        return answer_tokens(self.max_tokens(), self.binding.memory.compaction)

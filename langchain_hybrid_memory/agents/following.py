@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import dropwhile, takewhile
 from typing import Any, NotRequired
 
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage
 from typing_extensions import TypedDict
 
+from hybrid_memory.compute.caches import LruCache
 from hybrid_memory.errors import InvalidMessageError
-from hybrid_memory.types import Message
+from hybrid_memory.types import Block, Message, Role
 from langchain_hybrid_memory.messages import from_langchain
 from langchain_hybrid_memory.payload import json_form
 
 STATE = "hybrid_memory"
 """The key of the state that is ours."""
+
+KEPT = 20_000
+"""Messages whose words are known; others are looked up in the log."""
+
+CALLER = "caller"
+"""Who speaks to an agent inside a tool: another agent, so nothing of it is learned of the user."""
 
 
 class Seen(TypedDict):
@@ -25,20 +32,52 @@ class Seen(TypedDict):
     Attributes:
         last: the id of the newest message that was written; None before the first.
         known: the ids of events by those of messages, where they differ.
+        began: the id of the first message that the state ever had.
         blocks: revisions of the blocks that the model was shown last, by label, if it edits them.
     """
 
     last: str | None
     known: dict[str, str]
+    began: NotRequired[str | None]
     blocks: NotRequired[dict[str, int]]
+
+
+class Written:
+    """The words of messages as they were written last, by which an edit is seen; callable from any thread."""
+
+    def __init__(self) -> None:
+        self._words: LruCache[str, tuple[Any, Any]] = LruCache(KEPT)
+
+    def has(self, message: BaseMessage) -> bool:
+        """Whether it was written with these words."""
+        return message.id is not None and self._words.get(message.id) == _words(message)
+
+    def put(self, messages: Iterable[BaseMessage]) -> None:
+        """These were written."""
+        for message in messages:
+            if message.id is not None:
+                self._words.put(message.id, _words(message))
+
+
+def _words(message: BaseMessage) -> tuple[Any, Any]:
+    return message.content, getattr(message, "tool_calls", None)
 
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """An agent's state, and how far it was written under the name of a middleware."""
+    """An agent's state, and how far it was written under the name of a middleware.
+
+    Attributes:
+        words: of messages that were written by this process.
+        nested: whether the agent works for another one, whose words are no user's.
+        changed: whether this differs from what the state holds.
+    """
 
     state: Mapping[str, Any]
     name: str
+    words: Written = field(default_factory=Written)
+    nested: bool = False
+    changed: bool = False
 
     @property
     def messages(self) -> Sequence[BaseMessage]:
@@ -60,9 +99,14 @@ class Follower:
 
     @property
     def answerable(self) -> bool:
-        """Whether the user said something, and all that they said is written."""
-        fresh = self.messages[len(self.written) :]
-        return any(map(_is_users, self.messages)) and not any(map(_is_users, fresh))
+        """Whether the user said something."""
+        return any(map(_is_users, self.messages))
+
+    @property
+    def began(self) -> str | None:
+        """The id of the event of the first message that the state ever had."""
+        first = self.seen.get("began")
+        return None if first is None else self.seen["known"].get(first, first)
 
     @property
     def ids(self) -> list[str]:
@@ -83,25 +127,48 @@ class Follower:
         return [known.get(said.id, said.id) for said in messages if said.id]
 
     def fresh(self) -> list[Message]:
-        """The messages to write: from the newest written one on, since it may have been edited."""
-        return [_converted(said) for said in self._fresh]
+        """The messages to write: from the newest written one on, and those that may have been edited since."""
+        return [self._converted(said) for said in self._fresh]
 
     @property
-    def _fresh(self) -> Sequence[BaseMessage]:
-        return self.messages[max(0, len(self.written) - 1) :]
+    def _fresh(self) -> list[BaseMessage]:
+        old = max(0, len(self.written) - 1)
+        return [said for row, said in enumerate(self.messages) if row >= old or not self.words.has(said)]
+
+    def _converted(self, said: BaseMessage) -> Message:
+        message = _converted(said)
+        ours = self.nested and message.role is Role.USER and message.name is None
+        return message.model_copy(update={"name": CALLER}) if ours else message
+
+    def after(self, ids: Sequence[str | None]) -> Follower:
+        """The follower once `fresh` was written as these events."""
+        seen, fresh = self.seen, self._fresh
+        odd = {said.id: name for said, name in zip(fresh, ids, strict=True) if said.id and name and said.id != name}
+        began = seen.get("began") or (self.messages[0].id if self.messages else None)
+        last = self.messages[-1].id if self.messages else None
+        self.words.put(fresh)
+        return self._with({**seen, "last": last, "known": {**seen["known"], **odd}, "began": began})
 
     def noted(self, ids: Sequence[str | None]) -> dict[str, Any] | None:
         """The update of the state after `fresh` was written as these events; None if nothing changes."""
-        seen, fresh = self.seen, self._fresh
-        odd = {said.id: name for said, name in zip(fresh, ids, strict=True) if said.id and name and said.id != name}
-        return self._update({**seen, "last": fresh[-1].id if fresh else None, "known": {**seen["known"], **odd}})
+        return self.after(ids).update
 
-    def noted_blocks(self, blocks: Mapping[str, int]) -> dict[str, Any] | None:
-        """The update of the state after the model was shown these revisions; None if nothing changes."""
-        return self._update({**self.seen, "blocks": dict(blocks)})
+    def shown(self, blocks: Mapping[str, Block] | None) -> Follower:
+        """The follower once the model was shown these blocks."""
+        if blocks is None:
+            return self
+        return self._with({**self.seen, "blocks": {label: block.revision for label, block in blocks.items()}})
 
-    def _update(self, now: Seen) -> dict[str, Any] | None:
-        return None if now == self.seen else {STATE: {**self.state.get(STATE, {}), self.name: now}}
+    @property
+    def update(self) -> dict[str, Any] | None:
+        """Of the state; None if nothing changes."""
+        return {STATE: {self.name: self.seen}} if self.changed else None
+
+    def _with(self, now: Seen) -> Follower:
+        if now == self.seen:
+            return self
+        noted = {**self.state.get(STATE, {}), self.name: now}
+        return replace(self, state={**self.state, STATE: noted}, changed=True)
 
 
 def _converted(message: BaseMessage) -> Message:

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
-from langchain.agents.middleware.types import ContextT, PrivateStateAttr, ResponseT
+from langchain.agents.middleware.types import ContextT, PrivateStateAttr, ResponseT, ToolCallRequest
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
 from hybrid_memory.config import PagingConfig
 from hybrid_memory.errors import InvalidMessageError, InvalidScopeError, ModelError, StoreError
 from hybrid_memory.memory import HybridMemory, ScopedMemory
+from langchain_hybrid_memory.agents.beneath import Caller, caller_of, calling, in_session
 from langchain_hybrid_memory.agents.calls import Calls
-from langchain_hybrid_memory.agents.following import Follower, Seen
-from langchain_hybrid_memory.agents.paging import Paging, noting, paging_tools, written
+from langchain_hybrid_memory.agents.following import Follower, Seen, Written
+from langchain_hybrid_memory.agents.models import budget_for
+from langchain_hybrid_memory.agents.paging import Paging, paging_tools, written
 from langchain_hybrid_memory.agents.prompts import Prompts
+from langchain_hybrid_memory.agents.reading import Reading
 from langchain_hybrid_memory.scopes import Binding
 
 FAILURES = (StoreError, ModelError, InvalidMessageError)
@@ -26,49 +32,63 @@ FAILURES = (StoreError, ModelError, InvalidMessageError)
 _log = logging.getLogger(__name__)
 
 
+def _both(before: dict[str, Seen], now: dict[str, Seen]) -> dict[str, Seen]:
+    """What several memories of one agent noted, also in the same step."""
+    return {**before, **now}
+
+
 class HybridMemoryState(AgentState[Any]):
     """The agent's state with what the middleware notes in it, by the middleware's name."""
 
-    hybrid_memory: NotRequired[Annotated[dict[str, Seen], PrivateStateAttr]]
+    hybrid_memory: NotRequired[Annotated[dict[str, Seen], PrivateStateAttr, _both]]
 
 
 class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
     """Gives an agent a memory: what is said is kept, and each model call gets a prompt of bounded size.
 
-    Before each model call, and at the end of a run, what is new among the agent's messages goes into the log. The model
-    is shown what `ScopedMemory.assemble` lays out: the agent's own system prompt, blocks, profile and summary; the
-    recent turns; and what was recalled for a turn of the user in front of it, once per turn. The agent's state keeps
-    all its messages as they are. With a checkpointer the state tells which branch of a conversation is meant; without
-    one the log does, and an agent that is given only the new message goes on where it was.
+    With each model call, and at the end of a run, what is new among the agent's messages goes into the log. The model
+    is shown what `ScopedMemory.assemble` lays out: the agent's own system prompt; then the conversation as the agent's
+    state has it, each message as it was said while it fits. Profile, summary and what was recalled for a turn stand in
+    marked places in front of the user's words. The state keeps all its messages as they are, and is the truth about
+    the conversation: what was removed there is not shown, what was edited stands as edited, and a branch shows its own
+    turns. Without a checkpointer the log is, and an agent that is given only the new message goes on where it was.
+
+    When room gets short, the model gets one more tool, `memory_fetch`, by which it reads what stands shortened or in the
+    summary; ``reader=False`` switches that off, and it is then shown excerpts chosen for the question.
 
     Turns are folded into the summary in the pause after an answer, not while somebody waits for it. If the store or a
     model fails, that is logged, the agent goes on without memory, and the next step writes what is missing.
+
+    An agent that is called inside a tool of another one works in a thread of its own beneath the other's, and recalls
+    nothing of that one unless ``beside`` is False.
 
     With ``paging`` the model manages its memory itself, as in MemGPT: it is told how, gets the functions of
     `hybrid_memory.paging` as tools, edits the blocks that stand in its prompt, is warned before turns leave the window,
     and searches for those that did. The user reads its answers, so there is no ``send_message``.
 
-    In the list of middleware it belongs behind those that change what is kept (``PIIMiddleware``) or mark the agent's
-    own system prompt (``AnthropicPromptCachingMiddleware``), and before those that change the prompt of one call
-    (``ContextEditingMiddleware``).
+    Its place in the list of middleware is free, but for one that edits the prompt of a single call
+    (``ContextEditingMiddleware``), which belongs behind it.
 
     Args:
         memory: an open memory; several agents may share it.
         user, session, agent, tenant: whose memory and which conversation; what is left out is looked for in each run,
             see `langchain_hybrid_memory.scopes.Binding`. Without a user, or a session, a run ends with an error.
-        max_tokens: of the whole prompt, with the tools; the memory's own setting by default.
+        max_tokens: of the whole prompt, with the tools. By default what the memory was configured with, else what the
+            model's profile says of its window, less room for the answer and at most 128,000; else 30,000.
         k: the most turns to recall for one of the user's; they stay with it in the prompt. 0 recalls nothing. By
             default 10, and 0 with paging, where the model searches.
         blocks: labelled texts that always stand in the prompt, instead of the memory's blocks. With paging these stand
             there, and an owner who never had one begins with ``persona``, ``human`` and the texts given here.
         profile: about the user; by default what was learned, and none with paging. An empty text shows none.
         paging: whether, or how, the model pages its memory.
+        reader: whether the model gets a tool to read on when room is short.
+        model: whether the agent's own model also writes summaries and reads facts, if the memory has none yet.
+        beside: whether an agent inside a tool leaves the conversation alone that it works for.
         name: told apart from others of the same agent by it.
 
     Raises:
         InvalidInputError: with paging, a label or text of ``blocks`` can be none of a block.
         InvalidScopeError: while an agent runs: no user or no session is named.
-        InvalidInputError: while an agent runs: its system prompt and tools alone need more than ``max_tokens``.
     """
 
     state_schema = HybridMemoryState
@@ -87,18 +107,30 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         blocks: Mapping[str, str] | None = None,
         profile: str | None = None,
         paging: bool | PagingConfig = False,
+        reader: bool = True,
+        model: bool = False,
+        beside: bool = True,
         name: str = "HybridMemoryMiddleware",
     ) -> None:
         super().__init__()
+        self._memory = memory
         self._binding = Binding(memory, user=user, session=session, agent=agent, tenant=tenant)
         self._name = name
+        self._max_tokens = max_tokens
+        self._adopts = model
+        self._beside = beside
         self._prompts = Prompts()
+        self._written = Written()
         self._paging = Paging.of(paging, blocks)
-        self._layout: dict[str, Any] = {"max_tokens": max_tokens, "k": 10 if k is None else k, "profile": profile}
+        self._layout: dict[str, Any] = {"k": 10 if k is None else k, "profile": profile}
+        calls = Calls(self._binding, name, self._budget)
         if self._paging is None:
             self._layout["blocks"] = None if blocks is None else dict(blocks)
+            self._reading = Reading(calls) if reader else None
+            self.tools = [self._reading.tool] if self._reading else []
         else:
-            self.tools = paging_tools(Calls(self._binding, name, max_tokens))
+            self._reading = None
+            self.tools = paging_tools(calls)
             self._layout |= {"k": k or 0, "profile": profile or "", **self._paging.layout}
 
     @property
@@ -106,43 +138,44 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         """Of the middleware's nodes in the graph."""
         return self._name
 
-    def before_model(self, state: AgentState[Any], runtime: Runtime[ContextT]) -> dict[str, Any] | None:
-        """Write what is new: the user's turn, an answer, or the results of tools."""
-        scoped, follower = self._scoped(runtime), Follower(state, self._name)
+    def after_agent(self, state: AgentState[Any], runtime: Runtime[ContextT]) -> dict[str, Any] | None:
+        """Write what is new: the answer, or what was said to an agent that was never asked."""
+        scoped, follower = self._scoped(runtime), self._follower(state, runtime)
         try:
             return follower.noted(scoped.follow(follower.fresh()))
         except FAILURES as error:
             _told(error)
             return None
 
-    async def abefore_model(self, state: AgentState[Any], runtime: Runtime[ContextT]) -> dict[str, Any] | None:
-        """Async twin of `before_model`."""
-        scoped, follower = self._scoped(runtime), Follower(state, self._name)
+    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[ContextT]) -> dict[str, Any] | None:
+        """Async twin of `after_agent`."""
+        scoped, follower = self._scoped(runtime), self._follower(state, runtime)
         try:
             return follower.noted(await scoped.afollow(follower.fresh()))
         except FAILURES as error:
             _told(error)
             return None
 
-    # Not after_model: the models' words might still be redacted or edited by those that stand before it in the list.
-    after_agent = before_model
-    aafter_agent = abefore_model
-
+    # Written here and not in before_model, because what stands behind us in the list of middleware may still redact or
+    # edit what was said.
     def wrap_model_call(
         self, request: ModelRequest[ContextT], handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]]
     ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
-        """Call the model with the prompt that the memory lays out."""
-        asked, blocks = self._asked(request), None
+        """Write what is new, and call the model with the prompt that the memory lays out."""
+        scoped, follower = self._scoped(request.runtime), self._follower(request.state, request.runtime)
+        plain = self._plain(request)
         try:
-            if asked:
-                scoped = self._scoped(request.runtime)
+            follower = follower.after(scoped.follow(follower.fresh()))
+            if asked := self._asked(request, follower):
                 blocks = None if self._paging is None else self._paging.blocks(scoped)
                 context = scoped.assemble(**asked, **written(blocks))
-                request = self._prompts.laid(request, context, self._follower(request).written)
+                request, follower = self._prompts.laid(plain, context, follower, self._reading), follower.shown(blocks)
+            else:
+                request = plain
         except FAILURES as error:
             _told(error)
-            blocks = None
-        return noting(self._follower(request), handler(request), blocks)
+            request = plain
+        return _noting(follower, handler(request))
 
     async def awrap_model_call(
         self,
@@ -150,17 +183,41 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
     ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
         """Async twin of `wrap_model_call`."""
-        asked, blocks = self._asked(request), None
+        scoped, follower = self._scoped(request.runtime), self._follower(request.state, request.runtime)
+        plain = self._plain(request)
         try:
-            if asked:
-                scoped = self._scoped(request.runtime)
+            follower = follower.after(await scoped.afollow(follower.fresh()))
+            if asked := self._asked(request, follower):
                 blocks = None if self._paging is None else await self._paging.ablocks(scoped)
                 context = await scoped.aassemble(**asked, **written(blocks))
-                request = self._prompts.laid(request, context, self._follower(request).written)
+                request, follower = self._prompts.laid(plain, context, follower, self._reading), follower.shown(blocks)
+            else:
+                request = plain
         except FAILURES as error:
             _told(error)
-            blocks = None
-        return noting(self._follower(request), await handler(request), blocks)
+            request = plain
+        return _noting(follower, await handler(request))
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
+    ) -> ToolMessage | Command[Any]:
+        """Run a tool; an agent inside it works in a thread beneath this one."""
+        with self._working(request):
+            return handler(request)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
+        """Async twin of `wrap_tool_call`."""
+        with self._working(request):
+            return await handler(request)
+
+    def _working(self, request: ToolCallRequest) -> AbstractContextManager[None]:
+        scoped = self._binding.scoped(request.runtime)
+        root, session = scoped.scope.session, self._scoped(request.runtime).scope.session
+        if root is None or session is None:
+            return nullcontext()
+        return calling(self._memory, root, session, request.tool_call)
 
     def _scoped(self, runtime: Any) -> ScopedMemory:
         scoped = self._binding.scoped(runtime)
@@ -168,23 +225,53 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             raise InvalidScopeError(
                 "which conversation? give session=, or name it in the run: config={'configurable': {'thread_id': ...}}"
             )
-        return scoped
+        caller = self._caller(runtime)
+        return scoped if caller is None else in_session(self._memory, scoped, caller.thread)
 
-    def _follower(self, request: ModelRequest[ContextT]) -> Follower:
-        return Follower(request.state, self._name)
+    def _caller(self, runtime: Any) -> Caller | None:
+        """The agent in one of whose tools this one works."""
+        return caller_of(self._memory, self._binding.scoped(runtime))
 
-    def _asked(self, request: ModelRequest[ContextT]) -> dict[str, Any]:
-        """What to assemble for; nothing if the user said nothing, or said it and it could not be written."""
-        follower = self._follower(request)
+    def _follower(self, state: Any, runtime: Any) -> Follower:
+        return Follower(state, self._name, self._written, nested=self._caller(runtime) is not None)
+
+    def _plain(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
+        """The request without the reader, which is bound only where the prompt names it."""
+        if self._adopts:
+            self._memory.adopt(request.model)
+        if self._reading is None:
+            return request
+        return request.override(tools=[tool for tool in request.tools if tool is not self._reading.tool])
+
+    def _asked(self, request: ModelRequest[ContextT], follower: Follower) -> dict[str, Any]:
+        """What to assemble for; nothing if the user said nothing."""
         if not follower.answerable:
             return {}
+        caller = self._caller(request.runtime) if self._beside else None
+        tools = self._plain(request).tools
         return {
             **self._layout,
+            "max_tokens": self._budget(request.model),
             "identity": "" if request.system_message is None else str(request.system_message.text),
-            "tools": self._prompts.schemas(request.tools),
+            "tools": self._prompts.schemas(tools),
             "among": follower.ids,
+            "began": follower.began,
+            "beside": None if caller is None else caller.session,
+            "reader": None if self._reading is None else self._reading.reader(tools, request.model, self._prompts),
             "wait": False,
         }
+
+    def _budget(self, model: Any = None) -> int:
+        """Tokens of a prompt for this model."""
+        return self._max_tokens or budget_for(model, self._memory.compaction)
+
+
+def _noting(
+    follower: Follower, response: ModelResponse[ResponseT]
+) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
+    """The response, and the note of how far the log follows the state and which blocks the model was shown."""
+    update = follower.update
+    return response if update is None else ExtendedModelResponse(response, Command(update=update))
 
 
 def _told(error: Exception) -> None:

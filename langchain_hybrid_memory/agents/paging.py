@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from langchain.agents.middleware import ExtendedModelResponse, ModelResponse
-from langchain.agents.middleware.types import ResponseT
 from langchain_core.tools import BaseTool
-from langgraph.types import Command
 
 from hybrid_memory.config import PagingConfig
 from hybrid_memory.memory import ScopedMemory
@@ -19,8 +16,11 @@ from hybrid_memory.tiers.blocks import checked_length
 from hybrid_memory.types import Block
 from hybrid_memory.types.block import MAX_CHARS, checked_label, checked_text
 from langchain_hybrid_memory.agents.calls import Calls
-from langchain_hybrid_memory.agents.following import Follower
 from langchain_hybrid_memory.agents.tools import as_langchain
+
+
+READER = "fetch"
+"""The function that reads what a handle names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Paging:
     @property
     def layout(self) -> dict[str, Any]:
         """What `ScopedMemory.assemble` is told."""
-        return {"instructions": MEMORY, "layout": "queue", "paging": self.config}
+        return {"instructions": MEMORY, "layout": "queue", "paging": self.config, "reader": READER}
 
     def blocks(self, memory: ScopedMemory) -> dict[str, Block]:
         """Those of the owner, who gets some where there never were any."""
@@ -68,13 +68,3 @@ def paging_tools(calls: Calls) -> list[BaseTool]:
 def written(blocks: Mapping[str, Block] | None) -> dict[str, Any]:
     """What `ScopedMemory.assemble` is told of the blocks, as a model sees them that may edit them."""
     return {} if blocks is None else {"blocks": {label: block.written for label, block in blocks.items()}}
-
-
-def noting(
-    follower: Follower, response: ModelResponse[ResponseT], blocks: Mapping[str, Block] | None
-) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
-    """The response, and the note of which blocks the model had seen when it made its calls."""
-    if blocks is None:
-        return response
-    update = follower.noted_blocks({label: block.revision for label, block in blocks.items()})
-    return response if update is None else ExtendedModelResponse(response, Command(update=update))

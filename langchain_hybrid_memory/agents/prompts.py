@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from langchain.agents.middleware import ModelRequest
 from langchain_core.messages import BaseMessage, SystemMessage
@@ -11,7 +11,11 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from hybrid_memory.compute.caches import LruCache
 from hybrid_memory.types import Context, Message, Role
+from langchain_hybrid_memory.agents.following import Follower
 from langchain_hybrid_memory.conversions import Conversions
+
+if TYPE_CHECKING:
+    from langchain_hybrid_memory.agents.reading import Reading
 
 
 class Prompts:
@@ -25,22 +29,26 @@ class Prompts:
         """What a provider is told of the tools."""
         return [self._schema(tool) for tool in tools]
 
-    def laid(self, request: ModelRequest[Any], context: Context, written: Sequence[BaseMessage]) -> ModelRequest[Any]:
+    def laid(
+        self, request: ModelRequest[Any], context: Context, follower: Follower, reading: Reading | None
+    ) -> ModelRequest[Any]:
         """The request with this prompt, and at its end what others put there for this call.
 
         Args:
-            request: of the agent.
+            request: of the agent, without the reader.
             context: the prompt.
-            written: those of the agent's messages that the log has.
+            follower: of the agent's state, all of whose messages the log has.
+            reading: the reader, which is bound if the prompt names it.
         """
         laid = list(context.messages)
         head = laid.pop(0).text if laid and laid[0].role is Role.SYSTEM else ""
-        own = {said.id: said for said in written[-len(laid) :]}
-        asked, last = request.messages, written[-1].id
+        own = dict(zip(follower.ids, (said for said in follower.messages if said.id), strict=True))
+        asked, last = request.messages, follower.messages[-1].id
         passing = next((row for row in range(len(asked), 0, -1) if asked[row - 1].id == last), len(asked))
-        messages: list[Any] = [self._shown(message, own.get(message.id)) for message in laid]
+        messages: list[Any] = [self._shown(message, own.get(message.id or "")) for message in laid]
+        tools = request.tools if reading is None else reading.bound(request.tools, context.reader)
         return request.override(
-            system_message=_system(request.system_message, head), messages=[*messages, *asked[passing:]]
+            system_message=_system(request.system_message, head), messages=[*messages, *asked[passing:]], tools=tools
         )
 
     def _schema(self, tool: Any) -> dict[str, Any]:

@@ -13,6 +13,9 @@ from hybrid_memory.tools import Answer, MemoryTool, tools_named
 from langchain_hybrid_memory.agents.calls import Calls
 from langchain_hybrid_memory.scopes import Binding
 
+OURS = "hybrid_memory_tool"
+"""The key of a tool's metadata that holds which of ours it is, whatever it is called."""
+
 
 def memory_tools(
     memory: HybridMemory,
@@ -63,6 +66,7 @@ def as_langchain(tool: MemoryTool, calls: Calls) -> BaseTool:
 
     return StructuredTool(
         name=tool.name,
+        metadata={OURS: tool.name},
         description=tool.description,
         args_schema=tool.arguments,
         func=run,

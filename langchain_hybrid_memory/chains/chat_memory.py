@@ -9,9 +9,9 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage
 from pydantic import Field, PrivateAttr
 
+from hybrid_memory.context.memories import recollect
+from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.flows.prompting import LEAST_TOKENS
-from hybrid_memory.tiers.context import recollect
 from hybrid_memory.types import Context, Role
 from langchain_hybrid_memory.chains.session_memory import SessionMemory
 from langchain_hybrid_memory.chains.turns import INPUT_KEYS, as_messages, last_words, pick

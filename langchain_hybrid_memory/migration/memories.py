@@ -17,7 +17,7 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, SystemMessage
 from pydantic import ConfigDict, Field, model_validator
 
-from hybrid_memory.flows.prompting import LEAST_TOKENS
+from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.types import Message, Role
 from langchain_hybrid_memory.chains.chat_memory import HybridChatMemory
 from langchain_hybrid_memory.messages import to_langchain

@@ -14,10 +14,9 @@ from pydantic import Field, PrivateAttr
 
 from hybrid_memory import Hit, HybridMemory, Message, ScopedMemory
 from hybrid_memory.compute.caches import LruCache
+from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.errors import HybridMemoryError, IdConflictError, InvalidInputError
-from hybrid_memory.flows.prompting import LEAST_TOKENS
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.tiers.prompt import PROFILE_HEADING
 from hybrid_memory.types import RecordKind
 from llamaindex_hybrid_memory.block.flushes import SESSION, Turn, by_session, fresh
 from llamaindex_hybrid_memory.block.portions import Portion

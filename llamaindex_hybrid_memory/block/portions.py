@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hybrid_memory import Hit
-from hybrid_memory.tiers.context import memory_note
+from hybrid_memory.context.memories import memory_note
 from hybrid_memory.types import Line, written
 
 SUMMARY_HEADING = "Earlier in this conversation:"

@@ -268,11 +268,17 @@ def test_a_run_without_user_or_session_ends_before_anything_is_written(
     assert not model.prompts
 
 
-def test_a_prompt_that_cannot_fit_is_a_clear_error(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+def test_a_budget_too_small_for_the_system_prompt_is_told_once_and_ends_no_run(
+    memory: HybridMemory, scripted: Scripted, invoke: Invoke, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = scripted(answers=["hello", "Ann"])
     layer = HybridMemoryMiddleware(memory, max_tokens=300)
-    agent = create_agent(scripted(answers=["hello"]), system_prompt="word " * 400, middleware=[layer])
-    with pytest.raises(InvalidInputError, match="max_tokens=300 is too little"):
-        invoke(agent, said("hi"), THREAD)
+    agent = create_agent(model, system_prompt="word " * 400, middleware=[layer], checkpointer=InMemorySaver())
+    for text in ("hi, I am Ann", "who am I?"):
+        invoke(agent, said(text), THREAD)
+    assert words(model.prompts[-1])[1:] == ["hi, I am Ann", "hello", "who am I?"]
+    (warning,) = [record.getMessage() for record in caplog.records if "max_tokens" in record.getMessage()]
+    assert "max_tokens=300 is too little" in warning
 
 
 def test_what_it_notes_in_the_state_is_plain_json(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
@@ -397,7 +403,7 @@ def test_what_is_forgotten_does_not_come_back_from_the_state(
     assert not any("4711" in text for text in (*words(model.prompts[-1]), *logged(memory)))
 
 
-def test_messages_that_others_take_out_of_the_state_stay_in_the_log(
+def test_messages_that_others_take_out_of_the_state_are_not_shown_and_stay_in_the_log(
     memory: HybridMemory, scripted: Scripted, invoke: Invoke
 ) -> None:
     class Trim(AgentMiddleware[Any, Any, Any]):
@@ -409,7 +415,7 @@ def test_messages_that_others_take_out_of_the_state_stay_in_the_log(
     for text in ("1", "2", "3", "4"):
         invoke(agent, said(text), THREAD)
     assert logged(memory) == ["1", "a", "2", "b", "3", "c", "4", "d"]
-    assert words(model.prompts[-1]) == ["1", "a", "2", "b", "3", "c", "4"]
+    assert words(model.prompts[-1]) == ["3", "c", "4"]
 
 
 def test_two_memories_serve_one_agent(opened: Open, scripted: Scripted, invoke: Invoke) -> None:
@@ -474,7 +480,7 @@ def test_a_signed_in_user_gets_no_other_memory(memory: HybridMemory) -> None:
     server = SimpleNamespace(user=SimpleNamespace(identity="alice"))
     runtime = SimpleNamespace(context={"user_id": "bob", "session_id": "s"}, server_info=server)
     with pytest.raises(InvalidScopeError, match="signed in"):
-        layer.before_model({"messages": [HumanMessage("hi", id="1")]}, runtime)  # type: ignore[arg-type]
+        layer.after_agent({"messages": [HumanMessage("hi", id="1")]}, runtime)  # type: ignore[arg-type]
     runtime.context = {"session_id": "s"}
-    layer.before_model({"messages": [HumanMessage("hi", id="1")]}, runtime)  # type: ignore[arg-type]
+    layer.after_agent({"messages": [HumanMessage("hi", id="1")]}, runtime)  # type: ignore[arg-type]
     assert logged(memory, session="s") == ["hi"]

@@ -109,8 +109,13 @@ def open_memory(
     except BaseException:
         engines.close()
         raise
-    language_model = _language_model(language_model, config, statistics, counted)
     rules = BilingualRules()
+
+    def models(given: Any) -> tuple[LanguageModel | None, FactExtractor | None]:
+        writer = _language_model(given, config, statistics, counted)
+        return writer, _reader(writer, rules, profile)
+
+    language_model, reader = models(language_model)
     world = World(
         log=ReadOnlyLog(engines.log) if read_only else engines.log,
         index=engines.index,
@@ -126,14 +131,14 @@ def open_memory(
         language_model=language_model,
         compressor=compressor,
         rules=rules,
-        reader=_reader(language_model, rules, profile),
+        reader=reader,
         profile=profile,
         statistics=statistics,
         embeddings=embeddings,
         read_only=read_only,
     )
     statistics.watch("answers", world.answers)
-    return HybridMemory(world, lambda given: batched(as_embedder(given)), engines.rekey)
+    return HybridMemory(world, lambda given: batched(as_embedder(given)), engines.rekey, models)
 
 
 async def aopen_memory(

@@ -9,6 +9,7 @@ from hybrid_memory.config.learning import ConflictRule, LearningConfig
 from hybrid_memory.config.memory import CleaningLevel, MemoryConfig
 from hybrid_memory.config.orchestration import OrchestrationConfig
 from hybrid_memory.config.paging import PagingConfig
+from hybrid_memory.config.prompt import PromptConfig
 from hybrid_memory.config.recall import RecallConfig
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "OrchestrationConfig",
     "PagingConfig",
     "PresetName",
+    "PromptConfig",
     "RecallConfig",
     "RedactionConfig",
     "RetentionConfig",

@@ -10,6 +10,9 @@ from pydantic import ConfigDict, Field, model_validator
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.types.validation import CheckedModel
 
+DEFAULT_TOKENS = 30_000
+"""Of a prompt for a model that does not tell its window: room for an agent with twenty tools and a long document."""
+
 StrategyName: TypeAlias = Literal[
     "anchored", "regenerate", "compact", "recursive", "window", "merging", "importance", "llmlingua"
 ]
@@ -34,8 +37,8 @@ class CompactionConfig(CheckedModel):
         keep_ratio: share that the turns which stay may fill, of what the parts in front of them leave of the budget.
         summary_ratio: share of the budget for the summary.
         artifact_ratio: share of the budget for the artifacts: files, commands, tests, errors, ids.
-        recall_ratio: share of the budget for what is recalled for one question.
-        offload_tokens: a message longer than this stands in the prompt as a digest; the log has all of it.
+        recall_ratio: share of the budget for what was recalled, for all turns that the prompt shows.
+        offload_tokens: where room is short, a message longer than this is shortened; the log has all of it.
         model_timeout: after this time a language model counts as failed.
 
     Raises:
@@ -47,7 +50,7 @@ class CompactionConfig(CheckedModel):
     invalid_error: ClassVar = InvalidConfigError
 
     strategy: StrategyName = "anchored"
-    max_tokens: int = Field(default=2000, ge=100)
+    max_tokens: int = Field(default=DEFAULT_TOKENS, ge=100)
     rounds: int | None = Field(default=140, ge=1)
     flush: float = Field(default=1.0, gt=0, le=1)
     pressure: float = Field(default=0.7, gt=0, le=1)

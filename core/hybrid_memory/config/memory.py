@@ -12,6 +12,7 @@ from hybrid_memory.config.engines import ArchiveConfig, IndexConfig
 from hybrid_memory.config.keeping import RedactionConfig, RetentionConfig
 from hybrid_memory.config.learning import LearningConfig
 from hybrid_memory.config.orchestration import OrchestrationConfig
+from hybrid_memory.config.prompt import PromptConfig
 from hybrid_memory.config.recall import RecallConfig
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.types.validation import CheckedModel
@@ -33,9 +34,11 @@ class MemoryConfig(CheckedModel):
             ``hashing`` for tests. Any other is the name of the model that is given to `open_memory`.
         power_safe: fsync before a write is acknowledged, so that it survives a power cut and not only a crash.
         exact_limit: vectors of one owner that are searched exactly; beyond, FAISS searches approximately.
-        cleaning: how much of fillers, stutters and padding is left out of what is indexed and shown; the log keeps all.
+        cleaning: how much of fillers, stutters and padding is left out of what is indexed and summarised; the log keeps
+            all, and prompts show turns as they were said.
         recall: how recall searches and scores.
         compaction: how long conversations are folded.
+        prompt: how prompts are laid out.
         learning: how facts are learned.
         retention: what recall leaves out because of its age.
         redaction: secrets and personal data that are taken out of messages.
@@ -59,6 +62,7 @@ class MemoryConfig(CheckedModel):
     cleaning: CleaningLevel = "light"
     recall: RecallConfig = RecallConfig()
     compaction: CompactionConfig = CompactionConfig()
+    prompt: PromptConfig = PromptConfig()
     learning: LearningConfig = LearningConfig()
     retention: RetentionConfig = RetentionConfig()
     redaction: RedactionConfig = RedactionConfig()

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from hybrid_memory.compute.runners import Runner
+from hybrid_memory.context.plan import Plan, plan
+from hybrid_memory.context.report import context_of
+from hybrid_memory.context.request import Request
+from hybrid_memory.context.view import View, view
 from hybrid_memory.flows import requests as recalling
 from hybrid_memory.flows.facts import portrait
-from hybrid_memory.flows.fitting import Fitted, fit
 from hybrid_memory.flows.fold import fold, retries
-from hybrid_memory.flows.prompting import Request
 from hybrid_memory.flows.recall import recall
-from hybrid_memory.flows.session import Session, among, load
+from hybrid_memory.flows.session import hosted, load
 from hybrid_memory.flows.triggers import due
 from hybrid_memory.flows.uses import count_uses
-from hybrid_memory.flows.viewing import View, view
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
+from hybrid_memory.scoring.fitting import fitting
+from hybrid_memory.text.asking import asks_nothing, is_memory
+from hybrid_memory.tiers.episodic import visible
+from hybrid_memory.tiers.queue import Session
 from hybrid_memory.types import PRESSURE, Context, EventKind, Hit, Message, RecordKind, Role, Scope
 
 PROFILE_RATIO = 0.1
@@ -38,8 +44,13 @@ ROLLBACKS = 100
 
 CUT = " … (cut: the block is longer than its share of the window)"
 
-FOLDS = 3
+FOLDS = 2
 """Compactions in one call, before what does not fit is left out of the prompt."""
+
+SPARE = 3
+"""Times as many hits are recalled, to make up for what is no memory."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,51 +62,76 @@ class Assembled:
 
 
 async def assemble(run: Runner, world: World, scope: Scope, request: Request) -> Assembled:
-    """The prompt; folds older turns first if a trigger asks for it, or if they no longer fit and nobody can wait.
+    """The prompt; folds older turns first if a trigger asks for it, or if they no longer fit.
 
     In a view of the past, or read-only, it is laid out as far as it was folded there.
 
     Raises:
-        InvalidInputError: identity, instructions, tools and question alone need more than ``max_tokens``, or there is
-            no question: none was given and the user has said nothing yet.
+        InvalidInputError: there is no question: none was given and the user has said nothing yet.
     """
     world = _paged(await in_view(run, world, scope), request)
     await run.call(world.count, "")  # a counter may have tables to load, off the event loop
     request = _bounded(world, request)
-    if world.horizon is not None or world.read_only:
-        seen = await _view(run, world, await load(run, world, scope), request)
-        return Assembled(fit(world, seen, request, await _recalled(run, world, scope, request, seen)).context)
+    request = replace(request, marks=world.config.prompt)
+    fixed = world.horizon is not None or world.read_only
     reason = ""
     for left in reversed(range(FOLDS + 1 + (request.paging is not None))):
         session = await load(run, world, scope)
         seen = await _view(run, world, session, request)
-        whole = await _view(run, world, session, replace(request, among=None)) if seen.session is not session else seen
-        least = seen.fixed + sum(seen.costs)
-        if left and least > request.max_tokens >= 2 * seen.fixed:
-            # What cannot fit is neither recalled for nor laid out; where the rest alone may be too much, `fit` says so.
-            why, count = await due(run, world, whole, least, request.max_tokens)
-            if count and await fold(run, world, session, count, max_tokens=request.max_tokens, ask=request.wait):
-                reason = reason or why
-                continue
         hits = await _recalled(run, world, scope, request, seen)
-        fitted = fit(world, seen, request, hits)
-        why, count = await due(run, world, whole, fitted.wanted, request.max_tokens)
-        again = not reason and retries(world, session)
-        later = not request.wait and fitted.wanted <= request.max_tokens
-        if later or not (count or (again and request.wait)):
-            if await _warned(run, world, session, request, fitted):
+        made = plan(seen, hits)
+        if fixed:
+            return Assembled(_told(world, scope, seen, made, hits))
+        due_now = await _due(run, world, session, request, seen, made)
+        if due_now.later or not left or not due_now.count and not due_now.again:
+            if await _warned(run, world, session, request, made):
                 continue
             break
-        if await fold(run, world, session, count, max_tokens=request.max_tokens, ask=request.wait):
-            reason = reason or why or "the model is asked again"
+        if await fold(run, world, session, due_now.count, max_tokens=request.max_tokens, ask=request.wait):
+            reason = reason or due_now.why or "the model is asked again"
     if request.k and seen.noted is None and seen.words and request.layout != "classic":
-        await _keep_note(run, world, scope, seen, fitted)
-    count_uses(world, scope.owner, fitted.context.hits)
-    if request.paging is None:
-        behind = bool(count) or again or fitted.wanted > world.config.compaction.pressure * request.max_tokens
-    else:  # messages stay until the window is full, but what was folded in haste is summarised anew
-        behind = bool(count) or retries(world, session)
-    return Assembled(replace(fitted.context, compacted=reason), behind=behind)
+        await _keep_note(run, world, scope, seen, made)
+    count_uses(world, scope.owner, made.hits)
+    behind = due_now.behind or (request.paging is None and seen.next_round + made.tokens > seen.budget)
+    return Assembled(replace(_told(world, scope, seen, made, hits), compacted=reason), behind=behind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """Whether to fold now: why, and how many units; or ``later``, in the pause after the answer."""
+
+    why: str
+    count: int
+    again: bool
+    later: bool
+
+    @property
+    def behind(self) -> bool:
+        return bool(self.count) or self.again
+
+
+async def _due(run: Runner, world: World, session: Session, request: Request, seen: View, made: Plan) -> _Due:
+    """What is due for the session as the log has it: the host may show less of it."""
+    whole = seen
+    if seen.session is not session:
+        whole = await _view(run, world, session, replace(request, among=None))
+    why, count = await due(run, world, whole, made.wanted, seen.budget)
+    fits = made.wanted <= seen.budget
+    return _Due(why, count, retries(world, session) and request.wait, later=not request.wait and fits)
+
+
+def _told(world: World, scope: Scope, seen: View, made: Plan, hits: Sequence[Hit]) -> Context:
+    """The prompt, with a warning if its budget is too small for what the caller put into it; once for each."""
+    context = context_of(seen, made, hits, world.config.compaction)
+    key = scope, seen.request.max_tokens
+    if context.tokens > seen.request.max_tokens and not world.warned.get(key):
+        world.warned.put(key, True)
+        _log.warning(
+            "max_tokens=%d is too little: system prompt and tools take %d, the prompt %d; older turns, summary and "
+            "memories were left out as far as needed",
+            seen.request.max_tokens, seen.own, context.tokens,
+        )  # fmt: skip
+    return context
 
 
 def _paged(world: World, request: Request) -> World:
@@ -124,9 +160,10 @@ def _bounded(world: World, request: Request) -> Request:
     return replace(request, blocks=blocks)
 
 
-async def _warned(run: Runner, world: World, session: Session, request: Request, fitted: Fitted) -> bool:
+async def _warned(run: Runner, world: World, session: Session, request: Request, made: Plan) -> bool:
     """Tell the model that messages will leave its context, once before they do; whether it was told now."""
-    if request.paging is None or not fitted.context.under_pressure:
+    full = made.tokens / request.max_tokens >= world.config.compaction.pressure
+    if request.paging is None or not full:
         return False
     episode = f"{PRESSURE}-{session.state.episode}"
     ids = {event.id for unit in session.queue.units for event in unit.events}
@@ -153,24 +190,21 @@ async def _warned(run: Runner, world: World, session: Session, request: Request,
 
 
 async def fold_ahead(run: Runner, world: World, scope: Scope, request: Request) -> bool:
-    """Fold now what a prompt would have to fold soon, from the configured pressure on; False in the midst of a round.
+    """Fold now what the next prompt would have to fold, if it has a round like the last ones; False amid a round.
 
     With paging only what does not fit is folded, and what was folded before without the model it is asked about.
 
     Between a question and its answer nothing is folded, so that all prompts of a round begin alike.
     """
     world = _paged(await in_view(run, present(world), scope), request)
-    if request.paging is None:
-        config = world.config.compaction
-        ahead = config.model_copy(update={"flush": min(config.flush, config.pressure)})
-        world = replace(world, config=world.config.model_copy(update={"compaction": ahead}))
     request = replace(request, query="?", among=None, k=0)
     for turn in range(FOLDS):
         session = await load(run, world, scope)
         if not _answered(session):
             return False
         seen = await _view(run, world, session, request)
-        _, count = await due(run, world, seen, seen.fixed + sum(seen.costs), request.max_tokens)
+        wanted = plan(seen, []).wanted + (seen.next_round if request.paging is None else 0)
+        _, count = await due(run, world, seen, wanted, seen.budget)
         if not count and (turn or not retries(world, session)):
             break
         await fold(run, world, session, count, max_tokens=request.max_tokens)
@@ -186,21 +220,26 @@ async def _view(run: Runner, world: World, session: Session, request: Request) -
     if request.profile is None:
         known = await portrait(run, world, session, int(PROFILE_RATIO * request.max_tokens))
         request = replace(request, profile=known)
-    seen = view(world, among(session, request.among), request)
+    there, lines = session, session.state.lines
+    if request.among is not None:
+        there, start = await hosted(run, world, session, request.among, request.began)
+        lines = tuple(line for line in lines if line.first < start or not request.among.isdisjoint(line.sources))
+    lines = tuple(line for line in lines if visible(line.last, world.hidden))
+    seen = view(there, world.costs, world.config.compaction, request, lines)
     # What is left out on purpose does not come back as a memory.
-    kept = {unit.first for unit in seen.session.queue.units}
+    kept = {unit.first for unit in there.queue.units}
     left_out = {event.id for unit in session.queue.units if unit.first not in kept for event in unit.events}
     return replace(seen, visible=seen.visible | left_out) if left_out else seen
 
 
 async def _recalled(run: Runner, world: World, scope: Scope, request: Request, seen: View) -> list[Hit]:
-    """What to recall for the question, best first, without what the prompt shows anyway."""
-    if not request.k or not seen.words or seen.noted is not None:
+    """What to recall for the question, best first: what has to do with it, and does not stand in the prompt anyway."""
+    if not request.k or not seen.words or seen.noted is not None or asks_nothing(seen.words):
         return []
     wanted = recalling.Request.of(
         scope,
         seen.words,
-        k=request.k + len(seen.visible),
+        k=SPARE * request.k + len(seen.visible),
         within="user",
         kinds=(RecordKind.TURN,),  # the words themselves; what was read from them stands in the profile
         categories=(),
@@ -209,10 +248,23 @@ async def _recalled(run: Runner, world: World, scope: Scope, request: Request, s
         metadata=None,
         weights=None,
     )
-    hits = await recall(run, world, wanted)
-    fresh = [hit for hit in hits if not seen.visible.intersection(hit.record.sources)]
+    hits = fitting(seen.words, await recall(run, world, wanted))
+    texts = {message.text.strip() for unit in seen.units for message in unit.messages}
+    fresh = [
+        hit
+        for hit in hits
+        if not seen.visible.intersection(hit.record.sources)
+        and hit.record.text.strip() not in texts
+        and is_memory(hit.record.text)
+        and not _beside(hit.record.scope.session, request.beside)
+    ]
     bare = await _calls_alone(run, world, scope, fresh)
     return [hit for hit in fresh if hit.record.sources[0] not in bare][: request.k]
+
+
+def _beside(session: str | None, parent: str | None) -> bool:
+    """Whether a session is the one that another works for, or one beneath it."""
+    return parent is not None and session is not None and (session == parent or session.startswith(f"{parent}/"))
 
 
 async def _calls_alone(run: Runner, world: World, scope: Scope, hits: Sequence[Hit]) -> set[str]:
@@ -231,7 +283,7 @@ def _texts(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
     return [block["text"] for block in blocks if isinstance(block.get("text"), str)]
 
 
-async def _keep_note(run: Runner, world: World, scope: Scope, seen: View, fitted: Fitted) -> None:
+async def _keep_note(run: Runner, world: World, scope: Scope, seen: View, made: Plan) -> None:
     """Write down what the turn was shown, so that later prompts show it in the same place."""
     turn = seen.question_id
     draft = Draft(
@@ -240,7 +292,7 @@ async def _keep_note(run: Runner, world: World, scope: Scope, seen: View, fitted
         session=scope.session,
         kind=EventKind.RECALLED,
         at=world.clock(),
-        payload={"query": seen.words, "text": fitted.context.note, **({"turn": turn} if turn else {})},
-        sources=tuple(dict.fromkeys(source for hit in fitted.context.hits for source in hit.record.sources)),
+        payload={"query": seen.words, "text": made.parts.note, **({"turn": turn} if turn else {})},
+        sources=tuple(dict.fromkeys(source for hit in made.hits for source in hit.record.sources)),
     )
     await run.call(world.log.append, scope.owner, [draft])

@@ -10,7 +10,6 @@ from typing import Any
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import IdConflictError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.flows import sharing
-from hybrid_memory.flows.history import checked_count
 from hybrid_memory.flows.redact import stored_text
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
@@ -18,7 +17,7 @@ from hybrid_memory.ports import Draft
 from hybrid_memory.tiers.blocks import Edit, KeptBlocks, Revision, checked_length, payload
 from hybrid_memory.types import RESERVED, Block, EventKind, Right, Scope
 from hybrid_memory.types.block import MOST_CHARS, checked_label, checked_text
-from hybrid_memory.types.validation import shown
+from hybrid_memory.types.validation import checked_count, shown
 
 MOST_DESCRIBED = 2000
 """Characters of a description."""

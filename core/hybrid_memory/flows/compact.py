@@ -8,17 +8,16 @@ from typing import Any
 from hybrid_memory.compression.ledger import render
 from hybrid_memory.compression.summaries.strategy import Strategy
 from hybrid_memory.compute.runners import Runner
+from hybrid_memory.context.request import Request
+from hybrid_memory.context.view import view
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.flows import session as sessions
 from hybrid_memory.flows.fold import LEDGER_TOKENS, chosen_strategy, fold, folding, fresh_events, retries
-from hybrid_memory.flows.history import checked_count
-from hybrid_memory.flows.prompting import Request
 from hybrid_memory.flows.triggers import excess
-from hybrid_memory.flows.viewing import view
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import EventKind, Message, Receipt, Scope, Summary, written
-from hybrid_memory.types.validation import shown
+from hybrid_memory.types.validation import checked_count, shown
 
 RACES = 8
 """Times that another process may be faster before we say so."""
@@ -41,7 +40,9 @@ async def compact(
         session = await sessions.load(run, world, scope)
         if not session.queue.units:
             return Receipt()
-        seen = view(world, session, Request(query="?", max_tokens=tokens))
+        seen = view(
+            session, world.costs, world.config.compaction, Request(query="?", max_tokens=tokens), session.state.lines
+        )
         count = excess(world, seen, tokens, by_tokens=False, rounds=rounds)
         if not count and not retries(world, session):
             return Receipt()
@@ -82,6 +83,7 @@ async def conversation(run: Runner, world: World, scope: Scope, limit: int | Non
     after = resets[-1].position if resets else 0
     kinds = (EventKind.MESSAGE,)
     events = await run.call(world.log.read, scope, after=after, kinds=kinds, limit=most, newest=True)
+    events = sessions.placed(events, after)
     if resets and (most is None or len(events) < most):
         kept = await sessions.at_positions(run, world, scope, sorted(resets[-1].payload["kept"]))
         events = [*kept, *events] if most is None else [*kept, *events][-most:]

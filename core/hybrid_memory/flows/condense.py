@@ -12,13 +12,12 @@ from hybrid_memory.compression.summaries.importance import judged
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows import score
-from hybrid_memory.flows.history import checked_count
 from hybrid_memory.flows.noting import noted
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import TextCompressor
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Condensed, Message, Weights
-from hybrid_memory.types.validation import shown
+from hybrid_memory.types.validation import checked_count, shown
 
 How: TypeAlias = Literal["extractive", "llmlingua", "anchored"]
 

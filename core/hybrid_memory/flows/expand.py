@@ -10,13 +10,12 @@ from hybrid_memory.compression.offload.grep import Matches, grep
 from hybrid_memory.compression.offload.payloads import Page, page, payload_of
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.flows.history import checked_count
 from hybrid_memory.flows.sharing import origin
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.types import Dropped, Event, EventKind, Hit, Line, Message, Payload, Record, Scope, Summary, handle
-from hybrid_memory.types.validation import shown, storable
+from hybrid_memory.types.validation import checked_count, shown, storable
 
 _HANDLE = re.compile(r"\[?#(\d{1,18})(?:-#?(\d{1,18}))?\]?")
 

@@ -13,7 +13,6 @@ from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.flows.flush import embedding
 from hybrid_memory.flows.learn import learn
-from hybrid_memory.flows.session import Session
 from hybrid_memory.flows.sharing import trust
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import Knowledge, World
@@ -24,7 +23,7 @@ from hybrid_memory.learning.resolving import SETTLED, resolve
 from hybrid_memory.learning.values import normalised
 from hybrid_memory.ports import Draft
 from hybrid_memory.tiers.episodic import Horizon, visible
-from hybrid_memory.tiers.prompt import PROFILE_HEADING
+from hybrid_memory.tiers.queue import Session
 from hybrid_memory.types import Category, Claim, Event, EventKind, Fact, Receipt, Scope, UserProfile
 from hybrid_memory.types.validation import shown
 
@@ -144,8 +143,7 @@ async def portrait(run: Runner, world: World, session: Session, max_tokens: int)
     text = world.portraits.get(key)
     if text is None:
         past = replace(world, log=world.truth, whole=None, viewed=False, horizon=Horizon(upto=upto))
-        known = (await profile(run, past, session.scope)).render(max_tokens, world.count)
-        text = f"{PROFILE_HEADING}\n{known}" if known else ""
+        text = (await profile(run, past, session.scope)).render(max_tokens, world.count)
         world.portraits.put(key, text)
     return text
 

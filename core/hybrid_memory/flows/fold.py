@@ -12,10 +12,10 @@ from hybrid_memory.compression.summaries.survival import audited
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.flows.session import Session, at_positions, write_state
+from hybrid_memory.flows.session import at_positions, write_state
 from hybrid_memory.flows.summarise import again, summarise
 from hybrid_memory.flows.world import World
-from hybrid_memory.tiers.queue import Unit
+from hybrid_memory.tiers.queue import Session, Unit
 from hybrid_memory.tiers.state import Attempt, QueueState
 from hybrid_memory.types import PRESSURE, Event, EventKind
 from hybrid_memory.types.validation import shown as shown_value

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hybrid_memory.compute.runners import Runner
@@ -13,7 +14,7 @@ from hybrid_memory.flows.redact import stored
 from hybrid_memory.flows.remember import remember
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
-from hybrid_memory.types import MAX_NAME_CHARS, EventKind, Message, Role, Scope
+from hybrid_memory.types import MAX_NAME_CHARS, Event, EventKind, Message, Role, Scope
 
 LOOKED_AT = 50
 """Messages of the log beyond those given, since a copy may lack the steps between question and answer."""
@@ -23,37 +24,110 @@ async def follow(run: Runner, world: World, scope: Scope, messages: Sequence[Mes
     """Write what the log does not have yet; the id of each message's event, or None where the log has none.
 
     A message is known by its id. If none of the ids is known, the copy may have been sent without its ids: then the
-    longest run of messages at its beginning that the log ends with counts as said. What stands before the newest known
-    message is not written: the log had it, and may have been told to forget it.
+    longest run of messages at its beginning that the log ends with counts as said, or, of a window that shows the
+    model's answers too, that the log holds anywhere: what the log has behind it was said anew, and is superseded.
+    What stands before the newest known message is not written: the log had it, and may have been told to forget it.
 
-    An id that comes back with other words was edited, by a person who approves calls for example. At the end of the
-    conversation that is written under an id made from both.
+    An id that comes back with other words was edited: by a person who approves calls, for example. The new words are
+    written under an id made from both, stand in the place of the old ones, and supersede them.
     """
     world = await in_view(run, present(world), scope)
     given = [stored(world, message) for message in messages]
-    there = await _messages(run, world, scope, [message.id for message in given if message.id])
+    there = await _events(run, world, scope, [message.id for message in given if message.id])
     named = [message.id if message.id in there else None for message in given]
+    gone: list[Message] = []
     if given and not there:
         said = await conversation(run, world, scope, len(given) * 4 + LOOKED_AT)
-        named = said_before(said, given)
-    edited = {row: edited_id(now) for row, now in enumerate(given) if _other(there.get(now.id or ""), now)}
-    kept = await _messages(run, world, scope, list(edited.values())) if edited else {}
-    for row, name in edited.items():
-        if name in kept:
-            named[row] = name
-    start = max((row for row, name in enumerate(named) if name), default=-1)
-    # An edit of what stands further up would come to stand at the end.
-    start += 0 if start in edited and named[start] not in kept else 1
-    fresh = [message.model_copy(update={"id": edited.get(row, message.id)}) for row, message in enumerate(given)]
-    if fresh[start:]:
-        named[start:] = (await remember(run, world, scope, fresh[start:])).ids
+        named, gone = said_anew(said, given) or (said_before(said, given), [])
+    edits = await _edits(run, world, scope, given, there)
+    for row, edit in edits.items():
+        named[row] = edit.name
+    start = max((row for row, name in enumerate(named) if name), default=-1) + 1
+    written = [edit.message for edit in edits.values() if edit.message is not None]
+    lost = [place for edit in edits.values() for place in edit.supersedes]
+    if gone:
+        lost += [
+            event.position
+            for event in (await _events(run, world, scope, [said.id for said in gone if said.id])).values()
+        ]
+    if written or lost or given[start:]:
+        receipt = await remember(run, world, scope, [*written, *given[start:]], superseded=lost)
+        named[start:] = receipt.ids[len(written) : len(written) + len(given) - start]
     return named
 
 
-async def _messages(run: Runner, world: World, scope: Scope, ids: Sequence[str]) -> dict[str, Message]:
-    """Those of the session that have one of these ids, also if a rollback hides them."""
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """A message whose words changed: its event's name, what is to be written, and positions that this supersedes."""
+
+    name: str
+    message: Message | None = None
+    supersedes: tuple[int, ...] = ()
+
+
+async def _edits(
+    run: Runner, world: World, scope: Scope, given: Sequence[Message], there: Mapping[str, Event]
+) -> dict[int, _Edit]:
+    """The messages that have other words than the log, by row."""
+    known = ((row, there.get(now.id or "")) for row, now in enumerate(given))
+    rows = {row: old for row, old in known if old is not None and _other(old.message, given[row])}
+    if not rows:
+        return {}
+    names = {row: edited_id(given[row]) for row in rows}
+    kept = await _events(run, world, scope, list(names.values()))
+    before = await run.call(world.truth.read, scope, kinds=(EventKind.SUPERSEDED,))
+    found = {}
+    for row, old in rows.items():
+        name = names[row]
+        if name in kept:
+            found[row] = _Edit(name)
+            continue
+        place = str(old.position)
+        earlier = [change.payload["by"][place] for change in before if place in change.payload["by"]]
+        again = (await _events(run, world, scope, earlier)).values() if earlier else ()
+        now = given[row]
+        extra = {**now.extra, "replaces": old.position, "made_of": [old.id, *earlier]}
+        at = now.at or old.at
+        message = now.model_copy(update={"id": name, "extra": extra, "at": at})
+        found[row] = _Edit(name, message, (old.position, *(event.position for event in again)))
+    return found
+
+
+async def _events(run: Runner, world: World, scope: Scope, ids: Sequence[str]) -> dict[str, Event]:
+    """The messages of the session that have one of these ids, also if a rollback hides them."""
     events = await run.call(world.truth.get, scope, ids) if ids else []
-    return {event.id: event.message for event in events if event.kind is EventKind.MESSAGE and event.scope == scope}
+    return {event.id: event for event in events if event.kind is EventKind.MESSAGE and event.scope == scope}
+
+
+def said_anew(said: Sequence[Message], given: Sequence[Message]) -> tuple[list[str | None], list[Message]] | None:
+    """For a window whose last words the log went on from: the id of each message, and what is superseded by it.
+
+    None if the window is none, for it shows no answer of the model or does not end with the user's words; or if the
+    log simply ends with its beginning.
+    """
+    theirs = [row for row, message in enumerate(given) if _spoken(message)]
+    if not given or given[-1].role is not Role.USER or all(message.role is Role.USER for message in given):
+        return None
+    ours = [row for row, message in enumerate(said) if _spoken(message)]
+    words, copied = [_words(said[row]) for row in ours], [_words(given[row]) for row in theirs]
+    best = (0, 0)
+    for end in range(len(words), 0, -1):
+        size = _common(words[:end], copied)
+        if size > best[0] and any(role is Role.ASSISTANT for role, _, _ in copied[:size]):
+            best = size, end
+    size, end = best
+    if not size or end == len(words):
+        return None
+    named: list[str | None] = [None] * len(given)
+    for ours_row, theirs_row in zip(ours[end - size : end], theirs[:size], strict=True):
+        named[theirs_row] = said[ours_row].id
+    return named, list(said[ours[end - 1] + 1 :])
+
+
+def _common(words: Sequence[object], copied: Sequence[object]) -> int:
+    """The longest beginning of the one that the other ends with."""
+    most = min(len(words), len(copied))
+    return next((size for size in range(most, 0, -1) if copied[:size] == words[-size:]), 0)
 
 
 def said_before(said: Sequence[Message], given: Sequence[Message]) -> list[str | None]:
@@ -65,7 +139,7 @@ def said_before(said: Sequence[Message], given: Sequence[Message]) -> list[str |
     theirs = [row for row, message in enumerate(given) if _spoken(message)]
     words = [_words(said[row]) for row in ours]
     copied = [_words(given[row]) for row in theirs]
-    size = next((n for n in range(min(len(ours), len(theirs)), 0, -1) if copied[:n] == words[-n:]), 0)
+    size = _common(words, copied)
     named: list[str | None] = [None] * len(given)
     if not size:
         return named
@@ -89,8 +163,8 @@ def edited_id(message: Message) -> str:
     return f"{(message.id or '')[: MAX_NAME_CHARS - len(digest) - 1]}~{digest}"
 
 
-def _other(before: Message | None, now: Message) -> bool:
-    return before is not None and (before.content, before.tool_calls) != (now.content, now.tool_calls)
+def _other(before: Message, now: Message) -> bool:
+    return (before.content, before.tool_calls) != (now.content, now.tool_calls)
 
 
 def _spoken(message: Message) -> bool:

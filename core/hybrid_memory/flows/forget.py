@@ -202,11 +202,18 @@ async def _chosen(run: Runner, world: World, scope: Scope, request: Request) -> 
 
 
 async def _with_notes(run: Runner, world: World, scope: Scope, chosen: list[Event]) -> list[Event]:
-    """These turns and the notes that were made of them, by position."""
+    """These turns, the notes that were made of them, and what stood in their place before they were edited."""
     ids = {event.id for event in chosen}
     said = await run.call(world.truth.read, scope.owner, kinds=(EventKind.MESSAGE,)) if ids else []
+    edited = {
+        name
+        for event in chosen
+        if event.kind is EventKind.MESSAGE and event.message.replaces
+        for name in event.message.made_of
+    }
     notes = [event for event in said if "made_of" in event.payload.get("extra", ()) and event.id not in ids]
     made = [event for event in notes if not ids.isdisjoint(event.message.made_of)]
+    made += [event for event in said if event.id in edited - ids and event not in made]
     return sorted([*chosen, *made], key=lambda event: event.position) if made else chosen
 
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
-from operator import index
 
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.visible import in_view
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import Event, EventKind, Message, Scope
-from hybrid_memory.types.validation import shown
-
-MAX_COUNT = 2**63 - 1
-"""What fits into the signed 64 bits that engines count with; more than any store holds."""
+from hybrid_memory.types.validation import checked_count, shown
 
 
 async def history(
@@ -67,17 +63,6 @@ async def events(
     return await run.call(
         world.log.read, scope, upto=upto, since=since, until=until, kinds=wanted, limit=most, newest=True
     )
-
-
-def checked_count(name: str, count: int, *, least: int) -> int:
-    """The count, lowered to what a store can take; raises `InvalidInputError` if it is no whole number or too small."""
-    try:
-        number = index(count)
-    except TypeError:
-        raise InvalidInputError(f"{name} must be a whole number, got {shown(count)}") from None
-    if number < least:
-        raise InvalidInputError(f"{name} must be {least} or more, got {shown(number)}")
-    return min(number, MAX_COUNT)
 
 
 def check_span(since: datetime | None, until: datetime | None) -> None:

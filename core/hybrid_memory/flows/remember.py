@@ -21,24 +21,44 @@ Content = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[s
 """What can be remembered: text, a message, a dict in the OpenAI form, or a list of these."""
 
 
-async def remember(run: Runner, world: World, scope: Scope, messages: Sequence[Message]) -> Receipt:
+async def remember(
+    run: Runner, world: World, scope: Scope, messages: Sequence[Message], *, superseded: Sequence[int] = ()
+) -> Receipt:
     """Append the messages to the log, all or none; they are durable when this returns.
 
-    Where the log cannot be reached they are durable in the outbox, if there is one.
+    Where the log cannot be reached they are durable in the outbox, if there is one. With them the messages at the
+    positions in ``superseded`` are marked as such.
     """
     drafts = [draft_of(world, scope, message) for message in messages]
+    if superseded:
+        drafts.append(_superseding(world, scope, messages, superseded))
     try:
         await drain(run, world)
         await _check_visible(run, present(world), scope, drafts)
         appended = await run.call(world.log.append, scope.owner, drafts)
     except StoreUnavailableError as error:
         return await put_aside(run, world, scope.owner, drafts, error)
-    ids = tuple(event.id for event in appended)
+    said = appended[: len(messages)]
+    ids = tuple(event.id for event in said)
     return Receipt(
         ids=ids,
-        positions=tuple(event.position for event in appended),
-        duplicates=tuple(event.id for event in appended if not event.fresh),
+        positions=tuple(event.position for event in said),
+        duplicates=tuple(event.id for event in said if not event.fresh),
         quarantined=() if world.trusted else ids,
+    )
+
+
+def _superseding(world: World, scope: Scope, messages: Sequence[Message], positions: Sequence[int]) -> Draft:
+    """The event that marks messages as superseded; of an edited one it tells by which."""
+    edited = {message.replaces: message.id for message in messages if message.replaces}
+    return Draft(
+        id=world.new_id(),
+        fixed_id=False,
+        session=scope.session,
+        kind=EventKind.SUPERSEDED,
+        at=world.clock(),
+        payload={"positions": list(positions), "by": {str(place): name for place, name in edited.items()}},
+        author=world.author,
     )
 
 
@@ -51,7 +71,7 @@ async def _check_visible(run: Runner, world: World, scope: Scope, drafts: Sequen
     for event in await run.call(world.truth.get, scope, named):
         if event.scope == scope and not visible(event.position, world.hidden):
             raise IdConflictError(
-                f"id {event.id!r} is that of a message which a rollback hides: roll forward, or give another id"
+                f"id {event.id!r} is that of a message which a rollback or an edit hides: give another id"
             )
 
 

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any, Self
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.flows.history import check_span, checked_count
+from hybrid_memory.flows.history import check_span
 from hybrid_memory.types import Intent, RecordKind, Scope, Weights, Where
 from hybrid_memory.types.record import Scalar
-from hybrid_memory.types.validation import shown, storable
+from hybrid_memory.types.validation import checked_count, shown, storable
 
 MAX_QUERY_CHARS = 10_000
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.flows.history import check_span, checked_count
+from hybrid_memory.flows.history import check_span
 from hybrid_memory.flows.visible import present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.tiers.episodic import Horizon
 from hybrid_memory.types import EventKind, Receipt, Scope
-from hybrid_memory.types.validation import shown
+from hybrid_memory.types.validation import checked_count, shown
 
 
 def horizon(moment: Any) -> Horizon:

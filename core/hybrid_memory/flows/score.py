@@ -14,14 +14,13 @@ from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.flows.candidates import query_vector
 from hybrid_memory.flows.flush import content_key, embedding
-from hybrid_memory.flows.history import checked_count
 from hybrid_memory.flows.requests import MAX_QUERY_CHARS
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Embedder, Floats
 from hybrid_memory.scoring import ranking, signals
 from hybrid_memory.scoring.documents import by_meaning, by_words
 from hybrid_memory.types import Scored, Signals, Weights
-from hybrid_memory.types.validation import shown
+from hybrid_memory.types.validation import checked_count, shown
 
 _log = logging.getLogger(__name__)
 

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft, EventLog
-from hybrid_memory.tiers.queue import Queue, Unit, queue
+from hybrid_memory.tiers.episodic import MAX_POSITION
+from hybrid_memory.tiers.queue import Session, Unit, queue
 from hybrid_memory.tiers.state import QueueState
 from hybrid_memory.types import PRESSURE, RESERVED, Event, EventKind, Scope
 
 STATES = (EventKind.COMPACTION, EventKind.RESET)
 TURNS = (EventKind.MESSAGE, EventKind.RECALLED)
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A session's queue and the state that it follows from. Without a session: over all sessions of the owner."""
-
-    scope: Scope
-    state: QueueState
-    queue: Queue
 
 
 async def load(run: Runner, world: World, scope: Scope) -> Session:
@@ -37,7 +29,19 @@ async def load(run: Runner, world: World, scope: Scope) -> Session:
     before = sorted({*state.kept, *([state.anchor] if state.anchor else [])})
     events = await at_positions(run, world, scope, before)
     events += await run.call(world.log.read, scope, after=state.cursor, kinds=TURNS)
-    return Session(scope=scope, state=state, queue=queue(events))
+    return Session(scope=scope, state=state, queue=queue(placed(events, state.cursor)))
+
+
+def placed(events: Sequence[Event], cursor: int) -> list[Event]:
+    """The events with an edited message in the place of the one that it replaces; without those of folded ones."""
+    if not any(_replaces(event) for event in events):
+        return list(events)
+    kept = [event for event in events if (_replaces(event) or event.position) > cursor or event.position <= cursor]
+    return sorted(kept, key=lambda event: _replaces(event) or event.position)
+
+
+def _replaces(event: Event) -> int | None:
+    return event.message.replaces if event.kind is EventKind.MESSAGE else None
 
 
 async def state_of(run: Runner, world: World, scope: Scope) -> QueueState:
@@ -45,23 +49,61 @@ async def state_of(run: Runner, world: World, scope: Scope) -> QueueState:
     return QueueState.of(await _last_state(run, world.log, scope))
 
 
-def among(session: Session, ids: Collection[str] | None) -> Session:
-    """The session without what it holds behind the first of these messages and is not one of them."""
+async def hosted(
+    run: Runner, world: World, session: Session, ids: Collection[str], began: str | None
+) -> tuple[Session, int]:
+    """The session as its host has it, and where its state began: from there on only the messages with these ids.
+
+    What was edited or said anew stands in it where the host still has it, as in another branch of the conversation.
+
+    Args:
+        world: as `in_view` gives it.
+        session: as the log has it.
+        ids: of the host's messages.
+        began: id of the first message that its state ever had; None: the first of these that the log has.
+    """
+    lost = sorted(place for place in world.superseded if place > session.state.cursor)
+    again = [
+        event
+        for event in await at_positions(run, replace(world, log=world.truth), session.scope, lost)
+        if event.id in ids
+    ]
     units = session.queue.units
-    first = next((unit.first for unit in units if _one_of(unit, ids or ())), None)
-    if ids is None or first is None:
-        return session
-    kept = tuple(unit for unit in units if unit.first < first or _warns(unit) or _one_of(unit, ids))
-    return session if len(kept) == len(units) else replace(session, queue=replace(session.queue, units=kept))
+    if again:
+        said = [event for unit in units for event in unit.events]
+        notes = {unit.events[0].id: unit for unit in units if unit.note is not None}
+        units = _noted(queue(sorted([*said, *again], key=lambda event: event.position)).units, notes)
+    start = await _beginning(run, world, session.scope, units, ids, began)
+    if start is None:
+        return session, MAX_POSITION
+    kept = tuple(
+        unit for unit in units if unit.first < start or _warns(unit) or any(event.id in ids for event in unit.events)
+    )
+    return replace(session, queue=replace(session.queue, units=kept)), start
+
+
+async def _beginning(
+    run: Runner, world: World, scope: Scope, units: Sequence[Unit], ids: Collection[str], began: str | None
+) -> int | None:
+    """Position from which on the host knows the conversation; None if it shares nothing with the log."""
+    first = await run.call(world.truth.get, scope, [began]) if began else []
+    if first:
+        return first[0].position
+    return next((unit.first for unit in units if any(event.id in ids for event in unit.events)), None)
+
+
+def _noted(units: Sequence[Unit], notes: Mapping[str, Unit]) -> tuple[Unit, ...]:
+    """The units with the notes that they had."""
+    before = [notes.get(unit.events[0].id) for unit in units]
+    return tuple(
+        unit if old is None else replace(unit, note=old.note, recalled=old.recalled)
+        for unit, old in zip(units, before, strict=True)
+    )
 
 
 def _warns(unit: Unit) -> bool:
     """Whether it is the memory's own warning, which no caller has."""
     return unit.messages[0].event == PRESSURE
-
-
-def _one_of(unit: Unit, ids: Collection[str]) -> bool:
-    return any(event.id in ids for event in unit.events)
 
 
 async def _last_state(run: Runner, log: EventLog, scope: Scope) -> Event | None:

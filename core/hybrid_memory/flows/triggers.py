@@ -7,9 +7,9 @@ import numpy as np
 from hybrid_memory.compression.summaries.importance import importance
 from hybrid_memory.compression.triggers import Drift, Measures, drift, fired, keep_rounds
 from hybrid_memory.compute.runners import Runner
+from hybrid_memory.context.view import View
 from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.flows.flush import catch_up
-from hybrid_memory.flows.viewing import View
 from hybrid_memory.flows.world import World
 from hybrid_memory.tiers.queue import Unit, cut
 

@@ -1,4 +1,4 @@
-"""What of an owner's memory a verb sees: without what a rollback hides, and no further than a view of the past."""
+"""What of an owner's memory a verb sees: without what a rollback hides or an edit replaced, up to a view's horizon."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.world import World
-from hybrid_memory.tiers.episodic import VisibleLog, hidden
+from hybrid_memory.tiers.episodic import VisibleLog, hidden, joined, replaced
 from hybrid_memory.types import EventKind, Scope
 
 
@@ -15,12 +15,14 @@ async def in_view(run: Runner, world: World, scope: Scope) -> World:
     """The world as this owner's handle sees it."""
     if world.viewed:
         return world
-    rollbacks = await run.call(world.log.read, scope.owner, kinds=(EventKind.ROLLBACK,))
-    if not rollbacks and world.horizon is None:
+    changes = await run.call(world.log.read, scope.owner, kinds=(EventKind.ROLLBACK, EventKind.SUPERSEDED))
+    if not changes and world.horizon is None:
         return world
-    stretches = hidden(rollbacks, world.horizon)
-    log = VisibleLog(world.log, stretches, world.horizon)
-    return replace(world, log=log, whole=world.log, hidden=stretches, viewed=True)
+    stretches = hidden([event for event in changes if event.kind is EventKind.ROLLBACK], world.horizon)
+    superseded = replaced([event for event in changes if event.kind is EventKind.SUPERSEDED], stretches, world.horizon)
+    everything = joined([*stretches, *((position, position) for position in superseded)])
+    log = VisibleLog(world.log, everything, world.horizon)
+    return replace(world, log=log, whole=world.log, hidden=everything, superseded=superseded, viewed=True)
 
 
 def present(world: World) -> World:

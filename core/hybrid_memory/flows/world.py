@@ -10,6 +10,7 @@ from hybrid_memory.compute.caches import LruCache
 from hybrid_memory.compute.counting import Counts
 from hybrid_memory.compute.statistics import Statistics
 from hybrid_memory.config import MemoryConfig
+from hybrid_memory.context.costs import Costs, Shown
 from hybrid_memory.learning.currency import Outdated
 from hybrid_memory.ports import (
     Clock,
@@ -29,9 +30,10 @@ from hybrid_memory.tiers.blocks import KeptBlocks
 from hybrid_memory.tiers.episodic import Horizon, Stretches
 from hybrid_memory.tiers.grants import Standing
 from hybrid_memory.tiers.items import KeptItems
-from hybrid_memory.types import Fact, Message, Scope, UserProfile
+from hybrid_memory.types import Fact, Scope, UserProfile
 
 SHOWN_CACHE = 8192
+WARNED_CACHE = 1024
 FACTS_CACHE = 256
 STANDINGS_CACHE = 4096
 PASSAGES_CACHE = 2048
@@ -55,15 +57,16 @@ class Knowledge:
 class World:
     """The ports of one memory.
 
-    ``shown`` remembers how a message of the log stands in prompts, and its tokens: by position, limit, and whether it
-    is the question.
+    ``shown`` remembers how messages of the log stand in prompts, and their tokens.
 
     Without an embedder recall works on words alone; without a language model and a compressor every summary is
     deterministic.
 
     Attributes:
         log: what is to be seen of the events; ``truth`` is all of them.
-        hidden, horizon: what a rollback hides, and how far a view of the past reaches; ``viewed`` once both are known.
+        hidden, horizon: what is not seen, and how far a view of the past reaches; ``viewed`` once both are known.
+        superseded: positions of the hidden messages that were edited or said anew.
+        warned: budgets that were too small, which are told once.
         rules, reader: who reads claims from turns; the reader asks the language model.
         portraits: profiles as prompts show them.
         facts: what is known, by owner and view.
@@ -89,7 +92,7 @@ class World:
     count: TokenCounter
     language_model: LanguageModel | None = None
     compressor: TextCompressor | None = None
-    shown: LruCache[tuple[int, int, bool], tuple[Message, int]] = field(default_factory=lambda: LruCache(SHOWN_CACHE))
+    shown: LruCache[tuple[object, ...], Shown] = field(default_factory=lambda: LruCache(SHOWN_CACHE))
     rules: FactExtractor | None = None
     reader: FactExtractor | None = None
     profile: type[UserProfile] = UserProfile
@@ -97,6 +100,8 @@ class World:
     portraits: LruCache[tuple[Any, ...], str] = field(default_factory=lambda: LruCache(FACTS_CACHE))
     horizon: Horizon | None = None
     hidden: Stretches = ()
+    superseded: frozenset[int] = frozenset()
+    warned: LruCache[tuple[Scope, int], bool] = field(default_factory=lambda: LruCache(WARNED_CACHE))
     viewed: bool = False
     whole: EventLog | None = None
     standings: LruCache[Scope, Standing] = field(default_factory=lambda: LruCache(STANDINGS_CACHE))
@@ -120,3 +125,8 @@ class World:
     def truth(self) -> EventLog:
         """The log with what a rollback hides."""
         return self.log if self.whole is None else self.whole
+
+    @property
+    def costs(self) -> Costs:
+        """What messages take in a prompt."""
+        return Costs(self.count, self.shown)

@@ -10,13 +10,13 @@ from hybrid_memory.compression.offload.payloads import Page
 from hybrid_memory.compression.summaries.strategy import Strategy
 from hybrid_memory.compute.runners import Runner, drive
 from hybrid_memory.config import PagingConfig
+from hybrid_memory.context.layout import Layout
+from hybrid_memory.context.request import MAX_HITS, Reader, Request
 from hybrid_memory.flows import assemble as assembling
 from hybrid_memory.flows import compact as compacting
 from hybrid_memory.flows import expand as expanding
-from hybrid_memory.flows.prompting import MAX_HITS, Request
 from hybrid_memory.memory.blocks import Blocks
 from hybrid_memory.memory.house import INLINE
-from hybrid_memory.tiers.prompt import Layout
 from hybrid_memory.types import Context, Dropped, Hit, Line, Message, Payload, Receipt, Record, Summary
 
 PAGE_CHARS = 4000
@@ -39,14 +39,21 @@ class Conversation(Blocks):
         k: int = MAX_HITS,
         layout: Layout = "stable",
         among: Collection[str] | None = None,
+        began: str | None = None,
+        beside: str | None = None,
+        reader: str | Reader | None = None,
         wait: bool = True,
         paging: PagingConfig | None = None,
     ) -> Context:
         """The prompt for the next call of a model: summary, recent turns, what is recalled, and the question.
 
-        Call it before or after the user's turn is remembered; it is not repeated. Until older turns are folded, each
-        prompt begins with the one before, so that a provider's cache keeps working: what was recalled for a turn stays
-        with it, and only what the prompt does not show yet is recalled. Older turns are folded first if a trigger asks.
+        What fits is shown as it was said. Where it does not, long messages that were answered are shortened first, then
+        older turns are folded into the summary; what was not answered yet goes last. What was learned, summarised or
+        recalled stands in marked places in front of the user's words, and never in the system message.
+
+        Call it before or after the user's turn is remembered; it is not repeated. Until room is short, each prompt
+        begins with the one before, so that a provider's cache keeps working: what was recalled for a turn stays with
+        it, and only what the prompt does not show yet, and what has to do with the question, is recalled.
 
         Args:
             query: the user's words that are to be answered; None for the last turn of the conversation.
@@ -54,27 +61,36 @@ class Conversation(Blocks):
             identity: who the assistant is.
             instructions: what it must do; system messages that the conversation began with are added.
             blocks: labelled texts; by default the blocks of working context that there are.
-            profile: about the user; by default what was learned of them up to the last compaction, or before the
-                session began: what came later stands in the turns. An empty text shows none.
+            profile: about the user; by default what was learned of them. What this session's own turns say stands in
+                these; it is made anew where it changed otherwise. An empty text shows none.
             tools: tool schemas that go along, to be counted.
             k: the most turns to recall; 0 recalls nothing.
             layout: ``stable`` as above; ``queue`` with the summary as the first entry of the conversation; ``classic``
                 for identity, profile, memory, conversation, instruction.
             among: ids of the messages in the caller's own copy of the conversation. Behind the first of them only they
-                are shown: the rest is of another branch, or of a run that answers something else at the same time.
+                are shown: the rest was removed there, is of another branch, or of a run that answers something else at
+                the same time.
+            began: id of the first message that the caller's copy ever had, if that is removed by now.
+            beside: a session that this one works for, as a sub-agent does: nothing of it, nor of others beneath it
+                (``parent/...``), is recalled.
+            reader: the tool by which the model can read what a handle names: its name if it is among ``tools``, or a
+                `Reader` with its schema if it is bound only where `Context.reader` says that the prompt names it.
+                Without one, what there is no room for is shown in the parts that matter for the question.
             wait: let a language model write the summary before this returns. Otherwise turns are folded in the pause
                 after the answer, and now only if they no longer fit, without asking the model yet.
             paging: lay the prompt out for a model that manages its memory itself: with a warning in the conversation
                 before messages leave it, and a recursive summary of those that did; see `PagingConfig`. Then nobody
                 need have asked anything.
 
+        A budget that is too little for identity, instructions and tools is told once as a warning in the log; the
+        conversation then gets a quarter of it, and the prompt is longer.
+
         Raises:
-            InvalidInputError: an argument is wrong, there is no question, or the budget is too little for identity,
-                instructions, tools and question alone.
+            InvalidInputError: an argument is wrong, or there is no question.
         """
         request = drive(self._request(
             INLINE, query, max_tokens, identity=identity, instructions=instructions, blocks=blocks, profile=profile,
-            tools=tools, k=k, layout=layout, among=among, wait=wait,
+            tools=tools, k=k, layout=layout, among=among, began=began, beside=beside, reader=reader, wait=wait,
             paging=paging,
         ))  # fmt: skip
         made = drive(assembling.assemble(INLINE, self._world, self.scope, request))
@@ -93,14 +109,17 @@ class Conversation(Blocks):
         k: int = MAX_HITS,
         layout: Layout = "stable",
         among: Collection[str] | None = None,
+        began: str | None = None,
+        beside: str | None = None,
+        reader: str | Reader | None = None,
         wait: bool = True,
         paging: PagingConfig | None = None,
     ) -> Context:
         """Async twin of `assemble`."""
         request = await self._request(
             self._house.loop, query, max_tokens, identity=identity, instructions=instructions, blocks=blocks,
-            profile=profile, tools=tools, k=k, layout=layout, among=among, wait=wait,
-            paging=paging,
+            profile=profile, tools=tools, k=k, layout=layout, among=among, began=began, beside=beside, reader=reader,
+            wait=wait, paging=paging,
         )  # fmt: skip
         made = await assembling.assemble(self._house.loop, self._world, self.scope, request)
         return self._house.assembled(self.scope, request, made)

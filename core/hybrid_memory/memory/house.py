@@ -15,11 +15,11 @@ from hybrid_memory.compute.progress import progress_bar
 from hybrid_memory.compute.runners import InlineRunner, LoopRunner, Runner, drive
 from hybrid_memory.compute.scheduler import Scheduler
 from hybrid_memory.compute.tasks import Task
+from hybrid_memory.context.request import Request
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
 from hybrid_memory.flows import archive, flush, media, outbox
 from hybrid_memory.flows.assemble import Assembled, fold_ahead
 from hybrid_memory.flows.learn import learn
-from hybrid_memory.flows.prompting import Request
 from hybrid_memory.flows.uses import note_uses
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import Context, Receipt, Scope

@@ -19,7 +19,7 @@ from hybrid_memory.memory.house import INLINE, House, flush_owners
 from hybrid_memory.memory.items import SWEEP_EVERY, ItemMemory
 from hybrid_memory.memory.scoped import ScopedMemory
 from hybrid_memory.memory.texts import Texts
-from hybrid_memory.ports import Embedder, Key
+from hybrid_memory.ports import Embedder, FactExtractor, Key, LanguageModel
 from hybrid_memory.types import Migration, Receipt, Scope, Stats, WorkStats, display
 
 T = TypeVar("T")
@@ -32,15 +32,21 @@ class HybridMemory(Texts):
         world: its ports, from `hybrid_memory.build`.
         as_embedder: turns what the caller gives to `rebuild` into an embedder.
         rekey: gives an encrypted store another key.
+        as_models: makes of a language model what writes summaries, and what reads facts.
     """
 
     def __init__(
-        self, world: World, as_embedder: Callable[[Any], Embedder], rekey: Callable[[Key], None] | None = None
+        self,
+        world: World,
+        as_embedder: Callable[[Any], Embedder],
+        rekey: Callable[[Key], None] | None = None,
+        as_models: Callable[[Any], tuple[LanguageModel | None, FactExtractor | None]] | None = None,
     ) -> None:
         self._house = House(world)
         self._house.opened()
         self._as_embedder = as_embedder
         self._rekey = rekey
+        self._as_models = as_models
 
     @property
     def url(self) -> str:
@@ -56,6 +62,16 @@ class HybridMemory(Texts):
     def compaction(self, config: CompactionConfig) -> None:
         world = self._house.world
         world.config = world.config.model_copy(update={"compaction": config})
+
+    def adopt(self, language_model: Any) -> None:
+        """Let this model write summaries and read facts, unless the memory has one: as in `open_memory`.
+
+        Raises:
+            InvalidInputError: it is no language model.
+        """
+        world = self._house.world
+        if world.language_model is None and self._as_models is not None:
+            world.language_model, world.reader = self._as_models(language_model)
 
     @property
     def work(self) -> WorkStats:

@@ -14,7 +14,6 @@ from typing import Any, Self
 from hybrid_memory.compute.checks import seconds
 from hybrid_memory.config import PagingConfig
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.flows.history import checked_count
 from hybrid_memory.flows.remember import Content, as_messages
 from hybrid_memory.memory import HybridMemory, ScopedMemory
 from hybrid_memory.models.language import as_language_model
@@ -30,7 +29,7 @@ from hybrid_memory.paging.shares import answer_tokens
 from hybrid_memory.paging.timers import Alarm, Rhythm, cron_rhythm, steady_rhythm
 from hybrid_memory.types import PRESSURE, STOPPED, Message, Role
 from hybrid_memory.types.block import checked_text
-from hybrid_memory.types.validation import shown
+from hybrid_memory.types.validation import checked_count, shown
 
 MOST_INSTRUCTIONS = 0.45
 """Share of a prompt that identity and instructions may take."""

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from hybrid_memory.compute.runners import drive
 from hybrid_memory.config import PagingConfig
+from hybrid_memory.context.layout import as_event
+from hybrid_memory.context.view import PRIMING
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows import steps
-from hybrid_memory.flows.viewing import PRIMING
 from hybrid_memory.flows.world import World
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.memory.house import INLINE
@@ -22,7 +23,6 @@ from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.structured import encodable
 from hybrid_memory.text.tokens import message_tokens
 from hybrid_memory.tiers.chain import FAILED, Chain, Does, Next, Step
-from hybrid_memory.tiers.prompt import as_event
 from hybrid_memory.types import STOPPED, EventKind, Message, Role, ToolCall
 
 MAX_CALLS = 4

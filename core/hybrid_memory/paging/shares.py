@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hybrid_memory.config import CompactionConfig
-from hybrid_memory.flows.viewing import INLINE_SHARE
+from hybrid_memory.context.relief import INLINE_SHARE
 from hybrid_memory.tools import MAX_TOKENS
 
 FRAME_TOKENS = 20

@@ -55,6 +55,17 @@ def _after(rollbacks: Sequence[Event]) -> Stretches:
     return joined([*earlier, (to + 1, last.position)])
 
 
+def replaced(events: Sequence[Event], stretches: Stretches, horizon: Horizon | None = None) -> frozenset[int]:
+    """Positions of messages that are superseded, by the visible ones of these events."""
+    before = None if horizon is None else horizon.before
+    return frozenset(
+        position
+        for event in events
+        if visible(event.position, stretches) and (before is None or event.at < before)
+        for position in event.payload["positions"]
+    )
+
+
 def joined(stretches: Iterable[tuple[int, int]]) -> Stretches:
     """The stretches, ascending, with those that touch one another made one."""
     found: list[tuple[int, int]] = []

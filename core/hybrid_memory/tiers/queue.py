@@ -8,7 +8,8 @@ from functools import cached_property
 from itertools import takewhile
 
 from hybrid_memory.tiers.exchanges import exchanges
-from hybrid_memory.types import Event, EventKind, Message, Role
+from hybrid_memory.tiers.state import QueueState
+from hybrid_memory.types import Event, EventKind, Message, Role, Scope
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,13 @@ class Unit:
 
     @property
     def first(self) -> int:
-        """Position of its first message."""
-        return self.events[0].position
+        """Place of its first message: its position, or that of the message that it replaces."""
+        return self.messages[0].replaces or self.events[0].position
 
     @property
     def last(self) -> int:
-        """Position of its last message."""
-        return self.events[-1].position
+        """Place of its last message."""
+        return self.messages[-1].replaces or self.events[-1].position
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,15 @@ class Queue:
         shown = [unit for unit in self.units if unit.shown]
         start = next((row for row, unit in enumerate(shown) if unit.opens), len(shown))
         return tuple(shown[start:])
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session's queue and the state that it follows from. Without a session: over all sessions of the owner."""
+
+    scope: Scope
+    state: QueueState
+    queue: Queue
 
 
 def queue(events: Iterable[Event]) -> Queue:

@@ -19,7 +19,7 @@ from hybrid_memory.types.artifacts import (
 )
 from hybrid_memory.types.block import Block
 from hybrid_memory.types.condensed import Condensed
-from hybrid_memory.types.context import Context, Dropped, Payload
+from hybrid_memory.types.context import Context, Dropped, Payload, Piece
 from hybrid_memory.types.event import Event, EventKind, Migration, Receipt, Stats, Tier
 from hybrid_memory.types.explanation import Explanation
 from hybrid_memory.types.fact import USER, Category, Claim, Fact, Facts, FactState, Stance
@@ -88,6 +88,7 @@ __all__ = [
     "Operation",
     "Origin",
     "Payload",
+    "Piece",
     "Plan",
     "ProfileEntry",
     "PutItem",

@@ -46,6 +46,30 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a prompt, or one that has no place in it, and why.
+
+    Attributes:
+        section: where it stands, or would.
+        what: in a few words.
+        tokens: that it takes; of what is left out, that it would.
+        reason: such as ``whole`` or ``shortened: 9,100 tokens``.
+        handle: what `expand` takes to show it; empty for what is no part of the log.
+        shown: whether it stands in the prompt.
+    """
+
+    section: str
+    what: str
+    tokens: int
+    reason: str
+    handle: str = ""
+    shown: bool = True
+
+    def __repr__(self) -> str:
+        return f"<Piece {self.section}: {self.what} ({self.tokens:,} tokens) {self.reason}>"
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """What `assemble` laid out.
 
@@ -53,7 +77,8 @@ class Context:
         messages: to send: one system message if there is anything for it, then the conversation, which begins with
             the user's turn; what was recalled stands in front of the turn that it was recalled for.
         sections: the text of each part by its name, in the order of the layout.
-        tokens: of all of it, with the framing of messages and the tool schemas; never more than ``max_tokens``.
+        tokens: of all of it, with the framing of messages and the tool schemas. More than ``max_tokens`` only where
+            identity, instructions, tools and the last turn need more: these stand in the prompt in any case.
         max_tokens: the budget.
         section_tokens: of each part.
         dropped: what did not fit, and how to get at it.
@@ -63,6 +88,9 @@ class Context:
         pressure: share of the budget that is used by what stays in the prompt, in [0, 1].
         under_pressure: whether that is more than the configured share: time to save what matters.
         compacted: why older turns were folded for this call; empty if they were not.
+        reader: the tool that the prompt names for reading on; empty if it names none.
+        preface: what stands in front of the question in marked places, for hosts that add the question themselves.
+        plan: every part, with the reason why it stands as it does.
     """
 
     messages: tuple[Message, ...]
@@ -77,6 +105,9 @@ class Context:
     pressure: float = 0.0
     under_pressure: bool = False
     compacted: str = ""
+    reader: str = ""
+    preface: str = ""
+    plan: tuple[Piece, ...] = ()
 
     @property
     def text(self) -> str:

@@ -186,6 +186,12 @@ class Message(CheckedModel):
         return tuple(name for name in ids if isinstance(name, str)) if isinstance(ids, list) else ()
 
     @property
+    def replaces(self) -> int | None:
+        """Position of the message whose place it takes because it was edited; None for all others."""
+        place = self.extra.get("replaces")
+        return place if isinstance(place, int) and not isinstance(place, bool) and place > 0 else None
+
+    @property
     def opens(self) -> bool:
         """Whether it asks for something to be done: a turn of the user, or an event from outside."""
         return self.role is Role.USER or self.event not in ("", PRESSURE, STOPPED)

@@ -193,14 +193,29 @@ class Summary:
         return display.fold(f"{display.text(line.text)} <small>{line.handle}</small>", f"{words}<small>{told}</small>")
 
 
-def written(lines: Iterable[Line]) -> str:
-    """Lines under the names of their sections, each with its handle."""
+CHINESE_SECTIONS = {
+    Section.INTENT: "意图",
+    Section.DECISIONS: "决定",
+    Section.NEXT_STEPS: "待办",
+    Section.FACTS: "事实",
+    Section.QUESTIONS: "未决问题",
+    Section.NOTES: "摘记",
+}
+
+
+def written(lines: Iterable[Line], *, chinese: bool = False, handles: bool = True) -> str:
+    """Lines under the names of their sections, each with its handle unless nothing can be done with it."""
     by_section: dict[Section, list[str]] = {}
     for line in lines:
-        by_section.setdefault(line.section, []).append(f"- {line.text} [{line.handle}]")
-    parts = [
-        "\n".join([f"{section.replace('_', ' ')}:", *by_section[section]])
+        by_section.setdefault(line.section, []).append(
+            f"- {line.text} [{line.handle}]" if handles else f"- {line.text}"
+        )
+    return "\n".join(
+        "\n".join([f"{_named(section, chinese=chinese)}", *by_section[section]])
         for section in Section
         if section in by_section
-    ]
-    return "\n".join(parts)
+    )
+
+
+def _named(section: Section, *, chinese: bool) -> str:
+    return f"{CHINESE_SECTIONS[section]}：" if chinese else f"{section.replace('_', ' ')}:"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -13,6 +14,9 @@ from hybrid_memory.errors import InvalidInputError
 
 MAX_SHOWN_CHARS = 80
 MAX_SHOWN_PROBLEMS = 5
+
+MAX_COUNT = 2**63 - 1
+"""What fits into the signed 64 bits that engines count with; more than any store holds."""
 
 
 class CheckedModel(BaseModel):
@@ -88,3 +92,14 @@ def _readable(error: ValidationError) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= MAX_SHOWN_CHARS else f"{text[: MAX_SHOWN_CHARS - 3]}..."
+
+
+def checked_count(name: str, count: int, *, least: int) -> int:
+    """The count, lowered to what a store can take; raises `InvalidInputError` if it is no whole number or too small."""
+    try:
+        number = index(count)
+    except TypeError:
+        raise InvalidInputError(f"{name} must be a whole number, got {shown(count)}") from None
+    if number < least:
+        raise InvalidInputError(f"{name} must be {least} or more, got {shown(number)}")
+    return min(number, MAX_COUNT)

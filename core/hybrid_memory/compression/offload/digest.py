@@ -14,10 +14,10 @@ PAGE_CHARS = 4000
 MIN_CUT_CHARS = 20
 
 
-def digest(text: str, *, result_id: str, max_tokens: int, count: TokenCounter) -> str:
+def digest(text: str, *, result_id: str, max_tokens: int, count: TokenCounter, reader: str = "fetch") -> str:
     """What kind of payload this is, how big, what it says at a glance, and how to read on in it.
 
-    The first line gives kind, size and ``result_id``, the last one an example of a fetch. As much stands between them
+    The first line gives kind, size and ``result_id``, the last one a call of the reader. As much stands between them
     as fits ``max_tokens`` by ``count``; where even the first line does not fit, it comes alone.
     """
     found = outline(text)
@@ -26,7 +26,7 @@ def digest(text: str, *, result_id: str, max_tokens: int, count: TokenCounter) -
     head = f"[{found.kind}, {size}; result_id={result_id}]"
     place = found.place or (f"1-{min(PAGE_LINES, lines)}" if lines > 1 else f"c1-{min(PAGE_CHARS, len(text))}")
     quoted = ", ".join(json.dumps(part, ensure_ascii=False) for part in (result_id, place))
-    foot = f"read on: fetch({quoted})"
+    foot = f"read on: {reader}({quoted})"
     if not text or count(f"{head}\n{foot}") > max_tokens:
         return head
     return _filled(found, head, foot, max_tokens, count)

@@ -40,8 +40,8 @@ def is_media(block: Mapping[str, Any]) -> bool:
     return _family(block) is not None and any(_first(block, keys) for keys in (_DATA_KEYS, _LINK_KEYS))
 
 
-def digest_media(block: Mapping[str, Any], *, result_id: str) -> str:
-    """What a media block carries, in one line: ``[image/png, 34,112 bytes; result_id=42]``; without data, the link."""
+def digest_media(block: Mapping[str, Any]) -> str:
+    """What a media block carries, in one line: ``[image/png, 34,112 bytes]``; without data, the link."""
     data, link = _carried(block)
     family = _family(block) or "file"
     kind = _declared(block, family)
@@ -52,7 +52,7 @@ def digest_media(block: Mapping[str, Any], *, result_id: str) -> str:
         what = [kind or family, *([_short(link)] if link else [])]
     if name := _first(block, ("filename", "title")):
         what.append(_short(name))
-    return f"[{', '.join(what)}; result_id={result_id}]"
+    return f"[{', '.join(what)}]"
 
 
 @dataclass(frozen=True, slots=True)

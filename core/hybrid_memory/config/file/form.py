@@ -12,6 +12,7 @@ from hybrid_memory.config.keeping import RedactionConfig, RetentionConfig
 from hybrid_memory.config.learning import LearningConfig
 from hybrid_memory.config.memory import MemoryConfig
 from hybrid_memory.config.orchestration import OrchestrationConfig
+from hybrid_memory.config.prompt import PromptConfig
 from hybrid_memory.config.recall import RecallConfig
 from hybrid_memory.types import Weights
 
@@ -91,6 +92,7 @@ SECTIONS: Keys = {
     "tiers": {"l1_context": _L1, "l2_semantic": _L2, "l3_episodic": _L3},
     "orchestration": _ORCHESTRATION,
     "retrieval": _RETRIEVAL,
+    "prompt": keys_of(PromptConfig),
     "learning": keys_of(LearningConfig),
     "retention": keys_of(RetentionConfig),
     "redaction": keys_of(RedactionConfig),

@@ -30,6 +30,7 @@ from hybrid_memory.config.keeping import RedactionConfig, RetentionConfig
 from hybrid_memory.config.learning import LearningConfig
 from hybrid_memory.config.memory import MemoryConfig
 from hybrid_memory.config.orchestration import OrchestrationConfig
+from hybrid_memory.config.prompt import PromptConfig
 from hybrid_memory.config.recall import RecallConfig
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.types import Weights
@@ -74,7 +75,12 @@ def _sectioned(system: Section, mistakes: Mistakes) -> dict[str, Any]:
     tiers = system.sections["tiers"].sections
     semantic, episodic = tiers["l2_semantic"], tiers["l3_episodic"]
     url = _url(episodic, ("kv_store", "url"), LOGS, mistakes) or LOGS["sqlite"].url
-    own = {"learning": LearningConfig, "retention": RetentionConfig, "redaction": RedactionConfig}
+    own = {
+        "prompt": PromptConfig,
+        "learning": LearningConfig,
+        "retention": RetentionConfig,
+        "redaction": RedactionConfig,
+    }
     return {
         "url": url,
         "index": _index(semantic, url, mistakes),

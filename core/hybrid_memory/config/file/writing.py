@@ -34,6 +34,7 @@ def written(config: MemoryConfig) -> str:
         },
         "orchestration": _orchestration(config.orchestration),
         "retrieval": _retrieval(config.recall),
+        "prompt": config.prompt.model_dump(mode="json"),
         "learning": config.learning.model_dump(mode="json"),
         "retention": config.retention.model_dump(mode="json"),
         "redaction": config.redaction.model_dump(mode="json"),

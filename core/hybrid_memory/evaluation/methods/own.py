@@ -12,9 +12,9 @@ from typing import get_args
 
 from hybrid_memory.build import open_memory
 from hybrid_memory.config import CompactionConfig, LearningConfig, MemoryConfig, StrategyName
+from hybrid_memory.context.request import MAX_HITS
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.evaluation.methods.method import Fetched, Method, Prompt, Replay, Setting
-from hybrid_memory.flows.prompting import MAX_HITS
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.ports import TokenCounter
 from hybrid_memory.text.tokens import message_tokens

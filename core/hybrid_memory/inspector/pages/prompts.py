@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.flows.prompting import LEAST_TOKENS
 from hybrid_memory.inspector.reading import PageRequest, handle_of, state_of, world_of
 from hybrid_memory.text.tokens import message_tokens
 from hybrid_memory.types import Context, Event, EventKind, Message, Role, Tier, handle

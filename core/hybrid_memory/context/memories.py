@@ -1,18 +1,16 @@
-"""L1: what of a session stands in the prompt, recent turns verbatim and recalled ones as a note."""
+"""What was recalled, as a note for a prompt; and the last messages of a conversation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hybrid_memory.config import CleaningLevel
-from hybrid_memory.text.cleaning import clean
+from hybrid_memory.context.marks import MEMORY_HEADINGS, language_of
 from hybrid_memory.text.excerpts import excerpt
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.tiers.exchanges import exchanges
 from hybrid_memory.types import Hit, Message, Record, RecordKind, Role
 
-HEADING = "What you remember from earlier, oldest first:"
 MEMORY_CHARS = 600
 """Of a longer turn an excerpt is shown; the log has the rest."""
 
@@ -57,16 +55,21 @@ def window(history: Sequence[Message], limit: int) -> list[Message]:
     return kept[first:]
 
 
-def memory_note(hits: Sequence[Hit], query: str = "", cleaning: CleaningLevel = "light") -> str:
-    """The hits as lines with date and speaker, cleaned, oldest first, under a heading; empty without hits."""
+def memory_note(hits: Sequence[Hit], query: str = "", *, bare: bool = False) -> str:
+    """The hits as lines with date and speaker, oldest first, under a heading in the language of the query.
+
+    Empty without hits, unless it is ``bare``: then the heading alone.
+    """
     records = sorted((hit.record for hit in hits), key=lambda record: record.id)
     wanted = frozenset(terms(query))
-    return "\n".join([HEADING, *(memory_line(record, wanted, cleaning) for record in records)]) if records else ""
+    lines = [memory_line(record, wanted) for record in records]
+    heading = MEMORY_HEADINGS[language_of(query or "".join(lines))]
+    return "\n".join([heading, *lines]) if lines or bare else ""
 
 
-def memory_line(record: Record, wanted: frozenset[str], cleaning: CleaningLevel = "light") -> str:
+def memory_line(record: Record, wanted: frozenset[str]) -> str:
     """A record as a note shows it: date, speaker, and of a long turn the part that has the wanted terms."""
-    text = excerpt(clean(record.text, cleaning), wanted, MEMORY_CHARS)
+    text = excerpt(record.text, wanted, MEMORY_CHARS)
     # What was read from a turn names its subject itself.
     line = text if record.kind is RecordKind.FACT else f"{record.speaker}: {text}"
     return f"- [{record.at:%Y-%m-%d}] {line}"

@@ -6,14 +6,27 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, get_args
 
-from hybrid_memory.config import PagingConfig
+from hybrid_memory.config import PagingConfig, PromptConfig
+from hybrid_memory.context.layout import Layout
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.flows.history import checked_count
-from hybrid_memory.tiers.prompt import Layout
-from hybrid_memory.types.validation import shown, storable
+from hybrid_memory.types.validation import checked_count, shown, storable
 
 LEAST_TOKENS = 50
 MAX_HITS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A tool by which a model reads what its prompt has no room for, given a handle such as ``#12``.
+
+    Attributes:
+        name: under which the model calls it.
+        schema: of the tool, where it is bound only to calls whose prompt names it; its tokens count then. Empty where
+            it is one of the tools of every call.
+    """
+
+    name: str
+    schema: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +43,17 @@ class Request:
     k: int = MAX_HITS
     layout: Layout = "stable"
     among: frozenset[str] | None = None
+    began: str | None = None
+    beside: str | None = None
+    reader: Reader | None = None
     wait: bool = True
     paging: PagingConfig | None = None
+    marks: PromptConfig = PromptConfig()
 
     @classmethod
     def of(
         cls, query: Any, *, max_tokens: Any, k: Any, layout: Any, tools: Any, blocks: Any, among: Any = None,
-        wait: bool = True, paging: Any = None, **texts: Any,
+        began: Any = None, beside: Any = None, reader: Any = None, wait: bool = True, paging: Any = None, **texts: Any,
     ) -> Self:  # fmt: skip
         """The request, if its parts are in order; raises `InvalidInputError`."""
         if query is not None and (not isinstance(query, str) or not query.strip()):
@@ -59,9 +76,15 @@ class Request:
                 raise InvalidInputError(f"a tool must be a schema in JSON, got {shown(tool)}: {error}") from None
         if isinstance(among, str) or not isinstance(among, Collection | None) or _not_texts(among or ()):
             raise InvalidInputError(f"among must be a list of message ids, got {shown(among)}")
+        for name, value in (("began", began), ("beside", beside)):
+            if not isinstance(value, str | None):
+                raise InvalidInputError(f"{name} must be text or None, got {shown(value)}")
         return cls(
             query=query,
             among=None if among is None else frozenset(among),
+            began=began,
+            beside=beside,
+            reader=_reader(reader),
             wait=bool(wait),
             paging=paging,
             max_tokens=checked_count("max_tokens", max_tokens, least=LEAST_TOKENS),
@@ -71,6 +94,14 @@ class Request:
             blocks=dict(blocks or {}),
             **texts,
         )
+
+
+def _reader(reader: Any) -> Reader | None:
+    if isinstance(reader, str) and reader.strip():
+        return Reader(reader)
+    if not isinstance(reader, Reader | None):
+        raise InvalidInputError(f"reader must be the name of a tool, a Reader or None, got {shown(reader)}")
+    return reader
 
 
 def _check_texts(texts: Mapping[str, Any]) -> None:

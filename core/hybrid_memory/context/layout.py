@@ -1,0 +1,143 @@
+"""The layout of a prompt: what changes least stands first, so that a provider's cache keeps its prefix.
+
+The system message holds what the operator says, and blocks: nothing else. What was learned, summarised or recalled
+stands in marked places of the conversation, in front of the user's words: profile and summary before the first turn
+that is shown, a memory before the turn that it was recalled for. Until the next compaction a prompt only grows at its
+end. ``queue`` is the same, with profile and summary as an entry of their own, as in MemGPT. ``classic`` is identity,
+profile, memory, conversation, instruction, as prompts are often written by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from hybrid_memory.config import PromptConfig
+from hybrid_memory.context.marks import (
+    PROFILE_HEADINGS,
+    SUMMARY_HEADINGS,
+    escaped,
+    language_of,
+    marked,
+    readable,
+)
+from hybrid_memory.types import Message, Role
+
+_Turn: TypeAlias = tuple[Message | None, str]
+"""A message, if there is one, and what is marked in front of it."""
+
+Layout: TypeAlias = Literal["stable", "queue", "classic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a prompt is made of.
+
+    Attributes:
+        identity, instructions, profile, summary, artifacts: texts; empty where there is nothing.
+        blocks: labelled texts.
+        turns: recent messages with what was recalled for each, oldest first, the first one the user's.
+        note: what is recalled for the question; it stands with the turn if the question is one of them.
+        question: the user's; None if it is one of the turns.
+        reader: the tool that reads what a handle names; empty where there is none.
+        marks: where marked texts stand, and what memories stand in.
+    """
+
+    identity: str = ""
+    instructions: str = ""
+    blocks: Mapping[str, str] = field(default_factory=dict)
+    profile: str = ""
+    summary: str = ""
+    artifacts: str = ""
+    turns: Sequence[tuple[Message, str]] = ()
+    note: str = ""
+    question: Message | None = None
+    reader: str = ""
+    marks: PromptConfig = PromptConfig()
+
+    @property
+    def system(self) -> list[Message]:
+        """What the operator says, and the blocks, as one system message; none if there is nothing."""
+        return _system([self.identity, self.instructions, *(marked(*block) for block in self.blocks.items())])
+
+    @property
+    def standing(self) -> str:
+        """Profile and summary in their marks."""
+        profile = f"{PROFILE_HEADINGS[language_of(self.profile)]}\n{self.profile}" if self.profile else ""
+        text = "\n".join(part for part in (self.summary, self.artifacts) if part)
+        if text:
+            language = language_of(self.summary or self.artifacts)
+            more = f" {readable(language, self.reader)}" if self.reader else ""
+            text = f"{SUMMARY_HEADINGS[language]}{more}\n{text}"
+        return "\n\n".join(part for part in (marked("user_profile", profile), marked("summary", text)) if part)
+
+
+def messages(parts: Parts, layout: Layout) -> list[Message]:
+    """The messages of a prompt."""
+    return _classic(parts) if layout == "classic" else _stable(parts, apart=layout == "queue")
+
+
+def _stable(parts: Parts, *, apart: bool) -> list[Message]:
+    noted = [*parts.turns, *([(parts.question, parts.note)] if parts.question is not None else [])]
+    turns: list[_Turn] = [(message, memory_mark(note, parts.marks)) for message, note in noted]
+    fronted = _fronted(turns, parts.standing, "message" if apart else parts.marks.place)
+    return [*parts.system, *_written(fronted, parts.marks.place)]
+
+
+def _classic(parts: Parts) -> list[Message]:
+    """What is recalled for the question stands before the conversation, and no turn has a note of its own."""
+    place = parts.marks.place
+    front = "\n\n".join(part for part in (parts.standing, memory_mark(parts.note, parts.marks)) if part)
+    turns: list[_Turn] = [(message, "") for message, _ in parts.turns]
+    asked: list[_Turn] = [] if parts.question is None else [(parts.question, "")]
+    fronted = _fronted(turns or asked, front, place)
+    said, asked = (fronted, asked) if turns else ([], fronted)
+    head = replace(parts, instructions="").system
+    return [*head, *_written(said, place), *_system([parts.instructions]), *_written(asked, place)]
+
+
+def memory_mark(note: str, marks: PromptConfig) -> str:
+    """The note in the mark for memories, which it cannot close; empty for an empty note."""
+    return marks.memories.replace("{memories}", escaped(note)) if note else ""
+
+
+def _fronted(turns: Sequence[_Turn], front: str, place: str) -> list[_Turn]:
+    """The turns with this in front of the first one; None stands for no words."""
+    if not front:
+        return list(turns)
+    first, *rest = turns or [(None, "")]
+    if place == "message" or first[0] is None or first[0].role is not Role.USER:
+        return [(None, front), *turns]
+    return [(first[0], f"{front}\n\n{first[1]}" if first[1] else front), *rest]
+
+
+def _written(turns: Sequence[_Turn], place: str) -> list[Message]:
+    found = []
+    for message, mark in turns:
+        if message is None:
+            found.append(Message(role=Role.USER, content=mark))
+        elif place == "message" and mark:
+            found += [Message(role=Role.USER, content=mark), message]
+        else:
+            found.append(with_mark(message, mark))
+    return found
+
+
+def _system(texts: Sequence[str]) -> list[Message]:
+    text = "\n\n".join(text for text in texts if text)
+    return [Message(role=Role.SYSTEM, content=text)] if text else []
+
+
+def with_mark(message: Message, mark: str) -> Message:
+    """The message with a marked place in front of its words."""
+    if not mark:
+        return message
+    if isinstance(message.content, str):
+        return message.model_copy(update={"content": f"{mark}\n\n{message.content}"})
+    return message.model_copy(update={"content": [{"type": "text", "text": f"{mark}\n\n"}, *message.content]})
+
+
+def as_event(text: str) -> Message:
+    """What is said by neither side: providers take one system message, so a later one speaks in the user's place."""
+    return Message(role=Role.USER, content=f"<system>\n{text}\n</system>")

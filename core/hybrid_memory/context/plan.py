@@ -1,0 +1,230 @@
+"""The plan of a prompt: which parts of a session stand in it, in which form, and why.
+
+What fits is shown as it was said. Where room is short, less and less is shown, in this order: what was recalled for
+earlier turns, long messages that were answered, what is recalled now, the summary, the oldest turns, and last what was
+not answered yet.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from hybrid_memory.compression.ledger import changed_since, render
+from hybrid_memory.context.layout import Parts, memory_mark, messages
+from hybrid_memory.context.marks import PROGRESS_HEADINGS, language_of
+from hybrid_memory.context.memories import memory_line, memory_note
+from hybrid_memory.context.relief import LEAST_INLINE, Relief, relieved
+from hybrid_memory.context.shortening import shortened
+from hybrid_memory.context.view import PRIMING, View
+from hybrid_memory.text.asking import asking_share
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.types import Event, Hit, Message
+
+CHAT_RECALL = 0.1
+"""Share of the room for recall that a turn gets which asks nothing: what it is shown stays in the prompt."""
+
+QUESTION_END = 400
+"""Characters at the end of a question that is too long itself; what it asks for often stands there."""
+
+PROGRESS = 0.1
+"""Share of the budget for the files that the turns in the prompt changed."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A prompt that is laid out.
+
+    Attributes:
+        laid: the messages, with ``tokens`` of all of it.
+        wanted: tokens that it would need with everything that was meant to be in it.
+        parts: that it was laid out from.
+        hits: what of the hits is in it.
+        short: tokens of each message that stands shortened, as it was said, by its id.
+        reader: the tool that the prompt names; empty if it names none.
+    """
+
+    laid: Sequence[Message]
+    tokens: int
+    wanted: int
+    parts: Parts
+    hits: Sequence[Hit] = ()
+    short: dict[str, int] = field(default_factory=dict)
+    reader: str = ""
+
+
+@dataclass(frozen=True)
+class _Try:
+    """One way to lay out the prompt: its parts, what of the hits is in them, and what stands shortened."""
+
+    parts: Parts
+    hits: Sequence[Hit] = ()
+    short: dict[str, int] = field(default_factory=dict)
+
+
+def plan(seen: View, hits: Sequence[Hit]) -> Plan:
+    """The prompt with everything that it was meant to have, or with as much of it as fits.
+
+    What the caller's own parts and the last turn need stands in it in any case, so it may exceed its budget.
+    """
+    wanted = 0
+    for attempt in _attempts(seen, hits):
+        laid = messages(attempt.parts, seen.request.layout)
+        tokens = seen.costs.of(laid) + seen.tools + PRIMING
+        wanted = wanted or tokens
+        made = Plan(laid, tokens, wanted, attempt.parts, attempt.hits, attempt.short, _reader(seen, attempt))
+        if tokens <= seen.budget:
+            break
+    return made
+
+
+def _reader(seen: View, attempt: _Try) -> str:
+    named = attempt.short or attempt.parts.summary
+    return seen.reader if named else ""
+
+
+def _attempts(seen: View, hits: Sequence[Hit]) -> Iterator[_Try]:
+    """Less and less."""
+    kept = affordable(seen, hits)
+    progress = "" if seen.noted is not None else _progress(seen)
+    while True:
+        note = noted(seen, kept, progress)
+        relief = relieved(seen, seen.costs.count(memory_mark(note, seen.request.marks)) + 1 if note else 0)
+        yield _with_turns(seen, relief, note, kept, 1.0)
+        if not kept:
+            break
+        kept = kept[: len(kept) // 2]
+    yield _with_turns(seen, relief, note, [], 0.5)
+    yield from _without_turns(seen, relief)
+
+
+def _with_turns(seen: View, relief: Relief, note: str, kept: Sequence[Hit], share: float) -> _Try:
+    turns: list[tuple[Message, str]] = []
+    for row, unit in enumerate(seen.units):
+        stands = note if row == seen.asked else unit.note or ""
+        for place, event in enumerate(unit.events):
+            mark = stands if place == 0 and unit.first not in relief.bare else ""
+            turns.append((_shown(seen, event, relief), mark))
+    parts = seen.parts if share == 1.0 else seen.with_summary(share)
+    parts = replace(parts, turns=turns, note=note, question=seen.question if seen.asked is None else None)
+    return _Try(parts, kept, {long.event.id: long.tokens for long in relief.short.values()})
+
+
+def _shown(seen: View, event: Event, relief: Relief) -> Message:
+    long = relief.short.get(event.position)
+    if long is None:
+        return seen.costs.whole(event)[0]
+    return seen.costs.short(event, long.limit, seen.reader, long.question, fresh=False)[0]
+
+
+def _without_turns(seen: View, relief: Relief) -> Iterator[_Try]:
+    """The newest turns without notes, as many as fit; then with what was not answered shortened as well."""
+    short = dict(relief.short)
+    bare = Relief(short, {unit.first for unit in seen.units})
+    whole = _with_turns(seen, bare, "", [], 0.5)
+    yield whole
+    starts = _starts(seen)
+
+    def tried(row: int) -> _Try:
+        return replace(whole, parts=replace(whole.parts, turns=_from(whole.parts.turns, starts[row])))
+
+    # Fewer turns never need more tokens, and a session that was never folded may have very many.
+    least = bisect_left(range(len(starts)), True, key=lambda row: _tokens(seen, tried(row)) <= seen.budget)
+    for row in range(least, len(starts)):
+        yield tried(row)
+    limit = max(seen.room, LEAST_INLINE)
+    start = starts[-1] if starts else (0, None)
+    while True:
+        yield _pressed(seen, start, limit)
+        if limit == LEAST_INLINE:
+            break
+        limit = max(LEAST_INLINE, limit // 2)
+
+
+def _tokens(seen: View, attempt: _Try) -> int:
+    return seen.costs.of(messages(attempt.parts, seen.request.layout)) + seen.tools + PRIMING
+
+
+def _pressed(seen: View, start: tuple[int, int | None], limit: int) -> _Try:
+    """The last turn with every message in so many tokens."""
+    events = [event for unit in seen.units for event in unit.events]
+    short: dict[str, int] = {}
+    turns = []
+    for event in events:
+        _, tokens = seen.costs.whole(event)
+        if tokens > limit:
+            short[event.id] = tokens
+        made = seen.costs.short(event, limit, seen.reader, seen.words, fresh=True) if tokens > limit else None
+        turns.append((made[0] if made else seen.costs.whole(event)[0], ""))
+    parts = replace(seen.with_summary(0), turns=_from(turns, start))
+    question = seen.question if seen.asked is None else None
+    if question is not None:
+        cut = shortened(
+            question, handle="", max_tokens=limit, count=seen.costs.count, wanted=terms(question.text[-QUESTION_END:])
+        )
+        parts = replace(parts, question=cut)
+    return _Try(parts, (), short)
+
+
+def noted(seen: View, kept: Sequence[Hit], progress: str) -> str:
+    """What stands with the question: what it was shown before, or what is recalled for it now."""
+    if seen.noted is not None:
+        return seen.noted
+    return "\n".join(part for part in (progress, memory_note(kept, seen.words)) if part)
+
+
+def _progress(seen: View) -> str:
+    """Files that the turns in the prompt changed: the artifacts of the summary end where these turns begin.
+
+    A note, and not part of the artifacts, because these must stay the same until the next compaction.
+    """
+    state = seen.session.state
+    if not state.stretches:
+        return ""
+    said = [message for unit in seen.units for message in unit.messages]
+    if not any(message.tool_calls or "```" in message.text for message in said):
+        return ""
+    changed = render(changed_since(state.ledger, said), max_tokens=int(PROGRESS * seen.share), count=seen.costs.count)
+    return f"{PROGRESS_HEADINGS[language_of(seen.words)]}\n{changed}" if changed else ""
+
+
+def affordable(seen: View, hits: Sequence[Hit]) -> list[Hit]:
+    """The best hits whose note fits into the share for it; the same words are not shown twice."""
+    budget = int(seen.config.recall_ratio * seen.share * max(CHAT_RECALL, asking_share(seen.words)))
+    kept: list[Hit] = []
+    said: set[str] = set()
+    wanted = frozenset(terms(seen.words))
+    room = budget - seen.costs.count(memory_note([], seen.words, bare=True))
+    for hit in hits:
+        # Lines counted one by one may come to a token more than the note, never to less.
+        tokens = seen.costs.count(memory_line(hit.record, wanted)) + 1
+        if tokens <= room and hit.record.text not in said:
+            kept.append(hit)
+            said.add(hit.record.text)
+            room -= tokens
+    return kept
+
+
+def _starts(seen: View) -> list[tuple[int, int | None]]:
+    """Where the turns may begin, one unit later each time, and the turn that then stands before them, if any.
+
+    The first message left is always the user's.
+    """
+    sizes = [len(unit.events) for unit in seen.units]
+    anchor = next((row for row in reversed(range(len(sizes))) if seen.units[row].opens), 0)
+    opening = sum(sizes[:anchor])
+    found: list[tuple[int, int | None]] = []
+    start = 0
+    for row, size in enumerate(sizes[:-1]):
+        start += size
+        if row >= anchor:
+            found.append((start, opening))
+        elif seen.units[row + 1].opens:
+            found.append((start, None))
+    return found
+
+
+def _from(turns: Sequence[tuple[Message, str]], start: tuple[int, int | None]) -> list[tuple[Message, str]]:
+    first, opening = start
+    return list(turns[first:]) if opening is None else [turns[opening], *turns[first:]]

@@ -1,0 +1,163 @@
+"""How a message stands in a prompt that has no room for all of it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Any
+
+from hybrid_memory.compression.offload.digest import PAGE_LINES, digest
+from hybrid_memory.compression.offload.media import digest_media, is_media
+from hybrid_memory.ports import TokenCounter
+from hybrid_memory.text.sentences import sentences
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.tiers.echoes import OWN_TOOLS
+from hybrid_memory.types import Message, Role, ToolCall
+
+MAX_TOKENS_PER_CHAR = 4
+"""A character has at most four bytes in UTF-8, and tokenizers go no further down: short texts need not be counted."""
+
+LONG_LINE = 400
+"""Characters of a line beyond which its sentences are chosen one by one."""
+
+GAP = "[… {lines} left out …]"
+LINE_SHARE = 0.8
+"""Of the room, where a text is one long line that is simply cut: tokens are not spread evenly over it."""
+
+READ_BEFORE = "[what {name} answered was read before; call it again for the words]"
+
+Shorten = Callable[[str, int], str]
+"""A text in at most so many tokens."""
+
+
+def shortened(
+    message: Message,
+    *,
+    handle: str,
+    max_tokens: int,
+    count: TokenCounter,
+    reader: str = "",
+    wanted: Collection[str] = (),
+    fresh: bool = False,
+) -> Message:
+    """The message with each text of at most ``max_tokens`` and each medium as one line; itself if nothing changes.
+
+    With a reader a long text stands as a digest that names it; without, or if it is fresh, as the parts that matter for
+    the question. What a tool of the memory answered is never digested, for the model would read the digest of a digest: it is named.
+
+    Args:
+        handle: by which the reader finds the message.
+        reader: the name of a tool that the model has; empty for none.
+        wanted: terms of the question.
+        fresh: nobody answered it yet.
+    """
+    if message.role is Role.TOOL and message.name in {*OWN_TOOLS, reader}:
+        named = READ_BEFORE.format(name=message.name)
+        return message.model_copy(update={"content": named}) if _long(message.text, max_tokens, count) else message
+    read_on = f'read on: {reader}("{handle}", "1-{PAGE_LINES}")' if reader else ""
+    shorten: Shorten = partial(excerpt, wanted=frozenset(wanted), count=count, foot=read_on)
+    if reader and not fresh:
+        shorten = partial(_digest, handle=handle, count=count, reader=reader)
+    changes: dict[str, Any] = {}
+    content = (
+        _short(message.content, shorten, max_tokens, count)
+        if isinstance(message.content, str)
+        else [_block(block, shorten, max_tokens, count) for block in message.content]
+    )
+    if content != message.content:
+        changes["content"] = content
+    # A reader shows what a message says, not what it called.
+    cut: Shorten = partial(excerpt, wanted=frozenset(), count=count)
+    calls = [_call(call, cut, max_tokens, count) for call in message.tool_calls]
+    if calls != message.tool_calls:
+        changes["tool_calls"] = calls
+    return message.model_copy(update=changes) if changes else message
+
+
+def _digest(text: str, max_tokens: int, *, handle: str, count: TokenCounter, reader: str) -> str:
+    return digest(text, result_id=handle, max_tokens=max_tokens, count=count, reader=reader)
+
+
+def _long(text: str, max_tokens: int, count: TokenCounter) -> bool:
+    return MAX_TOKENS_PER_CHAR * len(text) > max_tokens and count(text) > max_tokens
+
+
+def _short(text: str, shorten: Shorten, max_tokens: int, count: TokenCounter) -> str:
+    return shorten(text, max_tokens) if _long(text, max_tokens, count) else text
+
+
+def _block(block: dict[str, Any], shorten: Shorten, max_tokens: int, count: TokenCounter) -> dict[str, Any]:
+    if is_media(block):
+        return {"type": "text", "text": digest_media(block)}
+    if isinstance(block.get("text"), str):
+        return {**block, "text": _short(block["text"], shorten, max_tokens, count)}
+    return block
+
+
+def _call(call: ToolCall, cut: Shorten, max_tokens: int, count: TokenCounter) -> ToolCall:
+    """A call whose long arguments are cut; what is not an object stays one, because providers insist."""
+    if not _long(call.written_arguments, max_tokens, count):
+        return call
+    if isinstance(call.arguments, str):
+        return call.model_copy(update={"arguments": {"excerpt": cut(call.arguments, max_tokens)}})
+    share = max(20, max_tokens // max(1, len(call.arguments)))
+    shortened = {key: _value(value, cut, share, count) for key, value in call.arguments.items()}
+    return call.model_copy(update={"arguments": shortened})
+
+
+def _value(value: Any, cut: Shorten, max_tokens: int, count: TokenCounter) -> Any:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return cut(text, max_tokens) if _long(text, max_tokens, count) else value
+
+
+def excerpt(text: str, max_tokens: int, *, wanted: Collection[str], count: TokenCounter, foot: str = "") -> str:
+    """The lines of a text that have the rarest of the wanted terms, with what stands next to them, within the tokens.
+
+    Its beginning and its end come next. It begins with how much is shown, each gap says what is left out there, and
+    ``foot`` ends it.
+    """
+    parts = [part for line in text.splitlines() for part in (sentences(line) if len(line) > LONG_LINE else [line])]
+    rows = [part for part in parts if part.strip()]
+    total = count(text)
+    head = "[shortened: about {share} % of {total:,} tokens, chosen for the question]"
+    room = max_tokens - count(f"{head}\n{foot}")
+    costs = [count(row) + 1 for row in rows]
+    gap = count(GAP.format(lines="1,000 lines")) + 1
+    kept: set[int] = set()
+    for row in _ranked(rows, wanted):
+        cost = costs[row] + (0 if {row - 1, row + 1} & kept else gap)
+        if cost <= room:
+            kept.add(row)
+            room -= cost
+    shown = _with_gaps(rows, sorted(kept))
+    share = sum(costs[row] for row in kept) / max(sum(costs), 1)
+    if not kept:
+        share = LINE_SHARE * max(room, 1) / max(total, 1)
+        shown = [f"{text[: max(1, int(share * len(text)))]} …"]
+    return "\n".join([head.format(share=round(100 * share), total=total), *shown, *([foot] if foot else [])])
+
+
+def _ranked(rows: list[str], wanted: Collection[str]) -> list[int]:
+    """Rows by what they say of the wanted terms, then by how near they stand to such a row, then from both ends."""
+    found = [set(wanted).intersection(terms(row)) for row in rows] if wanted else [set[str]() for _ in rows]
+    often = Counter(term for has in found for term in has)
+    worth = [sum(1 / often[term] for term in has) for has in found]
+    near = [
+        worth[row] + 0.5 * max(worth[max(0, row - 1) : row + 2], default=0.0) + (1 / len(rows) if row == 0 else 0)
+        for row in range(len(rows))
+    ]
+    return sorted(range(len(rows)), key=lambda row: (-near[row], min(row, len(rows) - 1 - row), row))
+
+
+def _with_gaps(rows: list[str], kept: list[int]) -> list[str]:
+    lines: list[str] = []
+    before = -1
+    for row in [*kept, len(rows)]:
+        if missing := row - before - 1:
+            lines.append(GAP.format(lines=f"{missing:,} line{'s' * (missing > 1)}"))
+        if row < len(rows):
+            lines.append(rows[row])
+        before = row
+    return lines

@@ -1,0 +1,218 @@
+"""A session as one call of assemble sees it: what a model may be shown, and what each part costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from hybrid_memory.compression.ledger import render
+from hybrid_memory.compression.summaries.lines import shown
+from hybrid_memory.config import CompactionConfig
+from hybrid_memory.context.costs import Costs
+from hybrid_memory.context.layout import Parts, memory_mark
+from hybrid_memory.context.marks import language_of
+from hybrid_memory.context.request import Request
+from hybrid_memory.context.shortening import excerpt
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokens import schema_tokens
+from hybrid_memory.tiers.queue import Session, Unit
+from hybrid_memory.types import Line, Message, written
+
+PRIMING = 3
+"""Tokens that open the model's answer, in OpenAI's guide to counting."""
+
+LEAST_ROOM = 0.25
+"""Share of ``max_tokens`` that the conversation gets at least, however much the caller's own parts take."""
+
+LAST_ROUNDS = 4
+"""The newest rounds, by which the next one is guessed."""
+
+MOST_AHEAD = 0.2
+"""Share of the budget that is kept free for the next round at most; what is larger is shortened once it was answered."""
+
+OPENING_SHARE = 0.5
+"""Share of the budget beyond which instructions that a conversation began with are shortened."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A session as this call sees it.
+
+    Attributes:
+        units: of the queue that a model may see.
+        question: the user's turn that is to be answered, as the prompt shows it if it is not in the log yet; None where
+            nobody asks.
+        words: of the question as they were said; what to recall for.
+        asked: row of the unit that holds them; None if they are not in the log yet.
+        visible: ids of the events whose words the prompt shows anyway.
+        parts: of the prompt, but the turns; with profile, summary and artifacts as far as their shares go.
+        lines: of the summary that may be shown.
+        tools: tokens of the tool schemas, with the reader's.
+        budget: tokens of the whole prompt: ``max_tokens``, or more where the caller's own parts leave too little.
+    """
+
+    session: Session
+    costs: Costs
+    config: CompactionConfig
+    request: Request
+    units: tuple[Unit, ...]
+    question: Message | None
+    words: str
+    asked: int | None
+    visible: frozenset[str]
+    parts: Parts
+    lines: tuple[Line, ...]
+    tools: int
+    budget: int
+
+    @cached_property
+    def fixed(self) -> int:
+        """Tokens of all but the turns of the queue."""
+        head = [*self.parts.system, *([self.question] if self.asked is None and self.question else [])]
+        standing = self.parts.standing
+        return self.costs.of(head) + self.tools + PRIMING + (self.costs.count(standing) + 1 if standing else 0)
+
+    @property
+    def room(self) -> int:
+        """Tokens for the turns and what is recalled."""
+        return self.budget - self.fixed
+
+    @property
+    def share(self) -> int:
+        """What shares of the budget are taken of: less than ``max_tokens`` where the caller's parts take most of it."""
+        return min(self.request.max_tokens, 2 * max(self.budget - self.own, 0))
+
+    @cached_property
+    def own(self) -> int:
+        """Tokens of what the caller put into the prompt: the system message and the tools."""
+        return self.costs.of(self.parts.system) + self.tools + PRIMING
+
+    @property
+    def next_round(self) -> int:
+        """Tokens that the next round may need: those of the largest of the last ones, with what is recalled for it."""
+        rounds: list[int] = []
+        for unit, tokens in zip(self.units, self.whole, strict=True):
+            if unit.opens or not rounds:
+                rounds.append(0)
+            rounds[-1] += tokens
+        return min(max(rounds[-LAST_ROUNDS:], default=0), int(MOST_AHEAD * self.budget))
+
+    @cached_property
+    def whole(self) -> list[int]:
+        """Tokens of each unit as it was said, with what was recalled for it."""
+        return [
+            sum(self.costs.whole(event)[1] for event in unit.events) + self.note_tokens(unit) for unit in self.units
+        ]
+
+    @property
+    def unit_costs(self) -> list[int]:
+        """Tokens of each unit of the queue that may be folded; 0 for those that a model never sees."""
+        by_position = {unit.first: cost for unit, cost in zip(self.units, self.whole, strict=True)}
+        return [by_position.get(unit.first, 0) for unit in self.session.queue.evictable]
+
+    def note_tokens(self, unit: Unit) -> int:
+        """Tokens of what was recalled for a unit."""
+        return self.costs.count(memory_mark(unit.note, self.request.marks)) + 1 if unit.note else 0
+
+    @property
+    def reader(self) -> str:
+        """The name of the tool that reads what is left out; empty where the model has none."""
+        return "" if self.request.reader is None else self.request.reader.name
+
+    @property
+    def question_id(self) -> str | None:
+        """Its event, if it is in the log."""
+        return None if self.asked is None else self.units[self.asked].events[0].id
+
+    @property
+    def noted(self) -> str | None:
+        """What was shown with this question before, perhaps nothing; None if it was not asked before."""
+        if self.asked is None:
+            return self.session.queue.waiting.get(self.words)
+        return self.units[self.asked].note
+
+    def with_summary(self, share: float) -> Parts:
+        """The parts with summary and artifacts in this share of their room."""
+        if share == 0:
+            return replace(self.parts, summary="", artifacts="", profile="")
+        lines = shown(
+            self.lines, max_tokens=int(share * self.config.summary_ratio * self.share), count=self.costs.count
+        )
+        text = "".join(line.text for line in lines)
+        return replace(
+            self.parts,
+            summary=written(lines, chinese=language_of(text) == "zh", handles=bool(self.reader)),
+            artifacts=self._artifacts(share),
+        )
+
+    def _artifacts(self, share: float) -> str:
+        room = int(share * self.config.artifact_ratio * self.share)
+        state = self.session.state
+        return render(state.ledger, max_tokens=room, count=self.costs.count) if state.stretches else ""
+
+
+def view(session: Session, costs: Costs, config: CompactionConfig, request: Request, lines: Sequence[Line]) -> View:
+    """What there is to show; raises `InvalidInputError` if nothing is asked.
+
+    Args:
+        session: with the messages that the host shows.
+        costs: of its messages.
+        config: the shares of a prompt.
+        request: what the prompt is asked for, with the profile.
+        lines: of the summary that may be shown.
+    """
+    units = session.queue.visible
+    asked = _asked(units, request.query)
+    if request.query is None and asked is None and request.paging is None:
+        raise InvalidInputError("nothing to answer: give a query, or remember a turn of the user first")
+    words = request.query or "" if asked is None else units[asked].messages[0].text
+    unsaid = _unsaid(units, words) if words and asked is None else None
+    parts = Parts(
+        identity=request.identity,
+        instructions="\n\n".join(part for part in (request.instructions, *_opening(session, costs, request)) if part),
+        blocks=request.blocks,
+        profile=request.profile or "",
+        marks=request.marks,
+        reader="" if request.reader is None or not lines else request.reader.name,
+    )
+    tools = schema_tokens(request.tools, costs.count) if request.tools else 0
+    if request.reader is not None and request.reader.schema:
+        tools += schema_tokens([request.reader.schema], costs.count)
+    own = costs.of(parts.system) + tools + PRIMING
+    made = View(
+        session=session, costs=costs, config=config, request=request, units=units,
+        question=unsaid if asked is None else units[asked].messages[0], words=words.strip(), asked=asked,
+        visible=frozenset(source for unit in units for source in (*(e.id for e in unit.events), *unit.recalled)),
+        parts=parts, lines=tuple(lines), tools=tools,
+        budget=max(request.max_tokens, own + int(LEAST_ROOM * request.max_tokens)),
+    )  # fmt: skip
+    return replace(made, parts=made.with_summary(1.0))
+
+
+def _unsaid(units: Sequence[Unit], words: str) -> Message:
+    """The question as it will stand once it is remembered: under the name that the user had before."""
+    name = next((unit.messages[0].name for unit in reversed(units) if unit.opens), None)
+    return Message(content=words, name=name)
+
+
+def _asked(units: Sequence[Unit], query: str | None) -> int | None:
+    """The unit with the question: the last turn of the user, unless it is another one or was answered already."""
+    row = next((row for row in reversed(range(len(units))) if units[row].opens), None)
+    if row is None or query is None:
+        return row
+    answered = any(not unit.messages[0].tool_calls for unit in units[row + 1 :])
+    return row if units[row].messages[0].text == query and not answered else None
+
+
+def _opening(session: Session, costs: Costs, request: Request) -> list[str]:
+    """The instructions that the conversation began with, each within its share of the budget."""
+    found = []
+    for unit in session.queue.instructions:
+        text = unit.messages[0].text
+        limit = int(OPENING_SHARE * request.max_tokens)
+        if costs.count(text) > limit:
+            text = excerpt(text, limit, wanted=terms(request.query or ""), count=costs.count)
+        found.append(text)
+    return found
