@@ -23,7 +23,10 @@ LEAST_INLINE = 40
 RELIEF = 0.7
 """Share of the room that is filled after a relief."""
 
-LEFT_NOTES = 0.5
+WORTH = 1.5
+"""Times its limit beyond which a message is shortened: less is not worth what a changed prompt costs a cache."""
+
+LEFT_NOTES = 0.25
 """Share of the room for recalled notes that is filled once the oldest of them were left out."""
 
 
@@ -123,7 +126,7 @@ class _Walk:
         message, tokens = self._seen.costs.whole(event)
         self.found.tokens += tokens
         limit = USERS * self._limit if message.role is Role.USER else self._limit
-        if tokens > limit or _has_media(message):
+        if tokens > WORTH * limit or _has_media(message):
             self.found.fresh.append(Long(event, tokens, limit, self.question))
 
     def relieve(self) -> None:
