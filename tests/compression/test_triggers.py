@@ -14,7 +14,7 @@ from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.ports import Floats
 
 EVERY = CompactionConfig(rounds=10, density=0.6, drift=0.5, keep_rounds=8, keep_least=3)
-QUIET = Measures(rounds=10, tokens=2000, max_tokens=2000)
+QUIET = Measures(rounds=9, tokens=2000, max_tokens=2000)
 SHARES = st.floats(0, 1)
 
 GARDEN = [
@@ -73,11 +73,11 @@ def test_a_quiet_queue_fires_nothing_and_a_setting_of_none_is_off(
 ) -> None:
     config = CompactionConfig(rounds=rounds, density=density, drift=change, keep_rounds=8, keep_least=3)
     assert fired(config, QUIET) == ""
-    loud = Measures(rounds=11, tokens=0, max_tokens=2000, importance=0.7, drift=Drift(0.8, 12), before=6)
+    loud = Measures(rounds=16, tokens=0, max_tokens=2000, importance=0.7, drift=Drift(0.8, 12), before=6)
     expected = [
         reason
         for setting, reason in [
-            (rounds, "rounds: 11 of 10"),
+            (rounds, "rounds: 16 of 10"),
             (density, "density: 0.70 of 0.60"),
             (change, "drift: 0.80 of 0.50"),
         ]
@@ -93,16 +93,21 @@ def test_tokens_come_first_and_count_the_share_that_flush_gives() -> None:
     assert fired(half, Measures(rounds=99, tokens=2101, max_tokens=3000)) == "tokens: 2101 of 2100"
 
 
-def test_rounds_fire_beyond_the_limit_not_at_it() -> None:
+def test_rounds_fire_at_the_limit() -> None:
     config = CompactionConfig(rounds=140)
-    assert fired(config, Measures(rounds=140, tokens=0, max_tokens=2000)) == ""
-    assert fired(config, Measures(rounds=141, tokens=0, max_tokens=2000)) == "rounds: 141 of 140"
+    assert fired(config, Measures(rounds=139, tokens=0, max_tokens=2000)) == ""
+    assert fired(config, Measures(rounds=140, tokens=0, max_tokens=2000)) == "rounds: 140 of 140"
 
 
-def test_density_waits_for_the_rounds_that_would_stay() -> None:
-    assert fired(EVERY, Measures(rounds=7, tokens=0, max_tokens=2000, importance=0.9)) == ""
-    assert fired(EVERY, Measures(rounds=8, tokens=0, max_tokens=2000, importance=0.59)) == ""
-    assert fired(EVERY, Measures(rounds=8, tokens=0, max_tokens=2000, importance=0.6)) == "density: 0.60 of 0.60"
+def test_rounds_are_not_asked_for_unless_they_are_set() -> None:
+    assert fired(CompactionConfig(), Measures(rounds=10_000, tokens=0, max_tokens=2000)) == ""
+
+
+def test_density_waits_for_as_many_rounds_again_as_would_stay() -> None:
+    config = EVERY.model_copy(update={"rounds": None})
+    assert fired(config, Measures(rounds=15, tokens=0, max_tokens=2000, importance=0.9)) == ""
+    assert fired(config, Measures(rounds=16, tokens=0, max_tokens=2000, importance=0.59)) == ""
+    assert fired(config, Measures(rounds=16, tokens=0, max_tokens=2000, importance=0.6)) == "density: 0.60 of 0.60"
 
 
 @pytest.mark.parametrize(
@@ -118,9 +123,10 @@ def test_a_weaker_drift_than_asked_for_does_not_fire() -> None:
     assert fired(EVERY, measures) == ""
 
 
-@pytest.mark.parametrize(("mean", "kept"), [(0.0, 4), (0.35, 12), (0.7, 20), (1.0, 20)])
-def test_rounds_that_stay_grow_linearly_with_their_importance(mean: float, kept: int) -> None:
-    assert keep_rounds(CompactionConfig(keep_rounds=20, keep_least=4), [mean] * 30) == kept
+@pytest.mark.parametrize(("talk", "kept"), [(0, 20), (10, 20), (15, 12), (18, 7), (20, 4)])
+def test_all_rounds_stay_unless_most_of_them_are_small_talk(talk: int, kept: int) -> None:
+    importances = [0.1] * talk + [0.25] * (20 - talk)
+    assert keep_rounds(CompactionConfig(keep_rounds=20, keep_least=4), [1.0] * 10 + importances) == kept
 
 
 def test_only_the_newest_rounds_decide_how_many_stay() -> None:

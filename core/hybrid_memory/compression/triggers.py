@@ -11,8 +11,8 @@ import numpy.typing as npt
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.ports import Floats
 
-FULL_IMPORTANCE = 0.7
-"""From this mean importance on all of ``keep_rounds`` stay."""
+SMALL_TALK = 0.2
+"""A round whose weightiest message has less importance is small talk."""
 
 WINDOW = 6
 """So many turns on either side of a boundary are compared."""
@@ -56,16 +56,16 @@ class Measures:
 def fired(config: CompactionConfig, measures: Measures) -> str:
     """Why to fold now, such as ``tokens: 2113 of 2000``, or an empty text.
 
-    Tokens come first, then rounds, density and drift. Density waits for ``keep_rounds`` rounds, drift for
-    ``keep_least`` rounds on both sides of the change.
+    Tokens come first, then rounds, density and drift. Density waits for twice ``keep_rounds``, so that after it has
+    folded as many come again; drift for ``keep_least`` rounds on both sides of the change.
     """
     limit = round(config.flush * measures.max_tokens)
     if measures.tokens > limit:
         return f"tokens: {measures.tokens} of {limit}"
-    if config.rounds is not None and measures.rounds > config.rounds:
+    if config.rounds is not None and measures.rounds >= config.rounds:
         return f"rounds: {measures.rounds} of {config.rounds}"
     dense = config.density is not None and measures.importance >= config.density
-    if dense and measures.rounds >= config.keep_rounds:
+    if dense and measures.rounds >= 2 * config.keep_rounds:
         return f"density: {measures.importance:.2f} of {config.density:.2f}"
     change = measures.drift
     if change is None or config.drift is None or change.strength < config.drift:
@@ -78,12 +78,12 @@ def fired(config: CompactionConfig, measures: Measures) -> str:
 def keep_rounds(config: CompactionConfig, importances: Sequence[float]) -> int:
     """How many of the last rounds stay verbatim; the importance of each round is in [0, 1], oldest first.
 
-    ``keep_least + (keep_rounds - keep_least) * min(m / 0.7, 1)``, rounded, for the mean importance m of the newest
-    ``keep_rounds`` rounds; 0 without any.
+    All of ``keep_rounds``, unless more than half of the newest so many are small talk: then fewer, in proportion, down
+    to ``keep_least``.
     """
     newest = importances[-config.keep_rounds :]
-    mean = sum(newest) / len(newest) if newest else 0.0
-    return config.keep_least + round((config.keep_rounds - config.keep_least) * min(mean / FULL_IMPORTANCE, 1.0))
+    worth = sum(importance >= SMALL_TALK for importance in newest) / max(len(newest), 1)
+    return config.keep_least + round((config.keep_rounds - config.keep_least) * min(2 * worth, 1.0))
 
 
 def drift(likeness: Floats, *, least: int = 4) -> Drift | None:

@@ -26,7 +26,7 @@ class CompactionConfig(CheckedModel):
     Attributes:
         strategy: how a summary is made; see docs/architecture.md.
         max_tokens: of a prompt, where `assemble` is not told.
-        rounds: fold when the queue has more turns of the user than this; None never asks.
+        rounds: fold when the queue has so many turns of the user; None never asks.
         flush: fold when the prompt needs more than this share of its budget.
         pressure: a context says that it is under pressure from this share of its budget on.
         density: fold when the mean importance of the turns that would be folded reaches this; in [0, 1].
@@ -51,7 +51,7 @@ class CompactionConfig(CheckedModel):
 
     strategy: StrategyName = "anchored"
     max_tokens: int = Field(default=DEFAULT_TOKENS, ge=100)
-    rounds: int | None = Field(default=140, ge=1)
+    rounds: int | None = Field(default=None, ge=1)
     flush: float = Field(default=1.0, gt=0, le=1)
     pressure: float = Field(default=0.7, gt=0, le=1)
     density: float | None = Field(default=None, ge=0, le=1)
@@ -77,8 +77,7 @@ class CompactionConfig(CheckedModel):
     def preset(cls, name: PresetName, **changes: Any) -> Self:
         """Settings that belong together, with these changed.
 
-        ``chat`` keeps a short window: more than 5 rounds (10 messages) are folded to 3. ``conversation`` folds after
-        140 rounds to 20. ``agent`` has 100,000 tokens and keeps 30 %. ``memgpt`` warns at 70 %, folds half of the
+        ``chat`` keeps a short window: 5 rounds (10 messages) are folded to 3. ``conversation`` folds 140 rounds to 20. ``agent`` has 100,000 tokens and keeps 30 %. ``memgpt`` warns at 70 %, folds half of the
         queue at 100 %, into a recursive summary.
 
         Raises:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hybrid_memory.compression.ledger import merge, read_on, render
+from hybrid_memory.compression.summaries.lines import shown as shown_lines
 from hybrid_memory.compression.summaries.strategies import STRATEGIES
 from hybrid_memory.compression.summaries.strategy import Job, Room, Strategy
-from hybrid_memory.compression.summaries.survival import audited
+from hybrid_memory.compression.summaries.survival import audited, remaining
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.errors import InvalidInputError
@@ -146,9 +147,9 @@ async def _summarised(
     shown = render(ledger, max_tokens=LEDGER_TOKENS, count=world.count)
     asked = world if ask else replace(world, language_model=None, compressor=None)
     written = await summarise(run, asked, way, job, shown)
-    report = replace(
-        audited(span, written.lines, written.fresh, shown), fallbacks=int(written.failed), filled=written.filled
-    )
+    lines = shown_lines(written.lines, max_tokens=job.room.shown, count=world.count)
+    report = replace(audited(span, lines, written.fresh, shown), fallbacks=int(written.failed), filled=written.filled)
+    earlier = remaining(state.audit, [line for line in lines if line not in written.fresh])
     missed = []
     unasked = not ask and world.language_model is not None
     if (written.failed or unasked) and _asked_again(way):
@@ -159,7 +160,7 @@ async def _summarised(
         ledger=ledger,
         stretches=(*state.stretches, *_stretches(state, span)),
         retry=(*state.retry, *missed),
-        audit=state.audit + report,
+        audit=earlier + report,
         latest=report,
     )
 
@@ -174,16 +175,19 @@ async def _retried(run: Runner, world: World, session: Session, way: Strategy, r
     if not span:
         return replace(state, retry=tuple(others))
     ledger = render(state.ledger, max_tokens=LEDGER_TOKENS, count=world.count)
-    written = await again(run, world, way, Job(state.lines, span, space(world, span, room)), ledger)
+    job = Job(state.lines, span, space(world, span, room))
+    written = await again(run, world, way, job, ledger)
     if written is None:
         later = [attempt.once_more] if attempt.tries + 1 < ATTEMPTS else []
         return replace(state, retry=(*others, *later))
-    report = replace(audited(span, written.lines, written.fresh, ledger), filled=written.filled)
+    lines = shown_lines(written.lines, max_tokens=job.room.shown, count=world.count)
+    report = replace(audited(span, lines, written.fresh, ledger), filled=written.filled)
+    earlier = remaining(state.audit.without(attempt.report), [line for line in lines if line not in written.fresh])
     return replace(
         state,
         lines=tuple(written.lines),
         retry=tuple(others),
-        audit=state.audit.without(attempt.report) + report,
+        audit=earlier + report,
         latest=report,
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hybrid_memory.compression.summaries.importance import importance
@@ -34,7 +36,7 @@ async def due(run: Runner, world: World, seen: View, wanted: int, max_tokens: in
             rounds=seen.session.queue.rounds,
             tokens=wanted,
             max_tokens=max_tokens,
-            importance=_importance(units) if config.density is not None else 0.0,
+            importance=_density(world, seen, units, max_tokens) if config.density is not None else 0.0,
             drift=moved,
             before=before,
         ),
@@ -54,15 +56,28 @@ def excess(world: World, seen: View, max_tokens: int, *, by_tokens: bool, rounds
     room = max_tokens - seen.fixed
     if by_tokens:
         return cut(units, costs, max_tokens=int(config.keep_ratio * room))
-    newest = [unit for unit in units if unit.opens][-config.keep_rounds :]
-    most = keep_rounds(config, [_importance([unit]) for unit in newest]) if rounds is None else rounds
+    most = keep_rounds(config, _by_round(units)) if rounds is None else rounds
     room -= int((config.recall_ratio + config.summary_ratio) * max_tokens)
     return cut(units, costs, max_tokens=max(room, 1), max_rounds=most)
 
 
-def _importance(units: tuple[Unit, ...] | list[Unit]) -> float:
-    worth = [importance(message.text) for unit in units for message in unit.messages]
+def _density(world: World, seen: View, units: Sequence[Unit], max_tokens: int) -> float:
+    """The mean importance of the messages that would be folded."""
+    folded = units[: excess(world, seen, max_tokens, by_tokens=False)]
+    worth = [importance(message.text) for unit in folded for message in unit.messages]
     return float(np.mean(worth)) if worth else 0.0
+
+
+def _by_round(units: Sequence[Unit]) -> list[float]:
+    """The importance of the weightiest message of each round."""
+    worth: list[float] = []
+    for unit in units:
+        most = max(importance(message.text) for message in unit.messages)
+        if unit.opens:
+            worth.append(most)
+        elif worth:
+            worth[-1] = max(worth[-1], most)
+    return worth
 
 
 async def _drift(run: Runner, world: World, units: tuple[Unit, ...]) -> Drift | None:

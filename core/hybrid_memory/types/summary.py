@@ -69,8 +69,8 @@ class Audit:
     Attributes:
         compactions: how many this covers.
         items: how many there were; each is counted in one of the next three, in this order.
-        in_summary, in_ledger, by_handle: literally in a line, in the artifact ledger, or only in the log, where
-            the handle of the stretch leads.
+        in_summary, in_ledger, by_handle: literally in a line that a prompt has room for, in the artifact ledger, or
+            only in the log, where the handle of the stretch leads.
         closeness: mean over the lines that were written, in [0, 1].
         lines: how many were written.
         fallbacks: compactions whose model failed, so that the deterministic summary stands instead.

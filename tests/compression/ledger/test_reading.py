@@ -220,3 +220,33 @@ def test_arguments_that_are_no_json_still_name_their_file() -> None:
     with pytest.raises(json.JSONDecodeError):
         json.loads(broken)
     assert operations(read_ledger(called("write_file", broken, "ok"))) == {"src/a.py": "created"}
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        (
+            "ERROR tests/test_a.py::test_x - fixture 'db' not found\nERROR tests/test_b.py\n"
+            "=== 3 passed, 2 errors in 0.31s ===",
+            ["ERROR tests/test_a.py::test_x - fixture 'db' not found", "ERROR tests/test_b.py"],
+        ),
+        ("==== 2 errors in 0.12s ====", ["2 errors in tests"]),
+        ("1 failed, 1 error in 2.50s", ["1 error in tests"]),
+        ("_____ ERROR collecting tests/test_b.py _____\nnope", ["ERROR collecting tests/test_b.py"]),
+        ("_____ ERROR at setup of test_x _____\nnope", ["ERROR at setup of test_x"]),
+        ("ERROR: test_y (pkg.T)\nERROR: test_z (pkg.T)\nRan 3 tests in 0.1s\n\nFAILED (errors=2)",
+         ["ERROR: test_y (pkg.T)", "ERROR: test_z (pkg.T)"]),
+        ("Ran 3 tests in 0.1s\n\nFAILED (failures=1, errors=2)", ["2 errors in tests"]),
+        ("./sum.go:4:9: undefined: x\nFAIL\texample.com/m [build failed]",
+         ["./sum.go:4:9: undefined: x", "FAIL example.com/m [build failed]"]),
+        ("panic: runtime error: index out of range [3] with length 2 [recovered]",
+         ["panic: runtime error: index out of range [3] with length 2"]),
+        ("thread 'a::b' panicked at src/lib.rs:3:5:\nnope", ["thread 'a::b' panicked at src/lib.rs:3:5"]),
+        ("  ● Test suite failed to run\n\nTests:       0 total", ["Test suite failed to run"]),
+        ("npm error code ELIFECYCLE", ["code ELIFECYCLE"]),
+        ("=== 12 passed in 0.31s ===\nOK, 0 errors", []),
+        ("We saw 2 errors in the text.", []),
+    ],
+)  # fmt: skip
+def test_errors_of_test_runs_are_listed(output: str, expected: list[str]) -> None:
+    assert texts("errors", said(output, "tool")) == expected

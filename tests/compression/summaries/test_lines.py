@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role, Scope
 from hybrid_memory.compression.summaries.lines import (
-    LINE_OVERHEAD,
     MAX_LINE_CHARS,
     candidates,
     chosen,
+    cost,
     line_of,
     merged,
     prose,
@@ -21,6 +21,7 @@ from hybrid_memory.compression.summaries.lines import (
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.types import Event, EventKind, Line, Section
 
+HEADING = 5
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 
@@ -85,7 +86,7 @@ LINES = st.lists(
 @given(LINES, st.integers(0, 120))
 def test_chosen_lines_fit_and_keep_their_order(lines: list[Line], budget: int) -> None:
     kept = chosen(lines, max_tokens=budget, count=estimate_tokens)
-    assert sum(estimate_tokens(each.text) + LINE_OVERHEAD for each in kept) <= budget
+    assert sum(cost(each, estimate_tokens) for each in kept) <= budget
     rest = iter(lines)
     assert all(any(each is other for other in rest) for each in kept)
     assert chosen(kept, max_tokens=budget, count=estimate_tokens) == kept
@@ -100,15 +101,15 @@ def test_with_room_enough_each_different_line_is_kept_and_none_twice(lines: list
 
 def test_the_most_important_lines_come_first() -> None:
     lines = [line("the river is wide", 0.3, 1), line("the tiles are blue", 0.9, 2), line("nora lives in ghent", 0.9, 3)]
-    one = estimate_tokens(lines[1].text) + LINE_OVERHEAD
-    assert texts(chosen(lines, max_tokens=2 * one + 1, count=estimate_tokens)) == texts(lines[1:])
+    room = sum(cost(each, estimate_tokens) for each in lines[1:]) + HEADING
+    assert texts(chosen(lines, max_tokens=room, count=estimate_tokens)) == texts(lines[1:])
 
 
 @pytest.mark.parametrize(("section", "winner"), [(Section.FACTS, 1), (Section.INTENT, 1), (Section.NEXT_STEPS, 9)])
 def test_of_equal_lines_facts_stay_and_plans_move_on(section: Section, winner: int) -> None:
     same = [replace(line(text, 0.5, at), section=section) for text, at in (("blue tiles", 1), ("green walls", 9))]
-    one = estimate_tokens("green walls") + LINE_OVERHEAD
-    assert [each.first for each in chosen(same, max_tokens=one, count=estimate_tokens)] == [winner]
+    room = cost(same[1], estimate_tokens) + HEADING
+    assert [each.first for each in chosen(same, max_tokens=room, count=estimate_tokens)] == [winner]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, open_memory
-from hybrid_memory.compression.summaries.lines import LINE_OVERHEAD
+from hybrid_memory.compression.summaries.lines import cost
 from hybrid_memory.compression.summaries.strategies import STRATEGIES
 from hybrid_memory.compression.summaries.strategy import Job, Room
 from hybrid_memory.config import CompactionConfig, StrategyName
@@ -43,7 +43,7 @@ def job(texts: list[str], standing: list[Line] | None = None, first: int = 1) ->
 
 
 def size(lines: list[Line]) -> int:
-    return sum(estimate_tokens(line.text) + LINE_OVERHEAD for line in lines)
+    return sum(cost(line, estimate_tokens) for line in lines)
 
 
 def test_the_names_are_those_of_the_configuration() -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from hybrid_memory.compression.ledger.files import Effect
 from hybrid_memory.compression.ledger.mentions import occurs
+from hybrid_memory.compression.ledger.verdicts import broken
 
 MAX_MESSAGE_CHARS = 120
 """How much of an error's message is kept."""
@@ -137,7 +138,7 @@ _NOT_FOUND = re.compile(
 
 
 def errors(result: Outcome) -> list[str]:
-    """Exceptions with the head of their message, error codes, complaints of programs, the exit code."""
+    """Exceptions with the head of their message, error codes and errors of tests, complaints of programs, exit code."""
     text = result.text
     found: dict[str, None] = {}
     if "rror" in text or "xception" in text or "Failure" in text or "Interrupt" in text:
@@ -149,6 +150,7 @@ def errors(result: Outcome) -> list[str]:
     if ": command not found" in text or "No such file" in text or "fatal: " in text or "error: " in text:
         for line in _NOT_FOUND.findall(text):
             found[_head(line)] = None
+    found.update(dict.fromkeys(map(_head, broken(text))))
     if result.exit_code not in {None, 0}:
         found[f"exit {result.exit_code}"] = None
     return list(found)

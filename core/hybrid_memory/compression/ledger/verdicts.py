@@ -22,6 +22,15 @@ _FAILING = re.compile(
     r"|^[ \t]*● (.+ › .+)$|^FAIL (\S+\.\w+)",
     re.MULTILINE,
 )
+_BROKEN = re.compile(
+    r"^(ERROR (?:\S+::.*|\S+\.py\b.*))$|^(ERROR: \w+ \([\w.]+\))|^_+ (ERROR (?:collecting|at (?:setup|teardown) of) \S+) _+$"
+    r"|^(thread '[^']+'(?: \(\d+\))? panicked at .+?):?$|^(panic: .+?)(?: \[recovered\].*)?$|^(\S+\.go:\d+:\d+: .+)$"
+    r"|^(FAIL\s+\S+ \[(?:build|setup) failed\])|^[ \t]*● (Test suite failed to run)|^npm (?:ERR!|error) (code \w+)",
+    re.MULTILINE,
+)
+"""What kept a test from running or broke it, beside tests that failed."""
+
+_COUNTED = re.compile(r"\b([1-9]\d*) errors?\b(?=.* in [\d.]+ ?s)|^FAILED \(.*?\berrors=(\d+)", re.MULTILINE)
 _RUNNERS = (
     (" in ", _PYTEST, "{}"),
     ("Ran ", _UNITTEST, "{} tests, {}"),
@@ -47,3 +56,12 @@ def verdicts(text: str) -> list[tuple[str, tuple[str, ...]]]:
     if not outcomes:
         return [(f"{len(failing)} failed", failing)] if failing else []
     return [(", ".join(outcome.strip(" ,") for outcome in outcomes), failing)]
+
+
+def broken(text: str) -> list[str]:
+    """The errors of test runs in an output: each that is named, or how many there were."""
+    if not any(hint in text for hint in ("ERR", "error", "panic", "FAIL", ".go:", "●")):
+        return []
+    named = [next(group for group in groups if group).strip() for groups in _BROKEN.findall(text)]
+    counted = sum(int(number) for groups in _COUNTED.findall(text) for number in groups if number)
+    return list(dict.fromkeys(named)) or ([f"{counted} error{'s' * (counted > 1)} in tests"] if counted else [])

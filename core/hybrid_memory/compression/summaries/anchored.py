@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hybrid_memory.compression.summaries.lines import MAX_LINE_CHARS, candidates, chosen, merged
+from hybrid_memory.compression.summaries.lines import MAX_LINE_CHARS, chosen, merged, updated
 from hybrid_memory.compression.summaries.strategy import Job
 from hybrid_memory.compression.summaries.transcripts import transcript
 from hybrid_memory.text.tokenize import terms
@@ -68,13 +68,9 @@ class Anchored:
 
     def extract(self, job: Job, /) -> list[Line]:
         """The most important sentences of the span, beside the standing lines."""
-        fresh = chosen(
-            candidates(job.span, job.room.cleaning),
-            max_tokens=job.room.fresh,
-            count=job.room.count,
-            besides=job.standing,
-        )
-        return merged(job.standing, fresh, max_tokens=job.room.standing, count=job.room.count)
+        standing, said = updated(job.standing, job.span, job.room.cleaning)
+        fresh = chosen(said, max_tokens=job.room.fresh, count=job.room.count, besides=standing)
+        return merged(standing, fresh, max_tokens=job.room.standing, count=job.room.count)
 
     def prompt(self, job: Job, /) -> list[Message]:
         """The standing lines for reference, and the turns to note."""
@@ -85,7 +81,8 @@ class Anchored:
     def read(self, answer: Any, job: Job, /) -> list[Line]:
         """The model's lines merged into the standing ones."""
         fresh = chosen(_lines(answer, job.span), max_tokens=job.room.fresh, count=job.room.count)
-        return merged(job.standing, fresh, max_tokens=job.room.standing, count=job.room.count)
+        standing, _ = updated(job.standing, job.span, job.room.cleaning)
+        return merged(standing, fresh, max_tokens=job.room.standing, count=job.room.count)
 
 
 class Regenerate(Anchored):
@@ -95,9 +92,8 @@ class Regenerate(Anchored):
 
     def extract(self, job: Job, /) -> list[Line]:
         """The most important of the standing lines and of the span's sentences."""
-        return chosen(
-            [*job.standing, *candidates(job.span, job.room.cleaning)], max_tokens=job.room.shown, count=job.room.count
-        )
+        standing, said = updated(job.standing, job.span, job.room.cleaning)
+        return chosen([*standing, *said], max_tokens=job.room.shown, count=job.room.count)
 
     def prompt(self, job: Job, /) -> list[Message]:
         """The last summary and the span, both to be rewritten."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hybrid_memory.compression.summaries.importance import judged
-from hybrid_memory.compression.summaries.lines import LINE_OVERHEAD, candidates, chosen
+from hybrid_memory.compression.summaries.lines import chosen, cost, updated
 from hybrid_memory.compression.summaries.strategy import Job
 from hybrid_memory.compression.summaries.transcripts import transcript
 from hybrid_memory.types import Event, Line, Message, Role, Section
@@ -34,9 +34,8 @@ class Recursive:
     def extract(self, job: Job, /) -> list[Line]:
         """The weightiest sentences of the old summary and the span, in order, as one text."""
         size = int(job.room.shown * self.share)
-        parts = chosen(
-            [*_parts(job.standing), *candidates(job.span, job.room.cleaning)], max_tokens=size, count=job.room.count
-        )
+        standing, said = updated(_parts(job.standing), job.span, job.room.cleaning)
+        parts = chosen([*standing, *said], max_tokens=size, count=job.room.count)
         return _whole(_joined(parts), job.standing, job.span)
 
     def prompt(self, job: Job, /) -> list[Message]:
@@ -54,9 +53,11 @@ class Recursive:
             raise ValueError(f"expected a summary as text, got {answer!r}")
         size = int(job.room.shown * self.share)
         text = _LABEL.sub("", " ".join(answer.split()))
-        while job.room.count(text) + LINE_OVERHEAD > size and len(text) > 1:
+        lines = _whole(text, job.standing, job.span)
+        while lines and cost(lines[0], job.room.count) > size and len(text) > 1:
             text = text[: max(1, int(len(text) * 0.9))]
-        return _whole(text, job.standing, job.span)
+            lines = _whole(text, job.standing, job.span)
+        return lines
 
 
 class Compact(Recursive):
@@ -90,13 +91,15 @@ class Shortened(Recursive):
 
 
 def _parts(standing: Sequence[Line]) -> list[Line]:
-    """The sentences that an extracted summary was joined from."""
-    return [
-        Line(Section.NOTES, part, line.sources, line.first, line.last, importance=judged(part).score)
-        for line in standing
-        for part in line.text.split(SEPARATOR)
-        if part.strip()
-    ]
+    """The sentences that an extracted summary was joined from, each about where it was said."""
+    found = []
+    for line in standing:
+        parts = [part for part in line.text.split(SEPARATOR) if part.strip()]
+        for row, part in enumerate(parts):
+            worth = judged(part)
+            at = line.first + (line.last - line.first) * row // len(parts)
+            found.append(Line(worth.section, part, line.sources, at, at, importance=worth.score))
+    return found
 
 
 SEPARATOR = " | "

@@ -39,19 +39,19 @@ class Cue:
 
 CUES: tuple[Cue, ...] = (
     Cue("remember", Section.FACTS, 0.95,
-        r"\b(?:remember (?:that|this|my|to)|(?:don'?t|do not|never) forget|keep in mind|note that|for the record"
-        r"|(?:important(?:ly)?|crucial|critical)(?! (?:to|for|in|part|thing)\b))\b",
+        r"\b(?:remember (?:that|this|my|to)|(?:don'?t|do not|(?<!ll )(?<!will )never) forget|keep in mind|note that|for the record"
+        r"|(?:(?<!so )(?<!how )important(?:ly)?|crucial|critical)(?! (?:to|for|in|part|thing)\b))\b",
         r"记住|记得(?!吗)|记一下|别忘|不要忘|重要|关键是|注意"),
     Cue("identity", Section.FACTS, 0.95,
         r"\b(?:my (?:full |first |last |user ?)?name(?: is|'s)|call me|i(?:'m| am) called|i(?:'m| am) (?:a|an|from)\b"
         r"|i (?:work|live|moved|was born|grew up|studied)|my (?:job|birthday|age|address|phone|number|e-?mail|wife"
         r"|husband|partner|son|daughter|mother|father|mom|dad|sister|brother|dog|cat)\b|i(?:'m| am) \d+ years)",
-        r"我叫|名字|姓名|我是(?!说|不是|想|觉得)|我今年|我住|住在|地址|电话|手机号|邮箱|微信|生日|我在.{1,12}工作"
+        r"我叫|名字|姓名|我是(?!说|不是|想|觉得)|我今年|我住|住在|地址|(?<!打)(?<!个)电话|手机号|邮箱|微信|生日|我在.{1,12}工作"
         r"|我的(?:妻子|丈夫|老婆|老公|儿子|女儿|妈妈|爸爸|母亲|父亲|姐姐|妹妹|哥哥|弟弟|狗|猫)"),
     Cue("contact", Section.FACTS, 0.9,
         r"\b(?:address|phone(?: number)?|e-?mail|zip code|passport|account number)\b|\w@[\w-]+\."
         r"|(?<![\w.])\+?\d{3}[- ]?\d{3,4}[- ]?\d{4}(?![\w.])",
-        r"地址|电话|手机|邮箱|邮编|身份证|账号|(?<!\d)1\d{10}(?!\d)"),
+        r"地址|(?<!打)(?<!个)电话|手机|邮箱|邮编|身份证|账号|(?<!\d)1\d{10}(?!\d)"),
     Cue("preference", Section.FACTS, 0.9,
         r"\bi (?:really |absolutely |also |just )?(?:like|love|enjoy|prefer|hate|dislike|adore|avoid"
         r"|can'?t stand|don'?t (?:like|eat|drink|want))\b|\bmy fav(?:ou?rite)\b|\ballerg(?:y|ic)\b"
@@ -59,11 +59,11 @@ CUES: tuple[Cue, ...] = (
         r"偏好|喜欢|喜爱|最爱|爱吃|爱喝|讨厌|厌恶|不喜欢|不吃|不喝|过敏|忌口|吃素|更愿意|宁愿"),
     Cue("appointment", Section.NEXT_STEPS, 0.9,
         r"\b(?:next (?:time|week|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|tomorrow"
-        r"|tonight|appointment|deadline|due (?:on|by)|meeting (?:on|at|with)|scheduled|remind me)\b",
+        r"|tonight|appointment|deadline|due (?:on|by)|meeting (?:on|at|with)|scheduled|remind me(?! of\b))\b",
         r"下次|下周|下个?月|明天|后天|今晚|约定|约好|预约|截止|期限|开会|提醒我|安排在"),
     Cue("decision", Section.DECISIONS, 0.85,
         r"\b(?:(?:i|we)(?:'ve| have)? (?:decided|agreed|chose|settled)|let'?s (?:go with|use|do|stick|keep|switch|take)"
-        r"|(?:i|we)(?:'ll| will) (?:go with|use|take|stick|choose|pick)|decision|instead of|final answer|approved"
+        r"|(?:i|we)(?:'ll| will) (?:go with|use|take|stick|choose|pick)|(?<!big )(?<!hard )(?<!tough )decision|instead of|final answer|approved"
         r"|confirmed|going with|the fix (?:is|was)|root cause|the (?:issue|problem|bug) (?:is|was))\b",
         r"决定|确定(?:了|用|选|是)|就(?:用|选|订|定|这样|这么)|说好|定下|同意|改用|采用|选择了|敲定|批准|原因是|问题(?:是|在于)"),
     Cue("plan", Section.NEXT_STEPS, 0.7,

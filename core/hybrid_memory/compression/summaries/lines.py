@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import heapq
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from hybrid_memory.compression.ledger.outcomes import is_observation
 from hybrid_memory.compression.summaries.importance import CRITICAL, THRESHOLD, Judged, judged
+from hybrid_memory.compression.summaries.revising import revised
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.ports import TokenCounter
 from hybrid_memory.text.cleaning import clean
@@ -21,18 +23,29 @@ MIN_TERMS = 2
 MAX_TURN_CHARS = 4_000
 """A longer turn is read at its head and its tail; its digest and its handle stand for the rest."""
 
+OF_ASSISTANT = 0.85
+"""Share of its worth that a sentence of the assistant has beside the same words of anybody else."""
+
 DUPLICATE = 0.75
 """Lines that share this much of their terms say the same."""
 
-_LASTING = (Section.INTENT, Section.FACTS)
+STRETCHES = 5
+"""Equal ones of the conversation, which share out the room."""
 
-LINE_OVERHEAD = 6
-"""Tokens of a line's dash and handle."""
+FIRST = 0.5
+"""Share of the room that the newest decisions and open points may take before the rest; one of them half of it."""
+
+_LASTING = (Section.INTENT, Section.FACTS)
+_MOVING = {Section.DECISIONS: 2, Section.NEXT_STEPS: 2, Section.QUESTIONS: 1}
+"""How many of the newest come first."""
 
 NEGATED = "¬"
 
 _NEGATION = re.compile(r"\b(?:not|no|never|cannot)\b|n['’]t\b|不|没|别|无法|未", re.IGNORECASE)
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_MARKS = re.compile(r"\A(?:[#>*+-]+|\d{1,2}[.)])\s+|(?<![\w*])\*\*([^*\n]+)\*\*(?![\w*])")
+"""Of lists, headings and bold type, whose words are the group."""
+
 _TAGS = re.compile(r"</?[a-zA-Z_][^<>\n]{0,80}>")
 
 
@@ -41,19 +54,27 @@ def candidates(span: Iterable[Event], cleaning: CleaningLevel) -> list[Line]:
 
     Tool results are the ledger's, code is the log's.
     """
-    return [
-        line
-        for event in span
-        for line in _sentences(event, cleaning)
-        if line.importance >= THRESHOLD and len(_key(line.text)) >= MIN_TERMS
-    ]
+    return worthy(line for event in span for line in _sentences(event, cleaning))
+
+
+def worthy(lines: Iterable[Line]) -> list[Line]:
+    """Those that are more than small talk."""
+    return [line for line in lines if line.importance >= THRESHOLD and len(_key(line.text)) >= MIN_TERMS]
+
+
+def updated(standing: Sequence[Line], span: Sequence[Event], cleaning: CleaningLevel) -> tuple[list[Line], list[Line]]:
+    """The standing lines and the `candidates` of a span, without those that later words change, end or answer."""
+    said = [line for event in span for line in _sentences(event, cleaning)]
+    held, fresh = revised(standing, said, {event.position: event.message for event in span})
+    return held, worthy(fresh)
 
 
 def _sentences(event: Event, cleaning: CleaningLevel) -> list[Line]:
     message = event.message
     least = CRITICAL if message.role is Role.SYSTEM and not message.event else 0.0
+    weight = OF_ASSISTANT if message.role is Role.ASSISTANT else 1.0
     return [
-        line_of(event, said, worth.section, max(worth.score, least))
+        line_of(event, said, worth.section, max(weight * worth.score, least))
         for said, worth in _statements(prose(message), cleaning)
     ]
 
@@ -61,7 +82,7 @@ def _sentences(event: Event, cleaning: CleaningLevel) -> list[Line]:
 @lru_cache(maxsize=4096)
 def _statements(text: str, cleaning: CleaningLevel) -> tuple[tuple[str, Judged], ...]:
     """The sentences of a text, cleaned, and what each is worth; asked for twice in every compaction."""
-    cleaned = [" ".join(clean(sentence, cleaning).split()) for sentence in sentences(text)]
+    cleaned = [" ".join(clean(_MARKS.sub(r"\1", sentence), cleaning).split()) for sentence in sentences(text)]
     return tuple((said, judged(said[:MAX_LINE_CHARS])) for said in cleaned)
 
 
@@ -99,32 +120,99 @@ def line_of(event: Event, said: str, section: Section, importance: float) -> Lin
 def chosen(
     lines: Sequence[Line], *, max_tokens: int, count: TokenCounter, besides: Collection[Line] = ()
 ) -> list[Line]:
-    """The most important lines that fit and say nothing twice, nor what ``besides`` says; in the order given."""
+    """Lines that fit and say nothing twice, nor what ``besides`` says; in the order given.
+
+    First the newest decisions and open points, as far as `FIRST` goes; then the most important of each stretch of the
+    conversation in turn, so that all of it has its share.
+    """
     seen = [_key(line.text) for line in besides]
-    kept: set[int] = set()
-    left = max_tokens
-    for row in _by_weight(lines):
-        key = _key(lines[row].text)
-        cost = count(lines[row].text) + LINE_OVERHEAD
-        if cost > left or any(_alike(key, other) for other in seen):
-            continue
+
+    def new(line: Line) -> bool:
+        key = _key(line.text)
+        if any(_alike(key, other) for other in seen):
+            return False
         seen.append(key)
-        kept.add(row)
-        left -= cost
-    return [line for row, line in enumerate(lines) if row in kept]
+        return True
+
+    return _spread(lines, max_tokens, count, new)
 
 
 def shown(lines: Sequence[Line], *, max_tokens: int, count: TokenCounter) -> list[Line]:
-    """The most important of a summary's lines that fit a prompt, in its order; they are not compared any more."""
-    slim = [_within(line, max_tokens, count) for line in lines]
+    """The lines of a summary that a prompt with so many tokens for them has, as `chosen` chooses, in its order."""
+    return _spread([_within(line, max_tokens, count) for line in lines], max_tokens, count)
+
+
+def _spread(
+    lines: Sequence[Line], room: int, count: TokenCounter, new: Callable[[Line], bool] = lambda _: True
+) -> list[Line]:
     kept: set[int] = set()
-    left = max_tokens
-    for row in _by_weight(slim):
-        cost = count(slim[row].text) + LINE_OVERHEAD
-        if cost <= left:
-            kept.add(row)
-            left -= cost
-    return [line for row, line in enumerate(slim) if row in kept]
+    taken = [0] * STRETCHES
+    sections: set[Section] = set()
+    places = _places(lines)
+
+    def take(row: int, most: int) -> bool:
+        """Whether the line is kept: it costs no more than this, and is new."""
+        nonlocal room
+        line = lines[row]
+        price = cost(line, count) + (0 if line.section in sections else count(f"{line.section}:\n"))
+        if price > most or not new(line):
+            return False
+        kept.add(row)
+        sections.add(line.section)
+        taken[places[row]] += 1
+        room -= price
+        return True
+
+    least = int((1 - FIRST) * room)
+    for row in _newest(lines, places):
+        take(row, min(room - least, int(FIRST * least)))
+    order = [row for row in _by_weight(lines) if row not in kept]
+    waiting: list[list[tuple[int, int]]] = [[] for _ in range(STRETCHES)]
+    for rank, row in reversed(list(enumerate(order))):
+        waiting[places[row]].append((rank, row))
+    # Each time the stretch whose best line is worth most for what it has already: the highest averages (Sainte-Laguë).
+    heap = [(-_average(lines[rows[-1][1]], taken[at]), rows[-1][0], at) for at, rows in enumerate(waiting) if rows]
+    heapq.heapify(heap)
+    while heap:
+        _, _, at = heapq.heappop(heap)
+        take(waiting[at].pop()[1], room)
+        if rest := waiting[at]:
+            heapq.heappush(heap, (-_average(lines[rest[-1][1]], taken[at]), rest[-1][0], at))
+    return [line for row, line in enumerate(lines) if row in kept]
+
+
+def _places(lines: Sequence[Line]) -> list[int]:
+    """The stretch that each line falls into, of `STRETCHES` equal ones from the first to the last."""
+    first = min((line.last for line in lines), default=0)
+    size = max((line.last for line in lines), default=0) - first + 1
+    return [(line.last - first) * STRETCHES // size for line in lines]
+
+
+def _average(line: Line, taken: int) -> float:
+    return line.importance / (1 + 2 * taken)
+
+
+def _newest(lines: Sequence[Line], places: Sequence[int]) -> list[int]:
+    """The rows of the newest decisions, next steps and questions, the newest of each first.
+
+    Within a stretch those of others come before the assistant's, which says much that it will do.
+    """
+    rows = sorted(
+        (row for row, line in enumerate(lines) if line.section in _MOVING),
+        key=lambda row: (places[row], not lines[row].text.startswith(f"{Role.ASSISTANT}: "), lines[row].last, row),
+        reverse=True,
+    )
+    ranked = [
+        (rank, row)
+        for section, most in _MOVING.items()
+        for rank, row in enumerate([row for row in rows if lines[row].section is section][:most])
+    ]
+    return [row for _, row in sorted(ranked, key=lambda pair: pair[0])]
+
+
+def cost(line: Line, count: TokenCounter) -> int:
+    """Tokens of a line as a prompt has it, behind a dash and before its handle."""
+    return count(f"- {line.text} [{line.handle}]\n")
 
 
 def _by_weight(lines: Sequence[Line]) -> list[int]:
@@ -140,12 +228,13 @@ def _by_weight(lines: Sequence[Line]) -> list[int]:
 
 def _within(line: Line, max_tokens: int, count: TokenCounter) -> Line:
     """The line, if a summary in one piece cut to so many tokens: it was written for a larger prompt."""
-    if line.section is not Section.NOTES or count(line.text) + LINE_OVERHEAD <= max_tokens:
+    head = count(f"{line.section}:\n")
+    if line.section is not Section.NOTES or cost(line, count) + head <= max_tokens:
         return line
     text = line.text
-    while text and count(text) + LINE_OVERHEAD >= max_tokens:
-        text = text[: int(len(text) * 0.9)]
-    return replace(line, text=f"{text.rstrip()}…") if text else line
+    while text and cost(replace(line, text=f"{text}…"), count) + head > max_tokens:
+        text = text[: int(len(text) * 0.9)].rstrip()
+    return replace(line, text=f"{text}…") if text else line
 
 
 def merged(standing: Sequence[Line], fresh: Sequence[Line], *, max_tokens: int, count: TokenCounter) -> list[Line]:

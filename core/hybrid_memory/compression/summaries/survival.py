@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from hybrid_memory.compression.summaries.lines import candidates, close, prose
 from hybrid_memory.text.tokenize import terms
@@ -40,7 +41,10 @@ _NEEDS = (("@:", _ADDRESSES), ("./", _FILES), ("0123456789", _FIGURES), ("", _NA
 
 def critical_items(event: Event) -> tuple[str, ...]:
     """Paths, addresses, dates, numbers with units, ids, error names and names in a turn, each once."""
-    text = prose(event.message)
+    return _items(prose(event.message))
+
+
+def _items(text: str) -> tuple[str, ...]:
     there = set(text)
     found = [
         match.strip()
@@ -63,7 +67,14 @@ def unsaid(span: Iterable[Event], lines: Sequence[Line], ledger: str) -> dict[in
 
 
 def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line], ledger: str) -> Audit:
-    """What became of the critical items and decisions of a span; ``fresh`` are the lines that were written for it."""
+    """What became of the critical items and decisions of a span.
+
+    Args:
+        span: the turns that were folded.
+        lines: of the summary, those that a prompt shows.
+        fresh: that were written for the span.
+        ledger: as text.
+    """
     in_lines, in_ledger = _folded([line.text for line in lines]), _fold(ledger)
     items = {item for event in span for item in critical_items(event)}
     said = {item for item in items if _fold(item) in in_lines}
@@ -80,6 +91,16 @@ def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line],
         closeness=sum(line.closeness for line in fresh) / len(fresh) if fresh else 1.0,
         lines=len(fresh),
     )
+
+
+def remaining(total: Audit, lines: Iterable[Line]) -> Audit:
+    """The audit of earlier compactions, now that a prompt shows these lines of them.
+
+    What they have no room for any more is by handle.
+    """
+    held = sum(len(set(_items(line.text))) + (line.section is Section.DECISIONS) for line in lines)
+    there = min(max(total.in_summary, 0), held)
+    return replace(total, in_summary=there, by_handle=total.by_handle + total.in_summary - there)
 
 
 def measured(lines: Iterable[Line], span: Iterable[Event]) -> list[Line]:
