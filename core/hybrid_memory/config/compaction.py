@@ -77,7 +77,8 @@ class CompactionConfig(CheckedModel):
     def preset(cls, name: PresetName, **changes: Any) -> Self:
         """Settings that belong together, with these changed.
 
-        ``chat`` keeps a short window: 5 rounds (10 messages) are folded to 3. ``conversation`` folds 140 rounds to 20. ``agent`` has 100,000 tokens and keeps 30 %. ``memgpt`` warns at 70 %, folds half of the
+        ``chat`` keeps a short window: 5 rounds (10 messages) are folded to 3. ``conversation`` folds 140 rounds
+        to 20. ``agent`` has 100,000 tokens and keeps 30 %. ``memgpt`` warns at 70 %, folds half of the
         queue at 100 %, into a recursive summary.
 
         Raises:

@@ -27,7 +27,7 @@ STANDING = 3
 FRESH_RATIO = 0.3
 """The lines for a span take this share of its tokens at most, and `LEAST_FRESH` at least."""
 
-LEAST_FRESH = 80
+LEAST_FRESH = 120
 LEAST_SHOWN = 50
 
 LEDGER_TOKENS = 20_000

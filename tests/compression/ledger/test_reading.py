@@ -226,9 +226,8 @@ def test_arguments_that_are_no_json_still_name_their_file() -> None:
     ("output", "expected"),
     [
         (
-            "ERROR tests/test_a.py::test_x - fixture 'db' not found\nERROR tests/test_b.py\n"
-            "=== 3 passed, 2 errors in 0.31s ===",
-            ["ERROR tests/test_a.py::test_x - fixture 'db' not found", "ERROR tests/test_b.py"],
+            "ERROR tests/test_a.py::test_x - no 'db'\nERROR tests/test_b.py\n=== 3 passed, 2 errors in 0.31s ===",
+            ["ERROR tests/test_a.py::test_x - no 'db'", "ERROR tests/test_b.py"],
         ),
         ("==== 2 errors in 0.12s ====", ["2 errors in tests"]),
         ("1 failed, 1 error in 2.50s", ["1 error in tests"]),

@@ -113,7 +113,7 @@ STAYS = [
     pytest.param(["I need to call the plumber about the leak.", "Noted.",
                   "I called my sister about the party.", "Ok."], "plumber", id="something else done"),
     pytest.param(["We decided to paint the kitchen green.", "Nice.",
-                  "Let's use oak for the garden table instead.", "Ok.", ], "oak", id="something else"),
+                  "Let's use oak for the garden table instead.", "Ok."], "oak", id="something else"),
     pytest.param(["The rent is due on the 5th.", "Noted.", "The concert was moved to June.", "Ok."], "rent",
                  id="another date"),
     pytest.param(["Who pays the deposit for the flat?", "I'm not sure, let me check."], "deposit", id="left open"),

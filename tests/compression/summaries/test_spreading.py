@@ -40,11 +40,13 @@ def told(memory: HybridMemory, language: dict[str, str], rounds: int) -> tuple[l
         text = language[kinds.get(number % 9, "talk")]
         place = places[number % len(places)]
         chat.remember(Message(content=text.format(n=number, m=7 * number, place=place)))
-        chat.assemble(k=0, max_tokens=BUDGET)
+        if number % 10 == 0:
+            chat.assemble(k=0, max_tokens=BUDGET)
         chat.remember(Message(role=Role.ASSISTANT, content=language["answer"].format(place=place)))
+    prompt = chat.assemble(k=0, max_tokens=BUDGET).text
     found = chat.summary()
     folded = [place for first, last in found.stretches for place in (first, last)]
-    return shown(found.lines, max_tokens=ROOM, count=estimate_tokens), folded, chat.assemble(k=0).text
+    return shown(found.lines, max_tokens=ROOM, count=estimate_tokens), folded, prompt
 
 
 @pytest.mark.parametrize("rounds", [500, 1300])

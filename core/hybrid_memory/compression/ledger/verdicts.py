@@ -23,7 +23,8 @@ _FAILING = re.compile(
     re.MULTILINE,
 )
 _BROKEN = re.compile(
-    r"^(ERROR (?:\S+::.*|\S+\.py\b.*))$|^(ERROR: \w+ \([\w.]+\))|^_+ (ERROR (?:collecting|at (?:setup|teardown) of) \S+) _+$"
+    r"^(ERROR (?:\S+::.*|\S+\.py\b.*))$|^(ERROR: \w+ \([\w.]+\))"
+    r"|^_+ (ERROR (?:collecting|at (?:setup|teardown) of) \S+) _+$"
     r"|^(thread '[^']+'(?: \(\d+\))? panicked at .+?):?$|^(panic: .+?)(?: \[recovered\].*)?$|^(\S+\.go:\d+:\d+: .+)$"
     r"|^(FAIL\s+\S+ \[(?:build|setup) failed\])|^[ \t]*● (Test suite failed to run)|^npm (?:ERR!|error) (code \w+)",
     re.MULTILINE,

@@ -39,8 +39,9 @@ class Cue:
 
 CUES: tuple[Cue, ...] = (
     Cue("remember", Section.FACTS, 0.95,
-        r"\b(?:remember (?:that|this|my|to)|(?:don'?t|do not|(?<!ll )(?<!will )never) forget|keep in mind|note that|for the record"
-        r"|(?:(?<!so )(?<!how )important(?:ly)?|crucial|critical)(?! (?:to|for|in|part|thing)\b))\b",
+        r"\b(?:remember (?:that|this|my|to)|(?:don'?t|do not|(?<!ll )(?<!will )never) forget|keep in mind"
+        r"|note that|for the record|(?:(?<!so )(?<!how )important(?:ly)?|crucial|critical)"
+        r"(?! (?:to|for|in|part|thing)\b))\b",
         r"记住|记得(?!吗)|记一下|别忘|不要忘|重要|关键是|注意"),
     Cue("identity", Section.FACTS, 0.95,
         r"\b(?:my (?:full |first |last |user ?)?name(?: is|'s)|call me|i(?:'m| am) called|i(?:'m| am) (?:a|an|from)\b"
@@ -59,18 +60,20 @@ CUES: tuple[Cue, ...] = (
         r"偏好|喜欢|喜爱|最爱|爱吃|爱喝|讨厌|厌恶|不喜欢|不吃|不喝|过敏|忌口|吃素|更愿意|宁愿"),
     Cue("appointment", Section.NEXT_STEPS, 0.9,
         r"\b(?:next (?:time|week|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|tomorrow"
-        r"|tonight|appointment|deadline|due (?:on|by)|meeting (?:on|at|with)|scheduled|remind me(?! of\b))\b",
+        r"|tonight|appointment|deadline|due (?:on|by)|meeting (?:on|at|with)|scheduled"
+        r"|remind me(?= (?:to|about|that|when|on|at|in|tomorrow|next)\b))\b",
         r"下次|下周|下个?月|明天|后天|今晚|约定|约好|预约|截止|期限|开会|提醒我|安排在"),
     Cue("decision", Section.DECISIONS, 0.85,
         r"\b(?:(?:i|we)(?:'ve| have)? (?:decided|agreed|chose|settled)|let'?s (?:go with|use|do|stick|keep|switch|take)"
-        r"|(?:i|we)(?:'ll| will) (?:go with|use|take|stick|choose|pick)|(?<!big )(?<!hard )(?<!tough )decision|instead of|final answer|approved"
+        r"|(?:i|we)(?:'ll| will) (?:go with|use|take|stick|choose|pick)"
+        r"|(?<!big )(?<!hard )(?<!tough )decision|instead of|final answer|approved"
         r"|confirmed|going with|the fix (?:is|was)|root cause|the (?:issue|problem|bug) (?:is|was))\b",
         r"决定|确定(?:了|用|选|是)|就(?:用|选|订|定|这样|这么)|说好|定下|同意|改用|采用|选择了|敲定|批准|原因是|问题(?:是|在于)"),
     Cue("plan", Section.NEXT_STEPS, 0.7,
         r"\b(?:to-?do|next steps?|next,|then (?:i|we)(?:'ll| will)|(?:i|we)(?:'m| am|'re| are) (?:going to|planning)"
         r"|(?:i|we) (?:need|have|plan|hope|intend|still need) to|(?:i|we)(?:'ll| will)\b|remaining"
         r"|still (?:missing|open)|follow[- ]up)",
-        r"待办|下一步|接下来|打算|计划|准备(?:去|做|要|在)|还要|还需要|需要(?:做|完成|处理)|将要|以后|稍后"),
+        r"待办|下一步|接下来|打算|(?<![和的个])计划(?![吗吧和，。、])|准备(?:去|做|要|在)|还要|还需要|需要(?:做|完成|处理)|将要|以后|稍后"),
     Cue("request", Section.INTENT, 0.7,
         r"\b(?:i (?:want|would like|'d like|need) (?:you |to |a |an |the )|can you|could you|please|help me|implement"
         r"|fix(?: the)?\b|how (?:do|can|should) i|looking for|your task|the task|the goal|goal is)\b",

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from hybrid_memory.compression.ledger.outcomes import is_observation
 from hybrid_memory.compression.summaries.importance import CRITICAL, THRESHOLD, Judged, judged
-from hybrid_memory.compression.summaries.revising import revised
+from hybrid_memory.compression.summaries.revising import revised, says_something
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.ports import TokenCounter
 from hybrid_memory.text.cleaning import clean
@@ -33,7 +33,7 @@ STRETCHES = 5
 """Equal ones of the conversation, which share out the room."""
 
 FIRST = 0.5
-"""Share of the room that the newest decisions and open points may take before the rest; one of them half of it."""
+"""Share of the room that the newest decisions and open points may take before the rest."""
 
 _LASTING = (Section.INTENT, Section.FACTS)
 _MOVING = {Section.DECISIONS: 2, Section.NEXT_STEPS: 2, Section.QUESTIONS: 1}
@@ -59,7 +59,11 @@ def candidates(span: Iterable[Event], cleaning: CleaningLevel) -> list[Line]:
 
 def worthy(lines: Iterable[Line]) -> list[Line]:
     """Those that are more than small talk."""
-    return [line for line in lines if line.importance >= THRESHOLD and len(_key(line.text)) >= MIN_TERMS]
+    return [
+        line
+        for line in lines
+        if line.importance >= THRESHOLD and len(_key(line.text)) >= MIN_TERMS and says_something(line.text)
+    ]
 
 
 def updated(standing: Sequence[Line], span: Sequence[Event], cleaning: CleaningLevel) -> tuple[list[Line], list[Line]]:
@@ -165,7 +169,7 @@ def _spread(
 
     least = int((1 - FIRST) * room)
     for row in _newest(lines, places):
-        take(row, min(room - least, int(FIRST * least)))
+        take(row, room - least)
     order = [row for row in _by_weight(lines) if row not in kept]
     waiting: list[list[tuple[int, int]]] = [[] for _ in range(STRETCHES)]
     for rank, row in reversed(list(enumerate(order))):

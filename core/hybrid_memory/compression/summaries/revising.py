@@ -32,12 +32,14 @@ _CHANGED = re.compile(
     r"|\bon second thoughts?\b|\bscrap (?:that|the)\b|\bforget (?:about )?(?:that|the|it)\b|\bscratch that\b"
     r"|\b(?:switch|swap|chang|mov|postpon|push|reschedul|brought|bring|extend|delay|put)\w* .{0,60}?\b(?:to|until|till"
     r"|forward|back|off|out)\b|\b(?:postponed|rescheduled|delayed|extended|moved)\b|\bcancel\w*|\bcalled? off\b"
-    r"|\b(?:is|are|was) now\b|\bnow (?:due|on|at)\b|\bactually,? (?:let's|make|we|i'll)|\bno,? (?:let's|wait|make|we'll|i'll)\b"
+    r"|\b(?:is|are|was) now\b|\bnow (?:due|on|at)\b|\bactually,? (?:let's|make|we|i'll)"
+    r"|\bno,? (?:let's|wait|make|we'll|i'll)\b"
     r"|改(?:成|为|到|用|在|期|主意|天|乘|坐|去|买|订|吃|喝|选)|换(?:成|为|到|个|一)|推迟|延(?:期|后|长)|提前(?:到|至)|取消"
     r"|不用了|不要了|不去了|不买了|不订了|算了|作废|还是.{1,14}吧|而不是|重新(?:选|定|安排)|别.{1,8}了|不.{1,8}了(?=[，。！,.!]|$)"
 )
 _ENDED = re.compile(
-    r"\bno longer\b|(?:\b(?:not|never)\b|n['’]t\b).{0,60}\bany ?more\b|\b(?:stopped|quit|gave up|given up|went off|gone off)\b"
+    r"\bno longer\b|(?:\b(?:not|never)\b|n['’]t\b).{0,60}\bany ?more\b"
+    r"|\b(?:stopped|quit|gave up|given up|went off|gone off)\b"
     r"|\bused to\b|\b(?:now prefer|prefer .{1,40} now)\b|不再|戒了|(?:不|没).{1,8}了(?=[，。！,.!]|$)|以前.{1,10}现在"
 )
 _CORRECTS = re.compile(
@@ -63,28 +65,34 @@ _ENDS = frozenset("done finished completed sorted settled solved fixed handled".
 
 _DONE_CHINESE = re.compile(r"已经?.{0,14}|(?:完|好|掉|过|妥|齐|[交订买付寄发办写修打约送取领签])了|搞定|完成了")
 _UNDONE = re.compile(
-    r"\b(?:not|no|never|will|would|should|must|need(?:s|ed)?|have to|has to|had to|going to|to be|if|when|once|until|till"
-    r"|unless|before|can|could|may|might|please|let's)\b|n['’]t\b|'ll\b|[?？]"
+    r"\b(?:not|no|never|will|would|should|must|need(?:s|ed)?|have to|has to|had to|going to|to be|if|when|once|until"
+    r"|till|unless|before|can|could|may|might|please|let's)\b|n['’]t\b|'ll\b|[?？]"
     r"|没|未|不|(?<!重)要|(?<![觉记值])得|如果|等|之前|以后|别|请|打算|准备|计划|吗"
 )
 _DEFERS = re.compile(
-    r"\b(?:don'?t know|not sure|no idea|let me (?:check|see|think|ask|look|find|come back|get back)"
-    r"|(?:i|we)(?:'ll| will| need to| have to| must) (?:check|ask|find out|think|see|look into|get back|come back|decide"
-    r"|clarify|confirm)|get back to|still open|undecided|come back to|\b(?:decide|tell you|discuss|see) (?:that |this |it )?later\b|to be (?:decided|confirmed)|tbd)"
+    r"\b(?:don'?t know|not sure|no idea|let me (?:check|ask|find out|come back|get back)"
+    r"|(?:i|we)(?:'ll| will| need to| have to| must) (?:check|ask|find out|get back|come back|think about it)"
+    r"|get back to|still open|undecided|come back to"
+    r"|\b(?:decide|tell you|discuss|see) (?:that |this |it )?later\b|to be (?:decided|confirmed)|tbd)"
     r"|不知道|不清楚|不确定|没想好|我(?:去|先)?(?:查|问|看|想)(?:一下|查|问|看|想|清楚)|稍后|回头|再说|再看|待定|还没定|以后再",
 )
-_VAGUE = frozenset(
-    term
-    for term in terms(
-        "decide decided decision agree agreed choose chose chosen settled go going gone use using used take taking taken "
-        "took want wants need needs like likes love loves prefer enjoy hate let instead rather actually change changed "
-        "mind switch move moved postpone reschedule cancel cancelled today tomorrow yesterday tonight morning evening "
-        "afternoon week month year day time monday tuesday wednesday thursday friday saturday sunday january february "
-        "march april june july august september october november december next last new old still already please think "
-        "thought thing make made good great okay ok yes sure get got one ones two first right well really much many "
-        "remember plan planned planning hope do done finish finished complete completed stop stopped quit anymore longer "
-        "come back see know say said tell told ask asked would could maybe perhaps lot way put keep stick pick will "
-        "have keep try start wait hey hi oh user assistant am pm clock"
+_EMPTY = frozenset(
+    terms(
+        "decide decided decision agree agreed choose chose chosen settled go going gone use using used take "
+        "taking taken took want wants need needs like likes love loves prefer enjoy hate let instead rather "
+        "actually change changed mind switch move moved postpone reschedule cancel cancelled last next new "
+        "old still already please think thought thing make made good great okay ok yes yeah sure get got one "
+        "ones two first second right well really remember plan planned planning hope do done finish finished "
+        "complete completed stop stopped quit anymore longer come back see know say said tell told ask asked "
+        "would could maybe perhaps lot way put keep stick pick will have try start wait hey hi oh wow haha "
+        "user assistant much many"
+    )
+)
+_TIMES = frozenset(
+    terms(
+        "today tomorrow yesterday tonight morning evening afternoon week month year day time monday tuesday wednesday "
+        "thursday friday saturday sunday january february march april may june july august september october november "
+        "december am pm clock"
     )
 )
 _VAGUE_CHINESE = frozenset(
@@ -101,9 +109,14 @@ def topic(text: str) -> frozenset[str]:
     found = {term for term in terms(said) if len(term) == 1 or term[0] < "\u2e80"}
     return frozenset(
         term
-        for term in found - _VAGUE - _VAGUE_CHINESE
+        for term in found - _EMPTY - _TIMES - _VAGUE_CHINESE
         if not any(map(str.isdigit, term)) and (len(term) > 1 or term >= "\u2e80")
     )
+
+
+def says_something(text: str) -> bool:
+    """Whether a statement is about anything by itself, which "I love it" is not."""
+    return any(term not in _EMPTY for term in terms(text))
 
 
 def revised(
@@ -130,7 +143,7 @@ def revised(
         for line in lines:
             gone, kept = _gone(known, line, message.role)
             _drop(known, gone)
-            asks = _asks(line)
+            asks = _asks(line, message.role)
             # The assistant's are answered by the time that they are folded, or nobody cared to.
             known.append(None if asks and message.role is Role.ASSISTANT else kept)
             asked += [len(known) - 1] if asks else []
@@ -154,21 +167,21 @@ def _left_open(line: Line | None) -> Line | None:
     return line and replace(line, section=Section.QUESTIONS, importance=max(line.importance, OPEN))
 
 
-def _asks(line: Line) -> bool:
-    """Whether it is a question and no more: one with a plan or a wish in it proposes something."""
+def _asks(line: Line, role: Role) -> bool:
+    """Whether it is a question and no more: one of the user's with a plan or a wish in it proposes something."""
     asks = line.text.rstrip().endswith(("?", "？", "吗", "呢", "呢。", "吗。"))
-    return line.section is Section.QUESTIONS or (asks and line.section is Section.FACTS)
+    return line.section is Section.QUESTIONS or (asks and (role is Role.ASSISTANT or line.section is Section.FACTS))
 
 
 def _defers(lines: Sequence[Line]) -> bool:
     """Whether an answer puts off in its beginning; what comes further on in a long one is about something else."""
-    return any(_DEFERS.search(line.text.lower()) for line in lines[:3])
+    return any(_DEFERS.search(line.text.lower()) for line in lines[:2])
 
 
 def _gone(known: Sequence[Line | None], line: Line, role: Role) -> tuple[list[int], Line]:
     """The rows of what this statement takes the place of, ends or answers, and the statement, worth what they were."""
     text = line.text.partition(": ")[2].lower()
-    if _asks(line) or role not in {Role.USER, Role.ASSISTANT}:
+    if _asks(line, role) or role not in {Role.USER, Role.ASSISTANT}:
         return [], line
     if changed := _changed(known, line, text, role):
         most = max((row for row in changed), key=lambda row: known[row].importance)  # type: ignore[union-attr]
@@ -219,11 +232,9 @@ def _done(known: Sequence[Line | None], line: Line, text: str) -> list[int]:
     tasks = [
         row
         for row, other in enumerate(known)
-        if other
-        and other.section is Section.NEXT_STEPS
-        and (ends or not verbs.isdisjoint(terms(other.text)))
+        if other and other.section is Section.NEXT_STEPS and (ends or not verbs.isdisjoint(terms(other.text)))
     ]
-    return _about(known, tasks, topic(line.text) | verbs - _VAGUE)
+    return _about(known, tasks, topic(line.text) | verbs - _EMPTY)
 
 
 def _answered(known: Sequence[Line | None], line: Line, text: str) -> list[int]:
