@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import replace
-from datetime import datetime
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,22 +12,26 @@ from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.flows.flush import embedding
 from hybrid_memory.flows.learn import learn
+from hybrid_memory.flows.session import Session, at_positions
 from hybrid_memory.flows.sharing import trust
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import Knowledge, World
 from hybrid_memory.learning.attributes import attribute as attribute_of
 from hybrid_memory.learning.currency import Outdated
 from hybrid_memory.learning.profile import own_facts, profile_of
+from hybrid_memory.learning.profile_schema import profile_fields
 from hybrid_memory.learning.resolving import SETTLED, resolve
 from hybrid_memory.learning.values import normalised
 from hybrid_memory.ports import Draft
-from hybrid_memory.tiers.episodic import Horizon, visible
-from hybrid_memory.tiers.queue import Session
-from hybrid_memory.types import Category, Claim, Event, EventKind, Fact, Receipt, Scope, UserProfile
+from hybrid_memory.tiers.episodic import visible
+from hybrid_memory.types import Category, Claim, Event, EventKind, Fact, Receipt, Role, Scope, UserProfile
 from hybrid_memory.types.validation import shown
 
 MARKS = (EventKind.CLAIM, EventKind.ERASED)
 """Kinds of events after which facts are others than before."""
+
+SUBJECTS = 4
+"""Of whom most is known: among them is who speaks."""
 
 
 async def facts(
@@ -82,23 +85,32 @@ async def _known(run: Runner, world: World, scope: Scope) -> Knowledge:
     there = world.facts.get(key)
     if there is not None and there.mark == mark:
         return there
-    before = None if world.horizon is None else world.horizon.before
-    claims = [
-        event
-        for event in await run.call(world.truth.read, scope.owner, kinds=(EventKind.CLAIM,))
-        if _seen(event, world, before)
-    ]
+    claims = await _claims(run, world, scope)
     trusted = await trust(run, world, scope)
     found = resolve(claims, rule=world.config.learning.conflicts, trust=trusted)
-    known = Knowledge(mark, found, Outdated.of(found))
+    told = sorted((_place(event), "" if _settles(event) else event.scope.session or "") for event in claims)
+    known = Knowledge(mark, found, Outdated.of(found), tuple(told))
     world.facts.put(key, known)
     return known
 
 
-def _seen(event: Event, world: World, before: datetime | None) -> bool:
-    """Whether a claim is visible: with its turn, however late that was read; one that settles, with itself."""
-    place = event.position if event.payload["by"] == SETTLED else event.payload["source"]
-    return visible(place, world.hidden) and (before is None or event.at < before)
+async def _claims(run: Runner, world: World, scope: Scope) -> list[Event]:
+    """The claims that are visible: with their turns, however late these were read."""
+    before = None if world.horizon is None else world.horizon.before
+    return [
+        event
+        for event in await run.call(world.truth.read, scope.owner, kinds=(EventKind.CLAIM,))
+        if visible(_place(event), world.hidden) and (before is None or event.at < before)
+    ]
+
+
+def _place(event: Event) -> int:
+    """Where in the log a claim belongs: to its turn, and one that settles to itself."""
+    return event.position if _settles(event) else int(event.payload["source"])
+
+
+def _settles(event: Event) -> bool:
+    return bool(event.payload["by"] == SETTLED)
 
 
 async def _mark(run: Runner, world: World, scope: Scope) -> tuple[int, ...]:
@@ -120,32 +132,93 @@ async def profile(
     """What stands of the user, by the fields of the profile's type."""
     if isinstance(names, str) or not isinstance(names, Collection):
         raise InvalidInputError(f"names must be a collection of names, got {shown(names)}")
-    known = await facts(run, world, scope, history=True)
-    called = [*names, *([scope.user] if scope.user else [])]
-    mine = own_facts(known, called)
+    await learn(run, world, scope)
+    seen = await in_view(run, world, scope)
+    known = await _known(run, seen, scope)
+    mine = own_facts(known.facts, [*names, *await _called(run, seen, scope, known)])
     return profile_of(mine, schema or world.profile, alike=await _alike(run, world, mine))
 
 
-async def portrait(run: Runner, world: World, session: Session, max_tokens: int) -> str:
-    """The profile as text, as it was where the queue of the session begins.
+async def _called(run: Runner, world: World, scope: Scope, known: Knowledge) -> list[str]:
+    """What the user is called in facts: their id, and the one name under which they speak; of several names none.
 
-    So it stays the same between two compactions, and a provider's prompt cache keeps working.
+    It is read off the first and the last turn behind the subjects of which most is known, so the cost is flat.
     """
-    upto = session.state.cursor
-    if not upto:
-        first = await run.call(world.log.read, session.scope, kinds=(EventKind.MESSAGE,), limit=1)
-        last = [] if first else await run.call(world.log.read, session.scope.owner, limit=1, newest=True)
-        upto = first[0].position - 1 if first else last[0].position if last else 0
-    if not upto:
+    ids = [scope.user] if scope.user else []
+    if scope.space is not None:
+        return ids
+    about: dict[str, list[int]] = {}
+    for fact in known.facts:
+        about.setdefault(fact.subject, []).extend(fact.positions)
+    most = sorted(about.values(), key=lambda places: (-len(places), places))[:SUBJECTS]
+    places = sorted({place for places in most for place in (min(places, default=0), max(places, default=0))})
+    key = (scope.owner, tuple(places), known.mark[1])
+    name = world.portraits.get(key)
+    if name is None:
+        turns = await at_positions(run, world, scope.owner, places)
+        said = [turn.message for turn in turns if turn.kind is EventKind.MESSAGE]
+        names = {message.name or "" for message in said if message.role is Role.USER}
+        name = names.pop() if len(names) == 1 else ""
+        world.portraits.put(key, name)
+    return [*ids, name] if name else ids
+
+
+async def portrait(run: Runner, world: World, session: Session, max_tokens: int) -> str:
+    """The profile as text, as a prompt of this session shows it.
+
+    It is that of the log where the queue of the session begins, and stays so while nothing but the session itself
+    tells more, for its turns stand in the prompt: a provider's prompt cache keeps working. What another session told
+    since, a value that is no longer so, and an erasure renew it, up to the turn that did so.
+    """
+    begin = await _begin(run, world, session)
+    await learn(run, world, session.scope)
+    seen = await in_view(run, world, session.scope)
+    known = await _known(run, seen, session.scope)
+    names = await _called(run, seen, session.scope, known)
+    upto = _renewed(known, max(begin, known.mark[1]), session.scope, own_facts(known.facts, names), world.profile)
+    count = bisect_right(known.told, upto, key=lambda told: told[0])
+    if not count:
         return ""
-    erased = await _newest(run, world, session.scope, EventKind.ERASED)
-    key = (session.scope.owner, world.hidden, upto, erased, max_tokens)
+    key = (session.scope.owner, seen.hidden, world.horizon, upto, count, known.mark[1:], max_tokens, *names)
     text = world.portraits.get(key)
     if text is None:
-        past = replace(world, log=world.truth, whole=None, viewed=False, horizon=Horizon(upto=upto))
-        text = (await profile(run, past, session.scope)).render(max_tokens, world.count)
+        claims = [event for event in await _claims(run, seen, session.scope) if _place(event) <= upto]
+        trusted = await trust(run, seen, session.scope)
+        mine = own_facts(resolve(claims, rule=world.config.learning.conflicts, trust=trusted), names)
+        shown_so = profile_of(mine, world.profile, alike=await _alike(run, world, mine))
+        text = shown_so.render(max_tokens, world.count)
         world.portraits.put(key, text)
     return text
+
+
+async def _begin(run: Runner, world: World, session: Session) -> int:
+    """The position before the queue of the session."""
+    if session.state.cursor:
+        return session.state.cursor
+    first = await run.call(world.log.read, session.scope, kinds=(EventKind.MESSAGE,), limit=1)
+    last = [] if first else await run.call(world.log.read, session.scope.owner, limit=1, newest=True)
+    return first[0].position - 1 if first else last[0].position if last else 0
+
+
+def _renewed(known: Knowledge, begin: int, scope: Scope, mine: Iterable[Fact], schema: type[UserProfile]) -> int:
+    """The position from which on nothing but this session told more, and all that was so then is so now."""
+    elsewhere = (place for place, session in reversed(known.told) if session != scope.session)
+    upto = max(begin, next(elsewhere, 0) if scope.session else 0)
+    by_id = {fact.id: fact for fact in known.facts}
+    fields = profile_fields(schema)
+    lapsed = [fact for fact in mine if not fact.current and any(field.takes(fact.attribute) for field in fields)]
+    for first, last in sorted((fact.positions[0], _lapse(fact, by_id)) for fact in lapsed if fact.positions):
+        if first <= upto < last:
+            upto = last
+    return upto
+
+
+def _lapse(fact: Fact, by_id: Mapping[int, Fact]) -> int:
+    """Position of the turn from which on a fact stood no longer."""
+    after = by_id.get(fact.superseded_by or 0)
+    if after is None or not after.positions:
+        return fact.positions[-1]
+    return after.positions[0] if after.positions[0] > fact.positions[0] else after.positions[-1]
 
 
 async def _alike(run: Runner, world: World, mine: Collection[Fact]) -> Callable[[str, str], float] | None:

@@ -46,11 +46,17 @@ FactsKey: TypeAlias = tuple[Scope, Stretches, Horizon | None]
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What an owner's claims come to; ``mark`` names the last events that it follows from."""
+    """What an owner's claims come to.
+
+    Attributes:
+        mark: the last events that it follows from.
+        told: position of each claim's turn, ascending, with its session; a claim that settles is of none.
+    """
 
     mark: tuple[int, ...]
     facts: list[Fact]
     outdated: Outdated
+    told: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -68,7 +74,7 @@ class World:
         superseded: positions of the hidden messages that were edited or said anew.
         warned: budgets that were too small, which are told once.
         rules, reader: who reads claims from turns; the reader asks the language model.
-        portraits: profiles as prompts show them.
+        portraits: profiles as prompts show them, and what users are called.
         facts: what is known, by owner and view.
         standings: who may do what, by space.
         passages: vectors of texts that are no memories, by embedder and text.

@@ -11,7 +11,7 @@ from hybrid_memory.text.excerpts import excerpt
 from hybrid_memory.text.speakers import voice
 from hybrid_memory.text.tokenize import cjk_share, terms
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types import USER, Claim, Event, Message, Role, Stance
+from hybrid_memory.types import USER, Claim, Event, Message, Role, Stance, UserProfile
 
 SPAN_TOKENS = 3000
 """Of turns in one question."""
@@ -236,7 +236,7 @@ _CHINESE = _Wording(
 )
 
 _SPEAKERS = frozenset((Role.USER, Role.ASSISTANT))
-_NAMES = frozenset(ATTRIBUTES).union(*(known.aliases for known in ATTRIBUTES.values()))
+_NAMES = frozenset(ATTRIBUTES).union(UserProfile.model_fields, *(known.aliases for known in ATTRIBUTES.values()))
 _CUES = frozenset(
     term for known in ATTRIBUTES.values() for term in terms(f"{known.english} {known.chinese}") if len(term) > 1
 )

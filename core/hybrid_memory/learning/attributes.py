@@ -10,8 +10,16 @@ from hybrid_memory.types import USER, Category, Claim
 RULE = "rule: "
 """An attribute that begins with this is a standing instruction about what follows, and holds one value."""
 
-FAVOURITE = "favorite_"
-"""An attribute that begins with this is what somebody likes best of a kind, and holds one value."""
+FAVOURITES = ("favorite_", "最喜欢的")
+"""An attribute that begins with one of these is what somebody likes best of a kind, and holds one value."""
+
+KINDS = {
+    "颜色": "color", "食物": "food", "菜": "dish", "水果": "fruit", "饮料": "drink", "电影": "movie", "书": "book",
+    "歌": "song", "歌手": "singer", "乐队": "band", "演员": "actor", "作家": "author", "运动": "sport",
+    "季节": "season", "动物": "animal", "城市": "city", "游戏": "game", "数字": "number", "花": "flower",
+    "科目": "subject", "餐厅": "restaurant", "音乐": "music",
+}  # fmt: skip
+"""Of what somebody has a favourite, in Chinese, and as attributes name it."""
 
 MOSTLY = 0.5
 """Share of Chinese characters from which a value is Chinese."""
@@ -66,12 +74,14 @@ ATTRIBUTES: dict[str, Attribute] = {
         Attribute("marital_status", _KNOWLEDGE, True, 0.6, "marital status", "婚姻状况"),
         Attribute("possession", _KNOWLEDGE, False, 0.4, "has", "拥有"),
         Attribute("condition", _KNOWLEDGE, False, 0.8, "health", "健康状况", ("health", "conditions")),
-        Attribute("allergy", _KNOWLEDGE, False, 0.95, "allergic to", "过敏", ("allergies", "preferences")),
-        Attribute("diet", _PREFERENCE, True, 0.8, "diet", "饮食", ("preferences",)),
-        Attribute("likes", _PREFERENCE, False, 0.6, "likes", "喜欢", ("preferences", "favourites", "favorites")),
+        Attribute("allergy", _KNOWLEDGE, False, 0.95, "allergic to", "过敏", ("allergies",)),
+        Attribute("diet", _PREFERENCE, True, 0.8, "diet", "饮食"),
+        Attribute("medicine", _KNOWLEDGE, False, 0.95, "takes", "服用", ("medication", "medications", "medicines")),
+        Attribute("accessibility", _KNOWLEDGE, False, 0.95, "accessibility", "无障碍需要", ("disability",)),
+        Attribute("likes", _PREFERENCE, False, 0.6, "likes", "喜欢", ("favourites", "favorites")),
         Attribute("prefers", _PREFERENCE, False, 0.7, "prefers", "偏好", ("preferences",)),
-        Attribute("dislikes", _PREFERENCE, False, 0.7, "dislikes", "不喜欢", ("preferences",)),
-        Attribute("avoids", _PREFERENCE, False, 0.75, "avoids", "避免", ("preferences",)),
+        Attribute("dislikes", _PREFERENCE, False, 0.7, "dislikes", "不喜欢"),
+        Attribute("avoids", _PREFERENCE, False, 0.75, "avoids", "避免"),
         Attribute("interest", _PREFERENCE, False, 0.55, "interested in", "兴趣", ("interests", "hobbies", "hobby")),
         Attribute("technology", _KNOWLEDGE, False, 0.6, "works with", "使用技术", ("technical_stack", "tech_stack")),
         Attribute("communication_style", _PREFERENCE, True, 0.75, "wants to be spoken to", "沟通方式"),
@@ -107,9 +117,28 @@ def attribute(name: str, *, single: bool = False) -> Attribute:
         about = name.removeprefix(RULE)
         return Attribute(name, Category.PREFERENCE, True, 0.8, f"rule for {about}", f"{about}的规则")
     spoken = name.replace("_", " ")
-    if name.startswith(FAVOURITE):
-        return Attribute(name, Category.PREFERENCE, True, 0.6, spoken, spoken)
+    if name.startswith(FAVOURITES):
+        kind = name.removeprefix(FAVOURITES[0])
+        chinese = next((f"{FAVOURITES[1]}{known}" for known, english in KINDS.items() if english == kind), spoken)
+        return Attribute(name, Category.PREFERENCE, True, 0.6, spoken, chinese)
     return Attribute(name, Category.KNOWLEDGE, single, 0.5, spoken, spoken)
+
+
+_WORDED = {
+    "allergy": ("allergic to {}", "对{}过敏"),
+    "employer": ("works at {}", "在{}工作"),
+    **dict.fromkeys(("diet", "condition", "accessibility", "marital_status"), ("{}", "{}")),
+}
+"""How a list of several attributes words a value, where its name before it would not do."""
+
+
+def told_of(name: str, value: str, *, chinese: bool) -> str:
+    """A value with what it is, as it stands in a list of several attributes."""
+    about = attribute(name)
+    colon = name.startswith((RULE, *FAVOURITES))
+    english = f"{about.english}: {{}}" if colon else f"{about.english} {{}}"
+    worded = _WORDED.get(name, (english, f"{about.chinese}：{{}}" if colon else f"{about.chinese}{{}}"))
+    return worded[chinese].format(value)
 
 
 def statement(claim: Claim) -> str:

@@ -4,21 +4,22 @@
   since later; if the field refuses it, the next.
 * A list unites its values and words each as its best supported fact does; the important ones first, then the newest.
 * What is empty, or was ended, replaced or corrected, is in the history alone: facts without a value change nothing.
-* In a field of several attributes what is disliked or avoided is worded so, "dislikes: coriander", and left out if the
-  field takes no such text: it never stands bare among what is liked. In a list the others say too what they are,
-  "mother: Anna", but for likes, preferences and interests.
+* In a list of several attributes a value says what it is, "mother Anna", unless it is what the list is of: likes,
+  preferences and interests, and dislikes where they stand by themselves.
+* What is disliked or avoided never stands bare among what is liked: a field that takes no such text leaves it out.
+* What a field of a subclass can hold is left out of the fields that every profile has.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.learning.attributes import ATTRIBUTES
+from hybrid_memory.learning.attributes import ATTRIBUTES, FAVOURITES, RULE, told_of
 from hybrid_memory.learning.near_duplicates import Likeness, united
 from hybrid_memory.learning.profile_schema import ProfileField, profile_fields
 from hybrid_memory.learning.values import NOT_SAID
@@ -63,12 +64,20 @@ def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None
     for fact in facts:
         if fact.value.strip().casefold() not in NOT_SAID:
             by_attribute[fact.attribute].append(fact)
+    chinese = _is_chinese(by_attribute)
+    fields = profile_fields(schema)
     values: dict[str, Any] = {}
     standing: dict[str, tuple[ProfileEntry, ...]] = {}
     history: dict[str, tuple[ProfileEntry, ...]] = {}
-    for field in profile_fields(schema):
-        taken = [fact for attribute in field.attributes for fact in by_attribute.get(attribute, ())]
-        read = [reading for fact in taken if (reading := _read(fact, field, schema)) is not None]
+    for field in fields:
+        before = [] if field.own else [other for other in fields if other.own]
+        taken = [fact for attribute, told in by_attribute.items() if field.takes(attribute) for fact in told]
+        read = [
+            reading
+            for fact in taken
+            if not any(other.takes(fact.attribute) and _read(fact, other, schema, chinese) for other in before)
+            and (reading := _read(fact, field, schema, chinese)) is not None
+        ]
         read.sort(key=lambda reading: _support(reading.fact), reverse=True)
         entries = [_entry(group) for group in _groups(read, alike)]
         value, kept = _accepted(entries, field, schema, values)
@@ -77,8 +86,15 @@ def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None
         if read:
             oldest = sorted(read, key=lambda reading: (reading.fact.valid_from, reading.fact.id))
             history[field.name] = tuple(_entry([reading]) for reading in oldest)
-    chinese = {field.name: field.chinese for field in profile_fields(schema) if field.chinese}
-    return schema.of(values).resting_on(standing, history, chinese)
+    labels = {field.name: field.chinese for field in fields if field.chinese}
+    return schema.of(values).resting_on(standing, history, labels)
+
+
+def _is_chinese(facts: Mapping[str, Sequence[Fact]]) -> bool:
+    """Whether as many of the values that stand are Chinese as are several words of another language."""
+    values = [fact.value.strip() for told in facts.values() for fact in told if fact.state.standing]
+    chinese = sum(_HAN.search(value) is not None for value in values)
+    return 0 < chinese >= sum(" " in value and _HAN.search(value) is None for value in values)
 
 
 def _groups(read: Sequence[_Reading], alike: Likeness | None) -> list[list[_Reading]]:
@@ -106,30 +122,26 @@ def _support(fact: Fact) -> tuple[Any, ...]:
     )
 
 
-def _read(fact: Fact, field: ProfileField, schema: type[UserProfile]) -> _Reading | None:
-    label = _label(fact, field)
-    if label:
-        colon = "：" if _HAN.search(label) else ": "
-        value = _validated(f"{label}{colon}{fact.value.strip()}", field, schema)
-        if value is not None or fact.attribute in _AGAINST:
-            return None if value is None else _Reading(fact, value, fact.attribute)
+def _read(fact: Fact, field: ProfileField, schema: type[UserProfile], chinese: bool) -> _Reading | None:
     plain = fact.value.strip()
+    if _needs_words(fact, field):
+        words = told_of(fact.attribute, plain, chinese=chinese or _HAN.search(plain) is not None)
+        value = _validated(words, field, schema)
+        if value is not None:
+            return _Reading(fact, value, "" if words == plain else fact.attribute)
+        if fact.attribute in _AGAINST:
+            return None
     value = _validated(field.options.get(plain.casefold(), plain), field, schema)
     return None if value is None else _Reading(fact, value, "")
 
 
-def _label(fact: Fact, field: ProfileField) -> str:
-    """What goes in front of the value; empty where it says itself what it is."""
-    known = ATTRIBUTES.get(fact.attribute)
-    if (
-        known is None
-        or fact.attribute in _PLAIN
-        or not any(name in ATTRIBUTES for name in field.attributes - {known.name})
-    ):
-        return ""
-    if not field.many and fact.attribute not in _AGAINST:
-        return ""
-    return known.chinese if _HAN.search(fact.value) else known.english
+def _needs_words(fact: Fact, field: ProfileField) -> bool:
+    """Whether the value alone does not say what it is, among what the field takes."""
+    others = field.besides(fact.attribute)
+    if fact.attribute in _AGAINST:
+        return not _AGAINST.issuperset(others)
+    known = fact.attribute in ATTRIBUTES or fact.attribute.startswith((RULE, *FAVOURITES))
+    return known and bool(others) and field.many and fact.attribute not in _PLAIN
 
 
 def _validated(value: Any, field: ProfileField, schema: type[UserProfile]) -> Any:

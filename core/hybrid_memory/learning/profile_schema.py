@@ -37,7 +37,8 @@ class ProfileField:
     """A field of a profile.
 
     Attributes:
-        attributes: of the facts that it takes.
+        attributes: of the facts that it takes; what ends in ``*`` stands for all that begin so.
+        own: it is not one that every profile has, or takes other facts than that.
         many: whether it is a list, a tuple or a set.
         kind: its type in words, which begin with "list" where it holds several.
         options: what a value stands for, by its text in lower case, where the type has names for its values.
@@ -51,6 +52,21 @@ class ProfileField:
     description: str
     options: Mapping[str, Any]
     chinese: str
+    own: bool
+
+    def takes(self, attribute: str) -> bool:
+        """Whether facts with this attribute fill it."""
+        return any(_means(name, attribute) for name in self.attributes)
+
+    def besides(self, attribute: str) -> list[str]:
+        """The attributes in general use that it takes beside this one."""
+        return [
+            name for name in self.attributes if not _means(name, attribute) and (name in ATTRIBUTES or name[-1:] == "*")
+        ]
+
+
+def _means(name: str, attribute: str) -> bool:
+    return attribute.startswith(name[:-1]) if name.endswith("*") else attribute == name
 
 
 def check_profile_type(schema: type[UserProfile]) -> None:
@@ -99,6 +115,7 @@ def _field(schema: type[UserProfile], name: str, info: FieldInfo) -> ProfileFiel
     kind = " or ".join(kinds)
     attributes = _attributes(schema, name, info)
     known = [ATTRIBUTES[attribute] for attribute in attributes if attribute in ATTRIBUTES]
+    base = UserProfile.model_fields.get(name)
     return ProfileField(
         name=name,
         attributes=attributes,
@@ -107,6 +124,7 @@ def _field(schema: type[UserProfile], name: str, info: FieldInfo) -> ProfileFiel
         description=info.description or name.replace("_", " "),
         options={text: option for member in members for text, option in _options(member).items()},
         chinese=known[0].chinese if len(known) == 1 else "",
+        own=base is None or attributes != _attributes(UserProfile, name, base),
     )
 
 

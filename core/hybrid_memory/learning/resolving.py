@@ -150,7 +150,7 @@ def resolve(
     void = _corrected(told)
     for number, (event, claim) in enumerate(told):
         if number in void:
-            fold.discard(claim, event)
+            fold.discard(claim, event, void[number])
         else:
             fold.take(claim, event)
     return [fact.as_fact() for fact in sorted(fold.facts, key=lambda fact: (fact.at, fact.id))]
@@ -166,17 +166,17 @@ def _moment(told: tuple[Event, Claim]) -> tuple[datetime, int, bool, int]:
     return event.at, claim.source, claim.stance is Stance.HOLDS, event.position
 
 
-def _corrected(told: Sequence[tuple[Event, Claim]]) -> set[int]:
-    """Places of the claims that a later one calls wrong; of the same turn those that were read before it."""
+def _corrected(told: Sequence[tuple[Event, Claim]]) -> dict[int, tuple[Event, Claim]]:
+    """Places of the claims that a later one calls wrong, with that; of the same turn those that were read before it."""
     wrong: dict[tuple[str, str], list[tuple[Event, Claim]]] = defaultdict(list)
     for event, claim in told:
         if claim.stance is Stance.WRONG:
             wrong[normalised(claim.subject), claim.attribute].append((event, claim))
     return {
-        place
+        place: (later, other)
         for place, (event, claim) in enumerate(told)
         if claim.stance is not Stance.WRONG
-        for later, other in wrong.get((normalised(claim.subject), claim.attribute), ())
+        for later, other in reversed(wrong.get((normalised(claim.subject), claim.attribute), ()))
         if _corrects(later, other, event, claim)
     }
 
@@ -195,11 +195,12 @@ class _Fold:
         self._trust = trust
         self._standing: dict[tuple[str, str], list[_Standing]] = defaultdict(list)
 
-    def discard(self, claim: Claim, event: Event) -> None:
+    def discard(self, claim: Claim, event: Event, wrong: tuple[Event, Claim]) -> None:
         """Keep what was corrected in the history alone: it was never so."""
         if claim.stance is Stance.HOLDS:
             fact = _Standing.of(claim, event, FactState.ENDED)
             fact.valid_to = fact.valid_from
+            fact.back(wrong[1], wrong[0])
             self.facts.append(fact)
 
     def take(self, claim: Claim, event: Event) -> None:

@@ -21,6 +21,14 @@ MAX_REPR_CHARS = 120
 UNTOLD_IMPORTANCE = 0.5
 """Of a value that no fact stands behind."""
 
+TASTES = frozenset(("likes", "preferences", "interests"))
+"""Fields that may hold the same value; a prompt says it once."""
+
+_BACKGROUND = "nickname, age, gender, hometown, nationality, religion, school, field_of_study"
+_FAMILY = "partner, marital_status, child, mother, father, parent, sibling, relative, pet"
+_PEOPLE = "friend, colleague, boss, roommate, neighbour"
+_NEEDS = "allergy, diet, condition, medicine, accessibility"
+
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 
 
@@ -66,43 +74,51 @@ class _Item:
     importance: float
 
 
+def _text(about: str, chinese: str, *, importance: float = 0.0, title: str | None = None) -> Any:
+    """A field that holds one text."""
+    extra: dict[str, Any] = {"chinese": chinese, "importance": importance}
+    return Field(default=None, description=about, title=title, json_schema_extra=extra)
+
+
+def _list(about: str, chinese: str, attributes: str, *, importance: float = 0.0, title: str | None = None) -> Any:
+    """A field that holds several texts, of facts with these attributes."""
+    extra: dict[str, Any] = {"chinese": chinese, "attributes": attributes.split(", "), "importance": importance}
+    return Field(default_factory=list, description=about, title=title, json_schema_extra=extra)
+
+
 class UserProfile(CheckedModel):
     """What is known of a person; subclass it for fields of your own.
 
     A field takes the facts whose attribute has its name, or lists it among its aliases; others are named with
-    ``Field(json_schema_extra={"attributes": ["home"]})``. Its type is text, a number, a bool, a date, an Enum or a
-    Literal, or a list, tuple or set of one of these, and it has a default, for a profile begins empty. The description
-    tells a language model what to look for, ``{"chinese": "职业"}`` is the field's name in a Chinese profile.
+    ``Field(json_schema_extra={"attributes": ["home", "favorite_*"]})``. What a field of your own takes stands in no
+    field that every profile has. Its type is text, a number, a bool, a date, an Enum or a Literal, or a list, tuple or
+    set of one of these, and it has a default, for a profile begins empty. The description tells a language model what
+    to look for, the title is the field's name in a prompt, and ``{"chinese": "职业"}`` that in a Chinese profile; with
+    ``{"importance": 1.0}`` its values are the last that a cut leaves out.
 
     Equality compares the fields; `sources` and `history` tell where their values come from.
     """
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
-    profession: str | None = Field(
-        default=None, description="What they do for a living.", json_schema_extra={"chinese": "职业"}
-    )
-    technical_stack: list[str] = Field(
-        default_factory=list,
-        description="Programming languages, frameworks and tools that they work with.",
-        json_schema_extra={"chinese": "技术栈"},
-    )
-    preferences: list[str] = Field(
-        default_factory=list,
-        description='What they like and prefer; what they do not like says so: "dislikes: coriander".',
-        json_schema_extra={"chinese": "偏好"},
-    )
-    interests: list[str] = Field(
-        default_factory=list,
-        description="Hobbies and topics that they follow.",
-        json_schema_extra={"chinese": "兴趣"},
-    )
-    communication_style: str | None = Field(
-        default=None, description="How they want to be spoken to.", json_schema_extra={"chinese": "沟通方式"}
-    )
-    goals: list[str] = Field(
-        default_factory=list, description="What they want to achieve.", json_schema_extra={"chinese": "目标"}
-    )
+    name: str | None = _text("Their name.", "名字")
+    birthday: str | None = _text("When they were born.", "生日")
+    home: str | None = _text("Where they live.", "住在", title="lives in")
+    languages: list[str] = _list("Languages that they speak.", "会说", "language", title="speaks")
+    background: list[str] = _list("Age, origin, nationality, schooling.", "背景", _BACKGROUND)
+    family: list[str] = _list("Family and pets, by name.", "家人与宠物", _FAMILY, title="family and pets")
+    people: list[str] = _list("Others whom they know, by name.", "身边的人", _PEOPLE, title="people around them")
+    profession: str | None = _text("What they do for a living.", "职业")
+    work: list[str] = _list("Where they work, and on what.", "工作", "employer, project")
+    technical_stack: list[str] = _list("Languages, frameworks and tools of their work.", "技术栈", "technology")
+    needs: list[str] = _list("Allergies, diets, illnesses, aids.", "过敏与需要", _NEEDS, importance=1.0, title="allergies and needs")
+    likes: list[str] = _list("What they like.", "喜欢", "favorite_*, 最喜欢的*")
+    dislikes: list[str] = _list("What they do not want.", "不喜欢或忌口", "avoids", title="dislikes or avoids")
+    preferences: list[str] = _list("What they would rather have.", "偏好", "prefers", title="prefers")
+    interests: list[str] = _list("Hobbies and topics that they follow.", "兴趣", "interest")
+    communication_style: str | None = _text("How they want to be spoken to.", "沟通方式", importance=0.95)
+    instructions: list[str] = _list("What to do every time.", "长期要求", "rule: *", importance=0.95)
+    goals: list[str] = _list("What they want to achieve.", "目标", "goal")
 
     _origins: _Origins = PrivateAttr(default_factory=_Origins)
 
@@ -209,20 +225,26 @@ class UserProfile(CheckedModel):
         """All values in the order of the schema, as a prompt shows them."""
         chinese = self._is_chinese
         items = []
+        tastes: set[str] = set()
         for name in type(self).model_fields:
             known = {entry.value: entry.importance for entry in self._origins.standing.get(name, ())}
             label = self._label(name, chinese) + ("：" if chinese else ": ")
-            items += [
-                _Item(label, _shown(value, chinese), known.get(value, UNTOLD_IMPORTANCE))
-                for value in self._values(name)
-            ]
+            least = self._extra(name).get("importance", 0.0)
+            for value in self._values(name):
+                text = _shown(value, chinese)
+                if name in TASTES and text.casefold() in tastes:
+                    continue
+                tastes.update([text.casefold()] if name in TASTES else [])
+                items.append(_Item(label, text, max(least, known.get(value, UNTOLD_IMPORTANCE))))
         return items
 
     def _label(self, name: str, chinese: bool) -> str:
-        info = type(self).model_fields[name]
-        own = info.json_schema_extra.get("chinese") if isinstance(info.json_schema_extra, dict) else None
-        label = (own or self._origins.chinese.get(name)) if chinese else None
-        return str(label or info.title or name.replace("_", " "))
+        label = (self._extra(name).get("chinese") or self._origins.chinese.get(name)) if chinese else None
+        return str(label or type(self).model_fields[name].title or name.replace("_", " "))
+
+    def _extra(self, name: str) -> dict[str, Any]:
+        extra = type(self).model_fields[name].json_schema_extra
+        return extra if isinstance(extra, dict) else {}
 
     @property
     def _is_chinese(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from hybrid_memory.learning.attributes import FAVOURITES, KINDS
 from hybrid_memory.learning.rules.chinese.kinds import ailment, belonging
 from hybrid_memory.learning.rules.chinese.values import phrase, things, whole
 from hybrid_memory.learning.rules.chinese.wording import ADVERB, END, ME, SUBJECT, WHO, rule
@@ -32,23 +33,14 @@ _TODAY = re.compile(
 _NOW = re.compile(r"今天|今晚|今早|昨天|昨晚|明天|刚才|这次|这顿")
 _ABOUT_YOU = re.compile(r"你|您|(?<![吉其])[他她它](?!们家)|这样|那样|那种感觉|这种感觉")
 
-FAVOURITES = {
-    "颜色": "color", "食物": "food", "菜": "dish", "水果": "fruit", "饮料": "drink", "电影": "movie", "书": "book",
-     "歌": "song",
-    "歌手": "singer", "乐队": "band", "演员": "actor", "作家": "author", "运动": "sport", "季节": "season", "动物":
-     "animal",
-    "城市": "city", "游戏": "game", "数字": "number", "花": "flower", "科目": "subject", "餐厅": "restaurant", "音乐":
-     "music",
-}  # fmt: skip
-
 
 def favourite(kind: str) -> str:
     """The attribute for a favourite of a kind; the name that English rules give it too, where it is a common one."""
     kind = re.sub(r"^(?:一种|一个|那种)", "", kind.strip("的"))
-    if kind in FAVOURITES:
-        return f"favorite_{FAVOURITES[kind]}"
+    if kind in KINDS:
+        return FAVOURITES[0] + KINDS[kind]
     general = not kind or kind in {"是", "就是", "事", "事情", "东西", "人", "地方", "还是", "活动"}
-    return "likes" if general else f"最喜欢的{kind}"
+    return "likes" if general else FAVOURITES[1] + kind
 
 
 def _general(found: re.Match[str]) -> bool:
