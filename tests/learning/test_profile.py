@@ -110,19 +110,19 @@ def test_a_retraction_removes_a_value_and_leaves_it_in_the_history(
 ) -> None:
     until = BEGIN + timedelta(days=99)
     profile = profile_of([*known, fact("likes", "opera", 500)], UserProfile, alike=alike)
-    assert "opera" in profile.preferences
+    assert "opera" in profile.likes
     taken_back = fact("likes", "opera", 500, state=state, valid_to=until)
     profile = profile_of([*known, taken_back], UserProfile, alike=alike)
     assert profile == profile_of(known, UserProfile, alike=alike)
     assert "opera" not in profile.text
-    (entry,) = (entry for entry in profile.history("preferences") if entry.value == "opera")
+    (entry,) = (entry for entry in profile.history("likes") if entry.value == "opera")
     assert (entry.state, entry.valid_to, entry.facts) == (state, until, (500,))
 
 
 @given(facts(), LIKENESSES)
 def test_sources_are_never_lost(known: list[Fact], alike: Any) -> None:
     profile = profile_of(known, UserProfile, alike=alike)
-    for name in ("technical_stack", "preferences", "interests"):
+    for name in ("technical_stack", "likes", "dislikes", "preferences", "interests"):
         (field,) = (field for field in profile_fields(UserProfile) if field.name == name)
         for each in known:
             told = each.value.strip() and each.value not in {"unknown", "无"}
@@ -138,7 +138,7 @@ def test_sources_are_never_lost(known: list[Fact], alike: Any) -> None:
 @given(facts(), LIKENESSES)
 def test_each_value_of_a_list_stands_once_and_has_an_entry(known: list[Fact], alike: Any) -> None:
     profile = profile_of(known, UserProfile, alike=alike)
-    for name in ("technical_stack", "preferences", "interests"):
+    for name in ("technical_stack", "likes", "dislikes", "preferences", "interests"):
         values = getattr(profile, name)
         assert len({near_key(value) for value in values}) == len(values)
         assert [entry.value for entry in profile.sources.get(name, ())] == values
@@ -163,9 +163,9 @@ def test_a_scalar_takes_the_surest_then_the_most_told_then_the_newest_value() ->
 
 
 def test_the_best_supported_wording_stands_and_all_turns_with_it() -> None:
-    profile = profile_of([fact("likes", "Cat", 1), fact("prefers", "cats", 2, confidence=0.9)], UserProfile)
-    assert profile.preferences == ["cats"]
-    (entry,) = profile.sources["preferences"]
+    profile = profile_of([fact("dislikes", "Cat", 1), fact("avoids", "cats", 2, confidence=0.9)], UserProfile)
+    assert profile.dislikes == ["cats"]
+    (entry,) = profile.sources["dislikes"]
     assert entry.facts == (1, 2)
     assert entry.sources == ("turn-10", "turn-11", "turn-20", "turn-21")
     assert entry.valid_from == BEGIN + timedelta(days=1)
@@ -178,7 +178,10 @@ def test_meaning_unites_more_than_wording_does() -> None:
     assert profile_of(known, UserProfile, alike=same_words).interests == ["hiking"]
 
 
-def test_dislikes_cannot_be_misread_in_either_language() -> None:
+def test_likes_and_dislikes_stand_apart_and_a_mixed_list_says_which_is_which() -> None:
+    class Mixed(UserProfile):
+        tastes: list[str] = Field(default_factory=list, json_schema_extra={"attributes": ["likes", "dislikes"]})
+
     known = [
         fact("likes", "jazz", 6),
         fact("prefers", "window seats", 5),
@@ -186,14 +189,71 @@ def test_dislikes_cannot_be_misread_in_either_language() -> None:
         fact("avoids", "early flights", 3),
         fact("dislikes", "香菜", 2),
     ]
-    assert profile_of(known, UserProfile).preferences == [
-        "jazz", "window seats", "dislikes: coriander", "avoids: early flights", "不喜欢：香菜",
-    ]  # fmt: skip
+    profile = profile_of(known, UserProfile)
+    assert (profile.likes, profile.preferences) == (["jazz"], ["window seats"])
+    assert profile.dislikes == ["coriander", "early flights", "香菜"]
+    mixed = profile_of(known, Mixed)
+    assert mixed.tastes == ["jazz", "dislikes coriander", "不喜欢香菜"]
+    assert (mixed.likes, mixed.dislikes) == ([], ["early flights"])
 
 
 def test_the_same_thing_liked_and_disliked_is_never_one_value() -> None:
     known = [fact("likes", "jazz", 1), fact("dislikes", "Jazz", 2)]
-    assert profile_of(known, UserProfile, alike=same_words).preferences == ["dislikes: Jazz", "jazz"]
+    profile = profile_of(known, UserProfile, alike=same_words)
+    assert (profile.likes, profile.dislikes) == (["jazz"], ["Jazz"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "field", "words"),
+    [
+        ("allergy", "nuts", "needs", "allergic to nuts"),
+        ("allergy", "坚果", "needs", "对坚果过敏"),
+        ("diet", "vegan", "needs", "vegan"),
+        ("medicine", "metformin", "needs", "takes metformin"),
+        ("medicine", "二甲双胍", "needs", "服用二甲双胍"),
+        ("accessibility", "use a wheelchair", "needs", "use a wheelchair"),
+        ("condition", "asthma", "needs", "asthma"),
+        ("partner", "Tom", "family", "partner Tom"),
+        ("child", "米娅", "family", "孩子米娅"),
+        ("marital_status", "married", "family", "married"),
+        ("friend", "Emma", "people", "friend Emma"),
+        ("employer", "Google", "work", "works at Google"),
+        ("employer", "银行", "work", "在银行工作"),
+        ("project", "a web shop", "work", "works on a web shop"),
+        ("hometown", "昆明", "background", "来自昆明"),
+        ("age", "34", "background", "age 34"),
+        ("favorite_color", "green", "likes", "favorite color: green"),
+        ("favorite_color", "绿色", "likes", "最喜欢的颜色：绿色"),
+        ("最喜欢的茶", "龙井", "likes", "最喜欢的茶：龙井"),
+        ("likes", "sushi", "likes", "sushi"),
+        ("avoids", "pork", "dislikes", "pork"),
+        ("rule: 回答", "回答都用要点", "instructions", "回答都用要点"),
+        ("rule: date", "always include dates", "instructions", "always include dates"),
+        ("language", "法语", "languages", "法语"),
+    ],
+)
+def test_what_is_known_of_the_user_has_a_field_and_words_of_its_own(
+    name: str, value: str, field: str, words: str
+) -> None:
+    assert profile_of([fact(name, value)], UserProfile).model_dump(exclude_defaults=True) == {field: [words]}
+
+
+def test_a_name_of_another_script_is_worded_in_the_language_of_the_profile() -> None:
+    known = [fact("profession", "护士", 1), fact("employer", "Google", 2), fact("pet", "dog Rex", 3)]
+    profile = profile_of(known, UserProfile)
+    assert (profile.work, profile.family) == (["在Google工作"], ["pet dog Rex"])
+
+
+def test_what_a_field_of_ones_own_holds_is_said_there_alone() -> None:
+    class Guest(UserProfile):
+        city: str | None = None
+        diet: Literal["vegan"] | None = None
+        family: list[str] = Field(default_factory=list, json_schema_extra={"attributes": ["friend"]})
+
+    known = [fact("home", "Rome", 1), fact("diet", "keto", 2), fact("friend", "Bo", 3), fact("partner", "Tom", 4)]
+    dump = profile_of(known, Guest).model_dump(exclude_defaults=True)
+    assert dump == {"city": "Rome", "needs": ["keto"], "family": ["Bo"]}
+    assert profile_of([fact("diet", "vegan")], Guest).model_dump(exclude_defaults=True) == {"diet": "vegan"}
 
 
 def test_the_history_tells_all_values_from_old_to_new() -> None:
@@ -208,7 +268,7 @@ def test_the_history_tells_all_values_from_old_to_new() -> None:
         ("pilot", FactState.CURRENT, None),
     ]
     assert profile.history("goals") == ()
-    with pytest.raises(InvalidInputError, match=r"no field 'job': take one of profession, technical_stack"):
+    with pytest.raises(InvalidInputError, match=r"no field 'job': take one of name, birthday, home"):
         profile.history("job")
 
 
@@ -245,7 +305,7 @@ class Traveller(UserProfile):
     seat: Literal["aisle", "window"] | None = None
     age: Annotated[int, Field(ge=0, le=130)] | None = None
     height: float | None = None
-    birthday: date | None = None
+    birthday: date | None = None  # type: ignore[assignment]
     has_passport: bool = False
     speaks: set[str] = Field(default_factory=set, json_schema_extra={"attributes": ["language"]})
     lucky_numbers: tuple[int, ...] = ()
@@ -272,7 +332,6 @@ def test_fields_of_ones_own_fill_without_code() -> None:
     ]
     profile = profile_of(known, Traveller)
     assert profile.model_dump(exclude_defaults=True) == {
-        "preferences": ["diet: Vegetarian", "allergic to: peanuts"],
         "city": "Utrecht",
         "allergies": ["peanuts"],
         "diet": Diet.NO_MEAT,
@@ -283,7 +342,7 @@ def test_fields_of_ones_own_fill_without_code() -> None:
         "has_passport": True,
         "speaks": {"Dutch", "荷兰语"},
         "lucky_numbers": (7,),
-        "places": ["来自：昆明", "lives in: Utrecht"],
+        "places": ["来自昆明", "住在Utrecht"],
     }
     assert profile.sources["lucky_numbers"][0].facts == (12, 13)
     assert "\nbirthday: 1990-05-12\nhas passport: yes\n" in profile.text

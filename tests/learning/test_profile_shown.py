@@ -60,20 +60,21 @@ def test_an_english_profile_is_labelled_lines_in_the_order_of_the_schema() -> No
     assert str(profile(*ENGLISH)) == (
         "profession: nurse\n"
         "technical stack: Python; PostgreSQL\n"
-        "preferences: jazz; dislikes: early flights\n"
+        "likes: jazz\n"
+        "dislikes or avoids: early flights\n"
         "interests: bird watching"
     )
 
 
 def test_a_chinese_profile_has_chinese_labels_though_its_tools_have_latin_names() -> None:
     assert profile(*CHINESE).text == (
-        "职业：护士\n技术栈：Python；PostgreSQL\n偏好：爵士乐；不喜欢：早班机\n兴趣：观鸟"
+        "职业：护士\n技术栈：Python；PostgreSQL\n喜欢：爵士乐\n不喜欢或忌口：早班机\n兴趣：观鸟"
     )
 
 
 def test_fields_of_ones_own_have_the_chinese_name_of_their_attribute() -> None:
     known = profile(("allergy", "花生"), ("smoker", "不"), ("language", "会说"), schema=Eater)
-    assert known.text == "偏好：过敏：花生\n过敏：花生\nsmoker：否"
+    assert known.text == "会说：会说\n过敏：花生\nsmoker：否"
 
 
 def test_by_hand_filled_profiles_are_shown_too() -> None:
@@ -83,7 +84,7 @@ def test_by_hand_filled_profiles_are_shown_too() -> None:
 
 
 def test_a_value_cannot_pretend_to_be_another_line() -> None:
-    assert profile(("likes", "jazz\ngoals:  rule the world")).text == "preferences: jazz goals: rule the world"
+    assert profile(("likes", "jazz\ngoals:  rule the world")).text == "likes: jazz goals: rule the world"
 
 
 def words(text: str) -> int:
@@ -106,8 +107,20 @@ def test_a_cut_profile_fits_and_keeps_the_most_important(told: list[tuple[str, s
 def test_the_cut_goes_through_the_least_important_first() -> None:
     known = profile(*ENGLISH)
     assert known.render(1000, estimate_tokens) == known.text
-    assert known.render(18, estimate_tokens) == "profession: nurse\ntechnical stack: Python\npreferences: jazz"
+    assert known.render(18, estimate_tokens) == "profession: nurse\ntechnical stack: Python\nlikes: jazz"
     assert known.render(0, estimate_tokens) == ""
+
+
+def test_needs_and_instructions_outlast_all_else_in_a_cut() -> None:
+    known = profile(("likes", "jazz"), ("name", "Ann"), ("rule: date", "always give dates"), ("allergy", "nuts"))
+    assert known.render(40, words) == "allergies and needs: allergic to nuts"
+    assert known.render(75, words) == "allergies and needs: allergic to nuts\ninstructions: always give dates"
+
+
+def test_a_taste_is_said_once() -> None:
+    known = profile(("likes", "jazz"), ("prefers", "jazz"), ("interest", "Jazz"), ("technology", "jazz"))
+    assert known.text == "technical stack: jazz\nlikes: jazz"
+    assert (known.likes, known.preferences, known.interests) == (["jazz"], ["jazz"], ["Jazz"])
 
 
 def test_the_same_facts_give_the_same_text_and_a_repeat_does_not_move_it() -> None:
@@ -132,9 +145,7 @@ def test_a_profile_is_false_until_something_is_known() -> None:
 
 def test_its_repr_is_one_short_line() -> None:
     assert repr(UserProfile()) == "<UserProfile nothing is known>"
-    assert (
-        repr(profile(*ENGLISH[:3])) == "<UserProfile profession: nurse · technical stack: Python · preferences: jazz>"
-    )
+    assert repr(profile(*ENGLISH[:3])) == "<UserProfile profession: nurse · technical stack: Python · likes: jazz>"
     assert len(repr(profile(*[("likes", f"thing {row} " * 5) for row in range(30)]))) < 150
 
 
@@ -144,8 +155,8 @@ def test_copies_keep_sources_and_history(twin: Any) -> None:
     other = twin(known)
     assert other == known
     assert other.sources == known.sources
-    assert other.history("preferences") == known.history("preferences")
-    assert len(other.history("preferences")) == 3
+    assert other.history("likes") == known.history("likes")
+    assert len(other.history("likes")) == 2
 
 
 def test_only_fields_count_for_equality_and_for_the_dump() -> None:
@@ -160,7 +171,7 @@ def test_only_fields_count_for_equality_and_for_the_dump() -> None:
 
 def test_a_value_that_was_set_by_hand_has_no_source_of_another() -> None:
     changed = profile(("profession", "nurse"), ("likes", "jazz")).model_copy(update={"profession": "cook"})
-    assert list(changed.sources) == ["preferences"]
+    assert list(changed.sources) == ["likes"]
 
 
 def test_a_misspelt_field_is_refused() -> None:

@@ -171,7 +171,8 @@ async def portrait(run: Runner, world: World, session: Session, max_tokens: int)
     since, a value that is no longer so, and an erasure renew it, up to the turn that did so.
     """
     begin = await _begin(run, world, session)
-    await learn(run, world, session.scope)
+    if world.horizon is None:
+        await learn(run, world, session.scope)
     seen = await in_view(run, world, session.scope)
     known = await _known(run, seen, session.scope)
     names = await _called(run, seen, session.scope, known)

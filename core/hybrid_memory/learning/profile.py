@@ -125,7 +125,7 @@ def _support(fact: Fact) -> tuple[Any, ...]:
 def _read(fact: Fact, field: ProfileField, schema: type[UserProfile], chinese: bool) -> _Reading | None:
     plain = fact.value.strip()
     if _needs_words(fact, field):
-        words = told_of(fact.attribute, plain, chinese=chinese or _HAN.search(plain) is not None)
+        words = told_of(fact.attribute, plain, chinese=_HAN.search(plain) is not None or (chinese and " " not in plain))
         value = _validated(words, field, schema)
         if value is not None:
             return _Reading(fact, value, "" if words == plain else fact.attribute)

@@ -111,7 +111,9 @@ class UserProfile(CheckedModel):
     profession: str | None = _text("What they do for a living.", "职业")
     work: list[str] = _list("Where they work, and on what.", "工作", "employer, project")
     technical_stack: list[str] = _list("Languages, frameworks and tools of their work.", "技术栈", "technology")
-    needs: list[str] = _list("Allergies, diets, illnesses, aids.", "过敏与需要", _NEEDS, importance=1.0, title="allergies and needs")
+    needs: list[str] = _list(
+        "Allergies, diets, illnesses, aids.", "过敏与需要", _NEEDS, importance=1.0, title="allergies and needs"
+    )
     likes: list[str] = _list("What they like.", "喜欢", "favorite_*, 最喜欢的*")
     dislikes: list[str] = _list("What they do not want.", "不喜欢或忌口", "avoids", title="dislikes or avoids")
     preferences: list[str] = _list("What they would rather have.", "偏好", "prefers", title="prefers")
