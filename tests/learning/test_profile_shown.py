@@ -77,6 +77,11 @@ def test_fields_of_ones_own_have_the_chinese_name_of_their_attribute() -> None:
     assert known.text == "会说：会说\n过敏：花生\nsmoker：否"
 
 
+def test_a_chinese_word_in_an_english_profile_makes_it_no_chinese_one() -> None:
+    told = [("name", "Ann"), ("home", "Ghent"), ("likes", "sushi"), ("avoids", "pork"), ("language", "中文")]
+    assert profile(*told).text.startswith("name: Ann\nlives in: Ghent\nspeaks: 中文\n")
+
+
 def test_by_hand_filled_profiles_are_shown_too() -> None:
     made = Eater(profession="教师", spoken={"b", "a"}, height=1.75, smoker=True)
     assert made.text == "职业：教师\nspoken：a；b\nsmoker：是\nheight：1.75"
@@ -112,9 +117,10 @@ def test_the_cut_goes_through_the_least_important_first() -> None:
 
 
 def test_needs_and_instructions_outlast_all_else_in_a_cut() -> None:
-    known = profile(("likes", "jazz"), ("name", "Ann"), ("rule: date", "always give dates"), ("allergy", "nuts"))
+    told = [("name", "Ann"), ("likes", "jazz"), ("rule: date", "always give dates"), ("allergy", "nuts")]
+    known = profile(*told, importance=0.6)
     assert known.render(40, words) == "allergies and needs: allergic to nuts"
-    assert known.render(75, words) == "allergies and needs: allergic to nuts\ninstructions: always give dates"
+    assert known.render(77, words) == "allergies and needs: allergic to nuts\ninstructions: always give dates"
 
 
 def test_a_taste_is_said_once() -> None:

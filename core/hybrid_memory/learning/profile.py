@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ from hybrid_memory.learning.near_duplicates import Likeness, united
 from hybrid_memory.learning.profile_schema import ProfileField, profile_fields
 from hybrid_memory.learning.values import NOT_SAID
 from hybrid_memory.types import USER, Fact, ProfileEntry, UserProfile
+from hybrid_memory.types.profile import is_chinese
 
 P = TypeVar("P", bound=UserProfile)
 
@@ -64,7 +65,7 @@ def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None
     for fact in facts:
         if fact.value.strip().casefold() not in NOT_SAID:
             by_attribute[fact.attribute].append(fact)
-    chinese = _is_chinese(by_attribute)
+    chinese = is_chinese(fact.value for told in by_attribute.values() for fact in told if fact.state.standing)
     fields = profile_fields(schema)
     values: dict[str, Any] = {}
     standing: dict[str, tuple[ProfileEntry, ...]] = {}
@@ -88,13 +89,6 @@ def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None
             history[field.name] = tuple(_entry([reading]) for reading in oldest)
     labels = {field.name: field.chinese for field in fields if field.chinese}
     return schema.of(values).resting_on(standing, history, labels)
-
-
-def _is_chinese(facts: Mapping[str, Sequence[Fact]]) -> bool:
-    """Whether as many of the values that stand are Chinese as are several words of another language."""
-    values = [fact.value.strip() for told in facts.values() for fact in told if fact.state.standing]
-    chinese = sum(_HAN.search(value) is not None for value in values)
-    return 0 < chinese >= sum(" " in value and _HAN.search(value) is None for value in values)
 
 
 def _groups(read: Sequence[_Reading], alike: Likeness | None) -> list[list[_Reading]]:

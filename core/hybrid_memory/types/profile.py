@@ -21,6 +21,9 @@ MAX_REPR_CHARS = 120
 UNTOLD_IMPORTANCE = 0.5
 """Of a value that no fact stands behind."""
 
+LATIN_WORDS = 3
+"""So many Latin words that stand alone weigh as much as a Chinese value, or one of several words."""
+
 TASTES = frozenset(("likes", "preferences", "interests"))
 """Fields that may hold the same value; a prompt says it once."""
 
@@ -250,14 +253,20 @@ class UserProfile(CheckedModel):
 
     @property
     def _is_chinese(self) -> bool:
-        """Whether as many values are Chinese as are several words of another language.
+        return is_chinese(
+            value for name in type(self).model_fields for value in self._values(name) if isinstance(value, str)
+        )
 
-        A single word says nothing: names of tools and places are Latin in a Chinese profile too.
-        """
-        words = [value for name in type(self).model_fields for value in self._values(name) if isinstance(value, str)]
-        chinese = sum(_HAN.search(value) is not None for value in words)
-        others = sum(" " in value.strip() and _HAN.search(value) is None for value in words)
-        return 0 < chinese >= others
+
+def is_chinese(values: Iterable[str]) -> bool:
+    """Whether a profile of these values is a Chinese one.
+
+    A single Latin word says little: names of tools and places are Latin in a Chinese profile too.
+    """
+    words = [value.strip() for value in values if any(map(str.isalpha, value))]
+    chinese = sum(_HAN.search(value) is not None for value in words)
+    phrases = sum(" " in value and _HAN.search(value) is None for value in words)
+    return chinese > 0 and phrases + (len(words) - chinese - phrases) / LATIN_WORDS <= chinese
 
 
 def _written(items: Iterable[_Item]) -> str:
