@@ -58,6 +58,8 @@ WHO_ONE_IS = [
     ),
     ("My native language is Welsh.", {("language", "Welsh")}),
     ("I'm Jewish.", {("religion", "Jewish")}),
+    ("I take metformin and I use a wheelchair.", {("medicine", "metformin"), ("accessibility", "use a wheelchair")}),
+    ("I'm on blood thinners.", {("medicine", "blood thinners")}),
     ("I'm divorced.", {("marital_status", "divorced")}),
     ("We got married last summer.", {("marital_status", "married")}),
     ("I'm 6'2\" tall.", {("height", "6'2")}),
@@ -207,6 +209,7 @@ def test_what_somebody_says_about_themselves_is_claimed(text: str, expected: set
         "I'm not from Spain.",
         "I never said my name is Tom.",
         "I have no allergies.",
+        "I don't take insulin.",
         "I'm not married.",
         # said by others
         "She told me that I'm a genius.",

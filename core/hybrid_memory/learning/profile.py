@@ -171,9 +171,9 @@ def _accepted(
     """What the field holds beside the fields before it: as many of the first entries as it takes, or the first one."""
     if field.many:
         ranked = sorted(entries, key=lambda entry: (entry.importance, entry.valid_from, entry.facts), reverse=True)
-        choices = [tuple(ranked[:number]) for number in range(len(ranked), 0, -1)]
+        choices = (tuple(ranked[:number]) for number in range(len(ranked), 0, -1))
     else:
-        choices = [(entry,) for entry in entries]
+        choices = ((entry,) for entry in entries)
     for choice in choices:
         value = [entry.value for entry in choice] if field.many else choice[0].value
         try:

@@ -217,11 +217,13 @@ class _Fold:
     def _hold(self, claim: Claim, event: Event) -> None:
         subject = normalised(claim.subject)
         standing = self._standing[subject, claim.attribute]
-        same = next((fact for fact in standing if _same(fact, claim)), None)
+        key = value_key(claim)
+        same = next((fact for fact in standing if fact.key == key), None)
+        same = same or next((fact for fact in standing if _more_of(fact, claim, key)), None)
         if same is not None:
             same.support(claim, event)
             if len(claim.value) > len(same.value) and claim.attribute in _GROWS:
-                same.value, same.key = claim.value, value_key(claim)
+                same.value, same.key = claim.value, key
             if event.at - same.at > AT_ONCE or claim.by == SETTLED:
                 self._settle(same, standing)
             return
@@ -291,10 +293,8 @@ class _Fold:
             self.facts.append(fact)
 
 
-def _same(fact: _Standing, claim: Claim) -> bool:
-    key = value_key(claim)
-    if fact.key == key:
-        return True
+def _more_of(fact: _Standing, claim: Claim, key: str) -> bool:
+    """Whether a claim says the fact in more words, or in fewer."""
     if claim.attribute in _GROWS:
         return within(fact.key, key) or within(key, fact.key)
     return claim.category is Category.TASK and overlap(fact.value, claim.value) == 1.0

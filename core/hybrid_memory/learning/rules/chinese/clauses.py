@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hybrid_memory.learning.rules.chinese.lexicon import FEMALE, KIN, MALE, either
-from hybrid_memory.learning.rules.chinese.wording import ADVERB, NAME, OF_KIN, WHEN
+from hybrid_memory.learning.rules.chinese.wording import ADVERB, HAN, NAME, OF_KIN, WHEN
 
 _SPACE = re.compile(r"(?<=[\u4e00-\u9fff，。])\s+(?=\S)|(?<=\S)\s+(?=[\u4e00-\u9fff，。])")
 _QUOTED = re.compile(r"\"[^\"]*[我你您咱][^\"]*\"|[「『][^」』]*[我你您咱][^」』]*[」』]")
@@ -54,7 +54,8 @@ _ASKING = re.compile(
 )
 _LATE_SUBJECT = re.compile(rf"^(?P<when>{WHEN}(?:[，,])?)(?P<who>{OF_KIN}(?:[他她]们?)?|我们?|咱们?|[他她])(?![的们])")
 _TOGETHER = re.compile(
-    rf"^我们?(?:和|跟|与)(?:我们?的?)?(?:{either(KIN)})(?:{NAME})?(?:一起|都|俩|两个人?)*(?=住|"
+    rf"^(?:我们?(?:和|跟|与)|[和跟与](?=[^，,。]{{2,8}}住在))(?:我们?的?)?(?:{either(KIN)})"
+    rf"(?:{NAME}(?<!住)|{HAN}{{2}}(?=住|一起))?(?:一起|都|俩|两个人?)*(?=住|"
     rf"搬|养|决定|打算|计划|在|有|要|想|刚|一直|现在|都)"
 )
 _FREE = re.compile(r"没什么|什么都|什么也|怎么都|谁都|哪都|哪里都|不怎么|没怎么|无论|多少有|不管")

@@ -57,6 +57,9 @@ RELATIVES = (
          name, "我", confidence=0.75,
          guard=lambda found: found["value"][1:] != "" and not re.search(r"[是在也都很喜爱有说的去来做住会从最刚养叫"
               r"给今这那什了着吃想要]$", found["value"])),
+    rule("和妻子小丽住", relation, rf"(?:^|[，,我们])[和跟与](?:我们?的?)?{_NOUN}(?P<value>{NAME}|{HAN}{{2}})(?=(?:"
+         rf"一起|一块儿?)?住在)", plausible_name, "住在", confidence=0.75, sentence=True,
+         guard=lambda found: re.search(r"[俩都现一两们]", found["value"]) is None),
     rule("小丽是我妻子", relation, rf"^(?P<value>{HAN}[\u4e00-\u9fff·]{{1,15}}?|[A-Z][a-z]+)(?:就|也|一直|"
          rf"还)?是我(?:们)?(?:的)?(?:最好的|亲)?{_NOUN}(?:之一)?(?=$|[，,。了啊呢吧])", plausible_name, "是我",
          confidence=0.85,

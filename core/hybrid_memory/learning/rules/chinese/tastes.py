@@ -94,6 +94,12 @@ _HEALTH = (
          confidence=0.85, guard=lambda found: not re.search(r"不|没|对|会|皮肤|怕|容易", found["value"])),
     rule("过敏源", "allergy", rf"^{SUBJECT}的?过敏(?:原|源|的东西|的食物)(?:主要)?(?:是|有|包括)(?P<value>.+)", things,
          "过敏", confidence=0.9),
+    rule("吃药", "medicine", rf"^{SUBJECT}{ADVERB}(?:每天|天天|每晚|需要|要|得|在)*(?:吃|服用|服|打|注射)(?P<value>"
+         rf"[^，,。；;了过]{{0,6}}(?:药(?!店|房|膳)|胰岛素|双胍|地平|他汀|洛尔|沙坦|普利|西林|拉唑))", phrase, "吃",
+         "服", "打", "注射", confidence=0.85, guard=lambda found: not re.search(r"没|不|感冒药|今|昨|刚", found[0])),
+    rule("坐轮椅", "accessibility", rf"^{SUBJECT}{ADVERB}(?:需要|要|得)?(?P<value>(?:坐|用|使用|戴|佩戴|拄|"
+         rf"靠)(?:着)?(?:轮椅|助听器|拐杖?|盲杖|导盲犬|人工耳蜗|读屏软件|假肢|助行器))", whole, "轮椅", "助听器", "拐",
+         "盲", "耳蜗", "读屏", "假肢", "助行器", confidence=0.85),
     rule("有病", "condition", rf"^{SUBJECT}(?:\S{{0,6}}?){ADVERB}(?:有|患有?|得了|被?(?:确诊|诊断)(?:为|出|了|是|"
          rf"出了|患有)*|患上了?|查出(?:来)?(?:了|有)?|是|一直有)(?:\S{{0,5}}?的)?(?P<value>.+)", ailment, "有", "患",
          "得", "诊", "查出", "是", confidence=0.85,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hybrid_memory.learning.rules.english.kinds import ailment
 from hybrid_memory.learning.rules.english.persons import WHO
-from hybrid_memory.learning.rules.english.values import aversions, phrase, things
+from hybrid_memory.learning.rules.english.values import aversions, phrase, stated, things
 from hybrid_memory.learning.rules.english.wording import ADVERB, AM, AM_NOT, ENDING, HAVE, NOT, SELF, STRONG, rule
 from hybrid_memory.learning.rules.rule import When
 from hybrid_memory.types import Stance
@@ -45,6 +45,15 @@ HEALTH = (
          r"blind|dyslexic|autistic|epileptic|an insomniac|claustrophobic|lactose[- ]intolerant|gluten[- ]intolerant|"
          r"anemic|anaemic|celiac|coeliac|hard of hearing|short-sighted|near-?sighted|far-?sighted|neurodivergent|"
          r"bipolar|immunocompromised|left-handed)\b", phrase, "i am", "i'm", "im ", confidence=0.85),
+    rule("takes medicine", "medicine", rf"^(?:{SELF} {ADVERB}(?:have to |need to |must )?(?:take|use|inject)|{AM} "
+         rf"{ADVERB}(?:on|taking)) (?:my |some |a |an )?(?P<value>(?:[\w-]+ ){{0,2}}?(?:\w+(?:formin|statin|pril|"
+         r"olol|sartan|prazole|cillin|oxetine|thyroxine|azepam|xaban)|insulin|antidepressants|antihistamines|"
+         r"beta[- ]blockers|blood thinners|blood pressure (?:pills|tablets|medication|medicine)))\b", phrase, "take",
+         "taking", "use", "inject", " on ", confidence=0.85),
+    rule("uses a wheelchair", "accessibility", rf"^{SELF} {ADVERB}(?:have to |need to )?(?P<value>(?:use|need|wear|"
+         r"rely on|depend on) (?:an? |my )?(?:wheelchair|walker|walking stick|cane|crutches|hearing aids?|screen "
+         r"reader|guide dog|service dog|sign language))\b", stated, "use", "need", "wear", "rely", "depend",
+         confidence=0.85),
     rule("afraid of", "condition", rf"^{AM} {ADVERB}(?:afraid|scared|terrified|frightened) of (?P<value>heights|flying|"
          r"spiders|snakes|the dark|water|needles|dogs|clowns|crowds|thunder(?:storms)?|open water|elevators|public "
          r"speaking|deep water|enclosed spaces)\b", lambda words: (f"fear of {words}",), "afraid", "scared",
