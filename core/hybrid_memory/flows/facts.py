@@ -12,7 +12,7 @@ from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.flows.flush import embedding
 from hybrid_memory.flows.learn import learn
-from hybrid_memory.flows.session import Session, at_positions
+from hybrid_memory.flows.session import at_positions
 from hybrid_memory.flows.sharing import trust
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import Knowledge, World
@@ -24,6 +24,7 @@ from hybrid_memory.learning.resolving import SETTLED, resolve
 from hybrid_memory.learning.values import normalised
 from hybrid_memory.ports import Draft
 from hybrid_memory.tiers.episodic import visible
+from hybrid_memory.tiers.queue import Session
 from hybrid_memory.types import Category, Claim, Event, EventKind, Fact, Receipt, Role, Scope, UserProfile
 from hybrid_memory.types.validation import shown
 
