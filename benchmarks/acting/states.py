@@ -1,0 +1,152 @@
+"""The host's state is the truth about a conversation: regenerated, removed, edited, gone back to; and sub-agents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from benchmarks.acting.policies import Reply, Rule, gossip
+from benchmarks.acting.prompts import Call, Prompt
+from benchmarks.acting.tasks import (
+    Checks,
+    Edit,
+    Language,
+    Pause,
+    Regenerate,
+    Remove,
+    Return,
+    Say,
+    Subagent,
+    Task,
+)
+
+BOATS: dict[Language, tuple[str, str, str, str]] = {
+    "en": ("I bought a boat.", "Suggest a name for it.", "How often did I ask for a name?", "Albatross"),
+    "zh": ("我买了一条船。", "请给它起个名字。", "我一共请你起了几次名字？", "信天翁号"),
+}
+PINS: dict[Language, tuple[str, str, str, str]] = {
+    "en": ("My PIN is 4821.", "I like green tea.", "What do you know about me?", "green tea"),
+    "zh": ("我的密码是4821。", "我喜欢绿茶。", "你知道我的哪些事？", "绿茶"),
+}
+BUDGETS: dict[Language, tuple[str, str, str, str]] = {
+    "en": ("Our budget is {} EUR.", "We celebrate in the old mill.", "What is our budget?", r"budget is (\d+) EUR"),
+    "zh": ("我们的预算是{}欧元。", "我们在老磨坊庆祝。", "我们的预算是多少？", r"预算是(\d+)欧元"),
+}
+MEETINGS: dict[Language, tuple[str, str, str, str]] = {
+    "en": ("We meet in Lisbon.", "No, better: we meet in Oslo.", "Where do we meet?", r"we meet in (\w+)|We meet in (\w+)"),
+    "zh": ("我们在里斯本见面。", "还是换一下：我们在奥斯陆见面。", "我们在哪里见面？", "我们在(里斯本|奥斯陆)见面"),
+}
+CITIES: dict[Language, tuple[str, str]] = {"en": ("Lisbon", "Oslo"), "zh": ("里斯本", "奥斯陆")}
+
+RESEARCH: dict[Language, dict[str, str]] = {
+    "en": {
+        "ask": "Ask the researcher when the old mill is open.",
+        "when": "Ask the researcher when the (old mill) is open",
+        "question": "Research task: opening hours of the {0}",
+        "sub": "Research task: opening hours of the (old mill)",
+        "text": "The old mill is open from 9 to 17.",
+        "find": "open from (9 to 17)",
+        "then": "Thanks. And what was my first question?",
+    },
+    "zh": {
+        "ask": "请问一下研究员，老磨坊几点开放。",
+        "when": "请问一下研究员，(老磨坊)几点开放",
+        "question": "调研任务：{0}的开放时间",
+        "sub": "调研任务：(老磨坊)的开放时间",
+        "text": "老磨坊的开放时间是9点到17点。",
+        "find": "开放时间是(9点到17点)",
+        "then": "谢谢。我的第一个问题是什么？",
+    },
+}
+
+
+def regeneration(language: Language, *, checkpointer: bool) -> Task:
+    """The last answer again: it must not stand in the prompt, and what was asked stands there once."""
+    boat, suggest, count, name = BOATS[language]
+
+    def counted(prompt: Prompt, _said: re.Match[str]) -> Reply:
+        asked = sum(message.text.count(suggest) for message in prompt.messages if message.speaker == "user")
+        given = sum(name in message.text for message in prompt.messages if message.speaker == "assistant")
+        return f"{asked} / {given}"
+
+    return Task(
+        "regenerate", language, "agent", variant="" if checkpointer else "without-checkpointer",
+        checkpointer=checkpointer,
+        script=[Say(boat), Say(suggest, Checks(name)), Regenerate(Checks(name, hidden=name)), Say(count, Checks("1 / 1"))],
+        rules=[Rule(re.escape(count), react=counted), Rule(re.escape(suggest), answer=name)],
+    )  # fmt: skip
+
+
+def removal(language: Language) -> Task:
+    """What was taken out of the state is shown to nobody."""
+    pin, tea, ask, answer = PINS[language]
+    return Task(
+        "remove", language, "agent",
+        script=[Say(pin), Say(tea), Remove("4821"), Say(ask, Checks(answer, never="4821", hidden="4821"))],
+        rules=[Rule(re.escape(ask), react=gossip(""))],
+    )  # fmt: skip
+
+
+def edition(language: Language) -> Task:
+    """An older message edited under its id shows its new words only."""
+    budget, place, ask, find = BUDGETS[language]
+    return Task(
+        "edit", language, "agent",
+        script=[
+            Say(budget.format(500)), Say(place), Edit("500", budget.format(900)),
+            Say(ask, Checks("900", hidden="500")),
+        ],
+        rules=[Rule(re.escape(ask), find=[find], answer="{0}")],
+    )  # fmt: skip
+
+
+def travel(language: Language) -> Task:
+    """Back to an earlier checkpoint, then on in either branch; each knows its own words only."""
+    first, second, ask, find = MEETINGS[language]
+    one, two = CITIES[language]
+    early = Checks(one, hidden=two)
+    return Task(
+        "time-travel", language, "agent",
+        script=[
+            Say(first), Say(second), Return(1), Say(ask, early), Pause(1),
+            Return(2), Say(ask, Checks(two)), Return(3), Say(ask, early),
+        ],
+        rules=[Rule(re.escape(ask), find=[find], answer="{0}")],
+    )  # fmt: skip
+
+
+def research(language: Language, *, checkpointer: bool) -> Task:
+    """An agent inside a tool of another: it finishes, and its question is no turn of the user's."""
+    words = RESEARCH[language]
+    foreign = words["question"].partition("{0}")[0]
+    checks = Checks(not_user=foreign)
+    return Task(
+        "sub-agent", language, "agent", variant="" if checkpointer else "without-checkpointer",
+        checkpointer=checkpointer, texts={words["sub"].split("(")[1].partition(")")[0]: words["text"]},
+        script=[
+            Say(words["ask"], Checks("17", not_user=foreign)), Say(words["then"], checks),
+            Say(words["ask"], Checks("17", not_user=foreign)),
+        ],
+        rules=[
+            Rule(
+                words["when"], first=[Call("ask_researcher", {"question": words["question"]})], find=[words["find"]],
+                answer="{1}",
+            )
+        ],
+        subagent=Subagent(
+            [Rule(words["sub"], first=[Call("look_up", {"topic": "{0}"})], find=[f"({words['text']})"], answer="{1}")],
+            ["look_up"],
+        ),
+    )  # fmt: skip
+
+
+def tasks() -> Iterator[Task]:
+    """Of `create_agent`, which keeps a state."""
+    for language in ("en", "zh"):
+        yield regeneration(language, checkpointer=True)
+        yield regeneration(language, checkpointer=False)
+        yield removal(language)
+        yield edition(language)
+        yield travel(language)
+        yield research(language, checkpointer=True)
+        yield research(language, checkpointer=False)
