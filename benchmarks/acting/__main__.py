@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -21,14 +22,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
 
 from benchmarks.acting import lengths, loops, mails, minds, reading, smalltalk, states
 from benchmarks.acting.running import OFFERED, Outcome, quiet, run
 from benchmarks.acting.surroundings import SYSTEMS, System
 from benchmarks.acting.tasks import HOSTS, Task
-from benchmarks.compression.sets import Table
-from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder
+from benchmarks.compression.sets import CachedEmbedder, Table
+from hybrid_memory.models.embedders import HashingEmbedder
 
 KINDS = (reading, mails, loops, minds, smalltalk, states, lengths)
 TASKS: dict[str, Task] = {task.name: task for kind in KINDS for task in kind.tasks()}
@@ -52,12 +55,9 @@ def finished(outcomes: Sequence[Outcome], by: str, systems: Sequence[System]) ->
 
 def behind(outcomes: Sequence[Outcome]) -> list[str]:
     """The tasks that an agent without memory finishes and ours does not."""
-    good = {(outcome.system, outcome.task.name) for outcome in outcomes if outcome.finished}
-    return [
-        outcome.task.name
-        for outcome in outcomes
-        if outcome.system == "ours" and not outcome.finished and ("bare", outcome.task.name) in good
-    ]
+    bare = {outcome.task.name for outcome in outcomes if outcome.system == "bare" and outcome.finished}
+    ours = [outcome.task.name for outcome in outcomes if outcome.system == "ours" and not outcome.finished]
+    return [name for name in ours if name in bare]
 
 
 def show(outcome: Outcome) -> None:
@@ -76,19 +76,36 @@ def main() -> None:
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument("--show", metavar="TASK", choices=TASKS, help="print the prompts of one task as they were sent")
     parser.add_argument("--embedder", choices=("local", "hashing"), default="local")
+    parser.add_argument("--cache", type=Path, help="keep the vectors here, and use those that are there")
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     quiet()
-    embedder = LocalEmbedder() if chosen.embedder == "local" else HashingEmbedder()
-    if chosen.show:
-        show(run(TASKS[chosen.show], chosen.systems[0], embedder))
-        return
+    with tempfile.TemporaryDirectory() as temporary:
+        cached = None if chosen.embedder == "hashing" else CachedEmbedder(chosen.cache or Path(temporary))
+        embedder = cached or HashingEmbedder()
+        if chosen.show:
+            for system in chosen.systems[: None if len(chosen.systems) < len(SYSTEMS) else 1]:
+                show(run(TASKS[chosen.show], system, embedder))
+        else:
+            tell(chosen, ran(chosen, embedder))
+        if cached is not None:
+            cached.save()
+
+
+def ran(chosen: argparse.Namespace, embedder: Any) -> list[Outcome]:
+    """What came of each chosen task with each chosen system."""
     tasks = [task for task in TASKS.values() if any(word in task.name for word in chosen.tasks)]
     outcomes: list[Outcome] = []
     for system in chosen.systems:
         started = time.perf_counter()
-        outcomes += [run(task, system, embedder) for task in tasks if task.host in OFFERED[system]]
+        own = [task for task in tasks if task.host in OFFERED[system]]
+        outcomes += [run(task, system, embedder) for task in tqdm(own, desc=system, disable=None)]
         print(f"{SYSTEMS[system]}: {time.perf_counter() - started:.0f} s", flush=True)
+    return outcomes
+
+
+def tell(chosen: argparse.Namespace, outcomes: Sequence[Outcome]) -> None:
+    """Print the tables and what is unfinished with ours, and write the JSON."""
     tables = [finished(outcomes, by, chosen.systems) for by in ("host", "language", "kind")]
     for table in tables:
         table.show()
@@ -109,7 +126,7 @@ def write(path: Path, tables: Sequence[Table], outcomes: Sequence[Outcome], embe
         "embedder": embedder,
         "results": {table.title: table.rows for table in tables},
         "unfinished": {
-            system: {outcome.task.name: outcome.reason for outcome in outcomes if outcome.system == system and outcome.reason}
+            system: {each.task.name: each.reason for each in outcomes if each.system == system and each.reason}
             for system in dict.fromkeys(outcome.system for outcome in outcomes)
         },
         "behind": behind(outcomes),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
 from langchain.tools import tool
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
-from langchain_core.tools import StructuredTool
+from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
@@ -31,7 +32,7 @@ class AgentConversations:
 
     def __init__(self, around: Surroundings) -> None:
         task = around.task
-        tools = [StructuredTool.from_function(run) for run in around.world.tools(task.tools)]
+        tools: list[BaseTool] = [StructuredTool.from_function(run) for run in around.world.tools(task.tools)]
         if task.subagent is not None and around.subagent is not None:
             tools.append(self._researcher(around, around.subagent))
         self._task = task
@@ -99,7 +100,7 @@ class AgentConversations:
         last = state["messages"][-1]
         return last.text if isinstance(last, AIMessage) else ""
 
-    def _researcher(self, around: Surroundings, watched: Watched) -> StructuredTool:
+    def _researcher(self, around: Surroundings, watched: Watched) -> BaseTool:
         subagent = around.task.subagent
         own = around.world.tools(subagent.tools if subagent else ())
         agent = self._made(around, watched, [StructuredTool.from_function(run) for run in own], None)
@@ -118,7 +119,7 @@ class AgentConversations:
         options: dict[str, Any] = {}
         match around.system:
             case "ours":
-                budget = {} if task.max_tokens is None else {"max_tokens": task.max_tokens}
+                budget: dict[str, Any] = {} if task.max_tokens is None else {"max_tokens": task.max_tokens}
                 options["middleware"] = [HybridMemoryMiddleware(around.memory, **budget)]
             case "summarization":
                 options["middleware"] = [
@@ -157,7 +158,6 @@ def _store(around: Surroundings) -> InMemoryStore:
 
 
 def _langmem_tools() -> list[Any]:
-    from langmem import create_manage_memory_tool, create_search_memory_tool  # noqa: PLC0415 - slow, and seldom asked
-
+    langmem = import_module("langmem")  # slow, and seldom asked for
     namespace = ("memories", "{user_id}")
-    return [create_manage_memory_tool(namespace), create_search_memory_tool(namespace)]
+    return [langmem.create_manage_memory_tool(namespace), langmem.create_search_memory_tool(namespace)]

@@ -39,22 +39,25 @@ class ChainConversations:
         task = self._around.task
         own: dict[str, Any] = {}
         if not task.transcript:
-            shown = [("system", task.identity), MessagesPlaceholder("history"), ("human", "{input}")]
+            shown: list[Any] = [("system", task.identity), MessagesPlaceholder("history"), ("human", "{input}")]
             own["prompt"] = ChatPromptTemplate.from_messages(shown)
         model = ScriptedChat(watched=self._around.watched)
         return ConversationChain(llm=model, memory=self._memory(thread, return_messages=not task.transcript), **own)
 
     def _memory(self, thread: str, *, return_messages: bool) -> Any:
         task = self._around.task
+        budget: dict[str, Any] = {}
         match self._around.system:
             case "ours":
-                budget = {} if task.max_tokens is None else {"max_tokens": task.max_tokens}
+                if task.max_tokens is not None:
+                    budget["max_tokens"] = task.max_tokens
                 return HybridChatMemory(
                     memory=self._around.memory, user=USER, session=thread, return_messages=return_messages, **budget
                 )
             case "stock":
                 writer = Summariser(custom_get_token_ids=lambda text: list(range(count_tokens(text))))
-                budget = {} if task.max_tokens is None else {"max_token_limit": task.max_tokens}
+                if task.max_tokens is not None:
+                    budget["max_token_limit"] = task.max_tokens
                 return ConversationSummaryBufferMemory(llm=writer, return_messages=return_messages, **budget)
         return ConversationBufferMemory(return_messages=return_messages)
 

@@ -7,9 +7,11 @@ import base64
 from typing import Any
 
 from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.async_utils import asyncio_run
 from llama_index.core.base.llms.types import ChatMessage, DocumentBlock, ImageBlock, TextBlock
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.memory import ChatMemoryBuffer, Memory
+from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 from llama_index.core.tools import FunctionTool
 
 from benchmarks.acting.media import DOCUMENT, PICTURE, encoded
@@ -38,7 +40,8 @@ class FunctionConversations:
         return self._loop.run(self._asked(step))
 
     def close(self) -> None:
-        """Close its event loop."""
+        """Close its stores and its event loop."""
+        self._loop.run(self._chats.disposed())
         self._loop.close()
 
     async def _asked(self, step: Say) -> str:
@@ -61,7 +64,8 @@ class EngineConversations:
         return str(engine.chat(step.text))
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Close its stores."""
+        asyncio_run(self._chats.disposed())
 
 
 class _Chats:
@@ -76,14 +80,19 @@ class _Chats:
             self._made[thread] = self._new(thread)
         return self._made[thread]
 
+    async def disposed(self) -> None:
+        """Close the databases of stock memories, whose threads would outlive the event loop."""
+        for made in self._made.values():
+            if isinstance(made, Memory) and isinstance(made.sql_store, SQLAlchemyChatStore):
+                engine, _ = await made.sql_store._setup_connections()  # noqa: SLF001 - no other way
+                await engine.dispose()
+
     def _new(self, thread: str) -> Any:
         limit = self._around.task.max_tokens
         budget: dict[str, Any] = {} if limit is None else {"token_limit": limit}
         match self._around.system:
             case "ours":
-                return HybridChatMemory.from_defaults(
-                    memory=self._around.memory, user=USER, session=thread, **budget
-                )
+                return HybridChatMemory.from_defaults(memory=self._around.memory, user=USER, session=thread, **budget)
             case "stock":
                 return Memory.from_defaults(session_id=thread, **budget)
         return ChatMemoryBuffer.from_defaults(token_limit=ENDLESS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from benchmarks.acting.policies import UNKNOWN, Reply, Rule
+from benchmarks.acting.policies import UNKNOWN, Reply, Rule, read_on
 from benchmarks.acting.prompts import Call, Prompt
 from benchmarks.acting.tasks import Checks, Host, Language, Pause, Say, Step, Task
 
@@ -80,7 +80,13 @@ DONE: dict[Language, dict[str, str]] = {
 
 TASTES: dict[Language, tuple[str, str, str, str, str]] = {
     "en": ("I love sushi and avoid pork.", "Which food do I avoid?", r"avoids?:? ([^\n.]+)", "pork", "sushi"),
-    "zh": ("我爱吃寿司，不吃猪肉。", "我不吃什么？", "(?:不吃|忌口|避免|回避)[：:]?([^\\n。？]+)", "猪肉", "寿司"),
+    "zh": (
+        "我爱吃寿司，不吃猪肉。",
+        "我不吃什么？",
+        "(?:不吃|忌口|避免|回避)[：:]?((?!什么)[^\\n。？]+)",
+        "猪肉",
+        "寿司",
+    ),
 }
 """What is said and asked, where it is told what is avoided, what is avoided, and what is not."""
 
@@ -90,8 +96,9 @@ def tastes(language: Language, host: Host) -> Task:
     said, asked, find, avoided, liked = TASTES[language]
 
     def told(prompt: Prompt, _said: re.Match[str]) -> Reply:
-        texts = [message.text for message in prompt.messages]
-        return "; ".join(found for text in texts for found in re.findall(find, text)) or UNKNOWN
+        found = [part for message in prompt.messages for part in re.findall(find, message.text)]
+        more = None if found else read_on(prompt, avoided)
+        return [more] if more else "; ".join(found) or UNKNOWN
 
     return Task(
         "profile", language, host,

@@ -95,7 +95,9 @@ class ScriptedChat(BaseChatModel):
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
         prompt = Prompt([_of_langchain(message) for message in messages], {tool["name"]: tool for tool in self.bound})
         reply = self.watched.reply(prompt)
-        calls = [{"name": call.name, "args": dict(call.arguments), "id": id_} for id_, call in self.watched.named(reply)]
+        calls = [
+            {"name": call.name, "args": dict(call.arguments), "id": id_} for id_, call in self.watched.named(reply)
+        ]
         said = AIMessage(reply if isinstance(reply, str) else "", tool_calls=calls)
         return ChatResult(generations=[ChatGeneration(message=said)])
 
@@ -134,7 +136,7 @@ class ScriptedLLM(FunctionCallingLLM, CustomLLM):
     @property
     def metadata(self) -> LLMMetadata:
         """It chats and calls tools, and tells its window if it is to."""
-        window = {} if self.told is None else {"context_window": self.told}
+        window: dict[str, Any] = {} if self.told is None else {"context_window": self.told}
         return LLMMetadata(is_chat_model=True, is_function_calling_model=True, **window)
 
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
@@ -183,9 +185,10 @@ class ScriptedLLM(FunctionCallingLLM, CustomLLM):
 
 def _of_llamaindex(message: ChatMessage) -> Said:
     media = [
-        seen(block.image if isinstance(block, ImageBlock) else block.data or b"")
+        seen(data)
         for block in message.blocks
         if isinstance(block, ImageBlock | DocumentBlock)
+        and isinstance(data := block.image if isinstance(block, ImageBlock) else block.data, bytes)
     ]
     calls = [Call(block.tool_name, _kwargs(block)) for block in message.blocks if isinstance(block, ToolCallBlock)]
     speakers: dict[str, Speaker] = {"user": "user", "assistant": "assistant", "tool": "tool"}

@@ -22,11 +22,14 @@ UNKNOWN = "I don't know."
 READS = 8
 """Calls of readers that a policy makes at most for one question."""
 
+KEPT = 300
+"""Characters of what a policy keeps, at most."""
+
 _SUGGESTED = re.compile(r"\b(\w+)\(((?:[^()\"“”']|\"[^\"]*\"|“[^”]*”|'[^']*')*)\)")
 _ARGUMENT = re.compile(r"(?:(\w+)\s*=\s*)?(?:\"([^\"]*)\"|“([^”]*)”|'([^']*)'|(\d+)\b)")
 _HANDLE = re.compile(r"#\d+\b")
 _ELIDED = ("...", "…")
-_WORDS = ("pattern", "query", "search", "find", "grep")
+_WORDS = ("pattern", "query", "question", "search", "find", "words", "grep")
 """Arguments that take words to look for."""
 
 
@@ -65,7 +68,7 @@ class Rule:
             if found is None:
                 more = read_on(prompt, self.seek[row] if row < len(self.seek) else "")
                 return [more] if more else UNKNOWN
-            groups += [group for group in found if group is not None]
+            groups += filter(None, found)
         if waiting := prompt.undone([_filled(call, groups) for call in self.then]):
             return waiting
         return self.answer.format(*groups)
@@ -81,7 +84,7 @@ class Obedient:
     """Does what its rules say.
 
     Attributes:
-        otherwise: the answer to what no rule is for, once it is kept where a tool is bound for that.
+        otherwise: the answer to what no rule is for.
     """
 
     rules: Sequence[Rule] = ()
@@ -89,6 +92,8 @@ class Obedient:
 
     def __call__(self, prompt: Prompt) -> Reply:
         """The next calls, or the answer."""
+        if kept := keep(prompt):
+            return kept
         ordered = [(found.start(), rule, found) for rule in self.rules if (found := prompt.orders(rule.when))]
         answers: list[str] = []
         for _, rule, found in sorted(ordered, key=lambda order: order[0]):
@@ -96,12 +101,13 @@ class Obedient:
             if not isinstance(reply, str):
                 return reply
             answers.append(reply)
-        kept = [] if ordered else keep(prompt)
-        return kept or "\n".join(answers) or self.otherwise
+        return "\n".join(answers) or self.otherwise
 
 
 def keep(prompt: Prompt) -> list[Call]:
-    """The call that keeps what the user says, where a tool is bound to keep memories, and none was made for it."""
+    """The call that keeps what the user says, where a tool keeps memories; questions and long texts are not kept."""
+    if len(prompt.now) > KEPT or prompt.now.endswith(("?", "？")):
+        return []
     for name, tool in prompt.tools.items():
         if "memory to persist" in str(tool.get("description")) and all(call.name != name for call in prompt.made):
             return [Call(name, {"content": prompt.now})]
@@ -129,7 +135,7 @@ def _searches(prompt: Prompt) -> Iterator[Call]:
 def _by_handle(prompt: Prompt, seek: str) -> Iterator[Call]:
     """Words looked for behind each handle, the newest first, by the tools that take one."""
     texts = "\n".join(message.text for message in prompt.messages)
-    named = {call.name for call in _suggested(prompt)}
+    named = {call.name: next(iter(call.arguments.values())) for call in _suggested(prompt)}
     for name, tool in prompt.tools.items():
         handle = next((key for key, shape in _properties(tool).items() if _takes_handle(key, shape)), None)
         if handle is None and name in named:
@@ -137,7 +143,8 @@ def _by_handle(prompt: Prompt, seek: str) -> Iterator[Call]:
         if handle is None:
             continue
         words = next((key for key in _WORDS if key in _properties(tool)), None)
-        for found in dict.fromkeys(reversed(_HANDLE.findall(texts))):
+        others = [str(named[name])] if name in named else []
+        for found in dict.fromkeys([*reversed(_HANDLE.findall(texts)), *others]):
             if words and seek:
                 yield Call(name, {handle: found, words: re.escape(seek) if words in {"pattern", "grep"} else seek})
             else:

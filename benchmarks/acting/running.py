@@ -150,7 +150,9 @@ def _check_done(wanted: Sequence[Call], done: Sequence[Call]) -> None:
         else:
             more.append(call)
     if missing or more:
-        parts = [f"did not {_told(call)}" for call in missing] + [f"did {_told(call)} unasked or again" for call in more]
+        parts = [f"did not {_told(call)}" for call in missing] + [
+            f"did {_told(call)} unasked or again" for call in more
+        ]
         raise UnfinishedError("; ".join(parts))
 
 

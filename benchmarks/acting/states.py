@@ -33,7 +33,12 @@ BUDGETS: dict[Language, tuple[str, str, str, str]] = {
     "zh": ("我们的预算是{}欧元。", "我们在老磨坊庆祝。", "我们的预算是多少？", r"预算是(\d+)欧元"),
 }
 MEETINGS: dict[Language, tuple[str, str, str, str]] = {
-    "en": ("We meet in Lisbon.", "No, better: we meet in Oslo.", "Where do we meet?", r"we meet in (\w+)|We meet in (\w+)"),
+    "en": (
+        "We meet in Lisbon.",
+        "No, better: we meet in Oslo.",
+        "Where do we meet?",
+        r"we meet in (\w+)|We meet in (\w+)",
+    ),
     "zh": ("我们在里斯本见面。", "还是换一下：我们在奥斯陆见面。", "我们在哪里见面？", "我们在(里斯本|奥斯陆)见面"),
 }
 CITIES: dict[Language, tuple[str, str]] = {"en": ("Lisbon", "Oslo"), "zh": ("里斯本", "奥斯陆")}
@@ -72,7 +77,9 @@ def regeneration(language: Language, *, checkpointer: bool) -> Task:
     return Task(
         "regenerate", language, "agent", variant="" if checkpointer else "without-checkpointer",
         checkpointer=checkpointer,
-        script=[Say(boat), Say(suggest, Checks(name)), Regenerate(Checks(name, hidden=name)), Say(count, Checks("1 / 1"))],
+        script=[
+            Say(boat), Say(suggest, Checks(name)), Regenerate(Checks(name, hidden=name)), Say(count, Checks("1 / 1")),
+        ],
         rules=[Rule(re.escape(count), react=counted), Rule(re.escape(suggest), answer=name)],
     )  # fmt: skip
 

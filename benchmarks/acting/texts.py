@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from benchmarks.acting.prompts import count_tokens
 from benchmarks.acting.tasks import Language
 
-_NAMES = {"en": "Ines Tomas Priya Henrik Yusuf Clara Bruno Nadia".split(), "zh": "王磊 李娜 张伟 刘洋 赵敏 孙倩".split()}
+_NAMES = {
+    "en": "Ines Tomas Priya Henrik Yusuf Clara Bruno Nadia".split(),
+    "zh": "王磊 李娜 张伟 刘洋 赵敏 孙倩".split(),
+}
 _THINGS = {
     "en": "ladders, lamps, oak panels, paint buckets, cable drums, door frames, carpets, cabinets".split(", "),
     "zh": "梯子 灯具 橡木板 油漆桶 电缆盘 门框 地毯 柜子".split(),

@@ -8,11 +8,11 @@ from typing import Any
 
 from benchmarks.acting.prompts import Call
 
-TRIFLES = (
-    "get_weather", "get_exchange_rate", "list_meetings", "find_contact", "translate_text", "set_reminder", "start_timer",
-    "list_invoices", "get_invoice", "track_parcel", "list_parcels", "search_web", "open_ticket", "close_ticket",
-    "list_tickets", "get_route", "list_files", "get_calendar",
-)  # fmt: skip
+TRIFLES = tuple(
+    "get_weather get_exchange_rate list_meetings find_contact translate_text set_reminder start_timer list_invoices "
+    "get_invoice track_parcel list_parcels search_web open_ticket close_ticket list_tickets get_route list_files "
+    "get_calendar".split()
+)
 """Tools that nobody needs, but that an agent has bound."""
 
 
