@@ -12,6 +12,10 @@ from benchmarks.acting.surroundings import System
 from benchmarks.acting.tasks import HOSTS, Checks, Say
 from hybrid_memory.models.embedders import HashingEmbedder
 
+pytestmark = [  # of LlamaIndex's agents
+    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
+    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
+]
 READER = {
     "description": "Read a long text",
     "parameters": {"properties": {"handle": {"type": "string"}, "where": {}, "pattern": {}}},
