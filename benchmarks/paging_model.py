@@ -28,7 +28,7 @@ from benchmarks.agent import gguf, served
 from hybrid_memory import AgentRun, MemoryConfig, PagedAgent, open_memory
 from hybrid_memory.models.tokenizers import token_counter
 from hybrid_memory.paging.reading import read
-from hybrid_memory.text.structured import parse_objects
+from hybrid_memory.text.structured import pieces
 from hybrid_memory.text.tokens import message_tokens
 from hybrid_memory.types import PRESSURE, Role
 from langchain_hybrid_memory.messages import from_langchain
@@ -232,7 +232,7 @@ def _sent(answers: Sequence[str]) -> list[Made]:
     return [
         Made("send_message", {"message": reply}, reply, valid=True)
         for text in answers
-        if parse_objects(text)
+        if pieces(text)
         for reply in read(text).replies
     ]
 
@@ -287,7 +287,7 @@ def _quoted(text: str) -> str:
 
 def plain(answers: Iterable[str]) -> list[str]:
     """The answers without a call."""
-    return [text for text in answers if not read(text).calls and not parse_objects(text)]
+    return [text for text in answers if not read(text).calls and not pieces(text)]
 
 
 def figures(played: Sequence[Played], recorder: Recorder, max_tokens: int) -> dict[str, str]:

@@ -171,6 +171,40 @@ def test_malformed_json_is_told_and_not_said_to_the_user(make: Make) -> None:
     assert failures(run) == [True]
 
 
+CUT = [
+    call("core_memory_append", label="human", content="Ada lives in Ghent"),
+    json.dumps({"function": "core_memory_append", "arguments": json.dumps({"label": "human", "content": "Ada"})[:-1]}),
+    call("send_message", message="You live in Ghent"),
+    '{"message": "You live in Ghent"}',
+]
+
+
+@pytest.mark.parametrize(
+    "answer", [CUT[0][:-3], CUT[0][:90], CUT[0][:12], CUT[1], CUT[2][:-1], CUT[2][:70], CUT[3][:-4]]
+)
+def test_a_call_that_was_cut_off_is_not_made_and_the_model_is_told(act: Act, make: Make, answer: str) -> None:
+    agent = make(script := Script(answer))
+    run = act(agent, "send", "Where do I live?")
+    assert agent.memory.blocks()["human"].value == ""
+    assert run.replies == ("ok",)
+    (told,) = results(run)
+    assert failures(run) == [True]
+    assert "cut off" in told
+    assert "again in full" in told
+    assert told in shown(script.prompts[1])
+
+
+def test_a_call_that_cannot_be_read_is_not_made_with_what_can_be_read_of_it(make: Make) -> None:
+    made: list[str] = []
+
+    def sail(to: str = "home") -> None:
+        """Sail."""
+        made.append(to)
+
+    run = asked('{"function": "sail", "arguments": "to = {\'to\': \'Rome\'"}', make=make, functions=[sail])
+    assert (made, failures(run)) == ([], [True])
+
+
 class UnspeakableError(Exception):
     def __str__(self) -> str:
         raise RuntimeError("cannot say")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hybrid_memory import Message, Role, ToolCall
 from hybrid_memory.paging.instructions import rendered
 from hybrid_memory.paging.reading import HEARTBEAT, THOUGHTS, read
+from hybrid_memory.text.structured import cut_off
 
 BESIDE = {"thoughts": "so", "request_heartbeat": True}
 SEARCH: dict[str, Any] = {"name": "conversation_search", "arguments": {"query": "boat", "page": 1}}
@@ -30,7 +31,7 @@ def as_openai(wanted: dict[str, Any]) -> dict[str, Any]:
 def found(text: str) -> list[dict[str, Any]]:
     """The calls, without what is said beside the arguments."""
     plain = []
-    for call in read(text).calls:
+    for call in read(text, functions=[SEARCH["name"], APPEND["name"]]).calls:
         assert isinstance(call.arguments, dict)
         own = {name: value for name, value in call.arguments.items() if name not in (THOUGHTS, HEARTBEAT)}
         plain.append({"name": call.name, "arguments": own})
@@ -50,12 +51,12 @@ ONE = {
     "arguments as text": json.dumps({"function": SEARCH["name"], "arguments": json.dumps(SEARCH["arguments"])}),
     "arguments beside the name": json.dumps({"function": SEARCH["name"], **SEARCH["arguments"]}),
     "fenced": f"```json\n{canonical(SEARCH)}\n```",
-    "fenced without a language": f"Sure:\n```\n{canonical(SEARCH)}\n```\nThat is it.",
+    "fenced without a language": f"```\n{canonical(SEARCH)}\n```",
+    "fenced between words": f"Sure:\n```\n{canonical(SEARCH)}\n```\nThat is it.",
     "after words": f"I will look that up.\n{canonical(SEARCH)}",
     "before words": f"{canonical(SEARCH)}\n\nI hope this helps.",
     "after thoughts": f'<think>Perhaps {{"function": "other", "arguments": {{}}}}?</think>\n{canonical(SEARCH)}',
     "a trailing comma": '{"function": "conversation_search", "arguments": {"query": "boat", "page": 1,},}',
-    "cut off": '{"function": "conversation_search", "arguments": {"query": "boat", "page": 1}',
     "single quotes": "{'function': 'conversation_search', 'arguments': {'query': 'boat', 'page': 1}}",
     "blanks around the name": json.dumps({"function": f" {SEARCH['name']} ", "arguments": SEARCH["arguments"]}),
 }
@@ -64,7 +65,7 @@ ONE = {
 @pytest.mark.parametrize("form", ONE)
 def test_each_form_of_a_call_is_read(form: str) -> None:
     assert found(ONE[form]) == [SEARCH]
-    assert read(ONE[form]).replies == ()
+    assert read(ONE[form], functions=[SEARCH["name"]]).replies == ()
 
 
 SEVERAL = {
@@ -157,6 +158,105 @@ def test_arguments_that_are_no_object_stay_as_they_were_written(arguments: str) 
 def test_a_closing_tag_of_thoughts_inside_an_argument_loses_no_call() -> None:
     second = {"name": "archival_memory_insert", "arguments": {"content": "the tag </think> ends thoughts"}}
     assert found(f"{canonical(SEARCH)}\n{canonical(second)}") == [SEARCH, second]
+
+
+WHOLE = canonical(APPEND, thoughts="so", request_heartbeat=True)
+CUT = {
+    "in a value": WHOLE[: WHOLE.index("Ada")],
+    "in the name": WHOLE[: WHOLE.index("core_memory_append") + 7],
+    "in the thoughts": WHOLE[: WHOLE.index("so")],
+    "before the last brace": WHOLE[:-1],
+    "in the first key": '{"func',
+    "in a key": '{"function": "core_memory_append", "argu',
+    "after a comma": '{"function": "core_memory_append", "arguments": {"label": "human",',
+    "in a fence": f"```json\n{WHOLE[:-1]}\n```",
+    "in a fence with words around": f"I note that.\n```json\n{WHOLE[:-1]}\n```\nDone.",
+    "in a fence that is open": f"```json\n{WHOLE[:-9]}",
+    "before words": f"{WHOLE[:-2]}\n\nI hope this helps.",
+    "after words": f"I note that.\n{WHOLE[:-2]}",
+    "in single quotes": "{'function': 'core_memory_append', 'arguments': {'label': 'human', 'content': 'Name",
+    "without quotes": "{function: core_memory_append, arguments: {label: human, content: Name",
+    "in Chinese quotes": "{“function”：“core_memory_append”，“arguments”：{“label”：“human”，“content”：“陈",
+    "name for function": '{"name": "core_memory_append", "arguments": {"label": "human", "content": "Name',
+    "OpenAI": json.dumps(as_openai(APPEND))[:-20],
+    "OpenAI, in the arguments": json.dumps(
+        {"function": {"name": APPEND["name"], "arguments": '{"label": "human", "content": "Name'}}
+    ),
+    "arguments as text": json.dumps({"function": APPEND["name"], "arguments": '{"label": "human", "content": "N"'}),
+    "tool_calls": json.dumps({"role": "assistant", "content": None, "tool_calls": [as_openai(APPEND)]})[:-2],
+    "a list": json.dumps([APPEND])[:-9],
+    "arguments first": '{"arguments": {"label": "human", "content": "Name: Ada"}, "function": "core_memory_app',
+    "a message": '{"message": "You live in',
+    "a message to send": '{"function": "send_message", "arguments": {"message": "You live in',
+    "a quote not escaped": '{"function": "core_memory_append", "arguments": {"label": "a", "content": "6" tall"}}',
+    "after thoughts": f"<think>I note that.</think>\n{WHOLE[:-2]}",
+}
+
+
+@pytest.mark.parametrize("where", CUT)
+def test_a_call_that_was_cut_off_is_kept_as_text_and_never_said(where: str) -> None:
+    answer = read(CUT[where], functions=[APPEND["name"], "send_message"])
+    assert answer.replies == ()
+    (call,) = answer.calls
+    assert isinstance(call.arguments, str)
+    assert cut_off(call.arguments)
+
+
+def test_a_cut_call_keeps_its_name_where_that_is_whole() -> None:
+    assert [call.name for call in read(WHOLE[:-3]).calls] == ["core_memory_append"]
+    assert [call.name for call in read('{"arguments": {}, "function": "core_mem').calls] == ["?"]
+
+
+def test_calls_before_one_that_was_cut_off_are_made() -> None:
+    answer = read(f'{{"message": "One moment."}}\n{canonical(SEARCH)}\n{WHOLE[:-3]}')
+    assert answer.replies == ("One moment.",)
+    assert [(call.name, type(call.arguments)) for call in answer.calls] == [
+        ("conversation_search", dict),
+        ("core_memory_append", str),
+    ]
+
+
+def test_each_of_several_calls_is_repaired() -> None:
+    text = canonical(APPEND).replace("}}", "},}") + "\n" + canonical(SEARCH).replace("}}", ",},}")
+    assert found(text) == [APPEND, SEARCH]
+
+
+def test_a_call_too_large_to_be_repaired_is_kept_as_text() -> None:
+    text = f"{{'function': 'core_memory_append', 'arguments': {{'content': '{'x' * 30_000}'}}}}"
+    (call,) = read(text).calls
+    assert (call.name, call.arguments) == ("core_memory_append", text)
+
+
+PACKAGE = '{"name": "my-app", "version": "1.0", "scripts": {"test": "vitest"}}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Your package.json:\n```json\n{PACKAGE}\n```\nRun npm install.",
+        f"你的 package.json：\n```json\n{PACKAGE}\n```\n然后运行 npm install。",
+        PACKAGE,
+        f"It begins like this:\n```json\n{PACKAGE[:-20]}\n```",
+        'The server answers:\n```json\n{"message": "Not found", "status": 404}\n```',
+        'The server answers:\n```json\n{"message": "Not found"}\n```',
+        'A call looks like this:\n```json\n{"function": "weather", "arguments": {"city": "Rome"}}\n```\nTry it.',
+        'With OpenAI:\n```json\n{"name": "weather", "parameters": {"city"\n```\nand so on.',
+        "Storybook:\n```js\nexport const Primary = {name: 'Primary', args: {label: 'Go'}};\n```\nThat is all.",
+        "In set notation, {x: x > 0} and { y : y < 0 } have nothing in common.",
+        "A dict like {'a': 1} or an f-string {name: >10} is fine.",
+        "The function {",
+        "用 {名字: 值} 表示。",
+    ],
+)
+def test_braces_that_are_no_call_stay_a_reply(text: str) -> None:
+    answer = read(text, functions=["send_message", "core_memory_append"])
+    assert (answer.replies, answer.calls) == ((text,), ())
+
+
+def test_a_known_name_makes_a_call_of_what_could_be_data() -> None:
+    text = 'I look that up:\n```json\n{"name": "conversation_search", "query": "boat", "page": 1}\n```\nOne moment.'
+    assert read(text).replies == (text,)
+    assert [call.name for call in read(text, functions=["conversation_search"]).calls] == ["conversation_search"]
 
 
 NAMES = st.sampled_from(["core_memory_append", "weather", "f_1"])

@@ -14,13 +14,15 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.paging.custom import CustomFunction, Function, written
 from hybrid_memory.paging.reading import HEARTBEAT, THOUGHTS
-from hybrid_memory.text.structured import encodable, parse_object
+from hybrid_memory.text.structured import cut_off, encodable
 from hybrid_memory.tiers.chain import Chain
 from hybrid_memory.tools.tool import Answer
 from hybrid_memory.types import ToolCall
 from hybrid_memory.types.validation import CheckedModel, shown
 
 MAX_ERROR_CHARS = 1000
+
+SHOWN_END = 60
 
 INTERRUPTED = (
     "Error: this call was interrupted, and nobody knows whether it took effect. Find out before you make it again."
@@ -41,8 +43,8 @@ class Executor:
         self, memory: ScopedMemory, functions: Iterable[Function], *, timeout: timedelta, max_tokens: int
     ) -> None:
         self._memory = memory
-        self._functions = {function.name: function for function in functions}
-        self._limits = {name: TimeLimit(f"the function {name}", timeout) for name in self._functions}
+        self.functions = {function.name: function for function in functions}
+        self._limits = {name: TimeLimit(f"the function {name}", timeout) for name in self.functions}
         self._max_tokens = max_tokens
 
     def run(
@@ -67,11 +69,14 @@ class Executor:
         Raises:
             StoreError: the store failed under a function of the memory.
         """
-        function = self._functions.get(call.name)
+        if isinstance(call.arguments, str):
+            return _error(_unread(call.arguments))
+        function = self.functions.get(call.name)
         if function is None:
-            return _error(f"there is no function {shown(call.name)}; there are: {', '.join(self._functions)}")
+            return _error(f"there is no function {shown(call.name)}; there are: {', '.join(self.functions)}")
         try:
-            given = _given(call)
+            # Without what is said beside the arguments.
+            given = {name: value for name, value in call.arguments.items() if name not in (HEARTBEAT, THOUGHTS)}
             if isinstance(function, CustomFunction):
                 checked = function.arguments.of(given)
                 return Answer(INTERRUPTED, failed=True) if again else self._custom(function, checked, loop)
@@ -109,12 +114,14 @@ def _awaited(function: CustomFunction, arguments: dict[str, Any], loop: asyncio.
     return asyncio.run(made()) if loop is None else asyncio.run_coroutine_threadsafe(made(), loop).result()
 
 
-def _given(call: ToolCall) -> dict[str, Any]:
-    """The arguments, without what is said beside them."""
-    given = parse_object(call.arguments) if isinstance(call.arguments, str) else call.arguments
-    if given is None:
-        raise InvalidInputError(f"the arguments of {call.name} are no JSON object: {shown(call.arguments)}")
-    return {name: value for name, value in given.items() if name not in (HEARTBEAT, THOUGHTS)}
+def _unread(words: str) -> str:
+    """Why a call was not made whose arguments are no object."""
+    if cut_off(words):
+        return (
+            "your call was cut off before the end of its JSON, or has a quotation mark that is not escaped, and was "
+            f"not made: write it again in full, or say less in it. It ends with: {words[-SHOWN_END:]}"
+        )
+    return f"the arguments are no JSON object, and the call was not made: {shown(words)}"
 
 
 def _error(text: str) -> Answer:

@@ -137,7 +137,7 @@ class Loop:
         there = self.memory.blocks()
         prompt, tokens = self._prompt({label: block.written for label, block in there.items()})
         text = encodable(self.model.complete(prompt))
-        answer = read(text)
+        answer = read(text, self.executor.functions)
         messages = [Message(role=Role.ASSISTANT, content=reply) for reply in answer.replies if reply]
         if answer.calls:
             calls = [

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 from hybrid_memory.paging.functions import SEND
-from hybrid_memory.text.structured import encodable, parse_object, parse_objects
+from hybrid_memory.text.structured import Piece, cut_off, encodable, parse_object, pieces
 from hybrid_memory.types import ToolCall
 
 HEARTBEAT = "request_heartbeat"
@@ -24,7 +24,20 @@ MAX_NAME_CHARS = 64
 MAX_DEPTH = 40
 """Deeper arguments are nothing that a function takes, and more than stores do."""
 
-_NAMED = re.compile(r'"(?:function|name|tool)"\s*:\s*"([\w.-]{1,64})"')
+_MARK = "[\"'“”‘’]"
+
+
+def _key(*names: str) -> str:
+    return rf"[{{,]\s*{_MARK}?(?:{'|'.join(names)}){_MARK}?\s*[:：]"
+
+
+_NAMED = re.compile(rf"{_key(*NAMES)}\s*{_MARK}?([\w.-]{{1,{MAX_NAME_CHARS}}})({_MARK}|\Z)")
+_ARGUED = re.compile(_key(*ARGUMENTS))
+_FORMED = re.compile(_key("function", "function_name", "arguments", "tool_calls", HEARTBEAT, THOUGHTS))
+"""Keys that hardly anything but a call has."""
+
+_BEGUN = re.compile(rf"\{{\s*{_MARK}(?:\w*\Z|message{_MARK}\s*[:：])")
+"""Not even a whole key, or a message for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +55,43 @@ class Answer:
     goes_on: bool = False
 
 
-def read(text: str) -> Answer:
+def read(text: str, functions: Collection[str] = ()) -> Answer:
     """The answer in a model's text.
 
     Calls are JSON objects, one or several, as `hybrid_memory.paging.instructions` asks for them or as OpenAI writes
-    them. A call that cannot be read keeps its words as the arguments, for the error that its author is to see. What is
-    no call at all is a reply.
+    them. A call that was cut off or cannot be read is never completed by guessing: it keeps its words as the arguments,
+    for the error that its author is to see. What is no call at all is a reply, and so is a text with a fenced example
+    of something like a call.
+
+    Args:
+        text: as the model wrote it.
+        functions: names of those that there are; what names one of them is a call, whatever else it looks like.
     """
     text = encodable(text)
-    calls = [call for found in parse_objects(text) if _depth(found) <= MAX_DEPTH for call in _calls(_storable(found))]
+    calls = [call for piece in pieces(text) for call in _read(piece, functions)]
     if not calls:
-        broken = _NAMED.search(text)
-        if broken is None or "{" not in text[: broken.start()]:
-            return Answer(replies=(text.strip(),))
-        calls = [ToolCall(name=broken[1], arguments=text.strip())]
+        return Answer(replies=(text.strip(),))
     sent = [_message(call) for call in calls if call.name == SEND.name]
     replies = tuple(message for message in sent if message)
     # A message that says nothing is left among the calls, to be answered with an error.
     kept = tuple(call for call in calls if call.name != SEND.name or not _message(call))
     return Answer(replies, kept, goes_on=any(_truthy(_argument(call, HEARTBEAT)) for call in calls))
+
+
+def _read(piece: Piece, functions: Collection[str]) -> list[ToolCall]:
+    """The calls in one piece of an answer; none if it is something else."""
+    found = piece.value
+    if found is not None and _depth(found) <= MAX_DEPTH:
+        return _calls(_storable(found), functions, quoted=piece.quoted)
+    names = _NAMED.findall(piece.text)
+    name = next((name for name, end in names if end and name in functions), "")
+    cut = any(not end and known.startswith(name) for name, end in names for known in functions)
+    whole = [name for name, end in names if end]
+    if not name and not cut:
+        formed = _FORMED.search(piece.text) or _BEGUN.match(piece.text) or (whole and _ARGUED.search(piece.text))
+        if piece.quoted or not formed:
+            return []
+    return [ToolCall(name=name or next(iter(whole), "?"), arguments=piece.text.strip())]
 
 
 def _depth(value: Any) -> int:
@@ -91,27 +122,34 @@ def _name(written: str) -> str:
     return "".join(char for char in written.strip() if char.isprintable())[:MAX_NAME_CHARS] or "?"
 
 
-def _calls(found: Mapping[str, Any]) -> list[ToolCall]:
+def _calls(found: Mapping[str, Any], functions: Collection[str], *, quoted: bool) -> list[ToolCall]:
     """The calls in one object; none if it is something else."""
     several = next(
         (found[key] for key in ("calls", "tool_calls", "functions") if isinstance(found.get(key), list)), None
     )
     if several is not None:
-        return [call for item in several if isinstance(item, Mapping) for call in _calls(item)]
+        items = [item for item in several if isinstance(item, Mapping)]
+        return [call for item in items for call in _calls(item, functions, quoted=quoted)]
     inner = found.get("function")
     if isinstance(inner, Mapping):
-        return _calls({**inner, **{key: found[key] for key in (THOUGHTS, HEARTBEAT) if key in found}})
-    name = next((found[key] for key in NAMES if isinstance(found.get(key), str) and found[key].strip()), None)
-    if name is None:
+        beside = {key: found[key] for key in (THOUGHTS, HEARTBEAT) if key in found}
+        return _calls({**inner, **beside}, functions, quoted=quoted)
+    key = next((key for key in NAMES if isinstance(found.get(key), str) and found[key].strip()), None)
+    if key is None:
         only = found.get("message")
-        return [ToolCall(name=SEND.name, arguments=dict(found))] if isinstance(only, str) and only.strip() else []
-    return [ToolCall(name=_name(name), arguments=_arguments(found))]
+        said = isinstance(only, str) and only.strip() and not quoted
+        return [ToolCall(name=SEND.name, arguments=dict(found))] if said else []
+    name = _name(found[key])
+    # Much that is no call has a name.
+    formed = key.startswith("function") or any(other in found for other in (*ARGUMENTS, HEARTBEAT))
+    return [ToolCall(name=name, arguments=_arguments(found))] if name in functions or (formed and not quoted) else []
 
 
 def _arguments(found: Mapping[str, Any]) -> dict[str, Any] | str:
     given = next((found[key] for key in ARGUMENTS if key in found), None)
     if isinstance(given, str):
         read_on = parse_object(given) if given.strip() else {}
+        read_on = None if cut_off(given) else read_on
         if read_on is None or _depth(read_on) > MAX_DEPTH:
             return given
         given = _storable(read_on)

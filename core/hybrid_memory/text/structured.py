@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 MAX_SPANS = 64
 """How many candidates of a text are tried, so that a megabyte of braces costs no more than reading it."""
@@ -37,7 +37,7 @@ def parse_object(text: str) -> dict[str, Any] | None:
     answer = text.rpartition("</think>")[2]
     found = None
     for part in dict.fromkeys([*_FENCED.findall(answer), answer, text]):
-        spans = list(islice(_spans(part), MAX_SPANS))
+        spans = [span for span, _ in islice(_spans(part), MAX_SPANS)]
         for read in (_valid, _completed, _repaired):
             for span in spans:
                 value = read(span)
@@ -47,19 +47,48 @@ def parse_object(text: str) -> dict[str, Any] | None:
     return found
 
 
-def parse_objects(text: str) -> list[dict[str, Any]]:
-    """Every JSON object in an answer that may be several, one behind the other or in a list; none it is without.
+class Piece(NamedTuple):
+    """A part of an answer that begins like a JSON object.
 
-    Those that are valid; if none is, the first that can be repaired, as in `parse_object`.
+    Attributes:
+        value: the object; None where it has no end, or cannot be read.
+        quoted: whether it stands in a fenced block that has words around it.
     """
+
+    text: str
+    value: dict[str, Any] | None
+    quoted: bool = False
+
+
+def pieces(text: str) -> list[Piece]:
+    """Every JSON object in an answer that may be several, one behind the other or in a list, but for empty ones.
+
+    Each is repaired if it is not valid, but nothing is added to one that was cut off: see `cut_off`.
+    """
+    whole = _valid(text)
+    if whole is not None:
+        return [Piece(text, whole)] if whole else []
     answer = without_thoughts(text)
-    if not any("</think>" in span for span in _spans(answer)):
+    if not any("</think>" in span for span, _ in _spans(answer)):
         # Where only the end of the thoughts is marked, what stands before it is none of the answer.
         answer = answer.rpartition("</think>")[2]
-    spans = islice((span for part in _FENCED.findall(answer) or [answer] for span in _spans(part)), MAX_SPANS)
-    found = [value for span in spans if (value := _valid(span))]
-    first = None if found else parse_object(text)
-    return found or ([first] if first else [])
+    found: list[Piece] = []
+    words = _FENCED.sub("", answer).strip()
+    room = MAX_REPAIR_CHARACTERS
+    for part, fenced in _parts(answer):
+        for span, ended in islice(_spans(part), MAX_SPANS):
+            value = _valid(span)
+            if value is None and ended and (value := _completed(span)) is None and len(span) <= room:
+                room -= len(span)
+                value = _repaired(span)
+            if value != {}:
+                found.append(Piece(span, value, quoted=fenced and bool(words)))
+    return found
+
+
+def cut_off(text: str) -> bool:
+    """Whether the text ends inside a JSON object that it holds, or inside a string of one."""
+    return any(not ended for _, ended in _spans(text))
 
 
 def encodable(text: str) -> str:
@@ -72,21 +101,32 @@ def without_thoughts(text: str) -> str:
     return _THOUGHTS.sub("", text).strip()
 
 
-def _spans(text: str) -> Iterator[str]:
-    """Each outermost ``{...}`` that begins like an object; one that is never closed goes to the end."""
+def _parts(answer: str) -> Iterator[tuple[str, bool]]:
+    """The answer in parts, and whether each is what a fence encloses."""
+    at = 0
+    for fence in _FENCED.finditer(answer):
+        yield answer[at : fence.start()], False
+        yield fence[1], True
+        at = fence.end()
+    yield answer[at:], False
+
+
+def _spans(text: str) -> Iterator[tuple[str, bool]]:
+    """Each outermost ``{...}`` that begins like an object, and whether it has an end of its own."""
     at = 0
     while start := _START.search(text, at):
-        at = _end(text, start.start())
-        yield text[start.start() : at]
+        end = _end(text, start.start())
+        at = len(text) if end is None else end
+        yield text[start.start() : at], end is not None
 
 
-def _end(text: str, start: int) -> int:
+def _end(text: str, start: int) -> int | None:
     depth = 0
     for token in _BRACE.finditer(text, start):
         depth += {"{": 1, "}": -1}.get(token[0], 0)
         if depth == 0 and token[0] == "}":
             return token.end()
-    return len(text)
+    return None
 
 
 def _valid(span: str) -> dict[str, Any] | None:
