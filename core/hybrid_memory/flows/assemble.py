@@ -23,7 +23,7 @@ from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.scoring.fitting import fitting
-from hybrid_memory.text.asking import asks_nothing, is_memory
+from hybrid_memory.text.small_talk import asks_nothing, is_memory
 from hybrid_memory.tiers.episodic import visible
 from hybrid_memory.tiers.queue import Session
 from hybrid_memory.types import PRESSURE, Context, EventKind, Hit, Message, RecordKind, Role, Scope

@@ -61,11 +61,3 @@ def about_now(query: str) -> bool:
         return True
     own = _OWN.search(query) is not None and _PRESENT.search(query) is not None
     return own and _PAST.search(query) is None and _OVER.search(query) is None
-
-
-def asks_nothing(text: str) -> bool:
-    return False
-
-
-def is_memory(text: str) -> bool:
-    return True
