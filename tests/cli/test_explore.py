@@ -102,7 +102,7 @@ def test_the_profile_tells_what_stands_and_with_history_what_did(command: Any, f
     assert "Oslo" in command.out
     assert "Bergen" not in command.out
     assert command("profile", filled, "--history") == 0
-    assert re.search(r"Bergen \(superseded\)", command.out)
+    assert re.search(r"^home .* Bergen \(superseded; from \w+\)$", command.out, re.MULTILINE)
     told = command.json("profile", filled, "--history")
     assert told["fields"]["profession"] == "marine biologist"
     assert told["sources"]["profession"][0]["sources"] == ["m1"]

@@ -99,7 +99,7 @@ WHY = MemoryTool(
 )
 PROFILE = MemoryTool(
     "memory_profile",
-    "What is known of the user: profession, tools, preferences, interests, goals. Use it before you advise them.",
+    "What is known of the user: name, family, work, needs, likes, dislikes, goals. Use it before you advise them.",
     Profiling,
     profile,
 )
