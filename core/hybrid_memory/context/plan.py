@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from hybrid_memory.compression.ledger import changed_since, render
 from hybrid_memory.context.layout import Parts, memory_mark, messages
@@ -25,8 +26,11 @@ from hybrid_memory.types import Event, Hit, Message
 CHAT_RECALL = 0.1
 """Share of the room for recall that a turn gets which asks nothing: what it is shown stays in the prompt."""
 
-QUESTION_END = 400
-"""Characters at the end of a question that is too long itself; what it asks for often stands there."""
+END = 400
+"""Characters at either end of a long question by which the parts that matter in it are found."""
+
+PRESSED = (0.6, 0.3, 0.15)
+"""Shares of the room that a message may take which is not answered yet, the next one where the one before is too much."""
 
 PROGRESS = 0.1
 """Share of the budget for the files that the turns in the prompt changed."""
@@ -119,52 +123,63 @@ def _shown(seen: View, event: Event, relief: Relief) -> Message:
 
 
 def _without_turns(seen: View, relief: Relief) -> Iterator[_Try]:
-    """The newest turns without notes, as many as fit; then with what was not answered shortened as well."""
-    short = dict(relief.short)
-    bare = Relief(short, {unit.first for unit in seen.units})
+    """Fewer rounds; then the last one with its long messages shortened, then with fewer steps; at last all of it short.
+
+    Notes are left out. What was not answered yet is shortened before a step of its round is lost.
+    """
+    bare = Relief(dict(relief.short), {unit.first for unit in seen.units})
     whole = _with_turns(seen, bare, "", [], 0.5)
     yield whole
-    starts = _starts(seen)
+    rounds, steps = _starts(seen)
 
-    def tried(row: int) -> _Try:
-        return replace(whole, parts=replace(whole.parts, turns=_from(whole.parts.turns, starts[row])))
+    def tried(start: _Start) -> _Try:
+        return replace(whole, parts=replace(whole.parts, turns=_from(whole.parts.turns, start)))
 
     # Fewer turns never need more tokens, and a session that was never folded may have very many.
-    least = bisect_left(range(len(starts)), True, key=lambda row: _tokens(seen, tried(row)) <= seen.budget)
-    for row in range(least, len(starts)):
-        yield tried(row)
-    limit = max(seen.room, LEAST_INLINE)
-    start = starts[-1] if starts else (0, None)
-    while True:
-        yield _pressed(seen, start, limit)
-        if limit == LEAST_INLINE:
-            break
+    least = bisect_left(range(len(rounds)), True, key=lambda row: _tokens(seen, tried(rounds[row])) <= seen.budget)
+    for start in rounds[least:]:
+        yield tried(start)
+    last = rounds[-1] if rounds else (0, None)
+    for share in PRESSED:
+        yield _pressed(seen, whole, last, int(share * seen.room))
+    for start in steps:
+        yield _pressed(seen, whole, start, int(PRESSED[-1] * seen.room))
+    limit = int(PRESSED[-1] * seen.room)
+    while limit > LEAST_INLINE:
         limit = max(LEAST_INLINE, limit // 2)
+        yield _pressed(seen, whole, steps[-1] if steps else last, limit, share=0)
 
 
 def _tokens(seen: View, attempt: _Try) -> int:
     return seen.costs.of(messages(attempt.parts, seen.request.layout)) + seen.tools + PRIMING
 
 
-def _pressed(seen: View, start: tuple[int, int | None], limit: int) -> _Try:
-    """The last turn with every message in so many tokens."""
-    events = [event for unit in seen.units for event in unit.events]
-    short: dict[str, int] = {}
-    turns = []
-    for event in events:
-        _, tokens = seen.costs.whole(event)
-        if tokens > limit:
-            short[event.id] = tokens
-        made = seen.costs.short(event, limit, seen.reader, seen.words, fresh=True) if tokens > limit else None
-        turns.append((made[0] if made else seen.costs.whole(event)[0], ""))
-    parts = replace(seen.with_summary(0), turns=_from(turns, start))
-    question = seen.question if seen.asked is None else None
-    if question is not None:
-        cut = shortened(
-            question, handle="", max_tokens=limit, count=seen.costs.count, wanted=terms(question.text[-QUESTION_END:])
-        )
+def _pressed(seen: View, whole: _Try, start: _Start, limit: int, share: float = 0.5) -> _Try:
+    """The turns from here on with every message in so many tokens, as one that is not answered yet."""
+    limit = max(limit, LEAST_INLINE)
+    short = dict(whole.short)
+    turns: list[tuple[Message, str]] = []
+    for event, (message, _) in zip(
+        (event for unit in seen.units for event in unit.events), whole.parts.turns, strict=True
+    ):
+        tokens = seen.costs.whole(event)[1]
+        if tokens <= limit or event.id in whole.short:
+            turns.append((message, ""))
+            continue
+        asked = _ends(event.message.text) if event.id == seen.question_id else _ends(seen.words)
+        turns.append((seen.costs.short(event, limit, seen.reader, asked, fresh=True)[0], ""))
+        short[event.id] = tokens
+    parts = replace(seen.with_summary(share), turns=_from(turns, start), question=whole.parts.question)
+    if parts.question is not None:
+        wanted = terms(_ends(seen.words))
+        cut = shortened(parts.question, handle="", max_tokens=limit, count=seen.costs.count, wanted=wanted, fresh=True)
         parts = replace(parts, question=cut)
     return _Try(parts, (), short)
+
+
+def _ends(text: str) -> str:
+    """Beginning and end of a long text, where it says what it wants."""
+    return text if len(text) <= 2 * END else f"{text[:END]}\n{text[-END:]}"
 
 
 def noted(seen: View, kept: Sequence[Hit], progress: str) -> str:
@@ -206,25 +221,30 @@ def affordable(seen: View, hits: Sequence[Hit]) -> list[Hit]:
     return kept
 
 
-def _starts(seen: View) -> list[tuple[int, int | None]]:
-    """Where the turns may begin, one unit later each time, and the turn that then stands before them, if any.
+_Start: TypeAlias = tuple[int, int | None]
+"""Where the turns begin, and the turn that then stands before them, if any."""
+
+
+def _starts(seen: View) -> tuple[list[_Start], list[_Start]]:
+    """Where the turns may begin: at a later round each time, then at a later step of the last one.
 
     The first message left is always the user's.
     """
     sizes = [len(unit.events) for unit in seen.units]
     anchor = next((row for row in reversed(range(len(sizes))) if seen.units[row].opens), 0)
     opening = sum(sizes[:anchor])
-    found: list[tuple[int, int | None]] = []
+    rounds: list[_Start] = []
+    steps: list[_Start] = []
     start = 0
     for row, size in enumerate(sizes[:-1]):
         start += size
         if row >= anchor:
-            found.append((start, opening))
+            steps.append((start, opening))
         elif seen.units[row + 1].opens:
-            found.append((start, None))
-    return found
+            rounds.append((start, None))
+    return rounds, steps
 
 
-def _from(turns: Sequence[tuple[Message, str]], start: tuple[int, int | None]) -> list[tuple[Message, str]]:
+def _from(turns: Sequence[tuple[Message, str]], start: _Start) -> list[tuple[Message, str]]:
     first, opening = start
     return list(turns[first:]) if opening is None else [turns[opening], *turns[first:]]
