@@ -40,6 +40,7 @@ class Found:
 
     Attributes:
         similarity: inner product with the query, NaN without a vector; average: of the records of the same owner.
+        same: inner product of the query with itself; count: of the owner's vectors.
         bm25: 0 without a common word.
         current: False where a newer one among them says otherwise.
         exact: see `Signals`.
@@ -49,6 +50,8 @@ class Found:
     places: Places
     similarity: signals.Array
     average: signals.Array
+    same: signals.Array
+    count: signals.Numbers
     bm25: signals.Array
     current: npt.NDArray[np.bool_]
     exact: signals.Array
@@ -60,6 +63,8 @@ class Found:
             places=self.places.rows(keep),
             similarity=self.similarity[keep],
             average=self.average[keep],
+            same=self.same[keep],
+            count=self.count[keep],
             bm25=self.bm25[keep],
             current=self.current[keep],
             exact=self.exact[keep],
@@ -75,6 +80,8 @@ class Found:
             places=Places.joined([found.places for found in several]),
             similarity=np.concatenate([found.similarity for found in several]),
             average=np.concatenate([found.average for found in several]),
+            same=np.concatenate([found.same for found in several]),
+            count=np.concatenate([found.count for found in several]),
             bm25=np.concatenate([found.bm25 for found in several]),
             current=np.concatenate([found.current for found in several]),
             exact=np.concatenate([found.exact for found in several]),
@@ -116,7 +123,8 @@ async def candidates(run: Runner, world: World, where: Where, asked: Asked) -> F
     """What the paths of the plan found, and its neighbours; ``world`` as `in_view` gives it."""
     index, where, plan = world.index, narrowed(world, where), asked.plan
     words, corrected = await _words(run, world, where, asked)
-    vector, average = await centred(run, world, where, asked.vector)
+    vector, average, count = await centred(run, world, where, asked.vector)
+    same = 0.0 if vector is None or asked.vector is None else float(vector @ asked.vector)
     by_words, others = await _paths(run, world, where, replace(asked, vector=vector), words)
     seeds: Ids = np.unique(np.concatenate([_NONE, *(matches.ids for matches in (*by_words, *others))]))
     places = await run.call(index.places, seeds, where, NEIGHBOURS)
@@ -128,6 +136,8 @@ async def candidates(run: Runner, world: World, where: Where, asked: Asked) -> F
         places=places,
         similarity=similarity,
         average=np.full(len(places.ids), average),
+        same=np.full(len(places.ids), same),
+        count=np.full(len(places.ids), count),
         bm25=_scores(places, by_words),
         current=~np.isin(places.ids, list(stale)) if stale else np.ones(len(places.ids), dtype=bool),
         exact=await _exact(run, world, places, plan, seeds),
@@ -172,16 +182,16 @@ async def _paths(
     return found[: len(searches)], found[len(searches) :]
 
 
-async def centred(run: Runner, world: World, where: Where, vector: Floats | None) -> tuple[Floats | None, float]:
-    """The query vector as it is compared, and its inner product with an average record of the owner."""
+async def centred(run: Runner, world: World, where: Where, vector: Floats | None) -> tuple[Floats | None, float, int]:
+    """The query vector as it is compared, its inner product with an average record of the owner, and their number."""
     if vector is None:
-        return None, 0.0
+        return None, 0.0, 0
     centroid, number = await run.call(world.index.centroid, where.scope.owner)
     if not number:
-        return None, 0.0
+        return None, 0.0, 0
     middle = centroid.astype(np.float64)
     compared = signals.centred(vector.astype(np.float64), middle, number)
-    return compared.astype(np.float32), float(compared @ middle)
+    return compared.astype(np.float32), float(compared @ middle), number
 
 
 async def _words(run: Runner, world: World, where: Where, asked: Asked) -> tuple[list[str], dict[str, str]]:

@@ -90,6 +90,7 @@ async def _found(run: Runner, world: World, request: Request, spaces: Sequence[S
     if (request.weights or settings.weights).current and about_now(request.query):
         ranked = scores[[row_of[record.id] for record in records]]
         records = await _newest_first(run, world, request.where.scope.owner, records, ranked)
+    near = _closeness(found, [row_of[record.id] for record in records if record.text.strip() == request.query.strip()])
     # The same failure may have kept both the query and the new turns from their vectors.
     note = "; ".join(part for part in (failure, *(part for part in notes if part not in failure)) if part)
     hits = [
@@ -100,10 +101,22 @@ async def _found(run: Runner, world: World, request: Request, spaces: Sequence[S
             weights=weights,
             note=note,
             plan=plan,
+            closeness=float(near[row_of[record.id]]) if np.isfinite(near[row_of[record.id]]) else None,
         )
         for record in records
     ]
     return [_noted(hit, hits[row + 1 :]) for row, hit in enumerate(hits)], failed
+
+
+def _closeness(found: Found, asked: Sequence[int]) -> signals.Array:
+    """How near each candidate is to the query by itself; the query's own words, said before, count for no average."""
+    average, count = found.average.copy(), found.count.copy()
+    for row in asked:
+        if np.isfinite(found.similarity[row]):
+            owner = (found.average == found.average[row]) & (found.count == found.count[row]) & (count > 1)
+            average[owner] = (average[owner] * count[owner] - found.similarity[row]) / (count[owner] - 1)
+            count[owner] -= 1
+    return signals.closeness(found.similarity, average, found.same, count)
 
 
 def _noted(hit: Hit, behind: Sequence[Hit]) -> Hit:

@@ -120,7 +120,7 @@ def barriers(record: Record, where: Where) -> Iterator[str]:
 
 async def _nearness(run: Runner, view: World, request: Request, where: Where, position: int) -> str:
     vector, failure = await query_vector(run, view, request.query)
-    vector, average = await centred(run, view, where, vector)
+    vector, average, _ = await centred(run, view, where, vector)
     if vector is None:
         return f"its meaning was not compared: {failure or 'nothing has a vector yet'}"
     ids = np.array([position], dtype=np.int64)

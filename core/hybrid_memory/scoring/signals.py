@@ -46,6 +46,23 @@ def vector_signal(similarity: Array, average: Array | float) -> Array:
     return np.where(known, np.clip(np.nan_to_num(scaled), 0.0, 1.0), 0.0)
 
 
+def closeness(similarity: Array, average: Array, same: Array, count: Numbers) -> Array:
+    """``(s - average) / (same - average) * n / (n - 1)``: 0 for an average record, 1 for one that says just the query.
+
+    Unlike the vector signal it does not depend on the best that was found. The last factor takes a record out of the
+    average that it is compared with. NaN without a vector, or without other records.
+
+    Args:
+        similarity: of each record to the query, as inner product.
+        average: of the similarities of all n records of the same owner.
+        same: the similarity of the query to itself.
+        count: n.
+    """
+    known = (count > 1) & (same - average > ROUNDING)
+    scale = np.where(known, (same - average) * (1 - 1 / np.maximum(count, 2)), np.nan)
+    return np.asarray((similarity - average) / scale)
+
+
 def text_signal(bm25: Array) -> Array:
     """``bm25 / max``: the best match is 1, no common word 0."""
     best = float(bm25.max(initial=0.0))

@@ -111,6 +111,8 @@ class Hit:
         signals: what spoke for it; weights: as applied to this hit.
         note: what was out of the ordinary, such as a path that could not run.
         plan: what the recall set out to do, for all its hits.
+        closeness: how near its meaning is by itself, whatever else was found: 0 an average record of its owner, 1 the
+            words of the query; None where nothing tells.
     """
 
     record: Record
@@ -119,6 +121,7 @@ class Hit:
     weights: Weights
     note: str = ""
     plan: Plan | None = None
+    closeness: float | None = None
 
     def __repr__(self) -> str:
         return f"<Hit {self.score:.3f} {self.record.speaker}: {shown(self.record.text)}>"
