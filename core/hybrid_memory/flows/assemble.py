@@ -22,8 +22,8 @@ from hybrid_memory.flows.uses import count_uses
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
-from hybrid_memory.scoring.fitting import fitting
-from hybrid_memory.text.small_talk import asks_nothing, is_memory
+from hybrid_memory.scoring.fitting_memories import fitting
+from hybrid_memory.text.small_talk import asks_nothing
 from hybrid_memory.tiers.episodic import visible
 from hybrid_memory.tiers.queue import Session
 from hybrid_memory.types import PRESSURE, Context, EventKind, Hit, Message, RecordKind, Role, Scope
@@ -255,7 +255,6 @@ async def _recalled(run: Runner, world: World, scope: Scope, request: Request, s
         for hit in hits
         if not seen.visible.intersection(hit.record.sources)
         and hit.record.text.strip() not in texts
-        and is_memory(hit.record.text)
         and not _beside(hit.record.scope.session, request.beside)
     ]
     bare = await _calls_alone(run, world, scope, fresh)

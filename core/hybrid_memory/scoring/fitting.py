@@ -1,5 +1,0 @@
-"""placeholder until merged"""
-
-
-def fitting(query, hits):
-    return hits
