@@ -1,4 +1,4 @@
-"""Agents inside the tools of other agents: each works in a thread of its own, beneath that of the one that called it."""
+"""Agents inside the tools of other agents: each works in a thread beneath that of the one that called it."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     the conversation: what was removed there is not shown, what was edited stands as edited, and a branch shows its own
     turns. Without a checkpointer the log is, and an agent that is given only the new message goes on where it was.
 
-    When room gets short, the model gets one more tool, `memory_fetch`, by which it reads what stands shortened or in the
-    summary; ``reader=False`` switches that off, and it is then shown excerpts chosen for the question.
+    When room gets short, the model gets one more tool, `memory_fetch`, by which it reads what stands shortened or in
+    the summary; ``reader=False`` switches that off, and it is then shown excerpts chosen for the question.
 
     Turns are folded into the summary in the pause after an answer, not while somebody waits for it. If the store or a
     model fails, that is logged, the agent goes on without memory, and the next step writes what is missing.

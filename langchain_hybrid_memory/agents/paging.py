@@ -18,7 +18,6 @@ from hybrid_memory.types.block import MAX_CHARS, checked_label, checked_text
 from langchain_hybrid_memory.agents.calls import Calls
 from langchain_hybrid_memory.agents.tools import as_langchain
 
-
 READER = "fetch"
 """The function that reads what a handle names."""
 

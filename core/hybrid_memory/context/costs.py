@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
-from hybrid_memory.compute.caches import LruCache
 from hybrid_memory.context.layout import as_event
 from hybrid_memory.context.shortening import shortened
 from hybrid_memory.ports import TokenCounter
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import message_tokens
 from hybrid_memory.types import Event, Message, Role, handle
-
-KEPT = 8192
 
 QUESTION_CHARS = 4000
 """Of a question that are looked for in a long text."""
@@ -23,12 +20,24 @@ Shown: TypeAlias = tuple[Message, int]
 """A message as a prompt shows it, and its tokens."""
 
 
+class Kept(Protocol):
+    """A cache of messages as prompts show them."""
+
+    def get(self, key: tuple[object, ...], /) -> Shown | None:
+        """What was put under this key, if it is still there."""
+        ...
+
+    def put(self, key: tuple[object, ...], value: Shown, /) -> None:
+        """Keep it for a while."""
+        ...
+
+
 @dataclass(frozen=True)
 class Costs:
     """Counts messages of the log, and remembers what it counted."""
 
     count: TokenCounter
-    kept: LruCache[tuple[object, ...], Shown] = field(default_factory=lambda: LruCache(KEPT))
+    kept: Kept
 
     def whole(self, event: Event) -> Shown:
         """The message as it was said; a later system message speaks as an event."""

@@ -54,7 +54,7 @@ class Parts:
     note: str = ""
     question: Message | None = None
     reader: str = ""
-    marks: PromptConfig = PromptConfig()
+    marks: PromptConfig = field(default_factory=PromptConfig)
 
     @property
     def system(self) -> list[Message]:

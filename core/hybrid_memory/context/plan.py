@@ -24,13 +24,16 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Event, Hit, Message
 
 CHAT_RECALL = 0.1
-"""Share of the room for recall that a turn gets which asks nothing: what it is shown stays in the prompt."""
+"""Share of the room for recall that a turn gets which asks nothing."""
+
+CHAT_NOTES = 0.5
+"""Share of that room from which on such turns get none: what a turn was shown stays in the prompt."""
 
 END = 400
 """Characters at either end of a long question by which the parts that matter in it are found."""
 
 PRESSED = (0.6, 0.3, 0.15)
-"""Shares of the room that a message may take which is not answered yet, the next one where the one before is too much."""
+"""Shares of the room that a message which is not answered yet may take; the next one where it is still too much."""
 
 PROGRESS = 0.1
 """Share of the budget for the files that the turns in the prompt changed."""
@@ -206,7 +209,9 @@ def _progress(seen: View) -> str:
 
 def affordable(seen: View, hits: Sequence[Hit]) -> list[Hit]:
     """The best hits whose note fits into the share for it; the same words are not shown twice."""
-    budget = int(seen.config.recall_ratio * seen.share * max(CHAT_RECALL, asking_share(seen.words)))
+    most = seen.config.recall_ratio * seen.share
+    left = CHAT_NOTES * most - sum(map(seen.note_tokens, seen.units))
+    budget = int(max(most * asking_share(seen.words), min(CHAT_RECALL * most, left)))
     kept: list[Hit] = []
     said: set[str] = set()
     wanted = frozenset(terms(seen.words))

@@ -48,7 +48,7 @@ class Request:
     reader: Reader | None = None
     wait: bool = True
     paging: PagingConfig | None = None
-    marks: PromptConfig = PromptConfig()
+    marks: PromptConfig = field(default_factory=PromptConfig)
 
     @classmethod
     def of(
@@ -59,26 +59,17 @@ class Request:
         if query is not None and (not isinstance(query, str) or not query.strip()):
             raise InvalidInputError(f"the query must be text, or None for the user's last turn; got {shown(query)}")
         _check_texts(texts)
+        for name, value in (("began", began), ("beside", beside)):
+            if not isinstance(value, str | None):
+                raise InvalidInputError(f"{name} must be text or None, got {shown(value)}")
         if layout not in get_args(Layout):
             raise InvalidInputError(f"layout must be one of {', '.join(get_args(Layout))}; got {shown(layout)}")
         if not isinstance(paging, PagingConfig | None):
             raise InvalidInputError(f"paging must be a PagingConfig or None, got {shown(paging)}")
-        if not isinstance(blocks, Mapping | None) or not all(
-            isinstance(part, str) for pair in (blocks or {}).items() for part in pair
-        ):
-            raise InvalidInputError(f"blocks must be texts by label, got {shown(blocks)}")
-        if isinstance(tools, str) or not isinstance(tools, Collection):
-            raise InvalidInputError(f"tools must be a list of tool schemas, got {shown(tools)}")
-        for tool in tools:
-            try:
-                storable(dict(tool))
-            except (TypeError, ValueError) as error:
-                raise InvalidInputError(f"a tool must be a schema in JSON, got {shown(tool)}: {error}") from None
+        _check_blocks(blocks)
+        _check_tools(tools)
         if isinstance(among, str) or not isinstance(among, Collection | None) or _not_texts(among or ()):
             raise InvalidInputError(f"among must be a list of message ids, got {shown(among)}")
-        for name, value in (("began", began), ("beside", beside)):
-            if not isinstance(value, str | None):
-                raise InvalidInputError(f"{name} must be text or None, got {shown(value)}")
         return cls(
             query=query,
             among=None if among is None else frozenset(among),
@@ -94,6 +85,21 @@ class Request:
             blocks=dict(blocks or {}),
             **texts,
         )
+
+
+def _check_blocks(blocks: Any) -> None:
+    if not isinstance(blocks, Mapping | None) or _not_texts([part for pair in (blocks or {}).items() for part in pair]):
+        raise InvalidInputError(f"blocks must be texts by label, got {shown(blocks)}")
+
+
+def _check_tools(tools: Any) -> None:
+    if isinstance(tools, str) or not isinstance(tools, Collection):
+        raise InvalidInputError(f"tools must be a list of tool schemas, got {shown(tools)}")
+    for tool in tools:
+        try:
+            storable(dict(tool))
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(f"a tool must be a schema in JSON, got {shown(tool)}: {error}") from None
 
 
 def _reader(reader: Any) -> Reader | None:

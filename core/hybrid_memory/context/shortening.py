@@ -45,10 +45,13 @@ def shortened(
     """The message with each text of at most ``max_tokens`` and each medium as one line; itself if nothing changes.
 
     With a reader a long text stands as a digest that names it; without, or if it is fresh, as the parts that matter for
-    the question. What a tool of the memory answered is never digested, for the model would read the digest of a digest: it is named.
+    the question. What a tool of the memory answered is only named, or the model would read the digest of a digest.
 
     Args:
-        handle: by which the reader finds the message.
+        message: of the log.
+        handle: by which the reader finds it.
+        max_tokens: of each text, by ``count``.
+        count: counts tokens.
         reader: the name of a tool that the model has; empty for none.
         wanted: terms of the question.
         fresh: nobody answered it yet.

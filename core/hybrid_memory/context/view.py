@@ -30,7 +30,7 @@ LAST_ROUNDS = 4
 """The newest rounds, by which the next one is guessed."""
 
 MOST_AHEAD = 0.2
-"""Share of the budget that is kept free for the next round at most; what is larger is shortened once it was answered."""
+"""Share of the budget that is kept free for the next round at most; what is larger is shortened once answered."""
 
 OPENING_SHARE = 0.5
 """Share of the budget beyond which instructions that a conversation began with are shortened."""

@@ -82,8 +82,8 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
         made = plan(seen, hits)
         if fixed:
             return Assembled(_told(world, scope, seen, made, hits))
-        due_now = await _due(run, world, session, request, seen, made)
-        if due_now.later or not left or not due_now.count and not due_now.again:
+        due_now = await _due(run, world, session, seen, made)
+        if due_now.later or not left or not due_now.behind:
             if await _warned(run, world, session, request, made):
                 continue
             break
@@ -110,9 +110,9 @@ class _Due:
         return bool(self.count) or self.again
 
 
-async def _due(run: Runner, world: World, session: Session, request: Request, seen: View, made: Plan) -> _Due:
+async def _due(run: Runner, world: World, session: Session, seen: View, made: Plan) -> _Due:
     """What is due for the session as the log has it: the host may show less of it."""
-    whole = seen
+    request, whole = seen.request, seen
     if seen.session is not session:
         whole = await _view(run, world, session, replace(request, among=None))
     why, count = await due(run, world, whole, made.wanted, seen.budget)

@@ -55,12 +55,8 @@ async def hosted(
     """The session as its host has it, and where its state began: from there on only the messages with these ids.
 
     What was edited or said anew stands in it where the host still has it, as in another branch of the conversation.
-
-    Args:
-        world: as `in_view` gives it.
-        session: as the log has it.
-        ids: of the host's messages.
-        began: id of the first message that its state ever had; None: the first of these that the log has.
+    ``began`` is the id of the first message that the host's state ever had; without one it is the first of these that
+    the log has. ``world`` as `in_view` gives it.
     """
     lost = sorted(place for place in world.superseded if place > session.state.cursor)
     again = [
@@ -73,7 +69,8 @@ async def hosted(
         said = [event for unit in units for event in unit.events]
         notes = {unit.events[0].id: unit for unit in units if unit.note is not None}
         units = _noted(queue(sorted([*said, *again], key=lambda event: event.position)).units, notes)
-    start = await _beginning(run, world, session.scope, units, ids, began)
+    first = await run.call(world.truth.get, session.scope, [began]) if began else []
+    start = _beginning(first, units, ids)
     if start is None:
         return session, MAX_POSITION
     kept = tuple(
@@ -82,11 +79,8 @@ async def hosted(
     return replace(session, queue=replace(session.queue, units=kept)), start
 
 
-async def _beginning(
-    run: Runner, world: World, scope: Scope, units: Sequence[Unit], ids: Collection[str], began: str | None
-) -> int | None:
+def _beginning(first: Sequence[Event], units: Sequence[Unit], ids: Collection[str]) -> int | None:
     """Position from which on the host knows the conversation; None if it shares nothing with the log."""
-    first = await run.call(world.truth.get, scope, [began]) if began else []
     if first:
         return first[0].position
     return next((unit.first for unit in units if any(event.id in ids for event in unit.events)), None)

@@ -30,8 +30,8 @@ class EventKind(StrEnum):
     A message was said; a compaction folded the oldest turns of a session into its summary; a reset let its
     conversation start anew; recalled is what a turn was shown beside its question; a payload was put aside.
     A claim was read from a turn; learned says how far the turns were read; a rollback hides what came after a place
-    in the log, or shows it again; superseded names messages that others took the place of, or nobody's: they were edited
-    or said anew. Erased says what was forgotten. In a shared space: a grant gives or takes a right,
+    in the log, or shows it again; superseded names messages that were edited, or said
+    anew. Erased says what was forgotten. In a shared space: a grant gives or takes a right,
     or lets messages out of quarantine; a denial says who was refused; quarantined is a message of somebody who is not
     trusted yet. An item is a value that an application put, refreshed or destroyed under a key of its own. Used says
     how often which records were recalled. Block is a change of an agent's working context, step one of its steps.
