@@ -32,6 +32,9 @@ CHAT_NOTES = 0.5
 END = 400
 """Characters at either end of a long question by which the parts that matter in it are found."""
 
+ENOUGH = 0.7
+"""Share of the room for recall that is enough for a question."""
+
 PRESSED = (0.6, 0.3, 0.15)
 """Shares of the room that a message which is not answered yet may take; the next one where it is still too much."""
 
@@ -209,9 +212,7 @@ def _progress(seen: View) -> str:
 
 def affordable(seen: View, hits: Sequence[Hit]) -> list[Hit]:
     """The best hits whose note fits into the share for it; the same words are not shown twice."""
-    most = seen.config.recall_ratio * seen.share
-    left = CHAT_NOTES * most - sum(map(seen.note_tokens, seen.units))
-    budget = int(max(most * asking_share(seen.words), min(CHAT_RECALL * most, left)))
+    budget = _note_room(seen)
     kept: list[Hit] = []
     said: set[str] = set()
     wanted = frozenset(terms(seen.words))
@@ -228,6 +229,21 @@ def affordable(seen: View, hits: Sequence[Hit]) -> list[Hit]:
 
 _Start: TypeAlias = tuple[int, int | None]
 """Where the turns begin, and the turn that then stands before them, if any."""
+
+
+def _note_room(seen: View) -> int:
+    """Tokens for what is recalled now: what earlier notes leave of their share, or all of it, for which these then go.
+
+    Notes that leave change the prompt before the question, so that happens only where little is left of the share.
+    """
+    bare = relieved(seen, 0).bare
+    most = seen.config.recall_ratio * seen.share
+    taken = sum(seen.note_tokens(unit) for unit in seen.units if unit.first not in bare)
+    left = most - taken
+    asks = asking_share(seen.words)
+    if not asks:
+        return int(min(CHAT_RECALL * most, CHAT_NOTES * most - taken))
+    return int(max(CHAT_RECALL, asks) * (left if left >= ENOUGH * most else most))
 
 
 def _starts(seen: View) -> tuple[list[_Start], list[_Start]]:
