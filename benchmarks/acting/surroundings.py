@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from typing import Any, Literal, Protocol
 
 from benchmarks.acting.models import Watched
@@ -12,7 +13,7 @@ from benchmarks.acting.world import World
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.config import LearningConfig
 
-System = Literal["ours", "bare", "summarization", "stock", "langmem"]
+System = Literal["ours", "bare", "summarization", "stock", "langmem", "mem0"]
 
 SYSTEMS: dict[System, str] = {
     "ours": "hybrid-agent-memory",
@@ -20,10 +21,16 @@ SYSTEMS: dict[System, str] = {
     "summarization": "SummarizationMiddleware",
     "stock": "stock memory",
     "langmem": "LangMem",
+    "mem0": "mem0",
 }
 USER = "ann"
 BEGINNING = datetime(2026, 11, 16, 9, tzinfo=UTC)
 STEP = timedelta(minutes=1)
+
+
+def installed(system: System) -> bool:
+    """Whether what it needs is there."""
+    return system not in {"langmem", "mem0"} or find_spec(system) is not None
 
 
 @dataclass
@@ -71,9 +78,11 @@ class Surroundings:
         self.clock.now += time
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Let go of the stores."""
         if self._memory is not None:
             self._memory.close()
+        if hasattr(self.store, "close"):
+            self.store.close()
 
 
 class Conversations(Protocol):

@@ -19,20 +19,7 @@ class Mem0:
     """
 
     def __init__(self, embedder: Embedder, folder: Path, *, words: bool = False) -> None:
-        fake = importlib.import_module("langchain_core.language_models").FakeListChatModel(responses=["never asked"])
-        qdrant = {"path": str(folder / "qdrant"), "embedding_model_dims": embedder.dim, "on_disk": True}
-        self._memory: Any = importlib.import_module("mem0").Memory.from_config(
-            {
-                "embedder": {"provider": "langchain", "config": {"model": AsLangChain(embedder)}},
-                "llm": {"provider": "langchain", "config": {"model": fake}},
-                "vector_store": {"provider": "qdrant", "config": qdrant},
-                "history_db_path": str(folder / "history.db"),
-            }
-        )
-        # Its wrapper embeds texts as if they were queries, which this embedder keeps apart.
-        self._memory.embedding_model.embed = lambda text, action=None: (
-            embedder.embed_query(text) if action == "search" else embedder.embed_documents([text])[0]
-        ).tolist()
+        self._memory = opened(embedder, embedder.dim, folder)
         self._memory.vector_store._bm25_encoder = _encoder(folder) if words else False  # noqa: SLF001 - no other way
         self._ids: dict[str, str] = {}
 
@@ -51,6 +38,25 @@ class Mem0:
         """Close its store."""
         self._memory.vector_store.client.close()
         self._memory.db.close()
+
+
+def opened(embedder: Any, dim: int, folder: Path) -> Any:
+    """An empty `Memory` that embeds with this embedder, into rows of that many numbers, and has no model."""
+    fake = importlib.import_module("langchain_core.language_models").FakeListChatModel(responses=["never asked"])
+    qdrant = {"path": str(folder / "qdrant"), "embedding_model_dims": dim, "on_disk": True}
+    memory: Any = importlib.import_module("mem0").Memory.from_config(
+        {
+            "embedder": {"provider": "langchain", "config": {"model": AsLangChain(embedder)}},
+            "llm": {"provider": "langchain", "config": {"model": fake}},
+            "vector_store": {"provider": "qdrant", "config": qdrant},
+            "history_db_path": str(folder / "history.db"),
+        }
+    )
+    # Its wrapper embeds texts as if they were queries, which this embedder keeps apart.
+    memory.embedding_model.embed = lambda text, action=None: (
+        embedder.embed_query(text) if action == "search" else embedder.embed_documents([text])[0]
+    ).tolist()
+    return memory
 
 
 def _encoder(folder: Path) -> Any:
