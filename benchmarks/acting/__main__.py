@@ -17,7 +17,6 @@ import json
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -30,28 +29,40 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its f
 from benchmarks.acting import lengths, loops, mails, minds, reading, smalltalk, states
 from benchmarks.acting.running import OFFERED, Outcome, quiet, run
 from benchmarks.acting.surroundings import SYSTEMS, System, installed
-from benchmarks.acting.tasks import HOSTS, Task
+from benchmarks.acting.tasks import HOSTS, IDENTITY, Task
 from benchmarks.compression.sets import CachedEmbedder, Table
 from hybrid_memory.models.embedders import HashingEmbedder
 
 KINDS = (reading, mails, loops, minds, smalltalk, states, lengths)
+LANGUAGES = tuple(IDENTITY)
 TASKS: dict[str, Task] = {task.name: task for kind in KINDS for task in kind.tasks()}
 
 
-def finished(outcomes: Sequence[Outcome], by: str, systems: Sequence[System]) -> Table:
-    """Tasks finished of tasks, a row for each system and a column for each value of the attribute."""
-    values = dict.fromkeys(str(getattr(task, by)) for task in TASKS.values())
-    named = {value: HOSTS.get(value, value) for value in values}  # type: ignore[call-overload]
-    table = Table(f"tasks finished, by {by}", ("system", "all", *named.values(), "tokens"))
+def finished(outcomes: Sequence[Outcome], systems: Sequence[System]) -> Table:
+    """Tasks finished of tasks, a row for each system and a column for each host; and tokens of a prompt, a mean."""
+    table = Table("tasks finished", ("system", "all", *HOSTS.values(), *LANGUAGES, "tokens"))
     for system in systems:
         own = [outcome for outcome in outcomes if outcome.system == system]
-        tried = Counter(str(getattr(outcome.task, by)) for outcome in own)
-        good = Counter(str(getattr(outcome.task, by)) for outcome in own if outcome.finished)
         tokens = [count for outcome in own for count in outcome.tokens]
-        row: dict[str, Any] = {"system": SYSTEMS[system], "all": f"{good.total()}/{tried.total()}"}
-        row |= {name: f"{good[value]}/{tried[value]}" for value, name in named.items() if tried[value]}
+        row: dict[str, Any] = {"system": SYSTEMS[system], "all": _share(own)}
+        row |= {name: _share([each for each in own if each.task.host == host]) for host, name in HOSTS.items()}
+        row |= {name: _share([each for each in own if each.task.language == name]) for name in LANGUAGES}
         table.rows.append(row | {"tokens": round(sum(tokens) / max(len(tokens), 1))})
     return table
+
+
+def by_kind(outcomes: Sequence[Outcome], systems: Sequence[System]) -> Table:
+    """The same, a row for each kind of task and a column for each system."""
+    table = Table("tasks finished, by kind", ("kind", *(SYSTEMS[system] for system in systems)))
+    for kind in dict.fromkeys(outcome.task.kind for outcome in outcomes):
+        own = [outcome for outcome in outcomes if outcome.task.kind == kind]
+        shares = {SYSTEMS[system]: _share([each for each in own if each.system == system]) for system in systems}
+        table.rows.append({"kind": kind} | shares)
+    return table
+
+
+def _share(outcomes: Sequence[Outcome]) -> str | None:
+    return f"{sum(outcome.finished for outcome in outcomes)}/{len(outcomes)}" if outcomes else None
 
 
 def behind(outcomes: Sequence[Outcome]) -> list[str]:
@@ -108,7 +119,7 @@ def ran(chosen: argparse.Namespace, embedder: Any) -> list[Outcome]:
 
 def tell(chosen: argparse.Namespace, outcomes: Sequence[Outcome]) -> None:
     """Print the tables and what is unfinished with ours, and write the JSON."""
-    tables = [finished(outcomes, by, chosen.systems) for by in ("host", "language", "kind")]
+    tables = [finished(outcomes, chosen.systems), by_kind(outcomes, chosen.systems)]
     for table in tables:
         table.show()
     print("\nnot finished with this memory")

@@ -146,7 +146,7 @@ def _by_handle(prompt: Prompt, seek: str) -> Iterator[Call]:
         others = [str(named[name])] if name in named else []
         for found in dict.fromkeys([*reversed(_HANDLE.findall(texts)), *others]):
             if words and seek:
-                yield Call(name, {handle: found, words: re.escape(seek) if words in {"pattern", "grep"} else seek})
+                yield Call(name, {handle: found, words: seek})
             else:
                 yield Call(name, {handle: found})
 

@@ -1,4 +1,3 @@
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -122,7 +121,7 @@ def test_a_reader_is_used_as_the_prompt_and_its_schema_tell() -> None:
     assert read_on(prompt(("user", "?"), digest), "locker") is None
     bound = {"read_more": READER}
     first = read_on(prompt(("user", "?"), digest, tools=bound), "locker 3")
-    assert first == Call("read_more", {"handle": "#4", "pattern": re.escape("locker 3")})
+    assert first == Call("read_more", {"handle": "#4", "pattern": "locker 3"})
     tried = [Said("user", "?"), Said("tool", digest[1]), Said("assistant", "", [first]), Said("tool", "no lines match")]
     assert read_on(Prompt(tried, bound), "locker 3") == Call("read_more", {"handle": "#4", "where": "51-100"})
 
@@ -135,9 +134,13 @@ def test_a_table_counts_by_host_and_tells_what_only_the_bare_agent_finishes() ->
     ]
     done[0].reason = "said 'biopsy'"
     done[2].reason = ""
-    table = acting.finished(done, "host", ["ours", "bare"])
+    table = acting.finished(done, ["ours", "bare"])
     assert [row["all"] for row in table.rows] == ["1/2", "2/2"]
-    assert table.rows[0]["create_agent"] == "0/1"
-    assert table.rows[0]["ConversationChain"] == "1/1"
-    assert "FunctionAgent" not in table.rows[0]
+    assert (table.rows[0]["create_agent"], table.rows[0]["ConversationChain"]) == ("0/1", "1/1")
+    assert (table.rows[0]["en"], table.rows[0]["zh"]) == ("0/1", "1/1")
+    assert table.rows[0]["FunctionAgent"] is None
+    assert [list(row.values()) for row in acting.by_kind(done, ["ours", "bare"]).rows] == [
+        ["small-talk", "0/1", "1/1"],
+        ["exact-words", "1/1", "1/1"],
+    ]
     assert acting.behind(done) == ["small-talk-hi-en-agent"]
