@@ -1,6 +1,6 @@
 """Whether what a recall found has to do with what was said, so that it may stand in a prompt.
 
-A recall returns the best that there is, however far from the query. What was measured is in docs/decisions/0035.
+A recall returns the best that there is, however far from the query. What was measured is in docs/decisions/0037.
 """
 
 from __future__ import annotations
@@ -13,32 +13,35 @@ from hybrid_memory.text.small_talk import is_memory
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Hit
 
-FLOOR = 0.23
+FLOOR = 0.19
 """What the best must reach."""
 
 LEAST = 0.03
 """What each must reach beside one that fits: hardly more than an average turn without a common word."""
 
-WORDS = 0.65
+WORDS = 0.4
 """What common words count beside nearness of meaning."""
 
 USUAL = 0.13
-"""The closeness of the best hit where nothing fits; taken for one that is not known."""
+"""The closeness of the best hit where nothing fits; that of a hit with common words where nothing tells it."""
 
 TYPICAL = 10.0
 """The weight of all terms of a short question."""
+
+MANY = 30
+"""Texts among which a term is rare or common; of fewer, those that are missing have none."""
 
 
 def fitting(query: str, hits: Sequence[Hit]) -> list[Hit]:
     """The hits that may stand in a prompt as memories, in their order; none where the best of them does not fit.
 
-    Left out are turns that tell nothing; see `is_memory`. A hit fits by ``closeness + 0.65 * common words``, or because
+    Left out are turns that tell nothing; see `is_memory`. A hit fits by ``closeness + 0.4 * common words``, or because
     it has word for word what the query quotes, or lies in the time that it asks about. One must reach the floor; beside
     it less is enough, since what is asked for often stands next to the turn that resembles the question.
     """
     shared = common_words(query, [hit.record.text for hit in hits])
     fits = [
-        math.inf if _asked_for(hit, query) else _nearness(hit) + WORDS * words
+        math.inf if _asked_for(hit, query) else _nearness(hit, words) + WORDS * words
         for hit, words in zip(hits, shared, strict=True)
     ]
     memories = [(hit, fit) for hit, fit in zip(hits, fits, strict=True) if is_memory(hit.record.text)]
@@ -50,12 +53,13 @@ def fitting(query: str, hits: Sequence[Hit]) -> list[Hit]:
 def common_words(query: str, texts: Sequence[str]) -> list[float]:
     """``w / sqrt(10 * all)`` of each text, for the weights of the query's terms: of those that it has, and of all.
 
-    A term weighs ``log(1 + texts / texts with it)``. The root counts for long queries, of which a text that fits has a
-    small share.
+    A term weighs ``log(1 + texts / texts with it)``, for 30 texts or more. The root counts for long queries, of which a
+    text that fits has a small share.
     """
     wanted = set(terms(query))
     found = [wanted.intersection(terms(text)) for text in texts]
-    weights = {term: math.log(1 + len(texts) / (sum(term in those for those in found) or 0.5)) for term in wanted}
+    many = max(len(texts), MANY)
+    weights = {term: math.log(1 + many / (sum(term in those for those in found) or 0.5)) for term in wanted}
     scale = math.sqrt(TYPICAL * sum(weights.values())) or 1.0
     return [sum(weights[term] for term in those) / scale for those in found]
 
@@ -65,5 +69,7 @@ def _asked_for(hit: Hit, query: str) -> bool:
     return in_time or hit.signals.exact > 0
 
 
-def _nearness(hit: Hit) -> float:
-    return USUAL if hit.closeness is None else hit.closeness
+def _nearness(hit: Hit, words: float) -> float:
+    if hit.closeness is None:
+        return USUAL if words else 0.0
+    return hit.closeness
