@@ -149,6 +149,7 @@ OTHER: dict[str, tuple[Any, Any]] = {
     "ttl_days": (3, 259200),
     "embedding_window_ms": (3000, 3),
     "drift": (0.3, 0.3),
+    "rounds": (30, 30),
     "density": (0.3, 0.3),
     "half_life": (9, 9),
 }

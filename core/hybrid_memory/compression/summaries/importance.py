@@ -71,7 +71,7 @@ CUES: tuple[Cue, ...] = (
         r"决定|确定(?:了|用|选|是)|就(?:用|选|订|定|这样|这么)|说好|定下|同意|改用|采用|选择了|敲定|批准|原因是|问题(?:是|在于)"),
     Cue("plan", Section.NEXT_STEPS, 0.7,
         r"\b(?:to-?do|next steps?|next,|then (?:i|we)(?:'ll| will)|(?:i|we)(?:'m| am|'re| are) (?:going to|planning)"
-        r"|(?:i|we) (?:need|have|plan|hope|intend|still need) to|(?:i|we)(?:'ll| will)\b|remaining"
+        r"|(?:i|we) (?:still |also )?(?:need|have|plan|hope|intend) to|(?:i|we)(?:'ll| will)\b|remaining"
         r"|still (?:missing|open)|follow[- ]up)",
         r"待办|下一步|接下来|打算|(?<![和的个])计划(?![吗吧和，。、])|准备(?:去|做|要|在)|还要|还需要|需要(?:做|完成|处理)|将要|以后|稍后"),
     Cue("request", Section.INTENT, 0.7,

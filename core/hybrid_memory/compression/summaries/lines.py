@@ -23,7 +23,7 @@ MIN_TERMS = 2
 MAX_TURN_CHARS = 4_000
 """A longer turn is read at its head and its tail; its digest and its handle stand for the rest."""
 
-OF_ASSISTANT = 0.85
+OF_ASSISTANT = 0.9
 """Share of its worth that a sentence of the assistant has beside the same words of anybody else."""
 
 DUPLICATE = 0.75
@@ -32,12 +32,15 @@ DUPLICATE = 0.75
 STRETCHES = 5
 """Equal ones of the conversation, which share out the room."""
 
+STEEP = 3
+"""Power of the importance in a stretch's claim: one with idle talk alone waits until another has eight good lines."""
+
 FIRST = 0.5
-"""Share of the room that the newest decisions and open points may take before the rest."""
+"""Share of the room that the newest decision, next step and question may take before the rest."""
 
 _LASTING = (Section.INTENT, Section.FACTS)
-_MOVING = {Section.DECISIONS: 2, Section.NEXT_STEPS: 2, Section.QUESTIONS: 1}
-"""How many of the newest come first."""
+_MOVING = (Section.DECISIONS, Section.NEXT_STEPS, Section.QUESTIONS)
+"""The newest of each comes first."""
 
 NEGATED = "¬"
 
@@ -78,7 +81,7 @@ def _sentences(event: Event, cleaning: CleaningLevel) -> list[Line]:
     least = CRITICAL if message.role is Role.SYSTEM and not message.event else 0.0
     weight = OF_ASSISTANT if message.role is Role.ASSISTANT else 1.0
     return [
-        line_of(event, said, worth.section, max(weight * worth.score, least))
+        line_of(event, said, worth.section, max(weight * worth.score, min(worth.score, THRESHOLD), least))
         for said, worth in _statements(prose(message), cleaning)
     ]
 
@@ -126,8 +129,8 @@ def chosen(
 ) -> list[Line]:
     """Lines that fit and say nothing twice, nor what ``besides`` says; in the order given.
 
-    First the newest decisions and open points, as far as `FIRST` goes; then the most important of each stretch of the
-    conversation in turn, so that all of it has its share.
+    First the newest decision, next step and question, as far as `FIRST` goes; then the most important of each stretch
+    of the conversation in turn, so that all of it has its share, and what matters comes before what does not.
     """
     seen = [_key(line.text) for line in besides]
 
@@ -174,7 +177,7 @@ def _spread(
     waiting: list[list[tuple[int, int]]] = [[] for _ in range(STRETCHES)]
     for rank, row in reversed(list(enumerate(order))):
         waiting[places[row]].append((rank, row))
-    # Each time the stretch whose best line is worth most for what it has already: the highest averages (Sainte-Laguë).
+    # Each time the stretch whose best line is worth most for what it has already: the highest averages (D'Hondt).
     heap = [(-_average(lines[rows[-1][1]], taken[at]), rows[-1][0], at) for at, rows in enumerate(waiting) if rows]
     heapq.heapify(heap)
     while heap:
@@ -193,25 +196,20 @@ def _places(lines: Sequence[Line]) -> list[int]:
 
 
 def _average(line: Line, taken: int) -> float:
-    return line.importance / (1 + 2 * taken)
+    return float(line.importance**STEEP) / (1 + taken)
 
 
 def _newest(lines: Sequence[Line], places: Sequence[int]) -> list[int]:
-    """The rows of the newest decisions, next steps and questions, the newest of each first.
+    """The rows of the newest decision, next step and question.
 
     Within a stretch those of others come before the assistant's, which says much that it will do.
     """
-    rows = sorted(
-        (row for row, line in enumerate(lines) if line.section in _MOVING),
-        key=lambda row: (places[row], not lines[row].text.startswith(f"{Role.ASSISTANT}: "), lines[row].last, row),
-        reverse=True,
-    )
-    ranked = [
-        (rank, row)
-        for section, most in _MOVING.items()
-        for rank, row in enumerate([row for row in rows if lines[row].section is section][:most])
-    ]
-    return [row for _, row in sorted(ranked, key=lambda pair: pair[0])]
+
+    def newness(row: int) -> tuple[int, bool, int, int]:
+        return places[row], not lines[row].text.startswith(f"{Role.ASSISTANT}: "), lines[row].last, row
+
+    found = ([row for row, line in enumerate(lines) if line.section is section] for section in _MOVING)
+    return [max(rows, key=newness) for rows in found if rows]
 
 
 def cost(line: Line, count: TokenCounter) -> int:
