@@ -249,7 +249,9 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             return {}
         caller = self._caller(request.runtime) if self._beside else None
         tools = self._plain(request).tools
+        reader = None if self._reading is None else self._reading.reader(tools, request.model, self._prompts)
         return {
+            "reader": reader,
             **self._layout,
             "max_tokens": self._budget(request.model),
             "identity": "" if request.system_message is None else str(request.system_message.text),
@@ -257,7 +259,6 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             "among": follower.ids,
             "began": follower.began,
             "beside": None if caller is None else caller.session,
-            "reader": None if self._reading is None else self._reading.reader(tools, request.model, self._prompts),
             "wait": False,
         }
 

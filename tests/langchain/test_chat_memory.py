@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hybrid_memory.tiers.context import HEADING
+from hybrid_memory.tiers.prompt import PROFILE_HEADING, SUMMARY_HEADING
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -18,8 +20,6 @@ from hybrid_memory.errors import (
     MemoryClosedError,
 )
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
-from hybrid_memory.tiers.context import HEADING
-from hybrid_memory.tiers.prompt import PROFILE_HEADING, SUMMARY_HEADING
 from langchain_hybrid_memory import HybridChatMemory, from_langchain
 
 Call = Callable[..., Any]

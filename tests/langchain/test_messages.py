@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
+from hybrid_memory.tiers.prompt import with_note
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
@@ -24,7 +25,6 @@ from langchain_core.messages import (
 
 from hybrid_memory import HybridMemory, Message, Role, ToolCall
 from hybrid_memory.errors import InvalidMessageError
-from hybrid_memory.tiers.prompt import with_note
 from langchain_hybrid_memory import from_langchain, to_langchain
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
