@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hybrid_memory.context.marks import MEMORY_HEADINGS, language_of
+from hybrid_memory.text.asking import is_memory
 from hybrid_memory.text.excerpts import excerpt
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.tiers.exchanges import exchanges
@@ -34,7 +35,7 @@ def recollect(history: Sequence[Message], hits: Sequence[Hit], *, limit: int, k:
     """At most ``limit`` recent messages of the history, and a note of the k best hits that are not among them."""
     recent = window(history, limit)
     shown = {message.id for message in recent}
-    fresh = [hit for hit in hits if not shown.intersection(hit.record.sources)][:k]
+    fresh = [hit for hit in hits if not shown.intersection(hit.record.sources) and is_memory(hit.record.text)][:k]
     return Recollection(recent=recent, note=memory_note(fresh), hits=fresh)
 
 

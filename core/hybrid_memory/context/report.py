@@ -41,10 +41,10 @@ def context_of(seen: View, plan: Plan, hits: Sequence[Hit], config: CompactionCo
 def _preface(plan: Plan) -> str:
     """What the last message has in front of the question's own words."""
     question = plan.parts.question
-    if question is None or not plan.laid:
+    said = [*(message for message, _ in plan.parts.turns), *([] if question is None else [question])]
+    if not said or not plan.laid:
         return ""
-    last = plan.laid[-1].text
-    own = question.text
+    last, own = plan.laid[-1].text, said[-1].text
     return last[: len(last) - len(own)].rstrip() if last.endswith(own) else ""
 
 
