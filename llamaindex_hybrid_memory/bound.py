@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from hybrid_memory import HybridMemory, Scope, ScopedMemory
+from hybrid_memory.context.budget import budget_of
+from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.errors import InvalidConfigError
 from llamaindex_hybrid_memory.sharing import held, opened, url_of
 
@@ -82,6 +85,38 @@ class Bound(BaseModel):
 
     def _scoped(self, store: HybridMemory, session: str | None) -> ScopedMemory:
         return store.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=session)
+
+
+class SessionBound(Bound):
+    """What works on one session, for prompts of a certain size.
+
+    Attributes:
+        session: the conversation.
+        token_limit: of a prompt; by default as the memory was configured, else ``model_limit``, else 30,000.
+        model_limit: what the model has room for, as `room_of` tells it.
+    """
+
+    session: str | None = None
+    token_limit: int | None = Field(default=None, ge=LEAST_TOKENS)
+    model_limit: int | None = None
+
+    def _max_tokens(self, store: HybridMemory) -> int:
+        config = store.compaction
+        if self.token_limit is not None:
+            return self.token_limit
+        by_model = None if "max_tokens" in config.model_fields_set else self.model_limit
+        return by_model or config.max_tokens
+
+
+def room_of(llm: Any) -> int | None:
+    """Three quarters of the model's window, since an agent adds its system prompt, its tools and the calls of a run.
+
+    None if there is no model, or it does not tell its window.
+    """
+    with suppress(ValueError):  # of a model whose name LlamaIndex does not know
+        window = 0 if llm is None else llm.metadata.context_window
+        return budget_of(window, window) if window > 0 else None
+    return None
 
 
 def _remade(kind: type[Bound], fields: dict[str, Any]) -> Bound:

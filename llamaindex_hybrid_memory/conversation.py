@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
-from itertools import takewhile
 from typing import Any, ParamSpec, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -12,7 +10,6 @@ from llama_index.core.base.llms.types import ChatMessage
 from hybrid_memory import Message, Role, ScopedMemory
 from hybrid_memory.build.ids import TimeOrderedIds
 from hybrid_memory.compute.runners import InlineRunner
-from hybrid_memory.context.memories import window
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.types import PRESSURE, STOPPED, Context
 from llamaindex_hybrid_memory.messages import from_chat_messages, to_chat_message
@@ -54,24 +51,25 @@ class Conversation:
         self._paging = paging
         self._called: dict[str, str] = {}
 
-    async def prompt(self, run: InlineRunner, question: str | ChatMessage | None, max_tokens: int) -> list[ChatMessage]:
+    async def prompt(self, run: InlineRunner, question: str | ChatMessage | None, **asked: Any) -> list[ChatMessage]:
         """What the model should see, without a question that is not in the log: engines add it themselves.
 
-        If the question alone is too long, the rest without it; if that is too long as well, the last turn whole.
+        Args:
+            run: for either face.
+            question: without one the user's last message is.
+            asked: of `ScopedMemory.assemble`.
         """
         words = question.content if isinstance(question, ChatMessage) else question
-        asked = words if words and words.strip() else None
-        for query, k in ((asked, self._k), (None, 0)):
-            with suppress(InvalidInputError):
-                context = await self._assembled(run, query, max_tokens=max_tokens, k=k)
-                laid = context.messages if query is None else _before_the_question(context)
-                return [to_chat_message(message) for message in laid]
-        shown = _said(await run.call(self._memory.conversation))
-        opening = takewhile(lambda message: message.role is Role.SYSTEM, shown)
-        return [to_chat_message(message) for message in (*opening, *window(shown, 1))]
+        query = words if words and words.strip() else None
+        try:
+            context = await self._assembled(run, query, k=self._k, profile=self._profile, wait=False, **asked)
+        except InvalidInputError:  # nobody has said anything yet
+            shown = await run.call(self._memory.conversation)
+            return [to_chat_message(message) for message in shown if message.role is Role.SYSTEM]
+        laid = context.messages if query is None else _before_the_question(context)
+        return [to_chat_message(message) for message in laid]
 
-    async def _assembled(self, run: InlineRunner, query: str | None, **limits: int) -> Context:
-        asked: dict[str, Any] = {**limits, "profile": self._profile, "wait": False}
+    async def _assembled(self, run: InlineRunner, query: str | None, **asked: Any) -> Context:
         if self._paging is not None:
             return await self._paging.assemble(run, self._memory, query, **asked)
         return await run.call(self._memory.assemble, query, **asked)
@@ -107,4 +105,4 @@ def _before_the_question(context: Context) -> Sequence[Message]:
     *before, last = context.messages
     if last.id is not None or last.role is not Role.USER:
         return context.messages
-    return [*before, Message(content=context.note)] if context.note else before
+    return [*before, Message(content=context.preface)] if context.preface else before

@@ -14,8 +14,8 @@ from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.paging import MEMORY
 from hybrid_memory.types import Context
 
-DEFAULT_TOKEN_LIMIT = 3000
-"""As in LlamaIndex's ``ChatMemoryBuffer``."""
+READER = "fetch"
+"""The function that reads what a handle names."""
 
 LEAST_PAGED = 400
 """Tokens of a prompt, so that the instructions take less than half of it."""

@@ -14,8 +14,8 @@ from hybrid_memory.errors import StoreError
 from hybrid_memory.paging import PAGING_FUNCTIONS, answer_tokens, aprepared, functions_named, prepared
 from hybrid_memory.paging.functions import SEND
 from hybrid_memory.tools import Answer, MemoryTool, tools_named
-from llamaindex_hybrid_memory.bound import Bound
-from llamaindex_hybrid_memory.paging import DEFAULT_TOKEN_LIMIT, shown_to
+from llamaindex_hybrid_memory.bound import SessionBound
+from llamaindex_hybrid_memory.paging import shown_to
 
 BY_DEFAULT = tuple(function.name for function in PAGING_FUNCTIONS if function is not SEND)
 """Of the functions for paging; in an agent the user reads the model's own answer."""
@@ -41,7 +41,8 @@ class HybridMemoryToolSpec(BaseToolSpec):
         paging: give the functions of MemGPT instead: to edit the blocks of working context, which are made if there are
             none, to keep and search notes, to search what was said. In the session of a
             ``HybridChatMemory(paging=True)`` a block is only written anew from what the model was shown.
-        token_limit: of the prompt, with ``paging``: no answer takes more of it than an eighth.
+        token_limit: of the prompt, with ``paging``: no answer takes more of it than an eighth. By default as the memory
+            was configured.
         names: only these tools, such as ``memory_recall``; by default all, but for ``send_message``, which ends a run.
 
     Raises:
@@ -60,11 +61,13 @@ class HybridMemoryToolSpec(BaseToolSpec):
         url: str | None = None,
         memory: HybridMemory | None = None,
         paging: bool = False,
-        token_limit: int = DEFAULT_TOKEN_LIMIT,
+        token_limit: int | None = None,
         names: Iterable[str] | None = None,
     ) -> None:
         whose = {"tenant": tenant, "user": user, "agent": agent, "session": session}
-        self._owner = _Owner.of(memory=memory, url=url, paged=token_limit if paging else None, **whose)
+        self._owner = ToolOwner.of(
+            memory=memory, url=url, paging=paging, sized=paging, token_limit=token_limit, **whose
+        )
         self._named = functions_named if paging else tools_named
         self.spec_functions = [tool.name for tool in self._named(BY_DEFAULT if paging and names is None else names)]
 
@@ -84,42 +87,52 @@ class HybridMemoryToolSpec(BaseToolSpec):
         """
         names = [one if isinstance(one, str) else one[0] for one in spec_functions or self.spec_functions]
         told = func_to_metadata_mapping or {}
-        return [_function_tool(tool, self._owner, told.get(tool.name)) for tool in self._named(names)]
+        return [function_tool(tool, self._owner, told.get(tool.name)) for tool in self._named(names)]
 
 
-class _Owner(Bound):
-    """Whose memory the tools work on, and how many tokens a prompt has if they page it."""
+class ToolOwner(SessionBound):
+    """Whose memory tools work on.
 
-    session: str | None = None
-    paged: int | None = None
+    Attributes:
+        paging: whether they page it.
+        sized: whether their answers keep within the share of a prompt that is shown whole.
+    """
+
+    paging: bool = False
+    sized: bool = False
 
     @classmethod
-    def of(cls, *, memory: HybridMemory | None, url: str | None, paged: int | None, **whose: str | None) -> Self:
-        return cls._bound(memory=memory, url=url, unknown={}, paged=paged, **whose)
+    def of(cls, *, memory: HybridMemory | None, url: str | None, **fields: Any) -> Self:
+        """The owner from checked arguments."""
+        return cls._bound(memory=memory, url=url, unknown={}, **fields)
 
     def run(self, tool: MemoryTool, given: Mapping[str, Any]) -> Answer:
+        """What the tool answers."""
         store = self._store()
         memory = self._scoped(store, self.session)
-        if self.paged is not None:
+        if self.paging:
             with suppress(StoreError):  # the call itself will find that out, and say so
                 prepared(memory)
         return tool.run(memory, given, **self._known(store, memory))
 
     async def arun(self, tool: MemoryTool, given: Mapping[str, Any]) -> Answer:
+        """Async twin of `run`."""
         store = await self._astore()
         memory = self._scoped(store, self.session)
-        if self.paged is not None:
+        if self.paging:
             with suppress(StoreError):
                 await aprepared(memory)
         return await tool.arun(memory, given, **self._known(store, memory))
 
     def _known(self, store: HybridMemory, memory: ScopedMemory) -> dict[str, Any]:
-        if self.paged is None:
+        if not self.sized:
             return {}
-        return {"max_tokens": answer_tokens(self.paged, store.compaction), **shown_to(self.url, memory.scope)}
+        most = answer_tokens(self._max_tokens(store), store.compaction)
+        return {"max_tokens": most, **(shown_to(self.url, memory.scope) if self.paging else {})}
 
 
-def _function_tool(tool: MemoryTool, owner: _Owner, told: ToolMetadata | None) -> FunctionTool:
+def function_tool(tool: MemoryTool, owner: ToolOwner, told: ToolMetadata | None = None) -> FunctionTool:
+    """The tool for LlamaIndex, with both faces; ``told`` is what the model is told of it instead of our words."""
     metadata = told or ToolMetadata(
         name=tool.name, description=tool.description, fn_schema=tool.arguments, return_direct=tool is SEND
     )

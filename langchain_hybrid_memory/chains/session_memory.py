@@ -87,7 +87,7 @@ class SessionMemory(BaseChatMemory):
         """The turns between two notes, as a chain wants them."""
         if not self.return_messages:
             return self._as_text(turns, before, after)
-        head = [self._headed(before)] if before else []
+        head = [SystemMessage(content=before)] if before else []
         said = [message for message in turns if says_something(message)]
         return [*head, *said, *([HumanMessage(content=after)] if after else [])]
 
@@ -95,9 +95,6 @@ class SessionMemory(BaseChatMemory):
         said = [message for message in turns if says_something(message)]
         text = as_lines(said, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
         return "\n\n".join(part for part in (before, text, after) if part)
-
-    def _headed(self, before: str) -> BaseMessage:
-        return SystemMessage(content=before)
 
     def _turn(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[BaseMessage]:
         said = as_messages("input", pick("input", self._own(inputs), self.input_key, INPUT_KEYS), HumanMessage)

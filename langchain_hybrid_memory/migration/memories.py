@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 from pydantic import ConfigDict, Field, model_validator
 
 from hybrid_memory.context.request import LEAST_TOKENS
@@ -121,14 +121,12 @@ class ConversationSummaryBufferMemory(MigratedMemory, HybridChatMemory):
 
     Attributes:
         max_token_limit: of everything that comes back and the input together; less than 50 counts as 50.
-        summary_message_cls: of the message that holds the summary.
     """
 
     model_config = ConfigDict(extra="ignore")
 
     llm: Any = Field(default=None, exclude=True)
     max_token_limit: int = Field(default=2000, frozen=True)
-    summary_message_cls: type[BaseMessage] = SystemMessage
 
     _summary_argument = "moving_summary_buffer"
 
@@ -151,16 +149,18 @@ class ConversationSummaryBufferMemory(MigratedMemory, HybridChatMemory):
         """What stands for the older turns; empty as long as all of them fit."""
         return str(self.chat_memory.scoped.summary().text)
 
-    def _headed(self, before: str) -> BaseMessage:
-        return self.summary_message_cls(content=before)
-
 
 class ConversationSummaryMemory(ConversationSummaryBufferMemory):
     """The conversation as one text: a summary of the older turns, and the newest ones word for word.
 
     With ``return_messages`` the text is one message. The arguments are those of LangChain's class of this name, and
     ``max_token_limit``; whose memory it is, see above.
+
+    Attributes:
+        summary_message_cls: of that message.
     """
+
+    summary_message_cls: type[BaseMessage] = HumanMessage
 
     _summary_argument = "buffer"
 
@@ -178,7 +178,7 @@ class ConversationSummaryMemory(ConversationSummaryBufferMemory):
     def _view(self, turns: Sequence[BaseMessage], *, before: str = "", after: str = "") -> str | list[BaseMessage]:
         text = self._as_text(turns, before, after)
         if self.return_messages:
-            return [self._headed(text)] if text else []
+            return [self.summary_message_cls(content=text)] if text else []
         return text
 
 

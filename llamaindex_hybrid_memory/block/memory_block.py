@@ -16,6 +16,8 @@ from hybrid_memory import Hit, HybridMemory, Message, ScopedMemory
 from hybrid_memory.compute.caches import LruCache
 from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.errors import HybridMemoryError, IdConflictError, InvalidInputError
+from hybrid_memory.scoring.fitting import fitting
+from hybrid_memory.text.asking import asks_nothing, is_memory
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.types import RecordKind
 from llamaindex_hybrid_memory.block.flushes import SESSION, Turn, by_session, fresh
@@ -24,6 +26,9 @@ from llamaindex_hybrid_memory.bound import Bound
 
 PROFILE_RATIO = 0.2
 """Share of the budget for what was learned of the user."""
+
+SPARE = 3
+"""Times as many hits are recalled, to make up for what is no memory."""
 
 LOOKED_AT = 1000
 """Messages of a session among which a flush is looked for, the newest ones."""
@@ -38,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
-    """Profile, summary of what left the queue, and what is recalled for the user's last words, as one text.
+    """Profile, summary of what left the queue, and what is recalled for the user's last words, in marked places.
 
     What ``Memory`` flushes from its queue is written to the log, in the session of its ``session_id``, once however
     often it comes. Recall reaches over all sessions of the owner, or only that one; nobody else's. It runs once for
@@ -131,26 +136,31 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """The content with so many tokens less, never with half a line: the worst hits go first, the profile last.
 
-        Tokens are those of LlamaIndex's tokenizer, as ``Memory`` counts by default. Of a text that is not the block's
-        own the last lines go first. None if nothing is left.
+        Tokens are those of LlamaIndex's tokenizer, as ``Memory`` counts by default. None if nothing is left, or the
+        text is none of the block's own: it might lose the end of a mark.
         """
+        portion = self._portions.get(content) if content else None
+        if portion is None:
+            return None
         tokenizer = get_tokenizer()
-        portion = self._portions.get(content or "") or Portion(profile=content or "")
-        most = len(tokenizer(portion.text)) - tokens_to_truncate
-        return portion.within(most, lambda text: len(tokenizer(text))).text or None
+        most = len(tokenizer(content)) - tokens_to_truncate
+        left = portion.within(most, lambda text: len(tokenizer(text)))
+        self._portions.put(left.text, left)
+        return left.text or None
 
     async def _portion(self, scoped: ScopedMemory, turn: Turn) -> Portion:
         profile = self.profile
         if profile is None:
-            known = (await scoped.aprofile()).render(int(PROFILE_RATIO * self.token_limit), estimate_tokens)
-            profile = f"{PROFILE_HEADING}\n{known}" if known else ""
+            profile = (await scoped.aprofile()).render(int(PROFILE_RATIO * self.token_limit), estimate_tokens)
         session = scoped.scope.session
         lines = (await scoped.asummary()).lines if session is not None else ()
         hits: list[Hit] = []
-        if self.k and turn.question and (self.within == "user" or session is not None):
-            most = self.k + len(turn.shown)
+        there = self.within == "user" or session is not None
+        if self.k and turn.question and there and not asks_nothing(turn.question):
+            most = SPARE * self.k + len(turn.shown)
             found = await scoped.arecall(turn.question, k=most, within=self.within, kinds=(RecordKind.TURN,))
-            hits = [hit for hit in found if hit.record.text.strip() not in turn.shown][: self.k]
+            texts = ((hit, hit.record.text) for hit in fitting(turn.question, found))
+            hits = [hit for hit, text in texts if text.strip() not in turn.shown and is_memory(text)][: self.k]
         return Portion(query=turn.question, profile=profile, lines=lines, hits=hits)
 
     async def _write(self, session: str | None, flushed: list[Message]) -> None:

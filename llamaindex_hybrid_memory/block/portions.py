@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hybrid_memory import Hit
+from hybrid_memory.config import PromptConfig
+from hybrid_memory.context.layout import Parts, memory_mark
+from hybrid_memory.context.marks import language_of
 from hybrid_memory.context.memories import memory_note
 from hybrid_memory.types import Line, written
-
-SUMMARY_HEADING = "Earlier in this conversation:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,11 @@ class Portion:
 
     @property
     def text(self) -> str:
-        """What changes seldom first: profile, summary, recalled turns, with their headings."""
-        summary = f"{SUMMARY_HEADING}\n{written(self.lines)}" if self.lines else ""
-        return "\n\n".join(part for part in (self.profile, summary, memory_note(self.hits, self.query)) if part)
+        """What changes seldom first: profile, summary, recalled turns, each in a marked place of its own."""
+        chinese = language_of("".join(line.text for line in self.lines)) == "zh"
+        parts = Parts(profile=self.profile, summary=written(self.lines, chinese=chinese, handles=False))
+        recalled = memory_mark(memory_note(self.hits, self.query), PromptConfig())
+        return "\n\n".join(part for part in (parts.standing, recalled) if part)
 
     def within(self, max_tokens: int, count: Callable[[str], int]) -> Portion:
         """As much as fits, in whole lines: the worst hits go first, then old lines of the summary, then the profile."""
@@ -46,5 +49,4 @@ class Portion:
             return replace(self, hits=self.hits[:-1])
         if self.lines:
             return replace(self, lines=self.lines[1:])
-        heading, *told = self.profile.splitlines()
-        return replace(self, profile="\n".join([heading, *told[:-1]]) if len(told) > 1 else "")
+        return replace(self, profile="\n".join(self.profile.splitlines()[:-1]))

@@ -209,7 +209,8 @@ def stored(memory: HybridMemory, *steps: Any, said: str = "go", session: str = "
     """What a turn with these steps leaves between the question and the answer."""
     own = chat(memory, session=session, return_messages=True)
     own.save_context({"input": said}, {"output": "done", "intermediate_steps": list(steps)})
-    first, *between, last = own.load_memory_variables({})["history"][-2 - 2 * len(steps) :]
+    shown = own.load_memory_variables({})["history"]
+    first, *between, last = shown[max(row for row, message in enumerate(shown) if message.type == "human") :]
     assert (first.content, last.content) == (said, "done")
     return list(between)
 

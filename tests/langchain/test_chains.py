@@ -152,11 +152,14 @@ def test_an_lcel_chain(memory: HybridMemory) -> None:
     answer = lcel(model, now).invoke(first)
     now.save_context(first, {"output": answer})
     lcel(model, now).invoke({"input": "She moved to Porto."})
-    system, note, *rest = model.shown[1]
-    assert system == SystemMessage("Be brief.")
-    assert isinstance(note, SystemMessage)
+    assert model.shown[0][0] == model.shown[1][0] == SystemMessage("Be brief.")
+    note, asked = model.shown[0][1:]
     assert "Lisbon" in str(note.content)
-    assert rest == [HumanMessage(first["input"]), answer, HumanMessage("She moved to Porto.")]
+    assert str(note.content).endswith("</memory>")
+    assert asked == HumanMessage(first["input"])
+    told, answered, *_, last = model.shown[1][1:]
+    assert told.content == f"{note.content}\n\n{asked.content}", "what was recalled stays where it stood"
+    assert (answered.content, last) == (answer.content, HumanMessage("She moved to Porto."))
 
 
 def test_an_async_lcel_chain_never_blocks_the_loop(opened: Open) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -8,10 +9,11 @@ from hybrid_memory.tiers.context import HEADING
 from hybrid_memory.tiers.prompt import PROFILE_HEADING, SUMMARY_HEADING
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from pydantic import ValidationError
 
-from hybrid_memory import HybridMemory
+from hybrid_memory import CompactionConfig, HybridMemory
+from hybrid_memory.context.marks import MEMORY_HEADINGS, PROFILE_HEADINGS, SUMMARY_HEADINGS
 from hybrid_memory.errors import (
     InvalidConfigError,
     InvalidInputError,
@@ -21,6 +23,9 @@ from hybrid_memory.errors import (
 )
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from langchain_hybrid_memory import HybridChatMemory, from_langchain
+
+HEADING = MEMORY_HEADINGS["en"]
+MARKS = re.compile(r"(?:<(user_profile|summary|memory)>\n.*?\n</\1>(?:\n\n|$))+", re.DOTALL)
 
 Call = Callable[..., Any]
 """A face: calls a verb of an object, blocking or by its async twin on a loop that must not be blocked."""
@@ -63,15 +68,26 @@ def test_other_sessions_are_recalled_for_the_input(memory: HybridMemory, face: C
     say(face, chat(memory), "My sister lives in Lisbon.", "Noted.")
     now = chat(memory, session="s2", return_messages=True)
     say(face, now, "Good morning!", "Good morning.")
-    note, *recent = load(face, now, {"input": "Where does my sister live?"})
-    assert isinstance(note, SystemMessage)
-    assert str(note.content).startswith(HEADING)
-    assert "user: My sister lives in Lisbon." in str(note.content)
-    assert "Good morning" not in str(note.content)
-    assert recent == [HumanMessage("Good morning!"), AIMessage("Good morning.")]
-    now.return_messages = False
-    text = load(face, now, {"input": "Where does my sister live?"})
-    assert text == f"{note.content}\n\nHuman: Good morning!\nAI: Good morning."
+    for window in (None, 10):
+        now.window, now.return_messages = window, True
+        *recent, note = load(face, now, {"input": "Where does my sister live?"})
+        assert isinstance(note, HumanMessage), "in front of the chain's input, and no word of the operator's"
+        assert str(note.content).startswith(f"<memory>\n{HEADING}")
+        assert str(note.content).endswith("</memory>")
+        assert "user: My sister lives in Lisbon." in str(note.content)
+        assert "Good morning" not in str(note.content)
+        assert recent == [HumanMessage("Good morning!"), AIMessage("Good morning.")]
+        now.return_messages = False
+        text = load(face, now, {"input": "Where does my sister live?"})
+        assert text == f"Human: Good morning!\nAI: Good morning.\n\n{note.content}"
+
+
+@pytest.mark.parametrize("window", [None, 10])
+def test_marks_speak_the_users_language(memory: HybridMemory, face: Call, window: int | None) -> None:
+    say(face, chat(memory), "我姐姐住在里斯本。", "记住了。")
+    (note,) = load(face, chat(memory, session="s2", window=window, return_messages=True), {"input": "我姐姐住在哪里？"})
+    assert f"<memory>\n{MEMORY_HEADINGS['zh']}\n" in note.content
+    assert "我姐姐住在里斯本。" in note.content
 
 
 def test_an_empty_memory_is_empty(memory: HybridMemory, face: Call) -> None:
@@ -83,9 +99,9 @@ def test_window_and_k_limit_what_comes_back(memory: HybridMemory, face: Call) ->
     limited = chat(memory, window=4, k=3, return_messages=True)
     for number in range(20):
         say(face, limited, f"tea number {number}", f"tea {number} it is")
-    note, *recent = load(face, limited, {"input": "tea"})
+    *recent, note = load(face, limited, {"input": "tea"})
     assert [message.content for message in recent] == ["tea number 18", "tea 18 it is", "tea number 19", "tea 19 it is"]
-    recalled = str(note.content).splitlines()[1:]
+    recalled = [line for line in str(note.content).splitlines() if line.startswith("- ")]
     assert len(recalled) == 3
     assert not [line for line in recalled if " 18" in line or " 19" in line]
     limited.k = 0
@@ -94,7 +110,16 @@ def test_window_and_k_limit_what_comes_back(memory: HybridMemory, face: Call) ->
     assert load(face, limited, {"input": "tea"}) == []
     limited.k = 2
     (note,) = load(face, limited, {"input": "tea"})
-    assert len(str(note.content).splitlines()) == 3
+    assert len([line for line in str(note.content).splitlines() if line.startswith("- ")]) == 2
+
+
+def test_without_a_window_all_turns_are_shown_while_they_fit(memory: HybridMemory, face: Call) -> None:
+    whole = chat(memory, return_messages=True)
+    for number in range(20):
+        say(face, whole, f"tea number {number}", f"tea {number} it is " * 20)
+    assert load(face, whole, {"input": "tea"}) == whole.chat_memory.messages
+    memory.compaction = CompactionConfig(max_tokens=500)
+    assert len(load(face, whole, {"input": "tea"})) < 20
 
 
 def test_users_and_sessions_are_kept_apart(memory: HybridMemory, face: Call) -> None:
@@ -137,9 +162,9 @@ def test_clearing_starts_the_window_anew_and_forgets_nothing(opened: Call, face:
 
 
 def note(message: Any) -> str:
-    """What stands in front of a turn as recalled, or is a message of its own."""
-    text = str(message.content)
-    return text.partition("\n\n")[0] if text.startswith(HEADING) else ""
+    """What stands in front of a turn in marked places, or is a message of its own."""
+    found = MARKS.match(str(message.content))
+    return found[0] if found else ""
 
 
 def test_a_long_session_fits_max_tokens(memory: HybridMemory, face: Call) -> None:
@@ -147,16 +172,19 @@ def test_a_long_session_fits_max_tokens(memory: HybridMemory, face: Call) -> Non
     say(face, long, "My sister lives in Lisbon.", "How nice!")
     for number in range(40):
         say(face, long, f"What is {number} plus one?", f"It is {number + 1}.")
-    summary, *recent, recalled = load(face, long, {"input": "Where does my sister live?"})
-    assert isinstance(summary, SystemMessage)
-    assert isinstance(recalled, HumanMessage)
-    assert "Lisbon" in f"{summary.content}{recalled.content}"
-    assert isinstance(recent[0], HumanMessage)
+    shown = load(face, long, {"input": "Where does my sister live?"})
+    recent = load(face, long, {})
+    assert shown[: len(recent)] == recent
+    summary = note(recent[0])
+    assert summary.startswith(f"<summary>\n{SUMMARY_HEADINGS['en']}")
+    assert "Lisbon" in f"{summary}{shown[-1].content}"
+    assert all(message.content == note(message) for message in shown[len(recent) :])
     assert len(recent) > 4
-    assert recent == long.chat_memory.messages[-len(recent) :]
-    shown = [from_langchain(message) for message in (summary, *recent, recalled)]
-    assert sum(message_tokens(message, estimate_tokens) for message in shown) <= 1.1 * 400  # an estimate of the count
-    assert load(face, long, {}) == [summary, *recent]
+    assert [recent[0].content.removeprefix(summary), *(message.content for message in recent[1:])] == [
+        message.content for message in long.chat_memory.messages[-len(recent) :]
+    ]
+    messages = [from_langchain(message) for message in shown]
+    assert sum(message_tokens(message, estimate_tokens) for message in messages) <= 1.1 * 400  # an estimate
     assert len(long.chat_memory.messages) == 82
 
 
@@ -182,12 +210,14 @@ def test_max_tokens_as_text(memory: HybridMemory, face: Call) -> None:
     now = chat(memory, session="s2", max_tokens=300)
     say(face, now, "I am a baker and moved to Berlin in May 2021.", "Noted.")
     text = load(face, now, {"input": "Where does my sister live?"})
-    assert text.startswith(f"Human: I am a baker and moved to Berlin in May 2021.\nAI: Noted.\n\n{HEADING}")
+    said = "Human: I am a baker and moved to Berlin in May 2021.\nAI: Noted."
+    assert text.startswith(f"{said}\n\n<memory>\n{HEADING}")
     assert "user: My sister lives in Lisbon." in text
     for number in range(40):
         say(face, now, f"What is {number} plus one?", f"It is {number + 1}.")
     text = load(face, now, {})
-    assert text.startswith(f"{PROFILE_HEADING}\nprofession: baker\n\n{SUMMARY_HEADING}")
+    assert text.startswith(f"Human: <user_profile>\n{PROFILE_HEADINGS['en']}\n")
+    assert f"</user_profile>\n\n<summary>\n{SUMMARY_HEADINGS['en']}\n" in text
     assert text.endswith("Human: What is 39 plus one?\nAI: It is 40.")
 
 
@@ -223,7 +253,7 @@ def test_content_of_texts_and_images_takes_what_was_recalled(memory: HybridMemor
     now.chat_memory.add_messages([AIMessage("In Lisbon.")])
     asked, answer = load(face, now, {})
     first, _, last = asked.content
-    assert first["text"].startswith(HEADING)
+    assert first["text"].startswith(f"<memory>\n{HEADING}")
     assert last == "Where does my sister live?"
     assert answer == AIMessage("In Lisbon.")
 
@@ -255,7 +285,7 @@ def test_the_turn_is_found_among_several_keys(memory: HybridMemory, face: Call) 
         save(face, named, {"input": "Q"}, {"verdict": "A"})
     with pytest.raises(InvalidInputError, match=r"the output must be text, a message or .* got dict"):
         save(face, guessing, {"input": "Q"}, {"output": {"rating": 5}})
-    assert memory.stats().events == 4
+    assert len(memory.scoped(user="alice").history()) == 4
 
 
 def test_the_turn_is_the_only_text_if_no_name_is_usual(memory: HybridMemory, face: Call) -> None:
@@ -292,8 +322,9 @@ def test_the_profile_can_be_left_out_or_given(memory: HybridMemory, face: Call) 
         for profile in (None, "", "She is a welder.")
     }
     said = "Human: Good morning.\nAI: Hello."
-    assert shown[None].startswith(f"{PROFILE_HEADING}\nprofession: baker")
-    assert shown == {None: shown[None], "": said, "She is a welder.": f"She is a welder.\n\n{said}"}
+    marked = f"Human: <user_profile>\n{PROFILE_HEADINGS['en']}\nShe is a welder.\n</user_profile>\n\n"
+    assert "profession: baker" in shown[None] or "work: baker" in shown[None]
+    assert shown == {None: shown[None], "": said, "She is a welder.": said.replace("Human: ", marked)}
 
 
 def test_messages_are_stored_whole(memory: HybridMemory, face: Call) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import copy
 import gc
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,11 +18,15 @@ from blockbuster import blockbuster_ctx
 from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.agent.workflow import FunctionAgent
-from llama_index.core.base.llms.types import ChatMessage, ImageBlock, MessageRole, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage, ImageBlock, LLMMetadata, MessageRole, ToolCallBlock
+from llama_index.core.llms import MockLLM
+from llama_index.core.settings import Settings
 from llama_index.core.workflow import Context, JsonSerializer
 from workflows.context import PickleSerializer
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
+from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
+from hybrid_memory.config.compaction import DEFAULT_TOKENS
+from hybrid_memory.context.marks import SUMMARY_HEADINGS
 from hybrid_memory.errors import (
     InvalidConfigError,
     InvalidMessageError,
@@ -30,9 +35,10 @@ from hybrid_memory.errors import (
 )
 from hybrid_memory.flows import recall
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
-from hybrid_memory.tiers.context import HEADING
 from llamaindex_hybrid_memory import HybridChatMemory, from_chat_message
 from llamaindex_hybrid_memory.sharing import close_all
+
+MARKS = re.compile(r"(?:<(user_profile|summary|memory)>\n.*?\n</\1>(?:\n\n|$))+", re.DOTALL)
 
 Run = Callable[..., Any]
 
@@ -63,13 +69,13 @@ def result(call_id: str) -> ChatMessage:
 
 def recalled(message: ChatMessage) -> str:
     """What stands in front of the user's words."""
-    text = message.content or ""
-    return text.partition("\n\n")[0] if text.startswith(HEADING) else ""
+    found = MARKS.match(message.content or "")
+    return found[0] if found else ""
 
 
 def spoken(messages: list[ChatMessage]) -> list[ChatMessage]:
     """The messages as they were said."""
-    return [user((m.content or "").partition("\n\n")[2]) if recalled(m) else m for m in messages]
+    return [user((m.content or "").removeprefix(marks)) if (marks := recalled(m)) else m for m in messages]
 
 
 def tokens(messages: list[ChatMessage]) -> int:
@@ -131,19 +137,21 @@ def test_a_long_session_fits_its_token_limit(store: HybridMemory, run: Run) -> N
     for number in range(40):
         run(chat, "put_messages", [user(f"What is {number} plus one?"), assistant(f"It is {number + 1}.")])
 
-    summary, *recent, note = run(chat, "get", input="what was my cat called again?")
+    *recent, note = run(chat, "get", input="what was my cat called again?")
 
     everything = run(chat, "get_all")
     assert len(everything) == 82
-    assert tokens([summary, *recent, note]) <= 400 < tokens(everything)
-    assert summary.role is MessageRole.SYSTEM
+    assert tokens([*recent, note]) <= 400 < tokens(everything)
+    assert recalled(recent[0]).startswith(f"<summary>\n{SUMMARY_HEADINGS['en']}")
     assert note.role is MessageRole.USER
-    assert "My cat is called Pixel." in f"{summary.content}{note.content}"
+    assert recalled(note) == note.content, "it never poses as the user's words"
+    assert "My cat is called Pixel." in f"{recent[0].content}{note.content}"
     assert len(recent) > 4
-    assert recent == everything[-len(recent) :]
+    assert spoken(recent) == everything[-len(recent) :]
 
 
-def test_tokens_that_the_caller_adds_are_counted(chat: HybridChatMemory, run: Run) -> None:
+def test_tokens_that_the_caller_adds_are_counted(store: HybridMemory, run: Run) -> None:
+    chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, token_limit=3000)
     run(chat, "put_messages", [message for _ in range(30) for message in (user("How are you?"), assistant("Fine."))])
 
     assert tokens(run(chat, "get", initial_token_count=2700)) <= 300 < tokens(run(chat, "get_all"))
@@ -170,7 +178,8 @@ def test_what_was_recalled_stays_where_it_stood(chat: HybridChatMemory, store: H
         run(chat, "put", user(question))
         prompts.append(run(chat, "get", input=question))
         assert prompts[-1] == run(chat, "get")
-        note = recalled(before[-1])
+        said = run(chat, "get_all")
+        note = before[-1].content if len(before) == len(said) else ""
         assert prompts[-1] == ([*before[:-1], user(f"{note}\n\n{question}")] if note else [*before, user(question)])
         run(chat, "put", assistant("I see."))
 
@@ -186,7 +195,7 @@ def test_k_limits_what_is_recalled(store: HybridMemory, run: Run) -> None:
 
     (*recent, note) = run(chat, "get", input="which cats are there?")
 
-    assert len((note.content or "").splitlines()) == 3
+    assert len([line for line in note.content.splitlines() if line.startswith("- ")]) == 2
     assert spoken(recent) == [user("cat"), assistant("cat")] * 4
 
 
@@ -195,11 +204,13 @@ def test_another_session_of_the_user_is_recalled(store: HybridMemory, run: Run) 
     second = HybridChatMemory.from_defaults(user="alice", session="s2", memory=store)
     run(first, "put", user("I am allergic to peanuts."))
 
-    note = run(second, "get", input="am I allergic to peanuts?")
+    (note,) = run(second, "get", input="am I allergic to peanuts?")
 
-    assert [message.role for message in note] == [MessageRole.SYSTEM, MessageRole.USER]
-    assert "allergic to: peanuts" in note[0].content, "what is known of the user"
-    assert "I am allergic to peanuts." in note[1].content
+    assert note.role is MessageRole.USER
+    assert recalled(note) == note.content
+    known, _, memories = note.content.partition("</user_profile>\n\n")
+    assert "allergic to: peanuts" in known, "what is known of the user"
+    assert "I am allergic to peanuts." in memories
     assert run(second, "get_all") == []
 
 
@@ -276,18 +287,30 @@ def test_the_turn_under_way_comes_first(store: HybridMemory, run: Run, limit: in
         assert rest == turn[-len(rest) :]
 
 
-def test_a_long_result_stands_as_a_digest(chat: HybridChatMemory, run: Run) -> None:
+def test_a_long_result_is_shown_whole_or_in_excerpts_or_by_a_reader(store: HybridMemory, run: Run) -> None:
     rows = "\n".join(f"{number}: rain in town number {number}" for number in range(2000))
     long = ChatMessage(role="tool", content=rows, additional_kwargs={"tool_call_id": "c1"})
-    said = [user("weather?"), call("c1"), long, assistant("Rain everywhere.")]
-    run(chat, "put_messages", said)
+    said = [user("weather in town 1412?"), call("c1"), long, assistant("Rain.")]
+    whose: dict[str, Any] = {"user": "alice", "session": "s1", "memory": store}
+    small = HybridChatMemory.from_defaults(**whose, token_limit=3000)
+    run(small, "put_messages", said)
 
-    shown = run(chat, "get")
+    assert run(HybridChatMemory.from_defaults(**whose), "get") == said, "it fits into the budget by default"
 
+    shown = run(small, "get")
     assert tokens(shown) <= 3000 < tokens([long])
     assert [message.role for message in shown] == [message.role for message in said]
     assert shown[2].additional_kwargs == {"tool_call_id": "c1"}
-    assert run(chat, "get_all") == said
+    assert "1412: rain" in shown[2].content, "the question's own part"
+    assert "memory_fetch" not in shown[2].content, "nobody has it"
+
+    (reader,) = small.tools()
+    assert 'memory_fetch("#3", ' in run(small, "get")[2].content
+    page = reader.call(handle="#3", where="1400-1420")
+    assert "1412: rain" in page.content
+    assert estimate_tokens(reader.call(handle="#3").content) <= 3000 / 8, "so that a prompt shows it whole"
+    assert run(HybridChatMemory.from_dict(small.to_dict()), "get") == run(small, "get")
+    assert run(small, "get_all") == said
 
 
 def test_a_question_that_is_too_long_is_shown_all_the_same(store: HybridMemory, run: Run) -> None:
@@ -295,13 +318,14 @@ def test_a_question_that_is_too_long_is_shown_all_the_same(store: HybridMemory, 
     run(chat, "put_messages", [user("Hello"), assistant("Hi")])
     question = "Which of these words is the odd one out, and why? " * 20
 
-    assert run(chat, "get", input=question) == [user("Hello"), assistant("Hi")]
+    assert run(chat, "get", input=question) in ([], [user("Hello"), assistant("Hi")])
     run(chat, "put", user(question))
     shown = run(chat, "get", input=question)
     assert shown
     assert shown[-1].role is MessageRole.USER
     assert "Which of these words" in shown[-1].content
-    assert run(chat, "get", initial_token_count=99) == [user(question)]
+    (shown,) = run(chat, "get", initial_token_count=99)
+    assert "Which of these words" in shown.content
 
 
 def test_a_question_without_words_is_shown(chat: HybridChatMemory, run: Run) -> None:
@@ -356,6 +380,74 @@ def test_no_cut_splits_a_call_from_its_results(said: list[ChatMessage], limit: i
     assert [message.role for message in turns[:1]] in ([], [MessageRole.USER])
     asked = [message for message in said if message.role is MessageRole.USER]
     assert [message for message in turns if message in asked][-1:] == asked[-1:]
+
+
+class Window(MockLLM):
+    """A model with a window of so many tokens; with none its name is one that LlamaIndex does not know."""
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        if not self.max_tokens:
+            raise ValueError("unknown model")
+        return LLMMetadata(context_window=self.max_tokens)
+
+
+class TestBudget:
+    @pytest.mark.parametrize(
+        ("given", "configured", "model", "ambient", "expected"),
+        [
+            (500, 700, 8000, 4000, 500),
+            (None, 700, 8000, 4000, 700),
+            (None, None, 8000, 4000, 6000),
+            (None, None, None, 4000, 3000),
+            (None, None, 0, None, DEFAULT_TOKENS),
+            (None, None, 1_000_000, None, 128_000),
+            (None, None, None, None, DEFAULT_TOKENS),
+        ],
+    )
+    def test_what_is_said_first_counts(  # noqa: PLR0917 - a row of the table
+        self, given: int | None, configured: int | None, model: int | None, ambient: int | None, expected: int,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:  # fmt: skip
+        monkeypatch.setattr(Settings, "_llm", None if ambient is None else Window(max_tokens=ambient))
+        compaction = CompactionConfig() if configured is None else CompactionConfig(max_tokens=configured)
+        config = MemoryConfig(url="memory://", embedder="none", compaction=compaction)
+        with open_memory(config) as store:
+            llm = None if model is None else Window(max_tokens=model)
+            chat = HybridChatMemory.from_defaults(user="alice", memory=store, token_limit=given, llm=llm)
+            chat.put(user("hi"))
+            monkeypatch.setattr(Settings, "_llm", None)
+            asked: list[int] = []
+            real = ScopedMemory.assemble
+
+            def noted(scoped: ScopedMemory, *args: Any, **kwargs: Any) -> Any:
+                asked.append(kwargs["max_tokens"])
+                return real(scoped, *args, **kwargs)
+
+            monkeypatch.setattr(ScopedMemory, "assemble", noted)
+            chat.get()
+            HybridChatMemory.from_dict(chat.to_dict()).get()
+            chat.get(initial_token_count=100)
+            assert asked == [expected, expected, expected - 100]
+
+    def test_no_budget_is_too_small_to_answer(self, store: HybridMemory, run: Run) -> None:
+        chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, token_limit=100)
+        run(chat, "put", user("hi"))
+
+        assert run(chat, "get", initial_token_count=5000) == [user("hi")]
+
+
+def test_the_agents_model_writes_summaries_if_it_is_asked_to(store: HybridMemory, run: Run) -> None:
+    with pytest.raises(InvalidConfigError, match="give llm="):
+        HybridChatMemory.from_defaults(user="alice", memory=store, model=True)
+    llm = MockLLM(max_tokens=20)
+    run(HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, llm=llm), "put", user("hi"))
+    models = [store._house.world.language_model]
+    chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, llm=llm, model=True)
+    run(chat, "put", user("hi"))
+    models.append(store._house.world.language_model)
+    assert [model is None for model in models] == [True, False]
+    assert run(HybridChatMemory.from_dict(chat.to_dict()), "get_all") == run(chat, "get_all")
 
 
 class TestSetAndReset:
@@ -520,9 +612,11 @@ class TestTravel:
             "session": "s1",
             "url": config,
             "k": 5,
-            "token_limit": 3000,
+            "token_limit": None,
+            "model_limit": None,
             "profile": None,
             "paging": None,
+            "reader": False,
             "class_name": "HybridChatMemory",
         }
         assert b"a secret" not in pickle.dumps(chat)

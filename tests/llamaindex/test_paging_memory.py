@@ -21,12 +21,14 @@ from llama_index.core.workflow import Context, JsonSerializer, StartEvent, StopE
 from workflows.context import PickleSerializer
 
 from hybrid_memory import HybridMemory, MemoryConfig, PagingConfig, open_memory
+from hybrid_memory.context.marks import SUMMARY_HEADINGS
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.paging import MEMORY, PAGING_FUNCTIONS, schema
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
-from hybrid_memory.tiers.prompt import SUMMARY_HEADING
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec, from_chat_message
 from llamaindex_hybrid_memory.sharing import close_all
+
+SUMMARY_HEADING = SUMMARY_HEADINGS["en"]
 
 Run = Callable[..., Any]
 
@@ -169,7 +171,7 @@ class TestThePrompt:
         system, summary, first, *_ = run(chat, "get")
         assert SUMMARY_HEADING not in system.content
         assert summary.role is MessageRole.USER
-        assert summary.content.startswith(f"<system>\n{SUMMARY_HEADING}")
+        assert summary.content.startswith(f"<summary>\n{SUMMARY_HEADING}")
         assert first.role is MessageRole.USER
 
     def test_the_summary_alone_is_no_question(self, store: HybridMemory, run: Run) -> None:
@@ -180,7 +182,7 @@ class TestThePrompt:
         there = [message.content for message in shown]
         scoped.forget(ids=[message.id or "" for message in scoped.history() if message.text in there])
         summary = run(chat, "get")[-1]
-        assert summary.content.startswith(f"<system>\n{SUMMARY_HEADING}")
+        assert summary.content.startswith(f"<summary>\n{SUMMARY_HEADING}")
 
     def test_a_call_of_a_tool_and_its_result_leave_together(self, store: HybridMemory, run: Run) -> None:
         chat = paged(store)
@@ -211,7 +213,7 @@ class TestThePrompt:
             run(chat, "put", user("Which tea do I like?"))
             assert ("green" in str(run(chat, "get"))) is recalls
         chat = paged(store, session="profile", profile="Alice, a gardener")
-        assert "Alice, a gardener" in run(chat, "get")[0].content
+        assert "\nAlice, a gardener\n" in run(chat, "get")[1].content, "and not in what the operator says"
 
     def test_a_prompt_begins_with_the_one_before_until_a_flush(self, store: HybridMemory, run: Run) -> None:
         chat = paged(store)
@@ -234,7 +236,7 @@ class TestThePrompt:
             assert fact(number)[0].content not in [message.content for message in shown]
             assert tokens([*shown, fact(number)[0]]) <= LIMIT
             run(chat, "put_messages", fact(number))
-        assert shown[1].content.startswith(f"<system>\n{SUMMARY_HEADING}"), "the summary is no question"
+        assert shown[1].content.startswith(f"<summary>\n{SUMMARY_HEADING}"), "the summary is no question"
         assert folds(store) >= 2
 
 

@@ -40,9 +40,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory.context.marks import MEMORY_HEADINGS
 from hybrid_memory.flows import recall
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
-from hybrid_memory.tiers.context import HEADING
 from llamaindex_hybrid_memory import (
     HybridBufferStore,
     HybridChatMemory,
@@ -50,6 +50,8 @@ from llamaindex_hybrid_memory import (
     HybridMemoryBlock,
     from_chat_message,
 )
+
+HEADING = MEMORY_HEADINGS["en"]
 
 ACTIVE, ARCHIVED = MessageStatus.ACTIVE, MessageStatus.ARCHIVED
 Run = Callable[..., Any]
