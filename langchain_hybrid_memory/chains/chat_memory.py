@@ -14,8 +14,8 @@ from hybrid_memory.context.layout import memory_mark
 from hybrid_memory.context.memories import recollect
 from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.scoring.fitting import fitting
-from hybrid_memory.text.asking import asks_nothing
+from hybrid_memory.scoring.fitting_memories import fitting
+from hybrid_memory.text.small_talk import asks_nothing
 from hybrid_memory.types import Context, Hit, Message, RecordKind, Role
 from langchain_hybrid_memory.chains.session_memory import SessionMemory
 from langchain_hybrid_memory.chains.turns import INPUT_KEYS, as_messages, last_words, pick

@@ -16,8 +16,8 @@ from hybrid_memory import Hit, HybridMemory, Message, ScopedMemory
 from hybrid_memory.compute.caches import LruCache
 from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.errors import HybridMemoryError, IdConflictError, InvalidInputError
-from hybrid_memory.scoring.fitting import fitting
-from hybrid_memory.text.asking import asks_nothing, is_memory
+from hybrid_memory.scoring.fitting_memories import fitting
+from hybrid_memory.text.small_talk import asks_nothing, is_memory
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.types import RecordKind
 from llamaindex_hybrid_memory.block.flushes import SESSION, Turn, by_session, fresh

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hybrid_memory.context.marks import MEMORY_HEADINGS, language_of
-from hybrid_memory.text.asking import is_memory
 from hybrid_memory.text.excerpts import excerpt
+from hybrid_memory.text.small_talk import is_memory
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.tiers.exchanges import exchanges
 from hybrid_memory.types import Hit, Message, Record, RecordKind, Role
