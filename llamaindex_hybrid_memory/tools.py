@@ -127,7 +127,7 @@ class ToolOwner(SessionBound):
     def _known(self, store: HybridMemory, memory: ScopedMemory) -> dict[str, Any]:
         if not self.sized:
             return {}
-        most = answer_tokens(self._max_tokens(store), store.compaction)
+        most = answer_tokens(self._max_tokens(store))
         return {"max_tokens": most, **(shown_to(self.url, memory.scope) if self.paging else {})}
 
 

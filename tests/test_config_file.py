@@ -384,7 +384,7 @@ ONE_MISTAKE: Final = {
     ),
     "retreival: {}": (
         "line 2: memory_system.retreival: there is no such setting: use one of tiers, orchestration, retrieval, "
-        "learning, retention, redaction (did you mean 'retrieval'?)"
+        "prompt, learning, retention, redaction (did you mean 'retrieval'?)"
     ),
     "retrieval: {default_strategy: semantic}": (
         "line 2: memory_system.retrieval.default_strategy: 'semantic' is not allowed: use one of hybrid, vector, text"
@@ -409,6 +409,10 @@ ONE_MISTAKE: Final = {
         "line 2: memory_system.retrieval.half_life_days: 0 is not allowed: use a number of days above 0, or an "
         "ISO 8601 duration such as P30D"
     ),
+    "prompt: {place: system}": "line 2: memory_system.prompt.place: 'system' is not allowed: use one of turn, message",
+    "prompt:\n  memories: <记忆></记忆>": (
+        "line 3: memory_system.prompt.memories: memories must hold {memories} once, with a mark around it"
+    ),
     "learning: {conflicts: newer}": (
         "line 2: memory_system.learning.conflicts: 'newer' is not allowed: use one of newest, trusted, ask (did you "
         "mean 'newest'?)"
@@ -426,8 +430,8 @@ ONE_MISTAKE: Final = {
     ),
     "? [a, b]\n: 3": "line 2: memory_system: the name of a setting must be text",
     "- tiers": (
-        "line 1: memory_system: a list is not allowed: use a section with tiers, orchestration, retrieval, learning, "
-        "retention, redaction"
+        "line 1: memory_system: a list is not allowed: use a section with tiers, orchestration, retrieval, prompt, "
+        "learning, retention, redaction"
     ),
 }
 
@@ -440,8 +444,8 @@ def test_a_mistake_is_told_with_its_line_its_value_and_what_is_allowed(text: str
 WRONG_AS_A_WHOLE: Final = {
     "memory_sytem: {}": (
         "line 1: memory_sytem: there is no such setting: use one of memory_system, url, index, archive, outbox, "
-        "embedder, power_safe, exact_limit, cleaning, recall, compaction, learning, retention, redaction, "
-        "orchestration (did you mean 'memory_system'?)"
+        "embedder, power_safe, exact_limit, cleaning, recall, compaction, prompt, learning, retention, "
+        "redaction, orchestration (did you mean 'memory_system'?)"
     ),
     "# both forms\nmemory_system: {}\nurl: memory://": (
         "line 3: url: there is no such setting: use one of memory_system"
@@ -479,7 +483,7 @@ memory_system:
   tiers:
     l3_episodic:
       ttl_days: 7          # 没有备份
-    l1_context: {compression_threshold: 9000}
+    l1_context: {compression_threshold: 90000}
 
     l2_semantic:
       vector_store: redis

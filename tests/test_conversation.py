@@ -145,8 +145,12 @@ def test_compact_folds_all_but_the_newest_rounds(face: Face, open_with: OpenWith
     assert face(alice, "compact", keep=2).folded == 0
     (name,) = face(alice, "summary").handles
     assert face(alice, "expand", name) == face(alice, "history")[:8]
-    shown = prompt(face(alice, "assemble", k=0))
-    assert [text for _, text in shown[1:]] == [message.text for message in said[8:]]
+    (role, first), *shown = prompt(face(alice, "assemble", k=0))
+    summary, words = first.split("\n</summary>\n\n")
+    assert (role, words) == ("user", said[8].text)
+    assert summary.startswith("<summary>\n")
+    assert face(alice, "summary").lines[0].text in summary
+    assert [text for _, text in shown] == [message.text for message in said[9:]]
     assert face(alice, "summary").audit.compactions == 1
 
 
@@ -177,6 +181,20 @@ def test_a_long_chat_answers_in_either_language_from_a_bounded_prompt(
     assert any(wanted in line.text for line in summary)
     assert wanted in face(alice, "assemble", query, k=0).text
     assert face(alice, "expand", summary)[0].text == told
+
+
+def test_a_model_that_fails_is_asked_once_for_a_prompt(face: Face, open_with: OpenWith) -> None:
+    asked: list[str] = []
+
+    def failing(prompt: str) -> str:
+        asked.append(prompt)
+        raise RuntimeError("down")
+
+    alice = open_with(model=failing, max_tokens=400).scoped(user="a", session="s")
+    face(alice, "remember", rounds(0, 40))
+    for times in (1, 2, 3, 3):
+        assert face(alice, "assemble", "And?").tokens <= 400
+        assert len(asked) == times
 
 
 def test_reset_starts_anew_with_what_is_kept(face: Face, open_with: OpenWith) -> None:
@@ -217,6 +235,7 @@ def test_a_context_tells_what_is_where_and_what_did_not_fit(face: Face, open_wit
     assert [name for name in context.sections if name != "artifacts"] == parts
     assert context.section_tokens == {name: estimate_tokens(text) for name, text in context.sections.items()}
     assert all(text in context.text for name, text in context.sections.items() if name != "turns")
+    assert context.messages[0].text == "You are a guide.\n\nBe brief.\n\n<human>\nNora\n</human>"
     assert {part.section for part in context.dropped} >= {"summary"}
     for part in context.dropped:
         said = " ".join(message.text for message in face(alice, "expand", part))
@@ -239,6 +258,50 @@ def test_the_classic_layout_ends_with_instructions_and_question(face: Face, open
     shown = prompt(context)
     assert (shown[0], shown[-2:]) == (("system", "A guide."), [("system", "Be brief."), ("user", "Why?")])
     assert len(shown) == 7
+
+
+def test_what_people_say_is_shown_as_they_said_it(face: Face, open_with: OpenWith) -> None:
+    said = [
+        "Um, dois, três",
+        "x  # fix",
+        "Translate: um, well, er",
+        "<b>bold</b> & a < b",
+        "嗯，那个，好的",
+        "\n- a\n\n\n- b  ",
+    ]
+    alice = open_with(embedder="hashing").scoped(user="a", session="s")
+    for text in said:
+        face(alice, "remember", [Message(content=text), assistant(text.replace("um", "uh"))])
+    shown = [message.text for message in face(alice, "assemble", "And?", k=0, profile="").messages[:-1]]
+    assert shown == [text for one in said for text in (one, one.replace("um", "uh"))]
+
+
+def test_the_preface_is_what_stands_before_the_question(face: Face, open_with: OpenWith) -> None:
+    """For hosts that add the question themselves."""
+    memory = open_with(embedder="hashing")
+    face(memory.scoped(user="a", session="old"), "remember", GARDEN[:2])
+    alice = memory.scoped(user="a", session="s")
+    question = "Who planted the roses?"
+    for _ in range(2):
+        context = face(alice, "assemble", question)
+        assert context.preface.startswith("<memory>\n")
+        assert context.preface.endswith("\n</memory>")
+        assert context.messages[-1].text == f"{context.preface}\n\n{question}"
+    assert face(alice, "assemble", "Hm", k=0).preface == ""
+    face(alice, "remember", question)
+    assert face(alice, "assemble").messages[-1].text == context.messages[-1].text
+
+
+def test_nothing_of_the_work_that_a_session_does_for_another_is_recalled(face: Face, open_with: OpenWith) -> None:
+    memory = open_with(embedder="hashing")
+    names = ("parent", "parent/one", "parenthesis", "old")
+    for name, text in zip(names, GARDEN, strict=True):
+        face(memory.scoped(user="a", session=name), "remember", text)
+    below = memory.scoped(user="a", session="parent/two")
+    query = "roses apple tree ladder 窗帘 Nora pond Tom 客厅 wall water Friday 厨房"
+    assert {hit.record.text for hit in face(below, "assemble", query).hits} == set(GARDEN)
+    asked = face(memory.scoped(user="a", session="parent/three"), "assemble", query, beside="parent")
+    assert {hit.record.text for hit in asked.hits} == set(GARDEN[2:])
 
 
 def test_what_stands_in_the_recent_turns_is_not_recalled_again(face: Face, open_with: OpenWith) -> None:

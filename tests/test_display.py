@@ -118,6 +118,20 @@ def test_a_context_has_its_sections_with_tokens_and_tiers(trip: ScopedMemory) ->
         assert tier in page.text
 
 
+def test_a_context_has_its_plan_with_a_reason_for_every_part(trip: ScopedMemory) -> None:
+    context = trip.assemble("What did we decide on Porto?", identity="You plan trips.")
+    page = Page(context._repr_html_())
+    lost = sum(not piece.shown for piece in context.plan)
+    assert lost == len(context.dropped)
+    assert f"plan: {len(context.plan)} parts, {lost} left out" in page.text
+    assert {piece.section for piece in context.plan} >= {"identity", "turns", "question", "blocks"}
+    rows = page.text.partition("partwhattokenswhy")[2]
+    for piece in context.plan:
+        assert piece.handle in rows
+        assert piece.reason in page.text
+        assert f"{piece.tokens:,}" in rows
+
+
 def test_a_summary_opens_to_the_words_behind_its_lines(trip: ScopedMemory) -> None:
     summary = trip.summary()
     assert summary.lines

@@ -10,9 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import CompactionConfig, MemoryConfig, Message, Role, ScopedMemory, ToolCall, open_memory
+from hybrid_memory import (
+    CompactionConfig,
+    HybridMemory,
+    MemoryConfig,
+    Message,
+    Role,
+    ScopedMemory,
+    ToolCall,
+    open_memory,
+)
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.follow import said_before
+from hybrid_memory.types import Event, EventKind
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
@@ -86,15 +96,221 @@ def test_a_call_that_was_edited_at_the_end_is_kept_as_it_became(alice: ScopedMem
     assert ids[0] == "1"
     assert ids[1] != "2"
     assert face(alice, "follow", copy) == ids
-    assert words(alice) == ["delete them", 'look {"path": "/all"}', 'look {"path": "/one"}', "deleted"]
+    assert words(alice) == ["delete them", 'look {"path": "/one"}', "deleted"]
     shown = alice.assemble(among=ids, max_tokens=500).messages
     assert [message.text for message in shown] == ["delete them", 'look {"path": "/one"}', "deleted"]
 
 
-def test_an_older_message_that_was_edited_keeps_its_place(alice: ScopedMemory, face: Face) -> None:
-    face(alice, "follow", [user("I am Bob Smith", "1"), assistant("hi", "2")])
-    assert face(alice, "follow", [user("I am [name]", "1"), assistant("hi", "2"), user("next", "3")]) == ["1", "2", "3"]
-    assert words(alice) == ["I am Bob Smith", "hi", "next"]
+PARIS = [user("I live in Paris.", "1"), assistant("hi", "2"), user("And I like tea.", "3"), assistant("ok", "4")]
+OSLO = [user("I live in Oslo.", "1"), *PARIS[1:]]
+ROME = [user("I live in Rome.", "1"), *PARIS[1:]]
+
+
+def log(memory: ScopedMemory, *kinds: EventKind) -> list[Event]:
+    """All that the log holds of a session, seen or not."""
+    return memory._house.world.truth.read(memory.scope, kinds=kinds)
+
+
+def homes(memory: ScopedMemory) -> list[str]:
+    return [fact.value for fact in memory.facts() if fact.attribute == "home"]
+
+
+def standing(memory: ScopedMemory, face: Face, ids: list[str | None]) -> set[str]:
+    """What each verb shows of where somebody lives."""
+    face(memory, "flush")
+    there = [message.text for message in face(memory, "history")]
+    assert [message.text for message in face(memory, "conversation")] == there
+    assert [message.text for message in face(memory, "history", limit=len(there))] == there
+    assert [message.text for message in face(memory, "history", limit=2)] == there[-2:]
+    assert [message.text for message in face(memory, "conversation", limit=2)] == there[-2:]
+    assert there[1:] == [message.text for message in PARIS[1:]]
+    recalled = " ".join(hit.record.text for hit in face(memory, "recall", "Where do I live? Paris Oslo Rome", k=20))
+    shown = {name for name in ("Paris", "Oslo", "Rome") if name in recalled}
+    for among in (None, ids):
+        prompt = face(memory, "assemble", "And?", max_tokens=900, among=among)
+        assert [message.text for message in prompt.messages if message.id] == there
+    return shown | set(homes(memory)) | {there[0].removeprefix("I live in ").removesuffix(".")}
+
+
+def test_every_verb_shows_a_message_as_it_was_edited(alice: ScopedMemory, face: Face) -> None:
+    ids = face(alice, "follow", PARIS)
+    assert standing(alice, face, ids) == {"Paris"}
+    edited = face(alice, "follow", OSLO)
+    assert edited[1:] == ids[1:]
+    assert edited[0] != ids[0]
+    assert standing(alice, face, edited) == {"Oslo"}
+    assert face(alice, "follow", OSLO) == edited
+    assert standing(alice, face, edited) == {"Oslo"}
+    assert sum(event.kind == "superseded" for event in alice.events()) == 1
+
+
+def test_another_session_recalls_a_message_as_it_was_edited(memory: HybridMemory, face: Face) -> None:
+    first, second = (memory.scoped(user="alice", session=name) for name in ("s1", "s2"))
+    for copy, home in ((PARIS, "Paris"), (OSLO, "Oslo"), (PARIS, "Paris")):
+        face(first, "follow", copy)
+        prompt = face(second, "assemble", "Where do I live?", k=20).text
+        assert [name for name in ("Paris", "Oslo", "Rome") if name in prompt] == [home]
+
+
+def test_a_message_may_be_edited_again_and_back(alice: ScopedMemory, face: Face) -> None:
+    first = face(alice, "follow", PARIS)
+    oslo = face(alice, "follow", OSLO)
+    rome = face(alice, "follow", ROME)
+    assert len({first[0], oslo[0], rome[0]}) == 3
+    assert standing(alice, face, rome) == {"Rome"}
+    for copy, ids, home in (
+        (PARIS, first, "Paris"),
+        (OSLO, oslo, "Oslo"),
+        (PARIS, first, "Paris"),
+        (ROME, rome, "Rome"),
+    ):
+        for _ in range(2):
+            assert face(alice, "follow", copy) == ids
+            assert standing(alice, face, ids) == {home}
+    # No words were written twice.
+    assert len(log(alice, EventKind.MESSAGE)) == 6
+
+
+def test_a_conversation_goes_on_behind_an_edit(alice: ScopedMemory, face: Face) -> None:
+    face(alice, "follow", PARIS)
+    ids = face(alice, "follow", [*OSLO, user("Where do I live?", "5")])
+    assert words(alice) == ["I live in Oslo.", "hi", "And I like tea.", "ok", "Where do I live?"]
+    shown = face(alice, "assemble", among=ids, max_tokens=900).messages
+    assert [message.text for message in shown] == words(alice)
+    ids = face(alice, "follow", [*OSLO, user("Where do I live?", "5"), assistant("In Oslo.", "6")])
+    assert ids[4:] == ["5", "6"]
+    assert face(alice, "assemble", "And?", among=ids, max_tokens=900).messages[0].text == "I live in Oslo."
+
+
+def test_of_two_branches_each_shows_its_own_words(alice: ScopedMemory, face: Face) -> None:
+    """A host that goes back to an earlier state may have the same id with other words there."""
+    one = [*PARIS, user("One?", "5")]
+    two = [*OSLO, user("Two?", "6")]
+    for _ in range(2):
+        for copy in (one, two):
+            ids = face(alice, "follow", copy)
+            shown = face(alice, "assemble", among=ids, began="1", max_tokens=900).messages
+            assert [message.text for message in shown] == [message.text for message in copy]
+
+
+def test_a_reader_of_one_branch_is_not_disturbed_by_an_edit_in_another(alice: ScopedMemory, face: Face) -> None:
+    mine = face(alice, "follow", PARIS)
+    theirs = face(alice, "follow", OSLO)
+    for ids, copy in ((mine, PARIS), (theirs, OSLO)):
+        asked = "Where do I live, in Paris or in Oslo?"
+        *shown, last = face(alice, "assemble", asked, among=ids, began="1", max_tokens=900).messages
+        assert [message.text for message in shown] == [message.text for message in copy]
+        assert last.text == asked, "nothing of the other branch is recalled"
+
+
+def test_what_the_host_removed_at_its_beginning_is_not_shown(alice: ScopedMemory, face: Face) -> None:
+    ids = face(alice, "follow", [*PARIS, user("Go on.", "5")])
+    kept = ids[2:]
+    shown = face(alice, "assemble", among=kept, began="1", max_tokens=900)
+    assert [message.id for message in shown.messages] == kept
+    assert [message.id for message in face(alice, "assemble", among=kept, max_tokens=900).messages] == ids
+    assert not shown.hits, "nor is it recalled"
+
+
+def test_forgetting_one_version_of_a_message_destroys_all(memory: HybridMemory, face: Face) -> None:
+    for number, place in enumerate((0, 1, 2)):
+        alice = memory.scoped(user=f"alice {number}", session="s1")
+        ids = [face(alice, "follow", copy)[0] for copy in (PARIS, OSLO, ROME)]
+        face(alice, "flush")
+        face(alice, "forget", ids=[ids[place]])
+        face(alice, "flush")
+        assert words(alice) == ["hi", "And I like tea.", "ok"]
+        everything = str([event.payload for event in log(alice)])
+        assert not any(name in everything for name in ("Paris", "Oslo", "Rome"))
+        assert homes(alice) == []
+
+
+def folded(chat: ScopedMemory, face: Face, first: str, role: Role = Role.USER) -> list[Message]:
+    """A conversation whose older half is folded."""
+    copy = [
+        Message(role=role, content=first, id="0"),
+        *(m.model_copy(update={"id": str(n)}) for n, m in enumerate(said(12), 1)),
+    ]
+    face(chat, "follow", copy)
+    assert face(chat, "compact", keep=4).folded
+    return copy
+
+
+def test_an_edit_of_a_folded_message_is_shown_until_it_is_folded_too(chat: ScopedMemory, face: Face) -> None:
+    copy = folded(chat, face, "My password is tulip7, and I decided to live in Paris.")
+    assert "Paris" in face(chat, "assemble", "And?").text
+    copy[0] = user("My password is [removed], and I decided to live in Oslo.", "0")
+    ids = face(chat, "follow", copy)
+    for among in (None, ids):
+        text = face(chat, "assemble", "And?", among=among).text
+        assert "Paris" not in text
+        assert "tulip7" not in text
+        assert text.count("I decided to live in Oslo.") == 1
+    assert "Paris" not in chat.summary().text
+    assert face(chat, "conversation")[0].text == copy[0].text
+    for keep in (4, 2):
+        assert face(chat, "compact", keep=keep).folded
+        text = face(chat, "assemble", "And?").text
+        assert "Paris" not in text
+        assert text.count("live in Oslo") == chat.summary().text.count("live in Oslo") == 1
+    stretches = [range(*map(int, name.removeprefix("#").split("-"))) for name in chat.summary().handles if "-" in name]
+    assert not set(stretches[0]) & set(stretches[-1])
+    behind = [message.text for message in face(chat, "expand", chat.summary())]
+    assert sorted(behind) == sorted(message.text for message in copy[: len(behind)])
+
+
+def test_instructions_and_what_a_reset_kept_may_be_edited(chat: ScopedMemory, face: Face) -> None:
+    copy = folded(chat, face, "Answer in English.", Role.SYSTEM)
+    copy[0] = Message(role=Role.SYSTEM, content="Answer in French.", id="0")
+    for keep in (4, 3, 2):
+        ids = face(chat, "follow", copy)
+        assert face(chat, "assemble", "And?", among=ids).messages[0].text == "Answer in French."
+        assert face(chat, "assemble", "And?").messages[0].text == "Answer in French."
+        face(chat, "compact", keep=keep)
+    face(chat, "reset", keep=["3", "4"])
+    face(chat, "follow", [user("Edited.", "3"), assistant(copy[4].text, "4"), user("New.", "n")])
+    assert [message.text for message in face(chat, "conversation")] == ["Edited.", copy[4].text, "New."]
+    assert [message.text for message in face(chat, "assemble").messages] == ["Edited.", copy[4].text, "New."]
+
+
+def test_an_edit_of_what_a_reset_left_behind_does_not_come_back(alice: ScopedMemory, face: Face) -> None:
+    face(alice, "follow", PARIS)
+    face(alice, "reset")
+    face(alice, "follow", [*OSLO, user("New.", "5")])
+    assert [message.text for message in face(alice, "conversation")] == ["New."]
+    assert [message.text for message in face(alice, "assemble", k=0, profile="").messages] == ["New."]
+
+
+WINDOW = [user("hello"), assistant("hi"), user("Tell me a joke.")]
+
+
+def test_an_answer_that_is_asked_for_again_replaces_the_old_one(alice: ScopedMemory, face: Face) -> None:
+    face(alice, "follow", WINDOW)
+    face(alice, "remember", assistant("Knock knock."))
+    assert words(alice) == ["hello", "hi", "Tell me a joke.", "Knock knock."]
+    ids = face(alice, "follow", WINDOW)
+    assert all(ids)
+    assert words(alice) == ["hello", "hi", "Tell me a joke."]
+    assert [message.text for message in face(alice, "assemble").messages] == words(alice)
+    face(alice, "remember", assistant("A horse walks into a bar."))
+    assert words(alice) == ["hello", "hi", "Tell me a joke.", "A horse walks into a bar."]
+    assert "Knock" not in str(face(alice, "recall", "knock joke", k=9))
+
+
+def test_a_question_that_is_asked_anew_with_other_words_replaces_what_followed(alice: ScopedMemory, face: Face) -> None:
+    face(alice, "follow", WINDOW)
+    face(alice, "remember", [call("c1"), result("r"), assistant("Knock knock.")])
+    face(alice, "follow", [*WINDOW[:2], user("Tell me a long joke.")])
+    assert words(alice) == ["hello", "hi", "Tell me a long joke."]
+
+
+def test_a_window_that_goes_on_supersedes_nothing(alice: ScopedMemory, face: Face) -> None:
+    face(alice, "follow", WINDOW)
+    face(alice, "remember", assistant("Knock knock."))
+    face(alice, "follow", [*WINDOW, assistant("Knock knock."), user("Tell me a joke.")])
+    assert words(alice) == ["hello", "hi", "Tell me a joke.", "Knock knock.", "Tell me a joke."]
+    face(alice, "follow", [user("Another question")])
+    assert not [event for event in alice.events() if event.kind == "superseded"]
 
 
 def test_one_message_that_cannot_be_stored_leaves_the_log_as_it_was(alice: ScopedMemory, face: Face) -> None:
@@ -154,7 +370,7 @@ class Model:
         return '{"intent": ["talk about the garden in spring"]}'
 
 
-SETTINGS = CompactionConfig(max_tokens=600, keep_rounds=4, keep_least=2)
+SETTINGS = CompactionConfig(max_tokens=510, keep_rounds=4, keep_least=2)
 
 
 @pytest.fixture

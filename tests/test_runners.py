@@ -190,7 +190,7 @@ VERBS = [
     for name, member in vars(owner).items()
     if not name.startswith("_") and inspect.isfunction(member) and not inspect.iscoroutinefunction(member)
 ]
-WITHOUT_TWIN = {(HybridMemory, "scoped"), (HybridMemory, "items")}  # they only make handles
+WITHOUT_TWIN = {(HybridMemory, name) for name in ("scoped", "items", "adopt")}  # they ask no store
 
 
 @pytest.mark.parametrize(("owner", "verb"), VERBS, ids=[f"{owner.__name__}.{verb}" for owner, verb in VERBS])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.errors import IdConflictError, InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.types import Fact
@@ -228,8 +229,64 @@ def test_an_id_that_a_rollback_hides_is_not_taken_for_written() -> None:
         alice = memory.scoped(user="u", session="s1")
         alice.remember("I live in Paris.", id="a")
         alice.rollback(0)
-        with pytest.raises(IdConflictError, match="rollback hides"):
+        with pytest.raises(IdConflictError, match="a rollback or an edit hides"):
             alice.remember("I live in Paris.", id="a")
+
+
+def told(*homes: str) -> list[Message]:
+    """A chat whose first message names the last of these homes."""
+    return [
+        Message(content=f"I live in {homes[-1]}.", id="1", at=START),
+        Message(role=Role.ASSISTANT, content="Nice.", id="2", at=START + timedelta(hours=1)),
+        Message(content="I like tea.", id="3", at=START + timedelta(hours=2)),
+    ]
+
+
+def test_a_view_of_the_past_has_the_words_from_before_an_edit(face: Face) -> None:
+    days = count(1)
+    config = MemoryConfig(url="memory://", embedder="hashing")
+    with open_memory(config, token_counter=estimate_tokens, clock=lambda: START + timedelta(days=next(days))) as memory:
+        alice = memory.scoped(user="u", session="s1")
+        seen: list[tuple[int, tuple[Any, ...]]] = []
+        for homes in (("Paris",), ("Paris", "Oslo"), ("Paris", "Oslo", "Rome"), ("Paris",)):
+            face(alice, "follow", told(*homes))
+            face(alice, "flush")
+            assert next(message.text for message in face(alice, "history")) == f"I live in {homes[-1]}."
+            assert [fact.value for fact in face(alice, "facts") if fact.attribute == "home"] == [homes[-1]]
+            seen.append((positions(alice)[-1], state(alice)))
+        for place, then in seen:
+            assert state(alice.at(place)) == then
+            text = face(alice.at(place), "assemble", "Where do I live?").text
+            assert [name for name in ("Paris", "Oslo", "Rome") if name in text] == [then[0][0].split()[-1].strip(".")]
+
+
+def test_an_instant_before_an_edit_has_the_message_once() -> None:
+    """The new words have the time of the old ones, at which they had not been said."""
+    now = [START + timedelta(days=1)]
+    with open_memory(MemoryConfig(url="memory://", embedder="none"), clock=lambda: now[0]) as memory:
+        alice = memory.scoped(user="u", session="s1")
+        alice.follow(told("Paris"))
+        now[0] += timedelta(days=2)
+        alice.follow(told("Oslo"))
+        for view, home in ((alice.at(START + timedelta(days=2)), "Paris"), (alice.at(now[0]), "Oslo"), (alice, "Oslo")):
+            assert [message.text for message in view.history()] == [f"I live in {home}.", "Nice.", "I like tea."]
+            assert [message.text for message in view.assemble("And?").messages][:-1] == [
+                message.text for message in view.history()
+            ]
+
+
+def test_a_rollback_takes_an_edit_back(face: Face) -> None:
+    with opened() as memory:
+        alice = memory.scoped(user="u", session="s1")
+        face(alice, "follow", told("Paris"))
+        before = positions(alice)[-1]
+        face(alice, "follow", told("Oslo"))
+        edited, place = state(alice), positions(alice)[-1]
+        face(alice, "rollback", before)
+        assert next(message.text for message in face(alice, "history")) == "I live in Paris."
+        assert len(face(alice, "conversation")) == 3
+        face(alice, "rollback", place)
+        assert state(alice) == edited
 
 
 async def test_the_async_face_sees_the_same_past(tmp_path: Path) -> None:

@@ -299,6 +299,39 @@ def test_a_long_text_is_read_page_by_page(alice: ScopedMemory, use: Use, words: 
     assert "".join(piece if piece.endswith("\n") else f"{piece}\n" for piece in pieces).rstrip("\n") == text
 
 
+@pytest.mark.parametrize("words", [ENGLISH, CHINESE])
+def test_the_messages_of_a_stretch_are_read_page_by_page(alice: ScopedMemory, use: Use, words: str) -> None:
+    """A line of a summary may stand for more messages than `expand` takes."""
+    said = [f"{number}: {words}" for number in range(600)]
+    alice.remember([{"role": "user", "content": text} for text in said], at=MARCH)
+    alice.remember("not of the stretch")
+    pages, where = [], ""
+    for _ in range(200):
+        head, _, rest = use(alice, "fetch", handle="[#1-600]", where=where).text.partition("\n")
+        body, more, place = rest.partition("\n(more: fetch it with where='")
+        assert head.startswith("#1-600 ")
+        assert "of 600 lines" in head
+        assert estimate_tokens(f"{head}\n{rest}") <= MAX_TOKENS
+        pages.append(body.rstrip("\n"))
+        where = place.removesuffix("')")
+        if not more:
+            break
+    assert len(pages) > 3
+    assert "\n".join(pages).split() == "\n".join(f"[2026-03-05 12:00] user: {text}" for text in said).split()
+    assert use(alice, "fetch", handle="#1-600", where="17").text.splitlines()[1].split() == (
+        f"[2026-03-05 12:00] user: {said[16]}".split()
+    )
+    found = use(alice, "fetch", handle="#1-600", pattern=r"user: 41\d:")
+    assert found.text.splitlines()[0] == "#1-600: 10 of 10 matching lines, of 600"
+    assert "No line of #2-5" in use(alice, "fetch", handle="#2-5", pattern="stretch").text
+
+
+@pytest.mark.parametrize("name", ["#4-2", "#700-800", "12 to 40", "#0-0"])
+def test_a_stretch_that_is_none_is_told(alice: ScopedMemory, use: Use, name: str) -> None:
+    alice.remember("Hello")
+    assert use(alice, "fetch", handle=name).failed
+
+
 def test_lines_of_a_payload_are_found_by_pattern(alice: ScopedMemory, use: Use) -> None:
     payload = alice.offload("\n".join(f"row {number}" for number in range(500)))
     found = use(alice, "fetch", handle=payload.result_id, pattern=r"row 4\d7$")
@@ -315,6 +348,9 @@ def test_answers_are_bounded_whatever_was_said(alice: ScopedMemory, use: Use, wo
         ("expand", {"handle": "#1"}),
         ("fetch", {"handle": "#1"}),
         ("fetch", {"handle": "#1", "pattern": "."}),
+        ("fetch", {"handle": "#1-12"}),
+        ("fetch", {"handle": "#1-12", "where": "3-9"}),
+        ("fetch", {"handle": "#1-12", "pattern": "."}),
         ("forget", {"handles": [f"#{number}" for number in range(1, 9)]}),
         ("fetch", {"handle": "#1", "where": words * 400}),
         ("recall", {"query": "a", "since": words * 4000}),

@@ -77,4 +77,4 @@ class Calls:
         """Of an answer that a prompt shows in full."""
         if self.name is None or self.max_tokens is None:
             return MAX_TOKENS
-        return answer_tokens(self.max_tokens(), self.binding.memory.compaction)
+        return answer_tokens(self.max_tokens())

@@ -150,12 +150,15 @@ def test_the_demo_searches_explains_and_folds_offline(command: Any, tmp_path: Pa
         "superseded",
         "expand #",
         "inspect demo.db",
+        "turns: whole",
+        "summary: for older turns, within its share",
     ):
         assert told in command.out
     path = tmp_path / "kept.db"
     told = command.json("demo", path, "--embedder", "hashing")
     assert told["recalls"][0]["hits"][0]["text"] == "Noa lives in: Porto"
     assert told["prompt"]["tokens"] <= told["prompt"]["max_tokens"] == 600
+    assert {piece["reason"] for piece in told["prompt"]["plan"] if piece["section"] == "turns"} >= {"whole"}
     assert told["summary"]["lines"]
     assert command.json("import", path, CHAT, "-u", USER)["known"] == 32
 

@@ -117,8 +117,18 @@ def test_every_setting_is_on_its_page(site: Path) -> None:
     page = (site / "settings.html").read_text(encoding="utf-8")
     codes = {unescape(code) for code in re.findall(r"<code>(.*?)</code>", page)}
     models: list[type[BaseModel]] = [*parts(MemoryConfig), PagingConfig]
-    assert len(models) == 10
-    sections = {"index", "archive", "recall", "compaction", "learning", "retention", "redaction", "orchestration"}
+    assert len(models) == 11
+    sections = {
+        "index",
+        "archive",
+        "recall",
+        "compaction",
+        "prompt",
+        "learning",
+        "retention",
+        "redaction",
+        "orchestration",
+    }
     named = {name for model in models for name in model.model_fields} | {part.name for part in fields(Weights)}
     assert named - sections - {"weights"} <= codes
     archived = MemoryConfig(archive={"url": "clickhouse://localhost:8123/default"})  # type: ignore[arg-type]
@@ -152,6 +162,8 @@ OTHER: dict[str, tuple[Any, Any]] = {
     "rounds": (30, 30),
     "density": (0.3, 0.3),
     "half_life": (9, 9),
+    "place": ("message", "message"),
+    "memories": ("<m>{memories}</m>", "<m>{memories}</m>"),
 }
 """By key: a value that is not the default, and what it is in the model, times in seconds."""
 

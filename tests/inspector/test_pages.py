@@ -197,8 +197,57 @@ def test_the_prompt_of_a_turn_is_the_one_that_was_made_for_it(opened: Callable[.
     assert same > 2
 
 
+def test_a_prompt_is_cut_into_its_parts(opened: Callable[..., HybridMemory], browse: Any) -> None:
+    memory = opened(url="memory://")
+    memory.scoped(user="carol", session="old").remember("My boat <b>Nora</b> is green.")
+    carol = memory.scoped(user="carol", session="s")
+    carol.put_block("human", "Carol < sails")
+    carol.put_block("task", "plan")
+    carol.remember(
+        [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "I decided to sail to Elba."}]
+    )
+    carol.remember([{"role": "assistant", "content": "Good."}, {"role": "user", "content": "What colour is my boat?"}])
+    carol.compact(keep=1)
+    context = carol.assemble()
+    assert context.hits
+    page = browse(memory).get("/o/user=carol&session=s/prompt").text
+    found = re.findall(r'<div class="piece [^"]*"><p class="label">(\w+).*?</p>(.*?)</div>', page, re.DOTALL)
+    shown = [(part, words(text)) for part, text in found if part != "heading"]
+    assert shown == [
+        ("instructions", "Be kind."),
+        ("blocks", "<human> Carol < sails </human> <task> plan </task>"),
+        ("summary", " ".join(context.sections["summary"].split())),
+        (
+            "recalled",
+            f"<memory> {' '.join(context.note.replace('<', '&lt;').split())} </memory>".replace("&lt;/", "&lt;/"),
+        ),
+        ("turn", "What colour is my boat?"),
+    ]
+
+
+def test_a_prompt_has_its_plan(told: HybridMemory, reader: TestClient) -> None:
+    context = told.scoped(user="alice", session=TRIP.session).assemble(max_tokens=300)
+    page = reader.get(f"{SESSION}/prompt?tokens=300").text
+    table = re.search(r'<table class="plan">(.*?)</table>', page, re.DOTALL)
+    assert table
+    rows = [words(row) for row in re.findall(r"<tr[^>]*>(.*?)</tr>", table[1], re.DOTALL)][1:]
+    assert len(rows) == len(context.plan) > 3
+    for row, piece in zip(rows, context.plan, strict=True):
+        assert row.startswith(piece.section)
+        assert row.endswith(f"{piece.tokens:,} {piece.reason}")
+        assert piece.handle in row
+    lost = sum(not piece.shown for piece in context.plan)
+    assert lost
+    assert f"{lost} are left out" in words(page)
+    assert table[1].count('class="faint"') == lost
+
+
+def test_a_budget_too_small_is_shown_as_it_is(reader: TestClient) -> None:
+    page = words(reader.get(f"{SESSION}/prompt?tokens=50").text)
+    assert re.search(r"\d+ of 50 tokens", page)
+
+
 def test_a_prompt_says_why_it_cannot_be_made(reader: TestClient) -> None:
-    assert "max_tokens=50 is too little" in words(reader.get(f"{SESSION}/prompt?tokens=50").text)
     refused = reader.get(f"{SESSION}/prompt?tokens=1")
     assert refused.status_code == 400
     assert f'href="{escape(SESSION)}/timeline"' in refused.text

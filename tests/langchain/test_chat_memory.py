@@ -5,8 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hybrid_memory.tiers.context import HEADING
-from hybrid_memory.tiers.prompt import PROFILE_HEADING, SUMMARY_HEADING
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage

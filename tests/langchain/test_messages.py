@@ -4,7 +4,6 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
-from hybrid_memory.tiers.prompt import with_note
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
@@ -24,6 +23,7 @@ from langchain_core.messages import (
 )
 
 from hybrid_memory import HybridMemory, Message, Role, ToolCall
+from hybrid_memory.context.layout import with_mark
 from hybrid_memory.errors import InvalidMessageError
 from langchain_hybrid_memory import from_langchain, to_langchain
 
@@ -165,7 +165,7 @@ IMAGE = {"type": "image_url", "image_url": {"url": "https://example.org/map.png"
 @pytest.mark.parametrize("content", [["look", IMAGE], [IMAGE, "look"], ["one", IMAGE, "two"], "look", " "])
 def test_content_takes_a_note_in_front(content: Any) -> None:
     said = from_langchain(HumanMessage(content))
-    shown = to_langchain(with_note(said, "A note"))
+    shown = to_langchain(with_mark(said, "A note"))
     assert to_langchain(said) == HumanMessage(content)
     if content == "look":
         assert shown.content == "A note\n\nlook"

@@ -16,6 +16,7 @@ import pytest
 from hybrid_memory import AgentRun, Message, PagedAgent, Role
 from hybrid_memory.compute.time_limits import MAX_HANGING
 from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.paging import answer_tokens
 from hybrid_memory.paging.loop import MAX_CALLS
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from tests.paging.conftest import Script, call, says, shown
@@ -87,6 +88,26 @@ def test_a_result_over_a_megabyte_is_shown_as_a_digest_and_read_through_page_by_
     first = [number for number in numbers if number < 29_000]
     assert first == list(range(len(first))), "pages overlap or leave lines out"
     assert numbers[-1] == 29_999
+
+
+@pytest.mark.parametrize("with_fetch", [True, False])
+def test_only_a_function_that_the_agent_has_is_named(make: Make, with_fetch: bool) -> None:
+    names = ["send_message", *(["fetch"] if with_fetch else [])]
+    script = Script(call("read_book"), otherwise=says("read"))
+    agent = make(
+        script, functions=[named("read_book", lambda: "\n".join(LINES[:2000]))], max_tokens=3000, memory_functions=names
+    )
+    agent.send("Read.")
+    agent.send("And?")
+    seen = shown(script.prompts[-1][1:])
+    assert "line 00000 of" in seen
+    assert ("fetch(" in seen) is with_fetch
+    assert ("#" in seen) is with_fetch
+
+
+@pytest.mark.parametrize(("max_tokens", "answer"), [(50, 40), (2000, 250), (30_000, 2000)])
+def test_an_answer_takes_an_eighth_of_a_prompt_at_most(max_tokens: int, answer: int) -> None:
+    assert answer_tokens(max_tokens) == answer
 
 
 def test_every_page_of_a_long_result_comes_once(make: Make) -> None:

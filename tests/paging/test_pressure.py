@@ -66,7 +66,7 @@ class Watched:
     def turns(self, context: Context) -> list[Message]:
         """The conversation in a prompt, without the system message, the summary and the memory's own warnings."""
         rest = [message for message in context.messages if message.role is not Role.SYSTEM]
-        own = ("<system>\nEarlier in this conversation", "<system>\nMemory pressure:")
+        own = ("<summary>\n", "<system>\nMemory pressure:")
         return [message for message in rest if not message.text.startswith(own)]
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,6 +76,7 @@ def _print(whose: ScopedMemory) -> None:
         "tokens": context.tokens,
         "max_tokens": context.max_tokens,
         "section_tokens": dict(context.section_tokens),
+        "plan": [asdict(piece) for piece in context.plan],
         "messages": context.as_dicts(),
     }
     known = shapes.profile(whose.profile(), history=True)
@@ -107,11 +110,14 @@ def _title(text: str) -> None:
 
 
 def _show_prompt(context: Context) -> None:
-    show(f"{context.tokens} of {context.max_tokens} tokens; the {len(context.dropped)} turns that it lacks can be had")
+    show(f"{context.tokens} of {context.max_tokens} tokens; the {len(context.dropped)} parts that it lacks can be had")
     rows = [
         (name, f"{tokens:,}", bar(tokens / context.max_tokens, 40)) for name, tokens in context.section_tokens.items()
     ]
     show_rows(rows, right=(1,), styles=("cyan", "", "cyan"))
+    reasons = Counter(f"{piece.section}: {piece.reason.partition(':')[0]}" for piece in context.plan)
+    for reason, times in reasons.items():
+        show(f"{reason}{f' ({times} times)' if times > 1 else ''}", style="dim", indent=2)
 
 
 def _show_summary(whose: ScopedMemory, summary: Summary) -> None:

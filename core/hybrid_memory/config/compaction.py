@@ -90,7 +90,7 @@ class CompactionConfig(CheckedModel):
 
 
 _PRESETS: dict[str, dict[str, Any]] = {
-    "chat": {"rounds": 5, "keep_rounds": 3, "keep_least": 3},
+    "chat": {"rounds": 6, "keep_rounds": 3, "keep_least": 3},
     "conversation": {"rounds": 140, "keep_rounds": 20, "max_tokens": 8000},
     "agent": {"rounds": None, "max_tokens": 100_000, "keep_ratio": 0.3},
     "memgpt": {"rounds": None, "strategy": "recursive", "pressure": 0.7, "keep_ratio": 0.5, "recall_ratio": 0.1},

@@ -12,13 +12,19 @@ Language: TypeAlias = Literal["en", "zh"]
 CHINESE_SHARE = 0.25
 """Share of Chinese characters from which a text counts as Chinese: names and code in it are often Latin."""
 
-_TAG = re.compile(r"<(?=\s*(?:/|[A-Za-z|!?][^<>]{0,200}>))")
-"""The beginning of anything that could be read as a tag; a comparison such as ``a < b`` is none."""
+_TAG = re.compile(r"<(?=\s*(?:[/|!?_]|[^\W\d]))")
+"""The beginning of anything that could be read as a tag, in any alphabet, if it is closed somewhere."""
+
+_CLOSING = re.compile(r"<(?=\s*/)")
 
 
 def escaped(text: str) -> str:
-    """The text with the beginning of each tag as ``&lt;``; escaping twice changes nothing more."""
-    return _TAG.sub("&lt;", text)
+    """The text with the beginning of each tag as ``&lt;``; escaping twice changes nothing more.
+
+    What nothing closes, such as the comparison in ``if a < b:``, is no tag.
+    """
+    end = text.rfind(">") + 1
+    return _TAG.sub("&lt;", text[:end]) + _CLOSING.sub("&lt;", text[end:])
 
 
 def marked(name: str, text: str) -> str:

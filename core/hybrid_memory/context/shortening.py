@@ -10,6 +10,7 @@ from typing import Any
 
 from hybrid_memory.compression.offload.digest import PAGE_LINES, digest
 from hybrid_memory.compression.offload.media import digest_media, is_media
+from hybrid_memory.context.marks import Language, language_of
 from hybrid_memory.ports import TokenCounter
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import terms
@@ -22,11 +23,19 @@ MAX_TOKENS_PER_CHAR = 4
 LONG_LINE = 400
 """Characters of a line beyond which its sentences are chosen one by one."""
 
-GAP = "[… {lines} left out …]"
+HEADS: dict[Language, str] = {
+    "en": "[shortened: about {share} % of {total:,} tokens, chosen for the question]",
+    "zh": "[节选：约为原文 {total:,} 个词元的 {share} %，按问题选取]",
+}
+GAPS: dict[Language, str] = {"en": "[… {lines:,} {noun} left out …]", "zh": "[……略去 {lines:,} 行……]"}
+
 LINE_SHARE = 0.8
 """Of the room, where a text is one long line that is simply cut: tokens are not spread evenly over it."""
 
-READ_BEFORE = "[what {name} answered was read before; call it again for the words]"
+READ_BEFORE: dict[Language, str] = {
+    "en": "[what {name} answered was read before; call it again for the words]",
+    "zh": "[{name} 的回答先前已读过；如需原文，请再次调用]",
+}
 
 Shorten = Callable[[str, int], str]
 """A text in at most so many tokens."""
@@ -57,7 +66,7 @@ def shortened(
         fresh: nobody answered it yet.
     """
     if message.role is Role.TOOL and message.name in {*OWN_TOOLS, reader}:
-        named = READ_BEFORE.format(name=message.name)
+        named = READ_BEFORE[language_of(message.text)].format(name=message.name)
         return message.model_copy(update={"content": named}) if _long(message.text, max_tokens, count) else message
     read_on = f'read on: {reader}("{handle}", "1-{PAGE_LINES}")' if reader else ""
     shorten: Shorten = partial(excerpt, wanted=frozenset(wanted), count=count, foot=read_on)
@@ -124,17 +133,18 @@ def excerpt(text: str, max_tokens: int, *, wanted: Collection[str], count: Token
     parts = [part for line in text.splitlines() for part in (sentences(line) if len(line) > LONG_LINE else [line])]
     rows = [part for part in parts if part.strip()]
     total = count(text)
-    head = "[shortened: about {share} % of {total:,} tokens, chosen for the question]"
-    room = max_tokens - count(f"{head}\n{foot}")
+    language = language_of(text)
+    head = HEADS[language]
+    room = max_tokens - count(f"{head.format(share=100, total=total)}\n{foot}")
     costs = [count(row) + 1 for row in rows]
-    gap = count(GAP.format(lines="1,000 lines")) + 1
+    gap = count(GAPS[language].format(lines=1000, noun="lines")) + 1
     kept: set[int] = set()
     for row in _ranked(rows, wanted):
         cost = costs[row] + (0 if {row - 1, row + 1} & kept else gap)
         if cost <= room:
             kept.add(row)
             room -= cost
-    shown = _with_gaps(rows, sorted(kept))
+    shown = _with_gaps(rows, sorted(kept), GAPS[language])
     share = sum(costs[row] for row in kept) / max(sum(costs), 1)
     if not kept:
         share = LINE_SHARE * max(room, 1) / max(total, 1)
@@ -154,12 +164,12 @@ def _ranked(rows: list[str], wanted: Collection[str]) -> list[int]:
     return sorted(range(len(rows)), key=lambda row: (-near[row], min(row, len(rows) - 1 - row), row))
 
 
-def _with_gaps(rows: list[str], kept: list[int]) -> list[str]:
+def _with_gaps(rows: list[str], kept: list[int], gap: str) -> list[str]:
     lines: list[str] = []
     before = -1
     for row in [*kept, len(rows)]:
         if missing := row - before - 1:
-            lines.append(GAP.format(lines=f"{missing:,} line{'s' * (missing > 1)}"))
+            lines.append(gap.format(lines=missing, noun="line" if missing == 1 else "lines"))
         if row < len(rows):
             lines.append(rows[row])
         before = row

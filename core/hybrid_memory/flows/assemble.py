@@ -83,7 +83,8 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
         if fixed:
             return Assembled(_told(world, scope, seen, made, hits))
         due_now = await _due(run, world, session, seen, made)
-        if due_now.later or not left or not due_now.behind:
+        again = due_now.again and request.wait and not reason
+        if due_now.later or not left or not (due_now.count or again):
             if await _warned(run, world, session, request, made):
                 continue
             break
@@ -98,7 +99,7 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """Whether to fold now: why, and how many units; or ``later``, in the pause after the answer."""
+    """Whether to fold now: why, how many units, and whether to ask a model ``again``; or ``later``, in a pause."""
 
     why: str
     count: int
@@ -117,7 +118,7 @@ async def _due(run: Runner, world: World, session: Session, seen: View, made: Pl
         whole = await _view(run, world, session, replace(request, among=None))
     why, count = await due(run, world, whole, made.wanted, seen.budget)
     fits = made.wanted <= seen.budget
-    return _Due(why, count, retries(world, session) and request.wait, later=not request.wait and fits)
+    return _Due(why, count, retries(world, session), later=not request.wait and fits)
 
 
 def _told(world: World, scope: Scope, seen: View, made: Plan, hits: Sequence[Hit]) -> Context:
@@ -227,9 +228,13 @@ async def _view(run: Runner, world: World, session: Session, request: Request) -
     lines = tuple(line for line in lines if visible(line.last, world.hidden))
     seen = view(there, world.costs, world.config.compaction, request, lines)
     # What is left out on purpose does not come back as a memory.
-    kept = {unit.first for unit in there.queue.units}
-    left_out = {event.id for unit in session.queue.units if unit.first not in kept for event in unit.events}
+    left_out = _ids(session) - _ids(there)
     return replace(seen, visible=seen.visible | left_out) if left_out else seen
+
+
+def _ids(session: Session) -> set[str]:
+    """Of the messages in its queue."""
+    return {event.id for unit in session.queue.units for event in unit.events}
 
 
 async def _recalled(run: Runner, world: World, scope: Scope, request: Request, seen: View) -> list[Hit]:

@@ -82,12 +82,14 @@ async def conversation(run: Runner, world: World, scope: Scope, limit: int | Non
     resets = [event for event in found if event.scope.session == scope.session]
     after = resets[-1].position if resets else 0
     kinds = (EventKind.MESSAGE,)
-    events = await run.call(world.log.read, scope, after=after, kinds=kinds, limit=most, newest=True)
-    events = sessions.placed(events, after)
+    # An edited message stands behind others in the log, but not in the conversation.
+    more = None if most is None else most + len(world.superseded)
+    events = await run.call(world.log.read, scope, after=after, kinds=kinds, limit=more, newest=True)
+    kept = resets[-1].payload["kept"] if resets else []
     if resets and (most is None or len(events) < most):
-        kept = await sessions.at_positions(run, world, scope, sorted(resets[-1].payload["kept"]))
-        events = [*kept, *events] if most is None else [*kept, *events][-most:]
-    return [event.message for event in events]
+        events = [*await sessions.at_positions(run, world, scope, sorted(kept)), *events]
+    events = sessions.placed(events, after, kept)
+    return [event.message for event in (events if most is None else events[max(0, len(events) - most) :])]
 
 
 async def reset(run: Runner, world: World, scope: Scope, keep: Any) -> None:

@@ -16,6 +16,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.session import at_positions, write_state
 from hybrid_memory.flows.summarise import again, summarise
 from hybrid_memory.flows.world import World
+from hybrid_memory.tiers.episodic import within
 from hybrid_memory.tiers.queue import Session, Unit
 from hybrid_memory.tiers.state import Attempt, QueueState
 from hybrid_memory.types import PRESSURE, Event, EventKind
@@ -111,7 +112,12 @@ def fresh_events(session: Session, units: Sequence[Unit]) -> list[Event]:
     """The events of these units that were not folded before, by position."""
     state = session.state
     events = [event for unit in units for event in unit.events]
-    fresh = [event for event in events if event.position > state.cursor or event.position in state.kept]
+    fresh = [
+        event
+        for event in events
+        if event.position in state.kept
+        or (event.position > state.cursor and not within(event.position, state.stretches))
+    ]
     return sorted(fresh, key=lambda event: event.position)
 
 
@@ -193,10 +199,10 @@ async def _retried(run: Runner, world: World, session: Session, way: Strategy, r
 
 
 def _stretches(state: QueueState, span: Sequence[Event]) -> list[tuple[int, int]]:
-    """One for what followed the cursor; what a reset kept before it has others beside it, so it stands by itself."""
-    kept = [(event.position, event.position) for event in span if event.position <= state.cursor]
-    new = [event.position for event in span if event.position > state.cursor]
-    return [*kept, *([(new[0], new[-1])] if new else [])]
+    """One for what followed the cursor; what a reset kept before it or was edited has others beside it, and its own."""
+    apart = [event.position for event in span if event.position <= state.cursor or event.message.replaces]
+    new = [event.position for event in span if event.position not in apart]
+    return [*([(new[0], new[-1])] if new else []), *((position, position) for position in apart)]
 
 
 def _kept(session: Session, rest: Sequence[Unit]) -> tuple[int, ...]:
@@ -210,4 +216,4 @@ def _anchor(folded: Sequence[Unit], rest: Sequence[Unit]) -> int:
     """The user's turn that the first of the remaining units belong to, if they don't begin with one."""
     if not rest or rest[0].opens:
         return 0
-    return next((unit.first for unit in reversed(folded) if unit.opens), 0)
+    return next((unit.events[0].position for unit in reversed(folded) if unit.opens), 0)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.flows.compact import conversation
 from hybrid_memory.flows.redact import stored
-from hybrid_memory.flows.remember import remember
+from hybrid_memory.flows.remember import Superseding, remember
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import MAX_NAME_CHARS, Event, EventKind, Message, Role, Scope
@@ -29,68 +29,90 @@ async def follow(run: Runner, world: World, scope: Scope, messages: Sequence[Mes
     What stands before the newest known message is not written: the log had it, and may have been told to forget it.
 
     An id that comes back with other words was edited: by a person who approves calls, for example. The new words are
-    written under an id made from both, stand in the place of the old ones, and supersede them.
+    written under an id made from both, stand in the place of the old ones, and supersede them. Words that the message
+    had before stand again.
     """
     world = await in_view(run, present(world), scope)
     given = [stored(world, message) for message in messages]
     there = await _events(run, world, scope, [message.id for message in given if message.id])
     named = [message.id if message.id in there else None for message in given]
-    gone: list[Message] = []
+    gone: dict[int, str] = {}
     if given and not there:
         said = await conversation(run, world, scope, len(given) * 4 + LOOKED_AT)
-        named, gone = said_anew(said, given) or (said_before(said, given), [])
+        named, lost = said_anew(said, given) or (said_before(said, given), [])
+        gone = _places((await _events(run, world, scope, [message.id for message in lost if message.id])).values())
     edits = await _edits(run, world, scope, given, there)
     for row, edit in edits.items():
         named[row] = edit.name
+        gone |= edit.gone
     start = max((row for row, name in enumerate(named) if name), default=-1) + 1
     written = [edit.message for edit in edits.values() if edit.message is not None]
-    lost = [place for edit in edits.values() for place in edit.supersedes]
-    if gone:
-        lost += [
-            event.position
-            for event in (await _events(run, world, scope, [said.id for said in gone if said.id])).values()
-        ]
-    if written or lost or given[start:]:
-        receipt = await remember(run, world, scope, [*written, *given[start:]], superseded=lost)
+    if written or gone or given[start:]:
+        restored = [edit.restored for edit in edits.values() if edit.restored]
+        superseding = Superseding(gone, restored) if gone else None
+        receipt = await remember(run, world, scope, [*written, *given[start:]], superseding=superseding)
         named[start:] = receipt.ids[len(written) : len(written) + len(given) - start]
     return named
 
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """A message whose words changed: its event's name, what is to be written, and positions that this supersedes."""
+    """A message whose words changed.
+
+    Attributes:
+        name: of the event that has them.
+        message: with the new words, if the log does not have them.
+        gone: what it supersedes.
+        restored: position of the event, if it was superseded itself; else 0.
+    """
 
     name: str
     message: Message | None = None
-    supersedes: tuple[int, ...] = ()
+    gone: Mapping[int, str] = field(default_factory=dict)
+    restored: int = 0
 
 
 async def _edits(
     run: Runner, world: World, scope: Scope, given: Sequence[Message], there: Mapping[str, Event]
 ) -> dict[int, _Edit]:
-    """The messages that have other words than the log, by row."""
+    """The messages that have other words than under their own id, or have these again; by row."""
     known = ((row, there.get(now.id or "")) for row, now in enumerate(given))
-    rows = {row: old for row, old in known if old is not None and _other(old.message, given[row])}
+    rows = {
+        row: old
+        for row, old in known
+        if old is not None and (_other(old.message, given[row]) or old.position in world.superseded)
+    }
     if not rows:
         return {}
-    names = {row: edited_id(given[row]) for row in rows}
-    kept = await _events(run, world, scope, list(names.values()))
-    before = await run.call(world.truth.read, scope, kinds=(EventKind.SUPERSEDED,))
+    names: dict[int, list[str]] = {old.position: [edited_id(given[row])] for row, old in rows.items()}
+    for change in await run.call(world.truth.read, scope, kinds=(EventKind.SUPERSEDED,)):
+        for place, name in change.payload["by"].items():
+            names.get(int(place), []).append(name)
+    kept = await _events(run, world, scope, [name for several in names.values() for name in several])
     found = {}
     for row, old in rows.items():
-        name = names[row]
-        if name in kept:
-            found[row] = _Edit(name)
-            continue
-        place = str(old.position)
-        earlier = [change.payload["by"][place] for change in before if place in change.payload["by"]]
-        again = (await _events(run, world, scope, earlier)).values() if earlier else ()
-        now = given[row]
-        extra = {**now.extra, "replaces": old.position, "made_of": [old.id, *earlier]}
-        at = now.at or old.at
-        message = now.model_copy(update={"id": name, "extra": extra, "at": at})
-        found[row] = _Edit(name, message, (old.position, *(event.position for event in again)))
+        versions = [old, *(kept[name] for name in dict.fromkeys(names[old.position]) if name in kept)]
+        found[row] = _edit(world, given[row], versions)
     return found
+
+
+def _edit(world: World, now: Message, versions: Sequence[Event]) -> _Edit:
+    """What is to be done that these words stand; the first version is the message under its own id."""
+    standing = _places(event for event in versions if event.position not in world.superseded)
+    same = next((event for event in versions if not _other(event.message, now)), None)
+    if same is None:
+        old = versions[0]
+        extra = {**now.extra, "replaces": old.position, "made_of": [event.id for event in versions]}
+        changes = {"id": edited_id(now), "extra": extra, "at": now.at or old.at}
+        return _Edit(edited_id(now), now.model_copy(update=changes), standing)
+    if same.position not in world.superseded:
+        return _Edit(same.id)
+    return _Edit(same.id, gone=standing, restored=same.position)
+
+
+def _places(events: Iterable[Event]) -> dict[int, str]:
+    """Their ids by position."""
+    return {event.position: event.id for event in events}
 
 
 async def _events(run: Runner, world: World, scope: Scope, ids: Sequence[str]) -> dict[str, Event]:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.flows.session import placed
 from hybrid_memory.flows.visible import in_view
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import Event, EventKind, Message, Scope
@@ -22,7 +23,7 @@ async def history(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[Message]:
-    """The messages of the scope, oldest first; with a limit the newest ones of them.
+    """The messages of the scope, oldest first, an edited one where it was said; with a limit the newest ones of them.
 
     Raises:
         InvalidInputError: a negative limit, or an instant that is none or has no time zone.
@@ -31,8 +32,11 @@ async def history(
     check_span(since, until)
     world = await in_view(run, world, scope)
     said = (EventKind.MESSAGE,)
-    events = await run.call(world.log.read, scope, since=since, until=until, kinds=said, limit=most, newest=True)
-    return [event.message for event in events]
+    more = None if most is None else most + len(world.superseded)
+    events = placed(
+        await run.call(world.log.read, scope, since=since, until=until, kinds=said, limit=more, newest=True), 0
+    )
+    return [event.message for event in (events if most is None else events[max(0, len(events) - most) :])]
 
 
 async def events(

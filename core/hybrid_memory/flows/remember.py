@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,17 +22,25 @@ Content = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[s
 """What can be remembered: text, a message, a dict in the OpenAI form, or a list of these."""
 
 
+@dataclass(frozen=True, slots=True)
+class Superseding:
+    """Messages that stand for what was said no longer, their ids by position; and positions of those that do again."""
+
+    gone: Mapping[int, str] = field(default_factory=dict)
+    restored: Sequence[int] = ()
+
+
 async def remember(
-    run: Runner, world: World, scope: Scope, messages: Sequence[Message], *, superseded: Sequence[int] = ()
+    run: Runner, world: World, scope: Scope, messages: Sequence[Message], *, superseding: Superseding | None = None
 ) -> Receipt:
     """Append the messages to the log, all or none; they are durable when this returns.
 
-    Where the log cannot be reached they are durable in the outbox, if there is one. With them the messages at the
-    positions in ``superseded`` are marked as such.
+    Where the log cannot be reached they are durable in the outbox, if there is one. With them others are superseded,
+    unless the author is not trusted yet.
     """
     drafts = [draft_of(world, scope, message) for message in messages]
-    if superseded:
-        drafts.append(_superseding(world, scope, messages, superseded))
+    if superseding is not None and world.trusted:
+        drafts.append(_superseded(world, scope, messages, superseding))
     try:
         await drain(run, world)
         await _check_visible(run, present(world), scope, drafts)
@@ -48,7 +57,7 @@ async def remember(
     )
 
 
-def _superseding(world: World, scope: Scope, messages: Sequence[Message], positions: Sequence[int]) -> Draft:
+def _superseded(world: World, scope: Scope, messages: Sequence[Message], superseding: Superseding) -> Draft:
     """The event that marks messages as superseded; of an edited one it tells by which."""
     edited = {message.replaces: message.id for message in messages if message.replaces}
     return Draft(
@@ -57,7 +66,12 @@ def _superseding(world: World, scope: Scope, messages: Sequence[Message], positi
         session=scope.session,
         kind=EventKind.SUPERSEDED,
         at=world.clock(),
-        payload={"positions": list(positions), "by": {str(place): name for place, name in edited.items()}},
+        payload={
+            "positions": list(superseding.gone),
+            "ids": list(superseding.gone.values()),
+            "restored": list(superseding.restored),
+            "by": {str(place): name for place, name in edited.items()},
+        },
         author=world.author,
     )
 

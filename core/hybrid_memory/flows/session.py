@@ -10,10 +10,10 @@ from hybrid_memory.errors import IdConflictError
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft, EventLog
-from hybrid_memory.tiers.episodic import MAX_POSITION
+from hybrid_memory.tiers.episodic import MAX_POSITION, within
 from hybrid_memory.tiers.queue import Session, Unit, queue
 from hybrid_memory.tiers.state import QueueState
-from hybrid_memory.types import PRESSURE, RESERVED, Event, EventKind, Scope
+from hybrid_memory.types import PRESSURE, RESERVED, Event, EventKind, Line, Scope
 
 STATES = (EventKind.COMPACTION, EventKind.RESET)
 TURNS = (EventKind.MESSAGE, EventKind.RECALLED)
@@ -26,18 +26,33 @@ async def load(run: Runner, world: World, scope: Scope) -> Session:
     if world.viewed and (last := await _last_state(run, world.truth, scope)) is not None:
         # What a rollback hides keeps its numbers.
         state = replace(state, number=QueueState.of(last).number)
-    before = sorted({*state.kept, *([state.anchor] if state.anchor else [])})
-    events = await at_positions(run, world, scope, before)
+    kept = {*state.kept, *([state.anchor] if state.anchor else [])}
+    events = await at_positions(run, world, scope, sorted(position for position in kept if position <= state.cursor))
     events += await run.call(world.log.read, scope, after=state.cursor, kinds=TURNS)
-    return Session(scope=scope, state=state, queue=queue(placed(events, state.cursor)))
+    # What was recalled of superseded words is not shown again, but recalled anew.
+    lost = set(world.superseded.values())
+    events = [event for event in events if event.kind is not EventKind.RECALLED or lost.isdisjoint(event.sources)]
+    return Session(scope=scope, state=state, queue=queue(placed(events, state.cursor, kept, state.stretches)))
 
 
-def placed(events: Sequence[Event], cursor: int) -> list[Event]:
-    """The events with an edited message in the place of the one that it replaces; without those of folded ones."""
+def placed(
+    events: Sequence[Event], cursor: int, kept: Collection[int] = (), stretches: Sequence[tuple[int, int]] = ()
+) -> list[Event]:
+    """The events with an edited message in the place of the one that it replaces.
+
+    One whose place lies before the cursor is left out, unless it is kept; or that place was folded, and it was not: it
+    is shown until it is folded too.
+    """
     if not any(_replaces(event) for event in events):
         return list(events)
-    kept = [event for event in events if (_replaces(event) or event.position) > cursor or event.position <= cursor]
-    return sorted(kept, key=lambda event: _replaces(event) or event.position)
+
+    def there(event: Event) -> bool:
+        place = _replaces(event) or event.position
+        if place > cursor or event.position <= cursor or not {place, event.position}.isdisjoint(kept):
+            return True
+        return within(place, stretches) and not within(event.position, stretches)
+
+    return sorted(filter(there, events), key=lambda event: _replaces(event) or event.position)
 
 
 def _replaces(event: Event) -> int | None:
@@ -45,8 +60,15 @@ def _replaces(event: Event) -> int | None:
 
 
 async def state_of(run: Runner, world: World, scope: Scope) -> QueueState:
-    """What stands for the turns before the queue; ``world`` as `in_view` gives it."""
-    return QueueState.of(await _last_state(run, world.log, scope))
+    """What stands for the turns before the queue, without lines of superseded ones; ``world`` as `in_view` gives it."""
+    state = QueueState.of(await _last_state(run, world.log, scope))
+    lost = set(world.superseded.values())
+    return replace(state, lines=tuple(line for line in state.lines if not _outdated(line, lost))) if lost else state
+
+
+def _outdated(line: Line, lost: Collection[str]) -> bool:
+    """Whether most of what a line was made of is superseded."""
+    return bool(line.sources) and 2 * sum(source in lost for source in line.sources) >= len(line.sources)
 
 
 async def hosted(
@@ -58,12 +80,8 @@ async def hosted(
     ``began`` is the id of the first message that the host's state ever had; without one it is the first of these that
     the log has. ``world`` as `in_view` gives it.
     """
-    lost = sorted(place for place in world.superseded if place > session.state.cursor)
-    again = [
-        event
-        for event in await at_positions(run, replace(world, log=world.truth), session.scope, lost)
-        if event.id in ids
-    ]
+    lost = sorted(place for place, name in world.superseded.items() if place > session.state.cursor and name in ids)
+    again = await at_positions(run, replace(world, log=world.truth), session.scope, lost)
     units = session.queue.units
     if again:
         said = [event for unit in units for event in unit.events]

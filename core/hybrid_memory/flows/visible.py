@@ -7,7 +7,7 @@ from dataclasses import replace
 from hybrid_memory.compute.runners import Runner
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.flows.world import World
-from hybrid_memory.tiers.episodic import VisibleLog, hidden, joined, replaced
+from hybrid_memory.tiers.episodic import VisibleLog, hidden, joined, replaced, visible
 from hybrid_memory.types import EventKind, Scope
 
 
@@ -19,8 +19,14 @@ async def in_view(run: Runner, world: World, scope: Scope) -> World:
     if not changes and world.horizon is None:
         return world
     stretches = hidden([event for event in changes if event.kind is EventKind.ROLLBACK], world.horizon)
-    superseded = replaced([event for event in changes if event.kind is EventKind.SUPERSEDED], stretches, world.horizon)
-    everything = joined([*stretches, *((position, position) for position in superseded)])
+    edits = [event for event in changes if event.kind is EventKind.SUPERSEDED and visible(event.position, stretches)]
+    before = None if world.horizon is None else world.horizon.before
+    done = [event for event in edits if before is None or event.at < before]
+    superseded = replaced(done)
+    # An edited message has the time of the one that it replaces.
+    later = [name for event in edits if event not in done for name in event.payload["by"].values()]
+    unsaid = await run.call(world.log.get, scope.owner, later) if later else []
+    everything = joined([*stretches, *((place, place) for place in [*superseded, *(one.position for one in unsaid)])])
     log = VisibleLog(world.log, everything, world.horizon)
     return replace(world, log=log, whole=world.log, hidden=everything, superseded=superseded, viewed=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -71,7 +71,7 @@ class World:
     Attributes:
         log: what is to be seen of the events; ``truth`` is all of them.
         hidden, horizon: what is not seen, and how far a view of the past reaches; ``viewed`` once both are known.
-        superseded: positions of the hidden messages that were edited or said anew.
+        superseded: the hidden messages that were edited or said anew: their ids by position.
         warned: budgets that were too small, which are told once.
         rules, reader: who reads claims from turns; the reader asks the language model.
         portraits: profiles as prompts show them, and what users are called.
@@ -106,7 +106,7 @@ class World:
     portraits: LruCache[tuple[Any, ...], str] = field(default_factory=lambda: LruCache(FACTS_CACHE))
     horizon: Horizon | None = None
     hidden: Stretches = ()
-    superseded: frozenset[int] = frozenset()
+    superseded: Mapping[int, str] = field(default_factory=dict)
     warned: LruCache[tuple[Scope, int], bool] = field(default_factory=lambda: LruCache(WARNED_CACHE))
     viewed: bool = False
     whole: EventLog | None = None

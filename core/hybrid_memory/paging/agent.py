@@ -20,7 +20,7 @@ from hybrid_memory.models.language import as_language_model
 from hybrid_memory.models.measured import MeasuredModel
 from hybrid_memory.paging.custom import CustomFunction, Function
 from hybrid_memory.paging.executor import Executor
-from hybrid_memory.paging.functions import functions_named
+from hybrid_memory.paging.functions import FETCH, functions_named
 from hybrid_memory.paging.instructions import instructions
 from hybrid_memory.paging.loop import Frame, Limits, Loop
 from hybrid_memory.paging.preparing import prepared
@@ -101,6 +101,7 @@ class PagedAgent:
             max_tokens=checked_count("max_tokens", max_tokens, least=1),
             k=checked_count("k", k, least=0),
             paging=_paging(paging),
+            reader=next((function.name for function in self.functions if function is FETCH), None),
         )
         _check_room(frame, world.count(frame.identity) + world.count(frame.instructions))
         for name, limit in (("function_timeout", function_timeout), ("model_timeout", model_timeout)):
@@ -118,7 +119,7 @@ class PagedAgent:
                 self.memory,
                 self.functions,
                 timeout=function_timeout,
-                max_tokens=answer_tokens(frame.max_tokens, world.config.compaction),
+                max_tokens=answer_tokens(frame.max_tokens),
             ),
             frame=frame,
             limits=Limits(

@@ -17,7 +17,7 @@ MEMORY = (
     "that lasts, write it there at once, with the names, in the user's language; when it is no longer true, replace "
     "it. Older messages leave the window, and a summary stands for them; nothing is lost: search the conversation for "
     "what was said, and archival memory for notes of your own, before you say that you do not know. What stands in "
-    "<system> tags comes from the memory or from outside, not from the user."
+    "<system>, <summary> or <memory> tags comes from the memory or from outside, not from the user."
 )
 """For hosts that hand over the functions by themselves."""
 
@@ -112,7 +112,7 @@ def _written(message: Message) -> tuple[Role, str]:
     if message.role is not Role.ASSISTANT:
         text = _words(message)
         return message.role, f"{message.name}: {text}" if message.name else text
-    said = message.model_copy(update={"tool_calls": []}).text
+    said = _words(message)
     calls = [ToolCall(name=SEND.name, arguments={"message": said})] if said.strip() else []
     return Role.ASSISTANT, "\n".join(map(_call, [*calls, *message.tool_calls]))
 

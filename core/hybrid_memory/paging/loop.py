@@ -69,6 +69,7 @@ class Frame:
         max_tokens: of a prompt.
         k: turns to recall for each of the user's; MemGPT recalls none by itself.
         paging: how the window is used.
+        reader: name of the function that reads what a handle stands for; None where the model has none.
     """
 
     identity: str
@@ -76,6 +77,7 @@ class Frame:
     max_tokens: int
     k: int
     paging: PagingConfig
+    reader: str | None
 
 
 @dataclass
@@ -164,7 +166,7 @@ class Loop:
             budget = int(frame.max_tokens / self.writing)
             context = self.memory.assemble(
                 max_tokens=budget, identity=frame.identity, instructions=frame.instructions, blocks=blocks, profile="",
-                k=frame.k, layout="queue", paging=frame.paging,
+                k=frame.k, layout="queue", paging=frame.paging, reader=frame.reader,
             )  # fmt: skip
             prompt = rendered(context.messages)
             if prompt[-1].role is Role.ASSISTANT:  # what providers take for the beginning of the next answer

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, TypeAlias
 
 from hybrid_memory.errors import InvalidInputError
@@ -15,6 +17,9 @@ Stretches: TypeAlias = tuple[tuple[int, int], ...]
 """First and last position of each, ascending, apart from one another."""
 
 MAX_POSITION = 2**62
+
+SHORT = 100
+"""Positions; a hidden stretch of fewer is read with what stands around it, for there may be many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +60,19 @@ def _after(rollbacks: Sequence[Event]) -> Stretches:
     return joined([*earlier, (to + 1, last.position)])
 
 
-def replaced(events: Sequence[Event], stretches: Stretches, horizon: Horizon | None = None) -> frozenset[int]:
-    """Positions of messages that are superseded, by the visible ones of these events."""
-    before = None if horizon is None else horizon.before
-    return frozenset(
-        position
-        for event in events
-        if visible(event.position, stretches) and (before is None or event.at < before)
-        for position in event.payload["positions"]
-    )
+def replaced(events: Sequence[Event]) -> dict[int, str]:
+    """The messages that are superseded according to these events, in their order: the ids by position."""
+    found: dict[int, str] = {}
+    for event in events:
+        found |= zip(event.payload["positions"], event.payload["ids"], strict=True)
+        for position in event.payload["restored"]:
+            found.pop(position, None)
+    return found
+
+
+def within(position: int, stretches: Iterable[tuple[int, int]]) -> bool:
+    """Whether a position lies in one of the stretches."""
+    return any(first <= position <= last for first, last in stretches)
 
 
 def joined(stretches: Iterable[tuple[int, int]]) -> Stretches:
@@ -79,7 +88,8 @@ def joined(stretches: Iterable[tuple[int, int]]) -> Stretches:
 
 def visible(position: int, stretches: Stretches) -> bool:
     """Whether a position lies in none of the hidden stretches."""
-    return not any(first <= position <= last for first, last in stretches)
+    row = bisect_right(stretches, (position, MAX_POSITION)) - 1
+    return row < 0 or stretches[row][1] < position
 
 
 class VisibleLog:
@@ -142,17 +152,36 @@ class VisibleLog:
             left = None if limit is None else limit - len(found)
             if left is not None and left <= 0:
                 break
-            part = self._log.read(
-                scope, after=first - 1, upto=last, since=since, until=until, kinds=kinds, limit=left, newest=newest
-            )
+            read = partial(self._log.read, scope, since=since, until=until, kinds=kinds, newest=newest)
+            part = self._between(first, last, left, read, newest=newest)
             found = part + found if newest else found + part
         return found
 
+    def _between(
+        self, first: int, last: int, limit: int | None, read: Callable[..., list[Event]], *, newest: bool
+    ) -> list[Event]:
+        """The visible events from first to last, which short stretches may be hidden among."""
+        found: list[Event] = []
+        batch = limit
+        while first <= last:
+            part = read(after=first - 1, upto=last, limit=batch)
+            kept = [event for event in part if visible(event.position, self._hidden)]
+            found = kept + found if newest else found + kept
+            if limit is None or batch is None or len(part) < batch or len(found) >= limit:
+                break
+            first, last = (first, part[0].position - 1) if newest else (part[-1].position + 1, last)
+            batch *= 2
+        if limit is None:
+            return found
+        return found[max(0, len(found) - limit) :] if newest else found[:limit]
+
     def _shown(self, after: int, upto: int) -> list[tuple[int, int]]:
-        """The visible stretches in ``after < position <= upto``."""
+        """Where ``after < position <= upto`` is visible, but for stretches that are too short to be read around."""
         shown = []
         first = after + 1
         for begin, end in self._hidden:
+            if end - begin < SHORT:
+                continue
             if first < begin:
                 shown.append((first, min(begin - 1, upto)))
             first = max(first, end + 1)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from pydantic import Field
 
-from hybrid_memory.compression.offload.grep import Matches
-from hybrid_memory.compression.offload.payloads import Page
+from hybrid_memory.compression.offload.grep import Matches, grep
+from hybrid_memory.compression.offload.payloads import Page, page
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.text.asking import asking_share
@@ -20,7 +21,7 @@ from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tiers.grants import principal_of
 from hybrid_memory.tools.reach import home, reached
 from hybrid_memory.tools.tool import Call, MemoryTool
-from hybrid_memory.tools.versions import NOTED_WITH, named, newest, position, stretch, updates
+from hybrid_memory.tools.versions import NOTED_WITH, named, newest, stretch, updates
 from hybrid_memory.types import Hit, Message, Record, RecordKind, Role, handle
 from hybrid_memory.types.validation import CheckedModel, shown
 
@@ -149,14 +150,14 @@ async def expand(call: Call, memory: ScopedMemory, wanted: Expanding) -> str:
     messages: list[Message] = await call(memory.expand, handle(first, last))
     room, lines = _room(call), list[str]()
     for message in messages:
-        line = f"[{message.at:%Y-%m-%d %H:%M}] {short_name(message.speaker)}: {message.text}"
+        line = _said(message)
         room -= estimate_tokens(line) + 1
         if room < 0:
             break
         lines.append(line)
     if not lines:
-        page = await _fitting(call, lambda chars: call(memory.fetch, named(first), max_chars=chars))
-        return _written(page, named(first))
+        found = await _fitting(call, lambda chars: call(memory.fetch, named(first), max_chars=chars))
+        return _written(found, named(first))
     left = len(messages) - len(lines)
     return "\n".join([*lines, *([f"({left} more messages: ask for a shorter stretch)"] if left else [])])
 
@@ -164,21 +165,43 @@ async def expand(call: Call, memory: ScopedMemory, wanted: Expanding) -> str:
 class Fetching(CheckedModel):
     """What to read on in."""
 
-    handle: str = Field(description="Such as '#12'")
+    handle: str = Field(description="Such as '#12', or '#12-40' for a stretch of this conversation")
     where: str = Field(default="", description="Lines '10-60', characters 'c1-2000', or a JSON path; empty: the start")
     pattern: str = Field(default="", description="A regular expression: only lines that match")
 
 
 async def fetch(call: Call, memory: ScopedMemory, wanted: Fetching) -> str:
-    """A page of a long text, or its lines that match."""
-    place = position(wanted.handle)
-    name, memory = named(place), await home(call, memory, place)
+    """A page of a long text or of the messages of a stretch, or the lines that match."""
+    first, last = stretch(wanted.handle, most=None)
+    name, memory = handle(first, last), await home(call, memory, first)
+    where = wanted.where.strip() or None
+    if first == last:
+        find: Callable[..., Awaitable[Matches]] = partial(call, memory.grep, name)
+        read: Callable[..., Awaitable[Page]] = partial(call, memory.fetch, name, where)
+    else:
+        messages: list[Message] = await call(memory.expand, name)
+        text = "\n".join(map(_said, messages))
+        find = _at_once(partial(grep, text))
+        read = _at_once(partial(page, text, where))
     if wanted.pattern:
-        found = await _fitting(call, lambda chars: call(memory.grep, name, wanted.pattern, max_chars=chars))
+        found = await _fitting(call, lambda chars: find(wanted.pattern, max_chars=chars))
         head = f"{found.shown} of {found.total} matching lines, of {found.total_lines}"
         return f"{name}: {head}\n{found.text}" if found.total else f"No line of {name} matches."
-    where = wanted.where.strip() or None
-    return _written(await _fitting(call, lambda chars: call(memory.fetch, name, where, max_chars=chars)), name)
+    return _written(await _fitting(call, lambda chars: read(max_chars=chars)), name)
+
+
+def _at_once(made: Callable[..., P]) -> Callable[..., Awaitable[P]]:
+    """As if it had to be waited for."""
+
+    async def later(*args: Any, **kwargs: Any) -> P:
+        return made(*args, **kwargs)
+
+    return later
+
+
+def _said(message: Message) -> str:
+    """A message with its time and speaker."""
+    return f"[{message.at:%Y-%m-%d %H:%M}] {short_name(message.speaker)}: {message.text}"
 
 
 def _room(call: Call) -> int:
@@ -197,9 +220,9 @@ async def _fitting(call: Call, read: Callable[[int], Awaitable[P]]) -> P:
     return piece
 
 
-def _written(page: Page, name: str) -> str:
-    more = f"\n(more: fetch it with where='{page.next}')" if page.next else ""
-    return f"{name} {page.where}, of {page.total_lines} lines, {page.total_chars} characters:\n{page.text}{more}"
+def _written(part: Page, name: str) -> str:
+    more = f"\n(more: fetch it with where='{part.next}')" if part.next else ""
+    return f"{name} {part.where}, of {part.total_lines} lines, {part.total_chars} characters:\n{part.text}{more}"
 
 
 RECALL = MemoryTool(
@@ -212,7 +235,8 @@ RECALL = MemoryTool(
 EXPAND = MemoryTool("memory_expand", "The exact words behind a handle of the memory.", Expanding, expand)
 FETCH = MemoryTool(
     "memory_fetch",
-    "Read a long text of the memory by its handle: page by page, or the lines that match a pattern.",
+    "Read what a handle of the memory stands for, word for word: a long text (#12), or the messages behind a line of a "
+    "summary (#12-40); page by page, or the lines that match a pattern.",
     Fetching,
     fetch,
 )

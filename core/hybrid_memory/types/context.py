@@ -135,18 +135,24 @@ class Context:
             for name, tokens in self.section_tokens.items()
         ]
         parts = "".join(self._opened(name, words) for name, words in self.sections.items())
-        cut = display.table(
-            ("section", "what", "handle", "tokens"),
+        plan = display.table(
+            ("part", "what", "tokens", "why"),
             [
-                (display.text(one.section), display.text(one.what), one.handle, f"{one.tokens:,}")
-                for one in self.dropped
+                (
+                    display.text(piece.section),
+                    f"{piece.handle} {display.text(piece.what)}".strip(),
+                    f"{piece.tokens:,}",
+                    display.text(piece.reason),
+                )
+                for piece in self.plan
             ],
         )
+        lost = f", {len(self.dropped):,} left out" if self.dropped else ""
         return display.card(
             f"{self.tokens:,} of {self.max_tokens:,} tokens",
             f"<div>{display.bar(sections, width='40em')}</div><small>{display.legend(sections)}</small>"
             + parts
-            + (display.fold(f"{len(self.dropped)} did not fit", cut) if self.dropped else "")
+            + (display.fold(f"plan: {display.counted(len(self.plan), 'part')}{lost}", plan) if self.plan else "")
             + (f"<small>folded: {display.text(self.compacted)}</small>" if self.compacted else ""),
         )
 

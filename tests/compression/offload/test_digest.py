@@ -306,7 +306,7 @@ def test_no_payload_takes_long(text: str) -> None:
 )
 def test_a_media_block_is_told_by_type_and_size(block: dict[str, Any], told: str) -> None:
     assert is_media(block)
-    assert digest_media(block, result_id="42") == f"[{told}; result_id=42]"
+    assert digest_media(block) == f"[{told}]"
 
 
 @pytest.mark.parametrize(
@@ -328,4 +328,4 @@ def test_other_blocks_are_no_media(block: dict[str, Any]) -> None:
 @given(st.binary(min_size=0, max_size=80))
 def test_the_size_of_encoded_bytes_is_exact(data: bytes) -> None:
     block = {"type": "image", "base64": b64encode(data).decode() or "=", "mime_type": "image/x"}
-    assert digest_media(block, result_id="r") == f"[image/x, {len(data):,} bytes; result_id=r]"
+    assert digest_media(block) == f"[image/x, {len(data):,} bytes]"

@@ -18,6 +18,7 @@ from hybrid_memory.evaluation.methods.method import Fetched, Method, Prompt, Rep
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.ports import TokenCounter
 from hybrid_memory.text.tokens import message_tokens
+from hybrid_memory.tools.reading import FETCH
 from hybrid_memory.types import Context, Message, Role
 
 ALONE = "-alone"
@@ -81,7 +82,7 @@ class _Remembered:
 
     def prompt(self, question: str | None = None) -> Prompt:
         context: Context = self._chat.assemble(
-            question, max_tokens=self._setting.max_tokens, k=0 if self._alone else MAX_HITS
+            question, max_tokens=self._setting.max_tokens, k=0 if self._alone else MAX_HITS, reader=FETCH.name
         )
         return Prompt(context.as_dicts(), context.tokens)
 

@@ -1,17 +1,20 @@
-"""The prompt as it is laid out for a turn: its parts and their tokens, and how much of it a provider has cached."""
+"""The prompt as it is laid out for a turn: its parts, why each stands as it does, and what a provider has cached."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hybrid_memory.context.layout import Parts, memory_mark
+from hybrid_memory.context.marks import escaped
 from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.inspector.reading import PageRequest, handle_of, state_of, world_of
 from hybrid_memory.text.tokens import message_tokens
 from hybrid_memory.types import Context, Event, EventKind, Message, Role, Tier, handle
+from hybrid_memory.types import Piece as Planned
 
 MOST_TOKENS = 1_000_000
 AROUND = 400
@@ -23,11 +26,12 @@ MOST_QUEUED = 1000
 LISTED = 12
 """Turns to choose from, on each side."""
 
-TITLE_CHARS = 80
-LEFT_OUT = 100
+PLANNED = 400
+"""Of a plan that is longer the beginning and the end are listed."""
 
-PARTS = ("identity", "instructions", "blocks", "profile", "summary", "artifacts")
-"""Of the system message, in their order."""
+OPERATORS = ("identity", "instructions")
+STANDING = ("profile", "summary", "artifacts")
+"""Parts of the system message, and of what is marked before the conversation, in their order."""
 
 TIER_OF = {
     "blocks": Tier.CONTEXT,
@@ -159,11 +163,19 @@ def _told(request: PageRequest, context: Context, before: Sequence[Message], tur
         "context": context,
         "laid": laid,
         "sections": _sections(context),
-        "left_out": [(drop, _ends(drop.handle)) for drop in context.dropped[:LEFT_OUT]],
+        "plan": _plan(context),
         "same": same,
         "cached_tokens": sum(costs[:same]),
         "cached_share": sum(costs[:same]) / sum(costs) if costs else 0.0,
     }
+
+
+def _plan(context: Context) -> list[tuple[Planned, tuple[int, int] | None]]:
+    """The plan with the ends of each handle."""
+    plan = context.plan
+    if len(plan) > PLANNED:
+        plan = (*plan[: PLANNED // 2], *plan[-PLANNED // 2 :])
+    return [(piece, _ends(piece.handle)) for piece in plan]
 
 
 def _ends(name: str) -> tuple[int, int] | None:
@@ -190,10 +202,11 @@ def _sections(context: Context) -> list[tuple[str, Tier | None, int, float]]:
 
 
 def _notes(request: PageRequest, context: Context, turn: int) -> list[str]:
-    """What was recalled for the turns of the prompt, longest first."""
+    """What was recalled for the turns of the prompt as it is marked there, longest first."""
     noted = request.scoped.events(before=turn + 1 + AROUND, kinds=(EventKind.RECALLED,), limit=AROUND)
     texts = {context.note, *(str(event.payload.get("text", "")) for event in noted)}
-    return sorted((text for text in texts if text), key=len, reverse=True)
+    marks = world_of(request.memory).config.prompt
+    return sorted((memory_mark(text, marks) for text in texts if text), key=len, reverse=True)
 
 
 def _places(request: PageRequest, messages: Sequence[Message]) -> dict[str, int]:
@@ -205,23 +218,38 @@ def _places(request: PageRequest, messages: Sequence[Message]) -> dict[str, int]
 def _pieces(message: Message, context: Context, notes: Sequence[str]) -> list[Piece]:
     text = message.text
     if message.role is Role.SYSTEM:
-        return list(_system_pieces(text, context))
-    note = next((note for note in notes if text.startswith(f"{note}\n\n")), "")
-    own = Piece("turn", Tier.CONTEXT, text.removeprefix(note).lstrip("\n") if note else text)
-    return [Piece("recalled", Tier.SEMANTIC, note), own] if note else [own]
+        pieces, rest = _cut(text, context.sections, OPERATORS)
+        return [*pieces, *_piece("blocks" if "blocks" in context.sections else "system", rest)]
+    standing = _standing(context)
+    pieces = []
+    if standing and text.startswith(standing):
+        pieces, rest = _cut(standing, context.sections, STANDING)
+        pieces += _piece("heading", rest)
+        text = text.removeprefix(standing).lstrip("\n")
+    note = next((note for note in notes if text == note or text.startswith(f"{note}\n\n")), "")
+    own = text.removeprefix(note).lstrip("\n") if note else text
+    return [*pieces, *_piece("recalled", note), *_piece("turn", own)]
 
 
-def _system_pieces(text: str, context: Context) -> list[Piece]:
-    """The system message cut where its parts begin; what stands between them is a heading or a label."""
+def _standing(context: Context) -> str:
+    """Profile and summary as they are marked before the conversation."""
+    profile, summary, artifacts = (context.sections.get(name, "") for name in STANDING)
+    return Parts(profile=profile, summary=summary, artifacts=artifacts, reader=context.reader).standing
+
+
+def _cut(text: str, sections: Mapping[str, str], names: Sequence[str]) -> tuple[list[Piece], str]:
+    """The text cut where these parts begin, and what follows the last; what stands between them is a heading."""
     pieces: list[Piece] = []
-    rest = text
-    for name in PARTS:
-        part = context.sections.get(name, "")
-        place = rest.find(part) if part else -1
-        if place < 0:
-            continue
-        if rest[:place].strip():
-            pieces.append(Piece("heading", None, rest[:place].strip("\n")))
-        pieces.append(Piece(name, TIER_OF.get(name), part))
-        rest = rest[place + len(part) :]
-    return [*pieces, Piece("system", None, rest.strip("\n"))] if rest.strip() else pieces
+    for name in names:
+        part = sections.get(name, "") if name in OPERATORS else escaped(sections.get(name, ""))
+        place = text.find(part) if part else -1
+        if place >= 0:
+            pieces += [*_piece("heading", text[:place]), *_piece(name, part)]
+            text = text[place + len(part) :]
+    return pieces, text
+
+
+def _piece(part: str, text: str) -> list[Piece]:
+    """The piece, unless it says nothing."""
+    tier = Tier.CONTEXT if part == "turn" else TIER_OF.get(part)
+    return [Piece(part, tier, text.strip("\n"))] if text.strip() else []

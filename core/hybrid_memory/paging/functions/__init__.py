@@ -15,7 +15,7 @@ PAGING_FUNCTIONS = (
 )  # fmt: skip
 """All of them."""
 
-__all__ = ["PAGING_FUNCTIONS", "SEND", "functions_named"]
+__all__ = ["FETCH", "PAGING_FUNCTIONS", "SEND", "functions_named"]
 
 
 def functions_named(names: Iterable[str] | None) -> list[MemoryTool]:

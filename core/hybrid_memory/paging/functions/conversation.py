@@ -102,6 +102,7 @@ EXPAND = replace(
 FETCH = replace(
     reading.FETCH,
     name="fetch",
-    description="Read a long text by its handle: page by page, or the lines that match a pattern; where is lines "
-    "'10-60', characters 'c1-2000', or a JSON path.",
+    description="Read what a handle stands for, a long text (#12) or the messages behind a line of the summary "
+    "(#12-40): page by page, or the lines that match a pattern; where is lines '10-60', characters 'c1-2000', or a "
+    "JSON path.",
 )

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Hit, Message, Record, Role, Scope, Signals, ToolCall, Weights
-from hybrid_memory.tiers.context import HEADING, MEMORY_CHARS, memory_note, recollect, window
+from hybrid_memory.context.marks import MEMORY_HEADINGS, Language
+from hybrid_memory.context.memories import MEMORY_CHARS, memory_note, recollect, window
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
@@ -135,11 +136,36 @@ def test_hits_that_are_shown_anyway_are_not_noted() -> None:
     recollection = recollect(history, [hit(2, "new"), hit(1, "old"), hit(9, "far")], limit=1)
     assert [message.id for message in recollection.recent] == ["e2"]
     assert [found.record.id for found in recollection.hits] == [1, 9]
-    assert recollection.note.splitlines() == [HEADING, "- [2024-05-02] user: old", "- [2024-05-10] user: far"]
+    assert recollection.note.splitlines() == [
+        MEMORY_HEADINGS["en"],
+        "- [2024-05-02] user: old",
+        "- [2024-05-10] user: far",
+    ]
 
 
 def test_without_hits_there_is_no_note() -> None:
     assert memory_note([]) == ""
+    assert memory_note([], bare=True) == MEMORY_HEADINGS["en"]
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "language"),
+    [
+        ("", "I like tea", "en"),
+        ("", "我喜欢喝茶", "zh"),
+        ("我喜欢什么？", "I like tea", "zh"),
+        ("And?", "我喜欢喝茶", "en"),
+    ],
+)
+def test_the_heading_is_in_the_language_of_the_query_or_else_of_the_memories(
+    query: str, text: str, language: Language
+) -> None:
+    assert memory_note([hit(1, text)], query).splitlines()[0] == MEMORY_HEADINGS[language]
+
+
+def test_a_memory_is_shown_in_the_words_that_were_said() -> None:
+    (_, line) = memory_note([hit(1, "Um, dois, três; x  # fix")]).splitlines()
+    assert line == "- [2024-05-02] user: Um, dois, três; x # fix"
 
 
 def test_a_note_is_one_bounded_line_a_hit() -> None:

@@ -1,0 +1,95 @@
+"""Sessions as the log would have them, planned without a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+import pytest
+
+from hybrid_memory import Hit, Line, Message, Record, Role, Scope, Signals, ToolCall, Weights
+from hybrid_memory.compute.caches import LruCache
+from hybrid_memory.config import CompactionConfig
+from hybrid_memory.context.costs import Costs
+from hybrid_memory.context.request import Request
+from hybrid_memory.context.view import View, view
+from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.tiers.queue import Session, queue
+from hybrid_memory.tiers.state import QueueState
+from hybrid_memory.types import Event, EventKind
+
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+ALICE = Scope(user="alice", session="s")
+
+
+def user(text: str) -> Message:
+    return Message(content=text)
+
+
+def assistant(text: str) -> Message:
+    return Message(role=Role.ASSISTANT, content=text)
+
+
+def tool_round(name: str, text: str) -> list[Message]:
+    """A call of a tool, and what it answered."""
+    return [
+        Message(role=Role.ASSISTANT, tool_calls=[ToolCall(name="read_page", id=name)]),
+        Message(role=Role.TOOL, content=text, tool_call_id=name, name="read_page"),
+    ]
+
+
+def page(name: str, tokens: int) -> str:
+    """A text of about so many tokens whose lines all differ."""
+    lines = [f"{name} line {row} says nothing much." for row in range(tokens // 6 + 1)]
+    while len(lines) > 1 and estimate_tokens("\n".join(lines)) > tokens:
+        lines.pop()
+    return "\n".join(lines)
+
+
+def hit(number: int, text: str, score: float = 1.0) -> Hit:
+    record = Record(number, Scope(user="alice"), text, NOON, (f"e{number}",), segment=number, ordinal=0, speaker="user")
+    return Hit(record, score=score, signals=Signals(), weights=Weights())
+
+
+def events_of(messages: Sequence[Message], notes: Mapping[int, str]) -> list[Event]:
+    """Messages at the positions 10, 20, ...; the note of a row was recalled for it."""
+    found = []
+    for row, message in enumerate(messages):
+        at = NOON + timedelta(minutes=row)
+        payload = message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"})
+        position = 10 * (row + 1)
+        found.append(Event(position, f"m{row}", ALICE, EventKind.MESSAGE, at, payload))
+        if row in notes:
+            recalled = {"query": message.text, "text": notes[row], "turn": f"m{row}"}
+            found.append(Event(position + 1, f"n{row}", ALICE, EventKind.RECALLED, at, recalled, sources=(f"e{row}",)))
+    return found
+
+
+class See(Protocol):
+    """A session as a call of assemble sees it."""
+
+    def __call__(
+        self, messages: Sequence[Message], query: str | None = None, *, max_tokens: int = 1000,
+        lines: Sequence[Line] = (), notes: Mapping[int, str] | None = None, config: CompactionConfig | None = None,
+        **asked: Any,
+    ) -> View: ...  # fmt: skip
+
+
+@pytest.fixture
+def see() -> See:
+    def made(
+        messages: Sequence[Message], query: str | None = None, *, max_tokens: int = 1000,
+        lines: Sequence[Line] = (), notes: Mapping[int, str] | None = None, config: CompactionConfig | None = None,
+        **asked: Any,
+    ) -> View:  # fmt: skip
+        request = Request.of(
+            query, max_tokens=max_tokens, k=20, layout=asked.pop("layout", "stable"), tools=asked.pop("tools", ()),
+            blocks=asked.pop("blocks", None), reader=asked.pop("reader", None), **asked,
+        )  # fmt: skip
+        stretches = ((1, 9),) if lines else ()
+        state = QueueState(number=len(stretches), lines=tuple(lines), stretches=stretches)
+        session = Session(ALICE, state, queue(events_of(messages, notes or {})))
+        return view(session, Costs(estimate_tokens, LruCache(8192)), config or CompactionConfig(), request, lines)
+
+    return made

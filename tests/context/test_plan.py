@@ -1,0 +1,214 @@
+"""What a prompt tells of itself: for every part why it stands as it does."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hybrid_memory import HybridMemory, Line, Message, Role, Section
+from hybrid_memory.config import CompactionConfig
+from hybrid_memory.context.marks import SUMMARY_HEADINGS
+from hybrid_memory.context.plan import plan
+from hybrid_memory.context.report import context_of
+from hybrid_memory.context.request import Reader
+from hybrid_memory.context.view import LEAST_ROOM, View
+from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.types import Context, Hit, Piece
+from tests.context.conftest import assistant, hit, page, tool_round, user
+
+if TYPE_CHECKING:
+    from tests.conftest import Face, Open
+    from tests.context.conftest import See
+
+TOOL = {"type": "function", "function": {"name": "read_page", "description": page("tool", 100)}}
+LINES = [Line(Section.FACTS, "The bag is red.", ("a",), 1, 4), Line(Section.DECISIONS, "Take the train.", ("b",), 5, 9)]
+
+
+def told(seen: View, hits: Sequence[Hit] = ()) -> Context:
+    return context_of(seen, plan(seen, list(hits)), list(hits), seen.config)
+
+
+def reasons(context: Context, section: str) -> list[str]:
+    return [piece.reason for piece in context.plan if piece.section == section]
+
+
+def test_every_part_of_a_prompt_has_its_place_in_the_plan(see: See) -> None:
+    seen = see(
+        [user("Hello"), assistant("Hi.")], "Where is my bag?", max_tokens=4000, identity="A guide.",
+        instructions="Be brief.", profile="likes tea", blocks={"human": "Nora"}, tools=[TOOL], lines=LINES,
+    )  # fmt: skip
+    context = told(seen, [hit(3, "My bag is in the hall.", 0.5)])
+    assert [(piece.section, piece.what, piece.reason) for piece in context.plan] == [
+        ("identity", "A guide.", "whole"),
+        ("instructions", "Be brief.", "whole"),
+        ("profile", "likes tea", "what is known of the user, within its share"),
+        ("summary", "decisions: - Take the train. facts: - The bag is red.", "for older turns, within its share"),
+        ("blocks", "human", "whole"),
+        ("tools", "schemas of the tools", "whole"),
+        ("turns", "user: Hello", "whole"),
+        ("turns", "assistant: Hi.", "whole"),
+        ("recalled", "user: My bag is in the hall.", "recalled: 0.50"),
+        ("question", "Where is my bag?", "whole"),
+    ]
+    assert all(piece.shown and piece.tokens > 0 for piece in context.plan)
+    assert [piece.handle for piece in context.plan if piece.section == "turns"] == ["#10", "#20"]
+    assert context.dropped == ()
+
+
+def test_a_piece_says_what_it_is() -> None:
+    piece = Piece("turns", "user: Hello", 1200, "whole")
+    assert repr(piece) == "<Piece turns: user: Hello (1,200 tokens) whole>"
+
+
+@pytest.mark.parametrize(("reader", "way"), [(None, "shortened"), ("look_up", "digested for look_up")])
+def test_what_is_shortened_says_how_and_for_want_of_how_much(see: See, reader: str | None, way: str) -> None:
+    said = [user("Read."), *tool_round("c", page("page", 5000)), assistant("Done.")]
+    seen = see(said, "And?", max_tokens=2000, reader=reader)
+    (piece,) = [piece for piece in told(seen).plan if piece.reason != "whole"]
+    assert piece.handle == "#30"
+    assert piece.shown
+    assert re.fullmatch(rf"{way}: [45],\d\d\d tokens, 1,\d\d\d for all turns", piece.reason)
+
+
+def test_what_has_no_room_is_told_with_its_handle(see: See) -> None:
+    said = [message for row in range(80) for message in (user(f"Is {row} prime?"), assistant("I do not know."))]
+    context = told(see(said, "And 81?", max_tokens=400))
+    lost = [piece for piece in context.plan if not piece.shown]
+    assert lost
+    assert {piece.reason for piece in lost} == {"left out: no room"}
+    assert [piece.handle for piece in lost] == [f"#{10 * (row + 1)}" for row in range(len(lost))]
+    assert [(one.section, one.what, one.handle, one.tokens) for one in context.dropped] == [
+        (piece.section, piece.what, piece.handle, piece.tokens) for piece in lost
+    ]
+    shown = [piece for piece in context.plan if piece.section == "turns" and piece.shown]
+    assert len(shown) + len(lost) == len(said)
+    assert len(shown) == sum(bool(message.id) for message in context.messages)
+
+
+def test_hits_beyond_the_share_for_memories_are_told(see: See) -> None:
+    hits = [hit(number, page(f"memory {number}", 100), 1 / number) for number in range(1, 9)]
+    seen = see([], "What did I say of memory 3?", max_tokens=1000)
+    context = told(seen, hits)
+    assert 0 < len(context.hits) < len(hits)
+    recalled = [piece for piece in context.plan if piece.section == "recalled"]
+    assert [piece.shown for piece in recalled] == [found in context.hits for found in hits]
+    assert {piece.reason for piece in recalled if not piece.shown} == {"left out: beyond the share for memories"}
+    assert estimate_tokens(context.note) <= seen.config.recall_ratio * seen.share
+
+
+def test_a_note_that_was_shown_before_stands_as_it_stood(see: See) -> None:
+    seen = see([user("Where is my bag?")], notes={0: "- It is red."}, max_tokens=1000)
+    context = told(seen)
+    assert reasons(context, "recalled") == ["as with the turn before"]
+    assert context.messages[-1].text == "<memory>\n- It is red.\n</memory>\n\nWhere is my bag?"
+
+
+def test_notes_of_older_turns_that_went_are_told(see: See) -> None:
+    said = [message for row in range(6) for message in (user(f"Question {row}?"), assistant("Yes."))]
+    context = told(see(said, "And?", max_tokens=1000, notes={2 * row: page(f"note {row}", 60) for row in range(6)}))
+    assert "left out: newer notes" in reasons(context, "recalled")
+
+
+LONG = [user("Read."), *tool_round("c", page("page", 3000)), assistant("Done.")]
+
+
+@pytest.mark.parametrize("chinese", [False, True])
+def test_the_reader_is_named_only_where_something_can_be_read_with_it(see: See, chinese: bool) -> None:
+    lines = [Line(Section.FACTS, "包是红色的。", ("a",), 1, 4)] if chinese else LINES
+    whole = told(see(LONG, "And?", max_tokens=9000, reader="look_up"))
+    assert whole.reader == ""
+    assert "look_up" not in whole.text
+    pressed = told(see(LONG, "And?", max_tokens=2000, reader="look_up"))
+    assert pressed.reader == "look_up"
+    assert 'look_up("#30"' in pressed.text
+    summarised = told(see([user("Hello")], lines=lines, reader="look_up"))
+    assert summarised.reader == "look_up"
+    assert 'look_up("#12")' in summarised.text
+    assert "[#1-4]" in summarised.text
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(200, 6000), st.booleans())
+def test_without_a_reader_no_handle_and_no_tool_is_named(see: See, budget: int, summarised: bool) -> None:
+    context = told(see(LONG, "And?", max_tokens=budget, lines=LINES if summarised else ()))
+    assert context.reader == ""
+    assert not re.search(r"#\d|fetch|expand|read on", context.text)
+    for heading in SUMMARY_HEADINGS.values():
+        assert "#" not in heading
+
+
+def test_a_schema_that_is_bound_where_it_is_named_counts(see: See) -> None:
+    bare = told(see(LONG, "And?", max_tokens=2000, reader="look_up")).tokens
+    with_schema = told(see(LONG, "And?", max_tokens=2000, reader=Reader("look_up", TOOL)))
+    assert with_schema.tokens > bare
+    assert with_schema.tokens <= 2000
+    assert reasons(with_schema, "tools") == ["whole"]
+
+
+@pytest.mark.parametrize("max_tokens", [60, 100, 300, 1000])
+def test_the_conversation_gets_its_least_room_however_much_the_caller_brings(see: See, max_tokens: int) -> None:
+    tools = [TOOL] * 20
+    seen = see([user("Read."), *tool_round("c", page("p", 900)), assistant("Done.")], "And?", max_tokens=max_tokens,
+               identity=page("you", 400), tools=tools)  # fmt: skip
+    assert seen.own > max_tokens
+    assert seen.budget == seen.own + int(LEAST_ROOM * max_tokens)
+    context = told(seen)
+    assert context.messages[0].text == page("you", 400)
+    assert context.messages[-1].text.endswith("And?")
+    assert context.tokens <= max(seen.budget, seen.own + 40)
+
+
+def test_nothing_of_the_callers_own_is_cut_and_no_budget_raises(see: See) -> None:
+    for budget in (50, 51, 77, 120):
+        context = told(see([], "x" * 4000, max_tokens=budget, identity=page("you", 900), tools=[TOOL]))
+        assert context.sections["identity"] == page("you", 900)
+        assert "shortened" in context.messages[-1].text
+
+
+def test_instructions_that_a_conversation_began_with_keep_half_of_the_budget(see: See) -> None:
+    long = [Message(role=Role.SYSTEM, content=page("rule", 3000)), user("Which rule is line 77?")]
+    seen = see(long, max_tokens=1000)
+    head = told(seen).messages[0]
+    assert head.role is Role.SYSTEM
+    assert estimate_tokens(head.text) <= 500
+    assert told(see(long, max_tokens=8000)).messages[0].text == page("rule", 3000)
+
+
+@pytest.fixture
+def small(opened: Open) -> HybridMemory:
+    return opened(url="memory://", compaction=CompactionConfig(max_tokens=200))
+
+
+def test_a_budget_too_small_is_told_once_with_its_figures(
+    small: HybridMemory, face: Face, caplog: pytest.LogCaptureFixture
+) -> None:
+    alice = small.scoped(user="alice", session="s")
+    with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
+        for number in range(3):
+            context = face(alice, "assemble", f"Hello {number}", identity=page("you", 400), tools=[TOOL])
+            assert context.messages[-1].text == f"Hello {number}"
+            assert context.tokens > 200
+    (warning,) = caplog.messages
+    own = re.search(r"max_tokens=200 is too little: system prompt and tools take (\d+), the prompt (\d+)", warning)
+    assert own
+    assert 400 < int(own[1]) < int(own[2])
+    with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
+        face(alice, "assemble", "Hello", identity=page("you", 400), tools=[TOOL], max_tokens=300)
+        face(small.scoped(user="bob", session="s"), "assemble", "Hello", identity=page("you", 400), tools=[TOOL])
+    assert len(caplog.messages) == 3, "another budget and another conversation are told too"
+
+
+def test_a_budget_that_suffices_is_not_spoken_of(
+    small: HybridMemory, face: Face, caplog: pytest.LogCaptureFixture
+) -> None:
+    alice = small.scoped(user="alice", session="s")
+    alice.remember([user("Read."), *tool_round("c", page("p", 900)), assistant("Done.")])
+    with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
+        assert face(alice, "assemble", "And?").tokens <= 200
+    assert caplog.messages == []

@@ -1,0 +1,244 @@
+"""What is shortened once the turns of a conversation no longer fit, and what stays as it was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from hybrid_memory import Message, Role
+from hybrid_memory.context.plan import Plan, plan
+from hybrid_memory.context.relief import LEAST_INLINE, RELIEF, USERS, inline_limit, relieved
+from hybrid_memory.context.view import LEAST_ROOM, View
+from hybrid_memory.text.tokens import message_tokens
+from tests.context.conftest import assistant, page, tool_round, user
+
+if TYPE_CHECKING:
+    from tests.context.conftest import See
+
+READERS = [None, "memory_fetch"]
+
+
+def bodies(laid: Sequence[Message]) -> list[str]:
+    """What stands in the prompt for each message of the log, without what is marked in front of it."""
+    return [message.text.rsplit("</memory>\n\n")[-1].rsplit("</summary>\n\n")[-1] for message in laid if message.id]
+
+
+def shortened(seen: View) -> list[int]:
+    """Rows of the messages that stand shortened."""
+    return sorted(position // 10 - 1 for position in relieved(seen, 0).short)
+
+
+def read(*tokens: int) -> list[Message]:
+    """A round for each page that a tool read, answered."""
+    return [
+        message
+        for number, size in enumerate(tokens)
+        for message in (
+            user(f"Read page {number}."),
+            *tool_round(f"c{number}", page(f"page {number}", size)),
+            assistant(f"Page {number} is read."),
+        )
+    ]
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_while_there_is_room_nothing_is_shortened(see: See, reader: str | None) -> None:
+    said = read(300, 4000, 200)
+    seen = see(said, "What now?", max_tokens=6000, reader=reader)
+    assert sum(seen.whole) <= seen.room
+    assert shortened(seen) == []
+    assert bodies(plan(seen, []).laid) == [message.text for message in said]
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_the_oldest_long_answered_messages_go_first_and_only_as_many_as_needed(see: See, reader: str | None) -> None:
+    said = read(700, 700, 700, 700)
+    assert shortened(see(said, "What now?", max_tokens=4000, reader=reader)) == []
+    for budget in (2500, 2000, 1500):
+        short = shortened(see(said, "What now?", max_tokens=budget, reader=reader))
+        assert short == [2, 6, 10, 14][: len(short)]
+        assert short
+    assert 14 not in shortened(see(said, "What now?", max_tokens=2500, reader=reader))
+
+
+def test_a_relief_makes_more_room_than_is_needed_at_once(see: See) -> None:
+    said = read(700, 700, 700, 700)
+    seen = see(said, "What now?", max_tokens=2500)
+    assert relieved(seen, 0).tokens <= RELIEF * seen.room
+
+
+def test_what_nobody_answered_yet_is_not_touched_by_a_relief(see: See) -> None:
+    said = [*read(700, 700), user("Compare."), *tool_round("x", page("new", 900))]
+    seen = see(said, max_tokens=1500)
+    assert shortened(seen) == [2, 6]
+    found = plan(seen, [])
+    assert found.tokens <= 1500
+    assert found.laid[-1].text == said[-1].text
+
+
+def test_the_users_own_long_words_wait_while_tools_are_called(see: See) -> None:
+    mail = page("mail", 900)
+    asked = [user(mail), *tool_round("a", page("a", 500)), *tool_round("b", page("b", 500))]
+    seen = see(asked, max_tokens=1700)
+    assert shortened(seen) == [2]
+    assert bodies(plan(seen, []).laid)[0] == mail
+    answered = [*asked, assistant("Done."), user("And then?"), *tool_round("c", page("c", 500))]
+    assert 0 in shortened(see(answered, max_tokens=1700))
+
+
+def test_the_user_may_write_more_than_a_tool_before_it_counts_as_long(see: See) -> None:
+    limit = inline_limit(see([], "?", max_tokens=2000))
+    for share, long in ((USERS - 0.5, False), (USERS + 0.5, True)):
+        said = [user(page("mail", int(share * limit))), assistant("Read."), *read(*[limit - 20] * 8)]
+        seen = see(said, "?", max_tokens=2000)
+        assert sum(seen.whole) > seen.room
+        assert shortened(seen) == ([0] if long else [])
+
+
+def test_short_messages_are_never_shortened_by_a_relief(see: See) -> None:
+    said = [message for row in range(100) for message in (user(f"Is {row} prime?"), assistant("I do not know."))]
+    assert shortened(see(said, "And 101?", max_tokens=600)) == []
+
+
+def test_media_stay_while_they_fit_and_become_a_line_once_they_do_not(see: See) -> None:
+    image = {"type": "image", "data": "iVBORw0KGgo=", "mime_type": "image/png"}
+    said = [Message(content=[{"type": "text", "text": "What is this?"}, image]), assistant("A cat.")]
+    wide, narrow = see(said, "And its colour?", max_tokens=2000), see(said, "And its colour?", max_tokens=600)
+    assert plan(wide, []).laid[0].content == said[0].content
+    assert plan(narrow, []).laid[0].text == "What is this?\n[image/png, 8 bytes]"
+    # Nobody has looked at it yet: it stays as long as anything else can go.
+    fresh = see([*read(900), said[0]], max_tokens=1300)
+    assert plan(fresh, []).laid[-1].content == said[0].content
+
+
+def test_of_what_was_recalled_for_earlier_turns_the_oldest_goes_first(see: See) -> None:
+    said = [message for row in range(6) for message in (user(f"Question {row}?"), assistant("Yes."))]
+    notes = {2 * row: page(f"note {row}", 60) for row in range(6)}
+    seen = see(said, "And now?", max_tokens=1000, notes=notes)
+    bare = sorted(position // 10 - 1 for position in relieved(seen, 0).bare)
+    assert bare == [2 * row for row in range(len(bare))]
+    assert 0 < len(bare) < 6
+    kept = sum(seen.note_tokens(unit) for unit in seen.units) - sum(
+        seen.note_tokens(unit) for unit in seen.units if unit.first // 10 - 1 in bare
+    )
+    assert kept <= seen.config.recall_ratio * seen.share
+
+
+ROUNDS = st.lists(
+    st.tuples(
+        st.integers(0, 400),  # tokens of the user's words beyond a few
+        st.lists(st.lists(st.integers(0, 900), min_size=1, max_size=2), max_size=3),  # pages of each round of tools
+        st.integers(0, 500),
+    ),
+    min_size=1,
+    max_size=9,
+)
+
+
+def said_of(rounds: list[tuple[int, list[list[int]], int]]) -> list[list[Message]]:
+    """The messages of each round; calls of one turn stand beside each other."""
+    found = []
+    for number, (asked, steps, answered) in enumerate(rounds):
+        said = [user(page(f"question {number}", asked))]
+        for step, pages in enumerate(steps):
+            calls = [tool_round(f"{number}.{step}.{row}", page(f"page {row}", size)) for row, size in enumerate(pages)]
+            both = [call for message, _ in calls for call in message.tool_calls]
+            said += [Message(role=Role.ASSISTANT, tool_calls=both), *(result for _, result in calls)]
+        found.append([*said, assistant(page(f"answer {number}", answered))])
+    return found
+
+
+def flat(rounds: Sequence[Sequence[Message]]) -> list[Message]:
+    return [message for said in rounds for message in said]
+
+
+def assert_accepted(laid: Sequence[Message]) -> None:
+    """What a chat model takes: the user first, and each call right before exactly its results."""
+    turns = [message for message in laid if message.role is not Role.SYSTEM]
+    assert turns[0].role is Role.USER
+    row = 0
+    while row < len(turns):
+        wanted = Counter(call.id for call in turns[row].tool_calls)
+        assert turns[row].role is not Role.TOOL, "a result without its call"
+        row += 1
+        answers: Counter[str | None] = Counter()
+        while row < len(turns) and turns[row].role is Role.TOOL:
+            answers[turns[row].tool_call_id] += 1
+            row += 1
+        assert answers == wanted
+
+
+FIXTURES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@FIXTURES
+@given(ROUNDS, st.integers(150, 4000), st.sampled_from(READERS), st.booleans(), st.integers(0, 9))
+def test_a_prompt_is_accepted_and_within_its_budget_unless_the_last_turn_needs_more(  # noqa: PLR0917
+    see: See, rounds: list[tuple[int, list[list[int]], int]], budget: int, reader: str | None, asked: bool, cut: int,
+) -> None:  # fmt: skip
+    said = flat(said_of(rounds))
+    said = said[: max(1, len(said) - cut)]
+    assume(asked or any(message.role is Role.USER for message in said))
+    seen = see(said, "What does it say?" if asked else None, max_tokens=budget, reader=reader, identity="A guide.")
+    found = plan(seen, [])
+    assert_accepted(found.laid)
+    assert found.tokens == seen.costs.of(found.laid) + seen.tools + 3
+    if found.tokens > seen.budget:
+        # Every message of the last turn stands in its least form, and nothing but the last turn stands there.
+        assert sum(message.role is Role.USER for message in found.laid) == 1
+        assert all(
+            message_tokens(message, seen.costs.count) <= LEAST_INLINE * (1 + max(1, len(message.tool_calls))) + 20
+            for message in found.laid
+            if message.id
+        )
+        assert not found.parts.summary
+        assert not found.parts.profile
+    assert seen.budget <= max(budget, seen.own + LEAST_ROOM * budget)
+    fits = sum(seen.whole) <= seen.room
+    if fits:
+        assert bodies(found.laid) == [message.text for unit in seen.units for message in unit.messages]
+        assert not found.short
+        assert found.reader == ""
+
+
+def shown(seen: View) -> Plan:
+    return plan(seen, [])
+
+
+@FIXTURES
+@given(ROUNDS, st.integers(1500, 4000), st.sampled_from(READERS))
+def test_between_two_reliefs_a_prompt_only_grows_at_its_end(
+    see: See, rounds: list[tuple[int, list[list[int]], int]], budget: int, reader: str | None
+) -> None:
+    """What a longer conversation shows of a shorter one is what that showed, unless more had to be shortened since."""
+    said = flat(said_of(rounds))
+    before: Plan | None = None
+    for end in range(1, len(said) + 1):
+        if said[end - 1].tool_calls or (end < len(said) and said[end].role is Role.TOOL):
+            continue  # the host asks again once all results are there
+        seen = see(said[:end], max_tokens=budget, reader=reader)
+        now = shown(seen)
+        if now.tokens > seen.budget or len(bodies(now.laid)) < end:
+            break
+        if before is not None:
+            assert before.short.items() <= now.short.items(), "what was shortened stays so"
+            if before.short.keys() == now.short.keys():
+                assert list(now.laid[: len(before.laid)]) == list(before.laid)
+        before = now
+
+
+def test_a_few_reliefs_do_for_a_long_conversation(see: See) -> None:
+    """Each makes room for several rounds, so that nearly every prompt begins with the one before."""
+    said, reliefs, before = [], 0, 0
+    for number in range(20):
+        said += [user("Read on."), *tool_round(f"c{number}", page(f"page {number}", 2000)), assistant("Read.")]
+        short = len(shortened(see(said, "And?", max_tokens=16_000)))
+        reliefs += short > before
+        before = short
+    assert before >= 10
+    assert reliefs <= before // 2

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from hybrid_memory import Message, Role, ToolCall
+from hybrid_memory.context.shortening import READ_BEFORE, excerpt, shortened
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.tiers.echoes import OWN_TOOLS
+
+LONG = "\n".join(f"row {number}: {number * 7} parts" for number in range(400))
+READERS = ["", "memory_fetch"]
+
+
+def short(message: Message, max_tokens: int = 100, **more: Any) -> Message:
+    return shortened(message, handle="#7", max_tokens=max_tokens, count=estimate_tokens, **more)
+
+
+def about(text: str, question: str, max_tokens: int = 100) -> str:
+    return excerpt(text, max_tokens, wanted=frozenset(terms(question)), count=estimate_tokens)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    "message",
+    [
+        Message(content="Where is my bag?"),
+        Message(content="Um, where is  the the bag?"),
+        Message(content=[{"type": "text", "text": "Where is my bag?"}]),
+        Message(role=Role.ASSISTANT, tool_calls=[ToolCall(name="f", arguments={"a": 1}, id="c")]),
+        Message(role=Role.TOOL, content="", tool_call_id="c"),
+        Message(role=Role.TOOL, content="um, uh, the the log", tool_call_id="c"),
+        Message(role=Role.TOOL, content="found", tool_call_id="c", name="memory_recall"),
+    ],
+)
+def test_a_short_message_is_the_same_object(message: Message, reader: str) -> None:
+    assert short(message, reader=reader) is message
+
+
+@pytest.mark.parametrize("role", [Role.USER, Role.ASSISTANT, Role.TOOL, Role.SYSTEM])
+def test_with_a_reader_a_long_text_is_a_digest_that_names_it(role: Role) -> None:
+    message = Message(
+        role=role, content=LONG, tool_call_id="c" if role is Role.TOOL else None, id="m", metadata={"a": 1}
+    )
+    found = short(message, reader="look_up")
+    assert estimate_tokens(found.text) <= 100
+    assert "result_id=#7" in found.text
+    assert found.text.splitlines()[-1].startswith('read on: look_up("#7"')
+    assert (found.tool_call_id, found.id, found.metadata) == (message.tool_call_id, "m", {"a": 1})
+
+
+@pytest.mark.parametrize("role", [Role.USER, Role.ASSISTANT, Role.TOOL, Role.SYSTEM])
+@pytest.mark.parametrize("fresh", [False, True])
+def test_without_a_reader_no_tool_and_no_handle_is_named(role: Role, fresh: bool) -> None:
+    message = Message(role=role, content=LONG, tool_call_id="c" if role is Role.TOOL else None)
+    found = short(message, wanted=terms("What of row 217?"), fresh=fresh)
+    assert estimate_tokens(found.text) <= 100
+    assert "row 217: 1519 parts" in found.text
+    assert re.search(r"\[… .* left out …\]", found.text)
+    assert not re.search(r"#7|fetch|expand|read on", found.text)
+
+
+def test_what_nobody_answered_is_shown_in_its_own_words_and_says_how_to_read_on() -> None:
+    found = short(Message(content=LONG), reader="look_up", wanted=terms("row 217"), fresh=True)
+    assert "row 217: 1519 parts" in found.text
+    assert found.text.splitlines()[-1] == 'read on: look_up("#7", "1-50")'
+    assert estimate_tokens(found.text) <= 100
+
+
+@pytest.mark.parametrize("name", sorted(OWN_TOOLS))
+@pytest.mark.parametrize("reader", READERS)
+def test_what_a_tool_of_the_memory_answered_is_never_digested(name: str, reader: str) -> None:
+    message = Message(role=Role.TOOL, content=LONG, tool_call_id="c", name=name)
+    found = short(message, reader=reader)
+    assert found.text == READ_BEFORE["en"].format(name=name)
+    chinese = message.model_copy(update={"content": "包在走廊里。" * 200})
+    assert short(chinese, reader=reader).text == READ_BEFORE["zh"].format(name=name)
+    assert found.tool_call_id == "c"
+
+
+def test_nor_is_what_the_reader_answered_under_another_name() -> None:
+    message = Message(role=Role.TOOL, content=LONG, tool_call_id="c", name="read_on")
+    assert short(message, reader="read_on").text == READ_BEFORE["en"].format(name="read_on")
+    assert short(message, reader="look_up").text != READ_BEFORE["en"].format(name="read_on")
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_each_block_is_shortened_and_media_become_a_line(reader: str) -> None:
+    blocks: list[dict[str, Any]] = [
+        {"type": "text", "text": "Look:"},
+        {"type": "text", "text": LONG},
+        {"type": "image", "data": "iVBORw0KGgo=", "mime_type": "image/png"},
+        {"type": "other", "value": 3},
+    ]
+    found = short(Message(content=blocks), reader=reader).content
+    assert isinstance(found, list)
+    plain, digest, image, other = found
+    assert (plain, other) == (blocks[0], blocks[3])
+    assert estimate_tokens(digest["text"]) <= 100
+    assert image == {"type": "text", "text": "[image/png, 8 bytes]"}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_long_arguments_of_a_call_stay_an_object(reader: str) -> None:
+    calls = [
+        ToolCall(name="write", arguments={"path": "a.py", "text": LONG, "mode": 3}, id="c1"),
+        ToolCall(name="run", arguments=LONG, id="c2"),
+        ToolCall(name="run", arguments={"a": "b"}, id="c3"),
+    ]
+    message = Message(role=Role.ASSISTANT, tool_calls=calls)
+    write, run, untouched = short(message, reader=reader).tool_calls
+    assert isinstance(write.arguments, dict)
+    assert (write.arguments["path"], write.arguments["mode"], write.id) == ("a.py", 3, "c1")
+    assert estimate_tokens(write.arguments["text"]) <= 100
+    assert isinstance(run.arguments, dict)
+    assert run.arguments["excerpt"].splitlines()[1] == "row 0: 0 parts"
+    # A reader shows the words of a message, not what it called.
+    assert "memory_fetch" not in json.dumps([write.arguments, run.arguments])
+    assert untouched is calls[2]
+    assert message.tool_calls == calls
+
+
+def test_arguments_that_are_long_without_a_long_text_are_shortened_too() -> None:
+    call = ToolCall(name="plot", arguments={"points": [[number, number * 7] for number in range(900)]}, id="c")
+    (found,) = short(Message(role=Role.ASSISTANT, tool_calls=[call])).tool_calls
+    assert estimate_tokens(found.written_arguments) <= 150
+
+
+@given(st.text(min_size=1).filter(str.strip), st.integers(40, 300), st.sampled_from(READERS), st.booleans())
+@example("\U00010000", 125, "", False)  # its tokens are more than its characters
+@example("\U00010000", 125, "memory_fetch", False)
+def test_a_shortened_text_keeps_to_its_limit(text: str, limit: int, reader: str, fresh: bool) -> None:
+    found = short(Message(content=text * 50), limit, reader=reader, fresh=fresh, wanted=terms(text))
+    assert estimate_tokens(found.text) <= limit
+
+
+LINES = st.lists(
+    st.sampled_from(["", "alpha one", "beta two", "包在走廊里", "gamma " * 30, "- x", "delta. " * 90]), max_size=40
+)
+
+
+@given(LINES, st.integers(40, 400), st.sampled_from(["alpha", "包在哪里？", ""]))
+def test_an_excerpt_has_lines_of_the_text_in_their_order_and_counts_the_others(
+    lines: list[str], limit: int, question: str
+) -> None:
+    text = "\n".join(lines)
+    if estimate_tokens(text) <= limit:
+        return
+    head, *shown = about(text, question, limit).splitlines()
+    assert re.match(r"\[shortened: about \d+ % of [\d,]+ tokens|\[节选：约为原文 [\d,]+ 个词元的 \d+ %", head)
+    place = 0
+    for line in shown:
+        if not line.startswith("[…") and not line.endswith(" …"):
+            found = text.find(line, place)
+            assert found >= 0
+            place = found + len(line)
+
+
+def test_an_excerpt_has_the_rarest_of_the_wanted_words_then_what_stands_next_to_it() -> None:
+    lines = [f"item {number} is in the store" for number in range(300)]
+    lines[150] = "item 150: the warranty ends on 2026-03-01"
+    shown = about("\n".join(lines), "Until when does the warranty of an item in the store last?")
+    assert lines[150] in shown
+    assert lines[149] in shown
+    assert lines[151] in shown
+
+
+def test_an_excerpt_in_chinese_finds_its_line() -> None:
+    lines = [f"第{number}项在仓库里" for number in range(300)]
+    lines[150] = "保修期到2026年3月1日为止"
+    head, *shown = about("\n".join(lines), "保修期到什么时候？").splitlines()
+    assert lines[150] in shown
+    assert head.startswith("[节选：约为原文 ")
+    assert re.search(r"\[……略去 \d+ 行……\]", "\n".join(shown))
+
+
+def test_without_a_question_an_excerpt_is_the_beginning_and_the_end() -> None:
+    shown = about(LONG, "").splitlines()
+    assert shown[1] == "row 0: 0 parts"
+    assert shown[-1] == "row 399: 2793 parts"
+    assert sum(line.startswith("[…") for line in shown) == 1
+
+
+def test_the_sentences_of_one_long_line_are_chosen_one_by_one() -> None:
+    sentences = [f"Sentence {number} says nothing of interest." for number in range(300)]
+    sentences[200] = "The code of the door is 4711."
+    shown = about(" ".join(sentences), "What is the code of the door?")
+    assert sentences[200] in shown
+    assert "left out" in shown
+
+
+def test_one_long_word_is_cut() -> None:
+    shown = about("x" * 9000, "What is this?")
+    assert shown.splitlines()[1].startswith("xxx")
+    assert shown.endswith(" …")
+    assert estimate_tokens(shown) <= 100
