@@ -80,16 +80,22 @@ def test_common_words_weigh_more_the_rarer_they_are() -> None:
     assert common_words("boat", []) == []
 
 
+def test_without_nearness_what_stands_next_to_common_words_is_kept() -> None:
+    said, beside, far = hit("My boat leaks."), hit("Since May.", None, Signals(neighbours=0.3)), hit("Tom snores.")
+    assert fitting("What about my boat?", [said, beside, far]) == [said, beside]
+
+
 @pytest.mark.parametrize("embedder", ["hashing", "none"])
 @pytest.mark.parametrize("lines", [BIOPSY, CHECKUP])
 def test_a_recall_finds_what_fits_beside_the_question_itself(opened: Open, embedder: str, lines: list[str]) -> None:
     memory = opened(url="memory://", embedder=embedder)
-    memory.scoped(user="ada", session="old").remember([Message(content=text) for text in lines])
+    for row, line in enumerate(lines):
+        memory.scoped(user="ada", session=f"old {row}").remember(line)
     questions = ("When was my biopsy?", "Write me a haiku.") if lines is BIOPSY else ("活检是什么时候？", "写一首诗。")
     found = []
     for question in questions:
         memory.scoped(user="ada", session="new").remember(question)
-        hits = [one for one in memory.scoped(user="ada").recall(question, k=8) if one.record.scope.session == "old"]
+        hits = [one for one in memory.scoped(user="ada").recall(question, k=8) if one.record.scope.session != "new"]
         found.append(texts(fitting(question, hits)))
     assert found == [[lines[0]], []]
 

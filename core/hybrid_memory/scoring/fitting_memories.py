@@ -23,7 +23,8 @@ WORDS = 0.4
 """What common words count beside nearness of meaning."""
 
 USUAL = 0.13
-"""The closeness of the best hit where nothing fits; that of a hit with common words where nothing tells it."""
+"""The closeness of the best hit where nothing fits; and where nothing tells it, that of a hit which has
+common words or stands next to one that does."""
 
 TYPICAL = 10.0
 """The weight of all terms of a short question."""
@@ -71,5 +72,5 @@ def _asked_for(hit: Hit, query: str) -> bool:
 
 def _nearness(hit: Hit, words: float) -> float:
     if hit.closeness is None:
-        return USUAL if words else 0.0
+        return USUAL if words or hit.signals.neighbours else 0.0
     return hit.closeness
