@@ -37,6 +37,7 @@ def test_an_agent_goes_on_with_a_long_conversation(
         lasting = scoped.history()
         count = token_counter()
         shown = sum(message_tokens(from_chat_message(message), count) for message in chat.get())
+        assert chat.token_limit is not None
         assert shown <= chat.token_limit < max_tokens - ROUND_TOKENS
     calls = recorder.calls
     assert len(calls) == len(LIVE) + LOOKED_UP

@@ -23,7 +23,7 @@ from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.scoring.fitting_memories import fitting
-from hybrid_memory.text.small_talk import asks_nothing
+from hybrid_memory.text.small_talk import asks_nothing, is_memory
 from hybrid_memory.tiers.episodic import visible
 from hybrid_memory.tiers.queue import Session
 from hybrid_memory.types import PRESSURE, Context, EventKind, Hit, Message, RecordKind, Role, Scope
@@ -46,6 +46,9 @@ CUT = " … (cut: the block is longer than its share of the window)"
 
 FOLDS = 2
 """Compactions in one call, before what does not fit is left out of the prompt."""
+
+IN_SIGHT = 100
+"""Hits that stand in the prompt anyway, at most, beyond which nothing else is looked for."""
 
 SPARE = 3
 """Times as many hits are recalled, to make up for what is no memory."""
@@ -244,7 +247,7 @@ async def _recalled(run: Runner, world: World, scope: Scope, request: Request, s
     wanted = recalling.Request.of(
         scope,
         seen.words,
-        k=SPARE * request.k + len(seen.visible),
+        k=SPARE * request.k + min(len(seen.visible), IN_SIGHT),
         within="user",
         kinds=(RecordKind.TURN,),  # the words themselves; what was read from them stands in the profile
         categories=(),
@@ -253,17 +256,18 @@ async def _recalled(run: Runner, world: World, scope: Scope, request: Request, s
         metadata=None,
         weights=None,
     )
-    hits = fitting(seen.words, await recall(run, world, wanted))
+    hits = await recall(run, world, wanted)
     texts = {message.text.strip() for unit in seen.units for message in unit.messages}
     fresh = [
         hit
         for hit in hits
         if not seen.visible.intersection(hit.record.sources)
         and hit.record.text.strip() not in texts
+        and is_memory(hit.record.text)
         and not _beside(hit.record.scope.session, request.beside)
     ]
     bare = await _calls_alone(run, world, scope, fresh)
-    return [hit for hit in fresh if hit.record.sources[0] not in bare][: request.k]
+    return fitting(seen.words, [hit for hit in fresh if hit.record.sources[0] not in bare][: request.k])
 
 
 def _beside(session: str | None, parent: str | None) -> bool:
