@@ -40,7 +40,7 @@ PIECES = st.lists(
     ),
     max_size=8,
 ).map("".join)
-TAG = re.compile(r"<\s*/?\s*[\w|!?][^<>]*>")
+TAG = re.compile(r"<\s*/?\s*(?:[|!?]|[^\W\d])[^<>]*>")
 
 
 @given(PIECES)

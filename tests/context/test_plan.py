@@ -171,6 +171,14 @@ def test_nothing_of_the_callers_own_is_cut_and_no_budget_raises(see: See) -> Non
         assert "shortened" in context.messages[-1].text
 
 
+def test_where_the_question_fits_alone_it_stands_alone(see: See) -> None:
+    said = [user(page("q", 60)), assistant(page("a", 60))]
+    context = told(see(said, page("question", 100), max_tokens=150))
+    assert [message.text for message in context.messages] == [page("question", 100)]
+    assert context.tokens <= 150
+    assert [piece.reason for piece in context.plan if not piece.shown] == ["left out: no room"] * 2
+
+
 def test_instructions_that_a_conversation_began_with_keep_half_of_the_budget(see: See) -> None:
     long = [Message(role=Role.SYSTEM, content=page("rule", 3000)), user("Which rule is line 77?")]
     seen = see(long, max_tokens=1000)

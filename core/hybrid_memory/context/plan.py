@@ -249,7 +249,7 @@ def _note_room(seen: View) -> int:
 def _starts(seen: View) -> tuple[list[_Start], list[_Start]]:
     """Where the turns may begin: at a later round each time, then at a later step of the last one.
 
-    The first message left is always the user's.
+    The first message left is always the user's: the question, if it is none of the turns.
     """
     sizes = [len(unit.events) for unit in seen.units]
     anchor = next((row for row in reversed(range(len(sizes))) if seen.units[row].opens), 0)
@@ -263,6 +263,8 @@ def _starts(seen: View) -> tuple[list[_Start], list[_Start]]:
             steps.append((start, opening))
         elif seen.units[row + 1].opens:
             rounds.append((start, None))
+    if seen.asked is None and seen.question is not None:
+        return [*rounds, (sum(sizes), None)], []
     return rounds, steps
 
 
