@@ -100,7 +100,7 @@ async def hosted(
 def _beginning(first: Sequence[Event], units: Sequence[Unit], ids: Collection[str]) -> int | None:
     """Position from which on the host knows the conversation; None if it shares nothing with the log."""
     if first:
-        return first[0].position
+        return first[0].message.replaces or first[0].position
     return next((unit.first for unit in units if any(event.id in ids for event in unit.events)), None)
 
 
