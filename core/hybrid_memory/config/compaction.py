@@ -60,7 +60,7 @@ class CompactionConfig(CheckedModel):
     keep_least: int = Field(default=4, ge=1)
     keep_ratio: float = Field(default=0.25, gt=0, lt=1)
     summary_ratio: float = Field(default=0.15, ge=0, lt=1)
-    artifact_ratio: float = Field(default=0.25, ge=0, lt=1)
+    artifact_ratio: float = Field(default=0.2, ge=0, lt=1)
     recall_ratio: float = Field(default=0.35, ge=0, lt=1)
     offload_tokens: int = Field(default=1000, ge=50)
     model_timeout: timedelta = Field(default=timedelta(seconds=30), gt=timedelta(0))
