@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from hybrid_memory.types import Weights as Weights
     from hybrid_memory.types import WorkStats as WorkStats
 
-__version__ = "0.9.0"
+__version__ = "0.10.0"
 
 _HOME = {
     "AgentRun": "paging",
