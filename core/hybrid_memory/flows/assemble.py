@@ -47,6 +47,9 @@ CUT = " … (cut: the block is longer than its share of the window)"
 FOLDS = 2
 """Compactions in one call, before what does not fit is left out of the prompt."""
 
+WORTH = 0.1
+"""Share of what does not fit that a compaction must free at least."""
+
 IN_SIGHT = 100
 """Hits that stand in the prompt anyway, at most, beyond which nothing else is looked for."""
 
@@ -120,6 +123,8 @@ async def _due(run: Runner, world: World, session: Session, seen: View, made: Pl
     if seen.session is not session:
         whole = await _view(run, world, session, replace(request, among=None))
     why, count = await due(run, world, whole, made.wanted, seen.budget)
+    if sum(whole.unit_costs[:count]) < WORTH * (made.wanted - seen.budget):
+        why, count = "", 0  # what does not fit is one long message, which is shortened
     fits = made.wanted <= seen.budget
     return _Due(why, count, retries(world, session), later=not request.wait and fits)
 
@@ -264,15 +269,17 @@ async def _recalled(run: Runner, world: World, scope: Scope, request: Request, s
         if not seen.visible.intersection(hit.record.sources)
         and hit.record.text.strip() not in texts
         and is_memory(hit.record.text)
-        and not _beside(hit.record.scope.session, request.beside)
+        and not _works_for(hit.record.scope.session, scope.session)
+        and (request.beside is None or hit.record.scope.session != request.beside)
+        and not _works_for(hit.record.scope.session, request.beside)
     ]
     bare = await _calls_alone(run, world, scope, fresh)
     return fitting(seen.words, [hit for hit in fresh if hit.record.sources[0] not in bare][: request.k])
 
 
-def _beside(session: str | None, parent: str | None) -> bool:
-    """Whether a session is the one that another works for, or one beneath it."""
-    return parent is not None and session is not None and (session == parent or session.startswith(f"{parent}/"))
+def _works_for(session: str | None, parent: str | None) -> bool:
+    """Whether a session is one beneath another, as that of a sub-agent, whose answer stands in the other anyway."""
+    return parent is not None and session is not None and session.startswith(f"{parent}/")
 
 
 async def _calls_alone(run: Runner, world: World, scope: Scope, hits: Sequence[Hit]) -> set[str]:
