@@ -82,6 +82,11 @@ def test_a_chinese_word_in_an_english_profile_makes_it_no_chinese_one() -> None:
     assert profile(*told).text.startswith("name: Ann\nlives in: Ghent\nspeaks: 中文\n")
 
 
+def test_what_no_field_holds_does_not_choose_the_language() -> None:
+    told = [("home", "Lisbon"), ("profession", "baker"), ("allergy", "hazelnuts"), ("habit", "每周四早上学葡萄牙语")]
+    assert profile(*told).text == "lives in: Lisbon\nprofession: baker\nallergies and needs: allergic to hazelnuts"
+
+
 def test_by_hand_filled_profiles_are_shown_too() -> None:
     made = Eater(profession="教师", spoken={"b", "a"}, height=1.75, smoker=True)
     assert made.text == "职业：教师\nspoken：a；b\nsmoker：是\nheight：1.75"

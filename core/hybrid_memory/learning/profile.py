@@ -65,8 +65,14 @@ def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None
     for fact in facts:
         if fact.value.strip().casefold() not in NOT_SAID:
             by_attribute[fact.attribute].append(fact)
-    chinese = is_chinese(fact.value for told in by_attribute.values() for fact in told if fact.state.standing)
     fields = profile_fields(schema)
+    chinese = is_chinese(
+        fact.value
+        for attribute, told in by_attribute.items()
+        if any(field.takes(attribute) for field in fields)
+        for fact in told
+        if fact.state.standing
+    )
     values: dict[str, Any] = {}
     standing: dict[str, tuple[ProfileEntry, ...]] = {}
     history: dict[str, tuple[ProfileEntry, ...]] = {}
