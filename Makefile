@@ -182,9 +182,11 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/engines.py --data "$(DATA)" --json engines.json
 	@echo "== methods side by side: benchmarks/methods.py"
 	@$(BIN)/python benchmarks/methods.py --data "$(DATA)" --json methods.json
+	@echo "== tasks that an agent must finish: benchmarks/acting"
+	@$(BIN)/python benchmarks/acting --json acting.json
 	@echo "== four figures before and after: benchmarks/original_case.py"
 	@$(BIN)/python benchmarks/original_case.py --data "$(DATA)" --json original_case.json
-	@echo "== written: retrieval, latency, compression, learning, orchestration, paging, engines, methods, original_case (.json)"
+	@echo "== written: retrieval, latency, compression, learning, orchestration, paging, engines, methods, acting, original_case (.json)"
 else
 bench:
 	@echo "The benchmarks read conversation sets with labelled evidence from a folder (*.jsonl.gz)."
@@ -208,12 +210,14 @@ bench:
 	@echo "  $(BIN)/python benchmarks/adapters.py                    what the adapters for LangChain cost per turn"
 	@echo "  $(BIN)/python benchmarks/agent.py                       what an agent is shown of a long conversation; --model"
 	@echo "  $(BIN)/python benchmarks/agent_llamaindex.py            the same with an agent of LlamaIndex"
+	@echo "  $(BIN)/python benchmarks/acting                         tasks that an agent must finish; --tasks, --systems, --show"
+	@echo "  $(BIN)/python benchmarks/growth.py                      prompts and cost of 500 turns; --budgets, --turns"
 endif
 
 clean:
 	@echo "== removing $(VENV), $(FULL), $(OLDEST), caches and reports"
 	@rm -rf $(VENV) $(FULL) $(OLDEST) .venv-peers dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
-	@rm -f retrieval.json latency.json compression.json learning.json orchestration.json paging.json engines.json methods.json original_case.json
+	@rm -f retrieval.json latency.json compression.json learning.json orchestration.json paging.json engines.json methods.json acting.json original_case.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-models:

@@ -167,6 +167,10 @@ def _engines(results: dict[str, Any]) -> list[str]:
     ]
 
 
+def _acting(results: dict[str, Any]) -> list[str]:
+    return [_table(list(rows[0]), [list(row.values()) for row in rows]) for rows in results.values()]
+
+
 def _paging(results: dict[str, Any]) -> list[str]:
     rows = [
         (f"evidence in the prompt: {SETS[row['set']]}", row["questions"], row["one paged"], row["one window"])
@@ -196,6 +200,7 @@ def _case_cell(what: str, value: float) -> str:
 
 
 DRAWN: dict[str, Callable[[Any], list[str]]] = {
+    "acting": _acting,
     "engines": _engines,
     "latency": _latency,
     "longmemeval_s": _longmemeval,
