@@ -4,9 +4,9 @@
     python benchmarks/growth.py --budgets 4000 --turns 100 --json growth.json
 
 A user talks to ``create_agent`` with `HybridMemoryMiddleware` and a checkpointer, in English and Chinese. The scripted
-model looks up what is asked for, one item or a whole shelf, whose list is long. Of each prompt: whether a provider would
-take it, its tokens with the tools by tiktoken, and the share of them that the prompt before began with. Of each turn:
-what the middleware takes while the user waits, and what is done in the pause.
+model looks up what is asked for, one item or a whole shelf, whose list is long. Of each prompt: whether a provider
+would take it, its tokens with the tools by tiktoken, and the share of them that the prompt before began with. Of each
+turn: what the middleware takes while the user waits, and what is done in the pause.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
 from langchain.tools import tool
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -176,7 +177,7 @@ def _faults(messages: Sequence[BaseMessage]) -> list[str]:
     found = [] if messages[0].type == "human" else ["the first message is not the user's"]
     waiting: list[str] = []
     for message in messages:
-        if message.type == "tool":
+        if isinstance(message, ToolMessage):
             if message.tool_call_id not in waiting:
                 found.append("a result without its call")
             else:
@@ -229,7 +230,10 @@ def grown(budget: int, turns: int) -> Row:
     now = BEGINNING
     watch = Watch()
     waiting, pause = [], []
-    with open_memory(MemoryConfig(url="memory://", embedder="hashing"), clock=lambda: now) as memory:
+    with (
+        TemporaryDirectory() as folder,
+        open_memory(MemoryConfig(url=f"sqlite:///{folder}/memory.db", embedder="hashing"), clock=lambda: now) as memory,
+    ):
         ours = Timed(memory, max_tokens=None if budget == DEFAULT else budget)
         agent: Any = create_agent(
             Keeper(), [stock, shelf], system_prompt=IDENTITY, middleware=[ours, watch], checkpointer=InMemorySaver()
