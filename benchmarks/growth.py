@@ -6,7 +6,7 @@
 A user talks to ``create_agent`` with `HybridMemoryMiddleware` and a checkpointer, in English and Chinese. The scripted
 model looks up what is asked for, one item or a whole shelf, whose list is long. Of each prompt: whether a provider
 would take it, its tokens with the tools by tiktoken, and the share of them that the prompt before began with. Of each
-turn: what the middleware takes while the user waits, and what is done in the pause.
+turn: what the middleware takes while the user waits, and what is done in the pause, in processor time.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Watch(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Call the model, and note what it got."""
-        started = time.perf_counter()
+        started = time.thread_time()
         system = [request.system_message] if request.system_message else []
         tools = [convert_to_openai_tool(one) for one in request.tools]
         prompt = [from_langchain(message, keep_id=False) for message in [*system, *request.messages]]
@@ -168,7 +168,7 @@ class Watch(AgentMiddleware[Any, Any, Any]):
         self.seen.faults += _faults(request.messages)
         self._before = parts
         response = handler(request)
-        self.seen.seconds += time.perf_counter() - started
+        self.seen.seconds += time.thread_time() - started
         return response
 
 
@@ -196,24 +196,28 @@ class Timed(HybridMemoryMiddleware[Any, Any]):
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
         """The same."""
-        started = time.perf_counter()
+        started = time.thread_time()
         try:
             return super().wrap_model_call(request, handler)
         finally:
-            self.seconds += time.perf_counter() - started
+            self.seconds += time.thread_time() - started
 
     def after_agent(self, state: Any, runtime: Any) -> Any:
         """The same."""
-        started = time.perf_counter()
+        started = time.thread_time()
         try:
             return super().after_agent(state, runtime)
         finally:
-            self.seconds += time.perf_counter() - started
+            self.seconds += time.thread_time() - started
 
 
 @dataclass(frozen=True)
 class Row:
-    """What came of one budget; times are milliseconds of a turn, medians over the first, middle and last turns."""
+    """What came of one budget.
+
+    Attributes:
+        waiting, pause: milliseconds of the processor in a turn, medians over the first, middle and last turns.
+    """
 
     budget: int
     prompts: int
@@ -243,9 +247,9 @@ def grown(budget: int, turns: int) -> Row:
             before = ours.seconds - watch.seen.seconds
             agent.invoke({"messages": [HumanMessage(said(turn))]}, THREAD)
             waiting.append(ours.seconds - watch.seen.seconds - before)
-            started = time.perf_counter()
+            started = time.thread_time()
             memory.flush()
-            pause.append(time.perf_counter() - started)
+            pause.append(time.thread_time() - started)
     seen = watch.seen
     return Row(
         budget, len(seen.tokens), len(seen.faults), max(seen.tokens), sum(tokens > budget for tokens in seen.tokens),

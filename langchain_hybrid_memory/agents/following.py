@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import dropwhile, takewhile
 from typing import Any, NotRequired
 
@@ -63,7 +64,7 @@ def _words(message: BaseMessage) -> tuple[Any, Any]:
     return message.content, getattr(message, "tool_calls", None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Follower:
     """An agent's state, and how far it was written under the name of a middleware.
 
@@ -130,7 +131,7 @@ class Follower:
         """The messages to write: from the newest written one on, and those that may have been edited since."""
         return [self._converted(said) for said in self._fresh]
 
-    @property
+    @cached_property
     def _fresh(self) -> list[BaseMessage]:
         old = max(0, len(self.written) - 1)
         return [said for row, said in enumerate(self.messages) if row >= old or not self.words.has(said)]
