@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -111,7 +112,7 @@ def test_without_a_reader_the_parts_that_matter_are_shown(
 def test_the_budget_is_what_is_given_or_configured_or_what_the_models_window_leaves(memory: HybridMemory) -> None:
     def budget(profile: dict[str, int], given: int | None = None, **settings: Any) -> int:
         with open_memory(MemoryConfig(url="memory://", embedder="none", **settings)) as other:
-            return HybridMemoryMiddleware(other, max_tokens=given)._budget(ScriptedChat(profile=profile))  # type: ignore[typeddict-item]
+            return HybridMemoryMiddleware(other, max_tokens=given)._budget(SimpleNamespace(profile=profile))
 
     window = {"max_input_tokens": 16_000, "max_output_tokens": 2_000}
     assert budget(window) == 14_000
@@ -167,7 +168,7 @@ def test_an_agent_inside_a_tool_has_a_thread_beneath_and_reads_nothing_of_the_ot
     memory: HybridMemory, invoke: Invoke
 ) -> None:
     inner = ScriptedChat(answers=["42 trains"])
-    helper = create_agent(inner, middleware=[HybridMemoryMiddleware(memory)])
+    helper: Any = create_agent(inner, middleware=[HybridMemoryMiddleware(memory)])
 
     def research(question: str) -> str:
         """Ask somebody who looks things up."""
