@@ -319,6 +319,15 @@ def test_one_message_that_cannot_be_stored_leaves_the_log_as_it_was(alice: Scope
     assert words(alice) == []
 
 
+def test_a_message_that_is_written_again_takes_nobodys_place(alice: ScopedMemory, face: Face) -> None:
+    face(alice, "follow", [user("I am Bob Smith", "1"), assistant("hi", "2")])
+    face(alice, "follow", [user("I am Bob", "1"), assistant("hi", "2")])
+    (edited,) = [message for message in alice.history() if message.replaces]
+    other = face(alice, "remember", [edited.model_copy(update={"id": "copy"}), user("later", "4")])
+    assert other.ids == ("copy", "4")
+    assert words(alice) == ["I am Bob", "hi", "I am Bob", "later"]
+
+
 TURNS = st.lists(st.tuples(st.sampled_from("ua"), st.sampled_from("xy")), max_size=7)
 
 

@@ -15,6 +15,7 @@ from hybrid_memory.flows.remember import Superseding, remember
 from hybrid_memory.flows.visible import in_view, present
 from hybrid_memory.flows.world import World
 from hybrid_memory.types import MAX_NAME_CHARS, Event, EventKind, Message, Role, Scope
+from hybrid_memory.types.message import REPLACES
 
 LOOKED_AT = 50
 """Messages of the log beyond those given, since a copy may lack the steps between question and answer."""
@@ -102,7 +103,7 @@ def _edit(world: World, now: Message, versions: Sequence[Event]) -> _Edit:
     same = next((event for event in versions if not _other(event.message, now)), None)
     if same is None:
         old = versions[0]
-        extra = {**now.extra, "replaces": old.position, "made_of": [event.id for event in versions]}
+        extra = {**now.extra, REPLACES: old.position, "made_of": [event.id for event in versions]}
         changes = {"id": edited_id(now), "extra": extra, "at": now.at or old.at}
         return _Edit(edited_id(now), now.model_copy(update=changes), standing)
     if same.position not in world.superseded:

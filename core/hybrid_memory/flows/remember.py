@@ -16,6 +16,7 @@ from hybrid_memory.flows.world import World
 from hybrid_memory.ports import Draft
 from hybrid_memory.tiers.episodic import visible
 from hybrid_memory.types import MAX_NAME_CHARS, QUARANTINE, EventKind, Message, Receipt, Role, Scope
+from hybrid_memory.types.message import REPLACES
 from hybrid_memory.types.validation import shown
 
 Content = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[str, Any]]
@@ -133,6 +134,9 @@ def _message(
         fields["id"] = message_id
     if at is not None and fields.get("at") is None:
         fields["at"] = at
+    if isinstance(extra := fields.get("extra"), Mapping) and REPLACES in extra:
+        # Of a message that was read here: written again, it is one of its own.
+        fields["extra"] = {key: value for key, value in extra.items() if key != REPLACES}
     own = fields.get("metadata")
     if metadata and isinstance(own, Mapping | None):
         fields["metadata"] = {**metadata, **(own or {})}

@@ -18,6 +18,9 @@ RESERVED = "hybrid-memory:"
 """Ids that begin with this are the library's own."""
 
 
+REPLACES = f"{RESERVED}replaces"
+"""Where an edited message says whose place it takes; callers cannot."""
+
 PRESSURE = "pressure"
 """The event by which a model is warned that older messages will leave its context."""
 
@@ -188,7 +191,7 @@ class Message(CheckedModel):
     @property
     def replaces(self) -> int | None:
         """Position of the message whose place it takes because it was edited; None for all others."""
-        place = self.extra.get("replaces")
+        place = self.extra.get(REPLACES)
         return place if isinstance(place, int) and not isinstance(place, bool) and place > 0 else None
 
     @property
