@@ -110,7 +110,7 @@ def _turns(seen: View, plan: Plan) -> Iterator[Piece]:
     for unit in seen.units:
         for place, event in enumerate(unit.events):
             message, tokens = seen.costs.whole(event)
-            what, name = f"{message.speaker}: {message.text[:SHOWN_CHARS]}", handle(event.position, event.position)
+            what, name = f"{message.speaker}: {_few(message.text)}", handle(event.position, event.position)
             if message.id not in standing:
                 yield Piece("turns", what, tokens, "left out: no room", name, shown=False)
             elif message.id in plan.short:
@@ -133,11 +133,11 @@ def _recalled(seen: View, plan: Plan, hits: Sequence[Hit]) -> Iterator[Piece]:
     kept = {hit.record.id for hit in plan.hits}
     for hit in hits:
         record = hit.record
-        what, name = f"{record.speaker}: {record.text[:SHOWN_CHARS]}", handle(record.turn, record.turn)
+        what, name = f"{record.speaker}: {_few(record.text)}", handle(record.turn, record.turn)
         reason = f"recalled: {hit.score:.2f}" if record.id in kept else "left out: beyond the share for memories"
         yield Piece("recalled", what, seen.costs.count(record.text), reason, name, shown=record.id in kept)
     if seen.asked is None and seen.question is not None:
-        yield Piece("question", seen.words[:SHOWN_CHARS], seen.costs.count(seen.words), "whole")
+        yield Piece("question", _few(seen.words), seen.costs.count(seen.words), "whole")
 
 
 def _few(text: str) -> str:
