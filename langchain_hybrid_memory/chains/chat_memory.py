@@ -14,7 +14,6 @@ from hybrid_memory.context.layout import memory_mark
 from hybrid_memory.context.memories import recollect
 from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.scoring.fitting_memories import fitting
 from hybrid_memory.text.small_talk import asks_nothing
 from hybrid_memory.types import Context, Hit, Message, RecordKind, Role
 from langchain_hybrid_memory.chains.session_memory import SessionMemory
@@ -112,7 +111,7 @@ class HybridChatMemory(SessionMemory):
         return {self.memory_key: self._view(list(said), before=head, after=preface)}
 
     def _newest(self, history: Sequence[Message], query: str, hits: Sequence[Hit], window: int) -> dict[str, Any]:
-        found = recollect(history, fitting(query, hits), limit=window, k=self.k)
+        found = recollect(history, hits, query, limit=window, k=self.k)
         note = memory_mark(found.note, PromptConfig())
         return {self.memory_key: self._view(list(map(to_langchain, found.recent)), after=note)}
 

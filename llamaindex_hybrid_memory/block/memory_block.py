@@ -159,8 +159,9 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
         if self.k and turn.question and there and not asks_nothing(turn.question):
             most = SPARE * self.k + len(turn.shown)
             found = await scoped.arecall(turn.question, k=most, within=self.within, kinds=(RecordKind.TURN,))
-            texts = ((hit, hit.record.text) for hit in fitting(turn.question, found))
-            hits = [hit for hit, text in texts if text.strip() not in turn.shown and is_memory(text)][: self.k]
+            texts = ((hit, hit.record.text) for hit in found)
+            told = [hit for hit, text in texts if text.strip() not in turn.shown and is_memory(text)]
+            hits = fitting(turn.question, told[: self.k])
         return Portion(query=turn.question, profile=profile, lines=lines, hits=hits)
 
     async def _write(self, session: str | None, flushed: list[Message]) -> None:

@@ -133,7 +133,7 @@ def test_calls_without_an_id_need_a_result_each() -> None:
 
 def test_hits_that_are_shown_anyway_are_not_noted() -> None:
     history = [Message(content="old", id="e1"), Message(content="new", id="e2")]
-    recollection = recollect(history, [hit(2, "new"), hit(1, "old"), hit(9, "far")], limit=1)
+    recollection = recollect(history, [hit(2, "new"), hit(1, "old"), hit(9, "far")], "far from old", limit=1, k=5)
     assert [message.id for message in recollection.recent] == ["e2"]
     assert [found.record.id for found in recollection.hits] == [1, 9]
     assert recollection.note.splitlines() == [

@@ -142,7 +142,9 @@ def test_a_long_session_fits_its_token_limit(store: HybridMemory, run: Run) -> N
     everything = run(chat, "get_all")
     assert len(everything) == 82
     assert tokens([*recent, note]) <= 400 < tokens(everything)
-    assert recalled(recent[0]).startswith(f"<summary>\n{SUMMARY_HEADINGS['en']}")
+    profile, _, summary = recalled(recent[0]).partition("</user_profile>\n\n")
+    assert profile.endswith("\nfamily and pets: pet cat Pixel\n")
+    assert summary.startswith(f"<summary>\n{SUMMARY_HEADINGS['en']}")
     assert note.role is MessageRole.USER
     assert recalled(note) == note.content, "it never poses as the user's words"
     assert "My cat is called Pixel." in f"{recent[0].content}{note.content}"
@@ -193,7 +195,7 @@ def test_k_limits_what_is_recalled(store: HybridMemory, run: Run) -> None:
     chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, k=2)
     run(chat, "put_messages", [user("cat"), assistant("cat")] * 4)
 
-    (*recent, note) = run(chat, "get", input="which cats are there?")
+    (*recent, note) = run(chat, "get", input="which number has the cat?")
 
     assert len([line for line in note.content.splitlines() if line.startswith("- ")]) == 2
     assert spoken(recent) == [user("cat"), assistant("cat")] * 4
@@ -209,7 +211,7 @@ def test_another_session_of_the_user_is_recalled(store: HybridMemory, run: Run) 
     assert note.role is MessageRole.USER
     assert recalled(note) == note.content
     known, _, memories = note.content.partition("</user_profile>\n\n")
-    assert "allergic to: peanuts" in known, "what is known of the user"
+    assert "allergies and needs: allergic to peanuts" in known, "what is known of the user"
     assert "I am allergic to peanuts." in memories
     assert run(second, "get_all") == []
 
@@ -336,16 +338,16 @@ def test_a_question_without_words_is_shown(chat: HybridChatMemory, run: Run) -> 
 
 
 def test_opening_system_messages_stay_in_front(chat: HybridChatMemory, store: HybridMemory, run: Run) -> None:
-    earlier(store, run, "My cat is Pixel.")
+    earlier(store, run, "My cat is called Pixel.")
     run(chat, "put_messages", [system("Answer briefly.")])
     assert run(chat, "get") == [system("Answer briefly.")]
-    run(chat, "put_messages", [user("my cat?"), assistant("Pixel.")])
+    run(chat, "put_messages", [user("what is my cat called?"), assistant("Pixel.")])
 
     first, asked, answer = run(chat, "get")
 
     assert first == system("Answer briefly.")
     assert "Pixel" in recalled(asked)
-    assert spoken([asked, answer]) == [user("my cat?"), assistant("Pixel.")]
+    assert spoken([asked, answer]) == [user("what is my cat called?"), assistant("Pixel.")]
 
 
 steps = st.one_of(

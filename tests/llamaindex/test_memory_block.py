@@ -307,7 +307,7 @@ class TestContent:
         monkeypatch.setattr(f"{here}.is_memory", lambda text: not text.endswith("?"))
         monkeypatch.setattr(f"{here}.asks_nothing", lambda text: text == "hi cat")
 
-        text = await ask(block, user("what is the name of my cat?"))
+        text = await ask(block, user("what is my cat called now?"))
 
         assert "Pixel" in text
         assert "what is my cat called?" not in text
@@ -346,7 +346,8 @@ class TestContent:
 
     async def test_the_best_hit_stays_longest(self, store: HybridMemory) -> None:
         block = HybridMemoryBlock.from_defaults(user="alice", memory=store, k=4, profile="")
-        await flush(block, [user("My cat is called Pixel."), *chatter(6)], "s0")
+        cats = ("My cat is called Pixel.", "My cat likes tuna.", "My cat sleeps all day.", "My cat has a red collar.")
+        await flush(block, [*map(user, cats), *chatter(6)], "s0")
         content: str | None = await ask(block, user("what is my cat called?"))
         tokenizer = get_tokenizer()
         sizes = []

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hybrid_memory.context.marks import MEMORY_HEADINGS, language_of
+from hybrid_memory.scoring.fitting_memories import fitting
 from hybrid_memory.text.excerpts import excerpt
 from hybrid_memory.text.small_talk import is_memory
 from hybrid_memory.text.tokenize import terms
@@ -31,12 +32,13 @@ class Recollection:
     hits: list[Hit]
 
 
-def recollect(history: Sequence[Message], hits: Sequence[Hit], *, limit: int, k: int | None = None) -> Recollection:
-    """At most ``limit`` recent messages of the history, and a note of the k best hits that are not among them."""
+def recollect(history: Sequence[Message], hits: Sequence[Hit], query: str, *, limit: int, k: int) -> Recollection:
+    """At most ``limit`` recent messages, and a note of the k best hits that are not among them and fit the query."""
     recent = window(history, limit)
     shown = {message.id for message in recent}
-    fresh = [hit for hit in hits if not shown.intersection(hit.record.sources) and is_memory(hit.record.text)][:k]
-    return Recollection(recent=recent, note=memory_note(fresh), hits=fresh)
+    fresh = [hit for hit in hits if not shown.intersection(hit.record.sources) and is_memory(hit.record.text)]
+    fits = fitting(query, fresh[:k])
+    return Recollection(recent=recent, note=memory_note(fits), hits=fits)
 
 
 def window(history: Sequence[Message], limit: int) -> list[Message]:
