@@ -10,6 +10,7 @@ import pytest
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.types import ToolCall
 
 if TYPE_CHECKING:
     from tests.conftest import Face
@@ -182,3 +183,16 @@ def test_the_memgpt_preset_warns_at_70_percent_and_folds_half_of_a_full_queue(fa
     assert not context.under_pressure
     summary = face(alice, "summary")
     assert (summary.strategy, len(summary.lines)) == ("recursive", 1)
+
+
+def test_a_turn_that_stays_in_the_prompt_is_not_summarised_alone(face: Face, open_with: OpenWith) -> None:
+    alice = open_with(max_tokens=1_000)
+    call = ToolCall(id="1", name="read_file", arguments={"path": "stock.txt"})
+    face(alice, "remember", "Read stock.txt. What does locker 318 cost?")
+    face(alice, "remember", Message(role=Role.ASSISTANT, content="", tool_calls=[call]))
+    rows = "\n".join(f"Locker {number} costs {number % 90} EUR." for number in range(500))
+    face(alice, "remember", Message(role=Role.TOOL, content=rows, tool_call_id="1"))
+    context = face(alice, "assemble", k=0)
+    assert not context.compacted
+    assert "summary" not in context.sections
+    assert context.tokens <= 1_000

@@ -61,7 +61,8 @@ class Written:
 
 
 def _words(message: BaseMessage) -> tuple[Any, Any]:
-    return message.content, getattr(message, "tool_calls", None)
+    # Asked of all messages in each call, and for a name that it lacks Pydantic searches long.
+    return message.content, message.tool_calls if isinstance(message, AIMessage) else None
 
 
 @dataclass(frozen=True)

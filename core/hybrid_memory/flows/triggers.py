@@ -45,7 +45,10 @@ async def due(run: Runner, world: World, seen: View, wanted: int, max_tokens: in
         return "", 0
     if reason.startswith("drift") and moved is not None:
         return reason, moved.row
-    return reason, excess(world, seen, max_tokens, by_tokens=reason.startswith("tokens"))
+    count = excess(world, seen, max_tokens, by_tokens=reason.startswith("tokens"))
+    # The turn that the rest answers is shown as long as any of that is: folded alone it would only be told twice.
+    alone = count == 1 and units[0].opens and not units[1].opens
+    return ("", 0) if alone else (reason, count)
 
 
 def excess(world: World, seen: View, max_tokens: int, *, by_tokens: bool, rounds: int | None = None) -> int:
