@@ -52,6 +52,7 @@ class SqliteLog:
         number = self._db.owner_id(scope)
         if number is None or (limit is not None and limit <= 0):
             return []
+        order = "e.position"
         where: list[str] = ["e.owner = ?", "e.position > ?"]
         values: list[Any] = [number, after]
         if scope.session is not None:
@@ -65,6 +66,8 @@ class SqliteLog:
             values.extend(kinds)
             if EventKind.MESSAGE not in kinds:
                 where.append("e.kind <> 'message'")  # lets SQLite see that the index of the other kinds will do
+                # Few events are sorted sooner than all of an owner's are walked through; the newest come soon anyway.
+                order = "e.position" if newest and limit is not None else "+e.position"
         if since is not None:
             where.append("e.at >= ?")
             values.append(to_micros(since))
@@ -73,7 +76,7 @@ class SqliteLog:
             values.append(to_micros(until))
         rows = self._db.query(
             f"SELECT {_COLUMNS} FROM events e JOIN owners o ON o.id = e.owner WHERE {' AND '.join(where)} "
-            f"ORDER BY e.position {'DESC' if newest else 'ASC'} LIMIT ?",
+            f"ORDER BY {order} {'DESC' if newest else 'ASC'} LIMIT ?",
             [*values, -1 if limit is None else limit],
         )
         return [_event(row) for row in (reversed(rows) if newest else rows)]
