@@ -17,8 +17,8 @@ from hybrid_memory.types import Context
 READER = "fetch"
 """The function that reads what a handle names."""
 
-LEAST_PAGED = 400
-"""Tokens of a prompt, so that the instructions take less than half of it."""
+LEAST_PAGED = 450
+"""Tokens of a prompt, so that instructions and full blocks leave a quarter of it to the conversation."""
 
 SESSIONS = 1000
 """For so many this process remembers what they were shown."""

@@ -97,17 +97,17 @@ def test_window_and_k_limit_what_comes_back(memory: HybridMemory, face: Call) ->
     limited = chat(memory, window=4, k=3, return_messages=True)
     for number in range(20):
         say(face, limited, f"tea number {number}", f"tea {number} it is")
-    *recent, note = load(face, limited, {"input": "tea"})
+    *recent, note = load(face, limited, {"input": "Which tea number is it?"})
     assert [message.content for message in recent] == ["tea number 18", "tea 18 it is", "tea number 19", "tea 19 it is"]
     recalled = [line for line in str(note.content).splitlines() if line.startswith("- ")]
     assert len(recalled) == 3
     assert not [line for line in recalled if " 18" in line or " 19" in line]
     limited.k = 0
-    assert load(face, limited, {"input": "tea"}) == recent
+    assert load(face, limited, {"input": "Which tea number is it?"}) == recent
     limited.window = 0
-    assert load(face, limited, {"input": "tea"}) == []
+    assert load(face, limited, {"input": "Which tea number is it?"}) == []
     limited.k = 2
-    (note,) = load(face, limited, {"input": "tea"})
+    (note,) = load(face, limited, {"input": "Which tea number is it?"})
     assert len([line for line in str(note.content).splitlines() if line.startswith("- ")]) == 2
 
 
@@ -225,7 +225,8 @@ def test_an_input_that_leaves_no_room_is_not_recalled_for(memory: HybridMemory, 
     long = {"input": "Which of these words is the odd one out, and why? " * 30}
     assert load(face, tight, long) == []
     say(face, tight, "Hello", "Hi")
-    assert load(face, tight, long) == [HumanMessage("Hello"), AIMessage("Hi")]
+    assert load(face, tight, long) == [], "the input takes all of the room"
+    assert load(face, tight, {"input": "Hello?"}) == [HumanMessage("Hello"), AIMessage("Hi")]
     tight.k = 0
     assert load(face, tight, {"input": "Hello"}) == [HumanMessage("Hello"), AIMessage("Hi")]
 
@@ -259,7 +260,7 @@ def test_content_of_texts_and_images_takes_what_was_recalled(memory: HybridMemor
 def test_injected_variables_are_neither_stored_nor_searched(memory: HybridMemory, face: Call) -> None:
     say(face, chat(memory), "The zebra is called Otto.", "A fine name.")
     now = chat(memory, session="s2")
-    injected = load(face, now, {"input": "Tell me about zebras", "stop": ["\n"]})
+    injected = load(face, now, {"input": "What is the zebra called?", "stop": ["\n"]})
     assert "Otto" in injected
     save(face, now, {"input": "Next", "history": injected, "stop": ["\n"]}, {"response": "Done"})
     said = [message.content for message in memory.scoped(user="alice").history()]

@@ -46,11 +46,14 @@ def test_an_agent_goes_on_with_a_long_conversation(
     assert all(call.tokens <= max_tokens - ROUND_TOKENS for call in calls if call.prompt[-1].type == "human")
     assert all(0 < call.tokens <= max_tokens for call in calls)
     assert not any(orphans(call.prompt) for call in calls)
-    # A prompt begins with the one before, unless turns were folded in between; the first folds what was said before.
-    changed = [call.turn for last, call in pairwise(calls) if call.compactions > last.compactions]
-    assert [call.turn for call in calls if not call.kept] == changed
+    # A prompt begins with the one before, unless turns were folded in between, or old notes left for a new one; the
+    # first folds what was said before.
+    folded = {call.turn for last, call in pairwise(calls) if call.compactions > last.compactions}
+    changed = {call.turn for call in calls if not call.kept}
+    assert folded <= changed
     assert calls[0].compactions > 0
-    assert 1 <= len(changed) <= 8
+    assert 1 <= len(folded) <= 8
+    assert len(changed - folded) <= 3
     for call, fact in ((calls[-1], FACTS[5]), (calls[-2], FACTS[6])):
         assert fact[0] in call.prompt[-1].text
         assert call.prompt[-1].text.endswith(LIVE[call.turn - 1][0])

@@ -218,7 +218,7 @@ async def test_a_react_agent_with_a_system_prompt_keeps_the_instructions_of_a_co
 async def test_an_agent_reads_on_with_the_tool_of_its_memory(store: HybridMemory, scripted: Scripted) -> None:
     chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, token_limit=1500)
     rows = "\n".join(f"{number}: rain in town number {number}" for number in range(2000))
-    read = ToolCallBlock(tool_call_id="r", tool_name="memory_fetch", tool_kwargs={"handle": "#4", "where": "1410-1414"})
+    read = ToolCallBlock(tool_call_id="r", tool_name="memory_fetch", tool_kwargs={"handle": "#5", "where": "1410-1414"})
     asks = asks_for_the_weather("all towns")
     llm = scripted(asks, "Rain.", ChatMessage(role="assistant", blocks=[read]), "Rain in 1412 too.")
 
@@ -231,7 +231,7 @@ async def test_an_agent_reads_on_with_the_tool_of_its_memory(store: HybridMemory
     await agent.run("And in 1412?", memory=chat)
 
     assert llm.seen[1][-1].content == rows, "before the model has read it"
-    assert 'memory_fetch("#4", ' in "".join(str(message.content) for message in llm.seen[2])
+    assert 'memory_fetch("#5", ' in "".join(str(message.content) for message in llm.seen[2])
     assert "1412: rain in town number 1412" in str(llm.seen[3][-1].content)
 
 

@@ -298,7 +298,7 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("settings", "why"),
         [
-            ({"token_limit": 399}, "paging needs a token_limit of at least 400, got 399"),
+            ({"token_limit": 449}, "paging needs a token_limit of at least 450, got 449"),
             ({"paging": "yes"}, "paging: "),
             ({"paging": {"flush": 2}}, "paging"),
             ({"token_limit": "many"}, "token_limit: "),
@@ -314,11 +314,11 @@ class TestSettings:
         scoped = store.scoped(user="alice")
         for label in ("persona", "human", "task"):
             scoped.put_block(label, f"{label} " * 200)
-        chat = paged(store, token_limit=400)
+        chat = paged(store, token_limit=450)
         for number in range(12):
             run(chat, "put_messages", fact(number))
             shown = run(chat, "get")
-            assert tokens(shown) <= 400
+            assert tokens(shown) <= 450
             assert shown[0].content.startswith(MEMORY)
             assert all(f"<{label}>" in shown[0].content for label in ("persona", "human", "task"))
             assert fact(number)[0] in shown

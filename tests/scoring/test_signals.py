@@ -104,8 +104,8 @@ def test_closeness_is_0_for_an_average_record_and_1_for_the_query_whatever_else_
     similarity, average, same = np.array([0.8, 0.9, 1.0, np.nan]), np.full(4, 0.8), np.full(4, 1.0)
     near = signals.closeness(similarity, average, same, np.full(4, 10**9))
     assert near == pytest.approx([0.0, 0.5, 1.0, np.nan], nan_ok=True)
-    assert signals.closeness(similarity[:2], average[:2], same[:2], np.array([2, 2])) == pytest.approx([0.0, 1.0])
-    assert np.isnan(signals.closeness(similarity, average, same, np.array([1, 0, 1, 0]))).all()
+    assert signals.closeness(similarity[:2], average[:2], same[:2], np.array([4, 4])) == pytest.approx([0.0, 2 / 3])
+    assert np.isnan(signals.closeness(similarity, average, same, np.array([3, 2, 1, 0]))).all()
     assert np.isnan(signals.closeness(similarity, same, same, np.full(4, 9))).all()
 
 

@@ -150,7 +150,7 @@ def _without_turns(seen: View, relief: Relief) -> Iterator[_Try]:
         yield _pressed(seen, whole, last, int(share * seen.room))
     for start in steps:
         yield _pressed(seen, whole, start, int(PRESSED[-1] * seen.room))
-    limit = int(PRESSED[-1] * seen.room)
+    limit = 2 * max(LEAST_INLINE, int(PRESSED[-1] * seen.room))
     while limit > LEAST_INLINE:
         limit = max(LEAST_INLINE, limit // 2)
         yield _pressed(seen, whole, steps[-1] if steps else last, limit, share=0)

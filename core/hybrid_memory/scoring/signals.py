@@ -19,6 +19,8 @@ BRIEF_CHARS = 250.0
 SECOND_NEIGHBOUR = 0.5
 BEST_OF_SEGMENT = 2
 DAY = 86_400.0
+FEW = 4
+"""Records whose average is worth a comparison. Of two, one is as far above it as the other is below."""
 ROUNDING = 1e-6
 """Similarities that differ less are equal: they come as 32-bit floats."""
 
@@ -50,7 +52,7 @@ def closeness(similarity: Array, average: Array, same: Array, count: Numbers) ->
     """``(s - average) / (same - average) * n / (n - 1)``: 0 for an average record, 1 for one that says just the query.
 
     Unlike the vector signal it does not depend on the best that was found. The last factor takes a record out of the
-    average that it is compared with. NaN without a vector, or without other records.
+    average that it is compared with. NaN without a vector, or with fewer than `FEW` records.
 
     Args:
         similarity: of each record to the query, as inner product.
@@ -58,8 +60,8 @@ def closeness(similarity: Array, average: Array, same: Array, count: Numbers) ->
         same: the similarity of the query to itself.
         count: n.
     """
-    known = (count > 1) & (same - average > ROUNDING)
-    scale = np.where(known, (same - average) * (1 - 1 / np.maximum(count, 2)), np.nan)
+    known = (count >= FEW) & (same - average > ROUNDING)
+    scale = np.where(known, (same - average) * (1 - 1 / np.maximum(count, FEW)), np.nan)
     return np.asarray((similarity - average) / scale)
 
 
