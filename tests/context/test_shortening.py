@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -200,3 +203,21 @@ def test_one_long_word_is_cut() -> None:
     assert shown.splitlines()[1].startswith("xxx")
     assert shown.endswith(" …")
     assert estimate_tokens(shown) <= 100
+
+
+def test_the_lines_chosen_are_the_same_in_every_process() -> None:
+    """The order of a set of words is another one each time Python starts."""
+    code = """
+from hybrid_memory.context.shortening import excerpt
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokens import estimate_tokens
+text = "\\n".join(f"question 0 line {row} says nothing much." for row in range(28))
+print(excerpt(text, 82, wanted=frozenset(terms(text)), count=estimate_tokens))
+"""
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True
+        ).stdout
+        for seed in ("1", "2", "3", "4")
+    }
+    assert len(found) == 1

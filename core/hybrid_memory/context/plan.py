@@ -147,21 +147,24 @@ def _without_turns(seen: View, relief: Relief) -> Iterator[_Try]:
         yield tried(start)
     last = rounds[-1] if rounds else (0, None)
     for share in PRESSED:
-        yield _pressed(seen, whole, last, int(share * seen.room))
+        yield _pressed(seen, whole, bare, last, limit=int(share * seen.room))
     for start in steps:
-        yield _pressed(seen, whole, start, int(PRESSED[-1] * seen.room))
+        yield _pressed(seen, whole, bare, start, limit=int(PRESSED[-1] * seen.room))
     limit = 2 * max(LEAST_INLINE, int(PRESSED[-1] * seen.room))
     while limit > LEAST_INLINE:
         limit = max(LEAST_INLINE, limit // 2)
-        yield _pressed(seen, whole, steps[-1] if steps else last, limit, share=0)
+        yield _pressed(seen, whole, bare, steps[-1] if steps else last, limit=limit, share=0)
 
 
 def _tokens(seen: View, attempt: _Try) -> int:
     return seen.costs.of(messages(attempt.parts, seen.request.layout)) + seen.tools + PRIMING
 
 
-def _pressed(seen: View, whole: _Try, start: _Start, limit: int, share: float = 0.5) -> _Try:
-    """The turns from here on with every message in so many tokens, as one that is not answered yet."""
+def _pressed(seen: View, whole: _Try, relief: Relief, start: _Start, *, limit: int, share: float = 0.5) -> _Try:
+    """The turns from here on with every message in so many tokens, as one that is not answered yet.
+
+    What the relief shortened stays as it left it, unless that is still too much.
+    """
     limit = max(limit, LEAST_INLINE)
     short = dict(whole.short)
     turns: list[tuple[Message, str]] = []
@@ -169,7 +172,8 @@ def _pressed(seen: View, whole: _Try, start: _Start, limit: int, share: float = 
         (event for unit in seen.units for event in unit.events), whole.parts.turns, strict=True
     ):
         tokens = seen.costs.whole(event)[1]
-        if tokens <= limit or event.id in whole.short:
+        long = relief.short.get(event.position)
+        if (long.limit if long else tokens) <= limit:
             turns.append((message, ""))
             continue
         asked = _ends(event.message.text) if event.id == seen.question_id else _ends(seen.words)

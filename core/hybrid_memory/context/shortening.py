@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection
 from functools import partial
+from math import fsum
 from typing import Any
 
 from hybrid_memory.compression.offload.digest import PAGE_LINES, digest
@@ -156,7 +157,8 @@ def _ranked(rows: list[str], wanted: Collection[str]) -> list[int]:
     """Rows by what they say of the wanted terms, then by how near they stand to such a row, then from both ends."""
     found = [set(wanted).intersection(terms(row)) for row in rows] if wanted else [set[str]() for _ in rows]
     often = Counter(term for has in found for term in has)
-    worth = [sum(1 / often[term] for term in has) for has in found]
+    # Exact: a sum that depended on the order of a set would choose other lines in another process.
+    worth = [fsum(1 / often[term] for term in has) for has in found]
     near = [
         worth[row] + 0.5 * max(worth[max(0, row - 1) : row + 2], default=0.0) + (1 / len(rows) if row == 0 else 0)
         for row in range(len(rows))
