@@ -215,7 +215,7 @@ text = "\\n".join(f"question 0 line {row} says nothing much." for row in range(2
 print(excerpt(text, 82, wanted=frozenset(terms(text)), count=estimate_tokens))
 """
     found = {
-        subprocess.run(
+        subprocess.run(  # noqa: S603
             [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True
         ).stdout
         for seed in ("1", "2", "3", "4")
