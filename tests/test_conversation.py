@@ -334,7 +334,8 @@ def test_what_a_model_has_not_seen_yet_is_never_folded(face: Face, open_with: Op
     turns = [Message(content=text), assistant(text), Message(content="Who am I?")]
     face(alice, "remember", [*turns, Message(role=Role.ASSISTANT, tool_calls=calls), *results])
     shown = face(alice, "assemble", max_tokens=150, identity="You are a guide.", k=0).messages
-    assert "Who am I?" in [message.text for message in shown]
+    said = [message.text.rpartition("</user_profile>\n\n")[2] for message in shown if message.role is Role.USER]
+    assert said == ["Who am I?"]
     seen = [message.tool_call_id for message in shown if message.role is Role.TOOL]
     assert sorted(map(str, seen)) == list(names)
 
