@@ -55,13 +55,13 @@ def test_without_a_model_it_says_so_and_shows_what_it_remembers(
 def test_a_model_gets_what_is_remembered_and_its_answer_is_remembered_too(
     command: Any, filled: Path, typed: Callable[..., None], model: Model
 ) -> None:
-    typed("where do I live?\n\n/profile\nand since when?\n", terminal=False)
+    typed("where did I move last week?\n\n/profile\nand since when?\n", terminal=False)
     assert command("chat", filled, "-s", "talk", "--model", "fake:model", "--max-tokens", "900") == 0
     assert command.out.startswith("In Oslo, \N{REPLACEMENT CHARACTER}[1msince last week.\n")
     assert "marine biologist" in command.out
     first, second = model.prompts
     assert "I moved to Oslo last week." in str(first)
-    assert first[-1]["content"].endswith("where do I live?")
+    assert first[-1]["content"].endswith("where did I move last week?")
     assert "In Oslo, " in str(second)
     assert [role for role, _ in said(filled, "talk")] == ["user", "assistant"] * 2
 
