@@ -68,7 +68,7 @@ class Parts:
         text = "\n".join(part for part in (self.summary, self.artifacts) if part)
         if text:
             language = language_of(self.summary or self.artifacts)
-            more = f" {readable(language, self.reader)}" if self.reader else ""
+            more = f" {readable(language, self.reader, text)}" if self.reader else ""
             text = f"{SUMMARY_HEADINGS[language]}{more}\n{text}"
         return "\n\n".join(part for part in (marked("user_profile", profile), marked("summary", text)) if part)
 

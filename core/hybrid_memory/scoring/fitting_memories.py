@@ -16,6 +16,9 @@ from hybrid_memory.types import Hit
 FLOOR = 0.19
 """What the best must reach."""
 
+BESIDE = 0.1
+"""Share of what the best reaches that each beside it must reach too."""
+
 LEAST = 0.03
 """What each must reach beside one that fits: hardly more than an average turn without a common word."""
 
@@ -46,9 +49,11 @@ def fitting(query: str, hits: Sequence[Hit]) -> list[Hit]:
         for hit, words in zip(hits, shared, strict=True)
     ]
     memories = [(hit, fit) for hit, fit in zip(hits, fits, strict=True) if is_memory(hit.record.text)]
-    if not any(fit >= FLOOR for _, fit in memories):
+    best = max((fit for _, fit in memories), default=0.0)
+    if best < FLOOR:
         return []
-    return [hit for hit, fit in memories if fit >= LEAST]
+    least = max(LEAST, BESIDE * best) if math.isfinite(best) else LEAST
+    return [hit for hit, fit in memories if fit >= least]
 
 
 def common_words(query: str, texts: Sequence[str]) -> list[float]:

@@ -20,7 +20,8 @@ SECOND_NEIGHBOUR = 0.5
 BEST_OF_SEGMENT = 2
 DAY = 86_400.0
 FEW = 4
-"""Records whose average is worth a comparison. Of two, one is as far above it as the other is below."""
+STANDS_OUT = 0.13
+"""With fewer records than these an average tells only of one that stands out; what is near it may be as near itself."""
 ROUNDING = 1e-6
 """Similarities that differ less are equal: they come as 32-bit floats."""
 
@@ -52,7 +53,8 @@ def closeness(similarity: Array, average: Array, same: Array, count: Numbers) ->
     """``(s - average) / (same - average) * n / (n - 1)``: 0 for an average record, 1 for one that says just the query.
 
     Unlike the vector signal it does not depend on the best that was found. The last factor takes a record out of the
-    average that it is compared with. NaN without a vector, or with fewer than `FEW` records.
+    average that it is compared with. NaN without a vector or other records, and of few records for one that does
+    not stand out.
 
     Args:
         similarity: of each record to the query, as inner product.
@@ -60,9 +62,10 @@ def closeness(similarity: Array, average: Array, same: Array, count: Numbers) ->
         same: the similarity of the query to itself.
         count: n.
     """
-    known = (count >= FEW) & (same - average > ROUNDING)
-    scale = np.where(known, (same - average) * (1 - 1 / np.maximum(count, FEW)), np.nan)
-    return np.asarray((similarity - average) / scale)
+    known = (count > 1) & (same - average > ROUNDING)
+    scale = np.where(known, (same - average) * (1 - 1 / np.maximum(count, 2)), np.nan)
+    near = np.asarray((similarity - average) / scale)
+    return np.where((count < FEW) & (near < STANDS_OUT), np.nan, near)
 
 
 def text_signal(bm25: Array) -> Array:
