@@ -97,17 +97,17 @@ def test_window_and_k_limit_what_comes_back(memory: HybridMemory, face: Call) ->
     limited = chat(memory, window=4, k=3, return_messages=True)
     for number in range(20):
         say(face, limited, f"tea number {number}", f"tea {number} it is")
-    *recent, note = load(face, limited, {"input": "Which tea number is it?"})
+    *recent, note = load(face, limited, {"input": "What was tea number 7?"})
     assert [message.content for message in recent] == ["tea number 18", "tea 18 it is", "tea number 19", "tea 19 it is"]
     recalled = [line for line in str(note.content).splitlines() if line.startswith("- ")]
     assert len(recalled) == 3
     assert not [line for line in recalled if " 18" in line or " 19" in line]
     limited.k = 0
-    assert load(face, limited, {"input": "Which tea number is it?"}) == recent
+    assert load(face, limited, {"input": "What was tea number 7?"}) == recent
     limited.window = 0
-    assert load(face, limited, {"input": "Which tea number is it?"}) == []
+    assert load(face, limited, {"input": "What was tea number 7?"}) == []
     limited.k = 2
-    (note,) = load(face, limited, {"input": "Which tea number is it?"})
+    (note,) = load(face, limited, {"input": "What was tea number 7?"})
     assert len([line for line in str(note.content).splitlines() if line.startswith("- ")]) == 2
 
 
