@@ -45,7 +45,7 @@ def fitting(query: str, hits: Sequence[Hit]) -> list[Hit]:
     """
     shared = common_words(query, [hit.record.text for hit in hits])
     fits = [
-        math.inf if _asked_for(hit, query) else _nearness(hit, words) + WORDS * words
+        math.inf if _asked_for(hit, query) else _nearness(hit, words, among=len(hits)) + WORDS * words
         for hit, words in zip(hits, shared, strict=True)
     ]
     memories = [(hit, fit) for hit, fit in zip(hits, fits, strict=True) if is_memory(hit.record.text)]
@@ -75,7 +75,8 @@ def _asked_for(hit: Hit, query: str) -> bool:
     return in_time or hit.signals.exact > 0
 
 
-def _nearness(hit: Hit, words: float) -> float:
+def _nearness(hit: Hit, words: float, *, among: int) -> float:
     if hit.closeness is None:
-        return USUAL if words or hit.signals.neighbours else 0.0
+        # Of two turns each stands next to the other.
+        return USUAL if words or (hit.signals.neighbours and among > 2) else 0.0
     return hit.closeness
