@@ -9,15 +9,17 @@ from typing import Any, Protocol
 
 import pytest
 from blockbuster import blockbuster_ctx
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
 
 pytest.register_assert_rewrite("hybrid_memory.testing")
 
 # The same examples each time, and few where a property says no number itself, so that a run that passed passes again;
-# --hypothesis-profile=search looks for new ones.
-settings.register_profile("quick", max_examples=25, derandomize=True, deadline=None)
+# --hypothesis-profile=search looks for new ones. How fast examples are made tells how busy the machine is.
+settings.register_profile(
+    "quick", max_examples=25, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("search", deadline=None)
 settings.load_profile("quick")
 
