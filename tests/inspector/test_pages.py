@@ -206,7 +206,9 @@ def test_a_prompt_is_cut_into_its_parts(opened: Callable[..., HybridMemory], bro
     carol.remember(
         [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "I decided to sail to Elba."}]
     )
-    carol.remember([{"role": "assistant", "content": "Good."}, {"role": "user", "content": "What colour is my boat Nora?"}])
+    carol.remember(
+        [{"role": "assistant", "content": "Good."}, {"role": "user", "content": "What colour is my boat Nora?"}]
+    )
     carol.compact(keep=1)
     context = carol.assemble()
     assert context.hits
