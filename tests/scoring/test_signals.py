@@ -105,7 +105,10 @@ def test_closeness_is_0_for_an_average_record_and_1_for_the_query_whatever_else_
     near = signals.closeness(similarity, average, same, np.full(4, 10**9))
     assert near == pytest.approx([0.0, 0.5, 1.0, np.nan], nan_ok=True)
     assert signals.closeness(similarity[:2], average[:2], same[:2], np.array([4, 4])) == pytest.approx([0.0, 2 / 3])
-    assert np.isnan(signals.closeness(similarity, average, same, np.array([3, 2, 1, 0]))).all()
+    # Of few records only one that stands out tells something.
+    few = signals.closeness(similarity, average, same, np.array([3, 2, 1, 0]))
+    assert np.isnan(few[[0, 2, 3]]).all()
+    assert few[1] == pytest.approx(1.0)
     assert np.isnan(signals.closeness(similarity, same, same, np.full(4, 9))).all()
 
 
