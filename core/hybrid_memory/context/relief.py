@@ -69,6 +69,10 @@ def relieved(seen: View, note: int) -> Relief:
         seen: the session.
         note: tokens of what is recalled for the question now.
     """
+    twice = seen.note_tokens(seen.units[seen.asked]) if note and seen.asked is not None else 0
+    tokens, noted = (sum(costs) + note - twice for costs in (seen.whole, seen.notes.values()))
+    if tokens <= seen.room and noted <= seen.config.recall_ratio * seen.share:
+        return Relief(tokens=tokens)  # what fits at the end fitted all the way
     walk = _Walk(seen)
     for row, unit in enumerate(seen.units):
         if unit.opens:

@@ -114,7 +114,16 @@ class View:
 
     def note_tokens(self, unit: Unit) -> int:
         """Tokens of what was recalled for a unit."""
-        return self.costs.count(memory_mark(unit.note, self.request.marks)) + 1 if unit.note else 0
+        return self.notes[unit.events[0].id] if unit.note else 0
+
+    @cached_property
+    def notes(self) -> dict[str, int]:
+        """Tokens of what was recalled for units, by the id of their first message."""
+        return {
+            unit.events[0].id: self.costs.count(memory_mark(unit.note, self.request.marks)) + 1
+            for unit in self.units
+            if unit.note
+        }
 
     @property
     def reader(self) -> str:

@@ -27,6 +27,9 @@ PRESSURE = "pressure"
 STOPPED = "stopped"
 """The event by which a model is told that its last run was ended before it yielded."""
 
+_MAY_BE_NONE = frozenset(("content", "tool_calls", "metadata", "extra"))
+"""Fields where frameworks write None when they mean "nothing"."""
+
 
 class Role(StrEnum):
     """Who speaks in a message."""
@@ -124,11 +127,11 @@ class Message(CheckedModel):
     def _unknown_keys_are_extra(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
-        unknown = {key: item for key, item in value.items() if key not in cls.model_fields and item is not None}
-        known = {key: item for key, item in value.items() if key in cls.model_fields}
-        for key in ("content", "tool_calls", "metadata", "extra"):
-            if known.get(key, ...) is None:  # frameworks write None where they mean "nothing"
-                del known[key]
+        fields = cls.model_fields
+        known = {k: item for k, item in value.items() if k in fields and (item is not None or k not in _MAY_BE_NONE)}
+        if len(known) == len(value):  # as in nearly all messages of a log, and a prompt is made of many
+            return known
+        unknown = {key: item for key, item in value.items() if key not in fields and item is not None}
         extra = known.get("extra", {})
         # Another extra than a mapping stays as it is, to be refused like any wrong field.
         return {**known, "extra": {**unknown, **extra}} if unknown and isinstance(extra, Mapping) else known
