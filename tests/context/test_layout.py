@@ -132,6 +132,13 @@ def test_headings_are_in_the_language_of_what_they_stand_over() -> None:
     assert "records" not in text
 
 
+def test_the_heading_of_a_profile_is_in_the_language_of_its_labels() -> None:
+    english = Parts(profile="lives in: Oslo\nlikes: 乌龙茶和包子", question=Message(content="Hi")).standing
+    chinese = Parts(profile="住在：Ghent\n职业：software engineer at Acme", question=Message(content="Hi")).standing
+    assert PROFILE_HEADINGS["en"] in english
+    assert PROFILE_HEADINGS["zh"] in chinese
+
+
 def test_a_summary_says_how_it_is_read_only_where_there_is_a_reader() -> None:
     assert "#12" not in FULL.standing
     assert 'memory_fetch("#12")' in replace(FULL, reader="memory_fetch").standing

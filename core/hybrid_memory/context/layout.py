@@ -9,6 +9,7 @@ profile, memory, conversation, instruction, as prompts are often written by hand
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
@@ -26,6 +27,9 @@ from hybrid_memory.types import Message, Role
 
 _Turn: TypeAlias = tuple[Message | None, str]
 """A message, if there is one, and what is marked in front of it."""
+
+_LABEL = re.compile(r"^[^:：\n]+", re.MULTILINE)
+"""The name of a field of a profile: its values may be words of another language."""
 
 Layout: TypeAlias = Literal["stable", "queue", "classic"]
 
@@ -64,7 +68,8 @@ class Parts:
     @property
     def standing(self) -> str:
         """Profile and summary in their marks."""
-        profile = f"{PROFILE_HEADINGS[language_of(self.profile)]}\n{self.profile}" if self.profile else ""
+        named = language_of(" ".join(_LABEL.findall(self.profile)))
+        profile = f"{PROFILE_HEADINGS[named]}\n{self.profile}" if self.profile else ""
         text = "\n".join(part for part in (self.summary, self.artifacts) if part)
         if text:
             language = language_of(self.summary or self.artifacts)
