@@ -32,6 +32,7 @@ common words or stands next to one that does."""
 TYPICAL = 10.0
 """The weight of all terms of a short question."""
 
+PAIR = 2
 MANY = 30
 """Texts among which a term is rare or common; of fewer, those that are missing have none."""
 
@@ -78,5 +79,5 @@ def _asked_for(hit: Hit, query: str) -> bool:
 def _nearness(hit: Hit, words: float, *, among: int) -> float:
     if hit.closeness is None:
         # Of two turns each stands next to the other.
-        return USUAL if words or (hit.signals.neighbours and among > 2) else 0.0
+        return USUAL if words or (hit.signals.neighbours and among > PAIR) else 0.0
     return hit.closeness
