@@ -121,9 +121,10 @@ def test_headings_follow_the_language_of_a_text(text: str, language: str) -> Non
 
 def test_how_to_read_on_is_said_in_both_languages() -> None:
     for language in ("en", "zh"):
-        said = readable(language, "memory_fetch")
-        assert 'memory_fetch("#12")' in said
+        said = readable(language, "memory_fetch", "- user: by train [#7-9]\n- user: at nine [#12]")
+        assert 'memory_fetch("#7-9")' in said
         assert language_of(said) == language
+        assert not readable(language, "memory_fetch", "notes without handles")
 
 
 def test_escaping_takes_time_in_proportion_to_the_text() -> None:
