@@ -141,8 +141,8 @@ def test_the_heading_of_a_profile_is_in_the_language_of_its_labels() -> None:
 
 def test_a_summary_says_how_it_is_read_only_where_there_is_a_reader() -> None:
     assert "#12" not in FULL.standing
-    assert 'memory_fetch("#12")' in replace(FULL, reader="memory_fetch").standing
-    assert 'memory_fetch("#12")' in replace(FULL, summary="- 包是红色的 [#3]", reader="memory_fetch").standing
+    assert 'memory_fetch("#3")' in replace(FULL, reader="memory_fetch").standing
+    assert 'memory_fetch("#3")' in replace(FULL, summary="- 包是红色的 [#3]", reader="memory_fetch").standing
 
 
 def test_blocks_stand_between_their_labels() -> None:

@@ -129,7 +129,7 @@ def test_the_reader_is_named_only_where_something_can_be_read_with_it(see: See, 
     assert 'look_up("#30"' in pressed.text
     summarised = told(see([user("Hello")], lines=lines, reader="look_up"))
     assert summarised.reader == "look_up"
-    assert 'look_up("#12")' in summarised.text
+    assert re.search(r'look_up\("#\d+-\d+"\)', summarised.text)
     assert "[#1-4]" in summarised.text
 
 

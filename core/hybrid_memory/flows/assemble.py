@@ -123,10 +123,20 @@ async def _due(run: Runner, world: World, session: Session, seen: View, made: Pl
     if seen.session is not session:
         whole = await _view(run, world, session, replace(request, among=None))
     why, count = await due(run, world, whole, made.wanted, seen.budget)
+    count = min(count, _seen(session))
     if sum(whole.unit_costs[:count]) < WORTH * (made.wanted - seen.budget):
         why, count = "", 0  # what does not fit is one long message, which is shortened
     fits = made.wanted <= seen.budget
     return _Due(why, count, retries(world, session), later=not request.wait and fits)
+
+
+def _seen(session: Session) -> int:
+    """How many units of the queue the model has answered; results that it has not read yet are not among them."""
+    units = session.queue.units
+    last = next((row for row in reversed(range(len(units))) if units[row].role is Role.ASSISTANT), None)
+    if last is None:
+        return len(units)
+    return last if units[last].messages[0].tool_calls else last + 1
 
 
 def _told(world: World, scope: Scope, seen: View, made: Plan, hits: Sequence[Hit]) -> Context:
