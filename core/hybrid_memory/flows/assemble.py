@@ -15,6 +15,7 @@ from hybrid_memory.context.view import View, view
 from hybrid_memory.flows import requests as recalling
 from hybrid_memory.flows.facts import portrait
 from hybrid_memory.flows.fold import fold, retries
+from hybrid_memory.flows.pressure import bounded, paged, warned
 from hybrid_memory.flows.recall import recall
 from hybrid_memory.flows.session import hosted, load
 from hybrid_memory.flows.triggers import due
@@ -26,23 +27,10 @@ from hybrid_memory.scoring.fitting_memories import fitting
 from hybrid_memory.text.small_talk import asks_nothing, is_memory
 from hybrid_memory.tiers.episodic import visible
 from hybrid_memory.tiers.queue import Session
-from hybrid_memory.types import PRESSURE, Context, EventKind, Hit, Message, RecordKind, Role, Scope
+from hybrid_memory.types import Context, EventKind, Hit, Message, RecordKind, Role, Scope
 
 PROFILE_RATIO = 0.1
 """Share of the budget for what was learned of the user."""
-
-WARNING = (
-    "Memory pressure: the context window is nearly full, and older messages will soon be folded into a summary. Save "
-    "what must stay at hand with core_memory_append or core_memory_replace, and details with archival_memory_insert. "
-    "Nothing is lost: conversation_search finds every message again. Do not speak of this to the user; go on with what "
-    "they asked."
-)
-"""The same words every time, since the warning of an episode is one event under one id."""
-
-ROLLBACKS = 100
-"""In one episode; after more of them there is no warning."""
-
-CUT = " … (cut: the block is longer than its share of the window)"
 
 FOLDS = 2
 """Compactions in one call, before what does not fit is left out of the prompt."""
@@ -75,9 +63,9 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
     Raises:
         InvalidInputError: there is no question: none was given and the user has said nothing yet.
     """
-    world = _paged(await in_view(run, world, scope), request)
+    world = paged(await in_view(run, world, scope), request)
     await run.call(world.count, "")  # a counter may have tables to load, off the event loop
-    request = _bounded(world, request)
+    request = bounded(world, request)
     request = replace(request, marks=world.config.prompt)
     fixed = world.horizon is not None or world.read_only
     reason = ""
@@ -91,7 +79,7 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
         due_now = await _due(run, world, session, seen, made)
         again = due_now.again and request.wait and not reason
         if due_now.later or not left or not (due_now.count or again):
-            if await _warned(run, world, session, request, made):
+            if await warned(run, world, session, request, made):
                 continue
             break
         if await fold(run, world, session, due_now.count, max_tokens=request.max_tokens, ask=request.wait):
@@ -153,61 +141,6 @@ def _told(world: World, scope: Scope, seen: View, made: Plan, hits: Sequence[Hit
     return context
 
 
-def _paged(world: World, request: Request) -> World:
-    """The world with the settings of the request's paging, if it has any."""
-    if request.paging is None:
-        return world
-    compaction = request.paging.applied(world.config.compaction)
-    return replace(world, config=world.config.model_copy(update={"compaction": compaction}))
-
-
-def _bounded(world: World, request: Request) -> Request:
-    """The request with blocks that take no more than their share, the longest cut first."""
-    blocks = dict(request.blocks)
-    if request.paging is None or not blocks:
-        return request
-    share = int(request.paging.blocks * request.max_tokens)
-    tokens = {label: world.count(text) for label, text in blocks.items()}
-    while sum(tokens.values()) > share:
-        longest = max(tokens, key=lambda label: tokens[label])
-        if len(blocks[longest]) <= len(CUT):
-            break
-        room = max(share - sum(tokens.values()) + tokens[longest], share // len(blocks), 1)
-        keep = min(len(blocks[longest]) * room // tokens[longest], len(blocks[longest]) - 1)
-        blocks[longest] = blocks[longest][: max(keep - len(CUT), 0)] + CUT
-        tokens[longest] = world.count(blocks[longest])
-    return replace(request, blocks=blocks)
-
-
-async def _warned(run: Runner, world: World, session: Session, request: Request, made: Plan) -> bool:
-    """Tell the model that messages will leave its context, once before they do; whether it was told now."""
-    full = made.tokens / request.max_tokens >= world.config.compaction.pressure
-    if request.paging is None or not full:
-        return False
-    episode = f"{PRESSURE}-{session.state.episode}"
-    ids = {event.id for unit in session.queue.units for event in unit.events}
-    for name in (episode, *(f"{episode}.{again}" for again in range(1, ROLLBACKS))):
-        if name in ids:
-            return False
-        draft = Draft(
-            id=name,
-            fixed_id=True,
-            session=session.scope.session,
-            kind=EventKind.MESSAGE,
-            at=world.clock(),
-            payload={"role": Role.SYSTEM.value, "content": WARNING, "extra": {"event": PRESSURE}},
-        )
-        (warning,) = await run.call(world.log.append, session.scope.owner, [draft])
-        if warning.fresh:
-            return True
-        there = await run.call(world.log.get, session.scope, [name])
-        if there:
-            # Another process told it, or it has left the window itself.
-            return warning.position > session.state.cursor
-        # A rollback hides the warning of this name.
-    return False
-
-
 async def fold_ahead(run: Runner, world: World, scope: Scope, request: Request) -> bool:
     """Fold now what the next prompt would have to fold, if it has a round like the last ones; False amid a round.
 
@@ -215,7 +148,7 @@ async def fold_ahead(run: Runner, world: World, scope: Scope, request: Request) 
 
     Between a question and its answer nothing is folded, so that all prompts of a round begin alike.
     """
-    world = _paged(await in_view(run, present(world), scope), request)
+    world = paged(await in_view(run, present(world), scope), request)
     request = replace(request, query="?", among=None, k=0)
     for turn in range(FOLDS):
         session = await load(run, world, scope)
