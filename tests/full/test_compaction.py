@@ -53,7 +53,7 @@ def opened() -> Iterator[Open]:
     memories: list[HybridMemory] = []
 
     def open_one(strategy: str, **models: Any) -> ScopedMemory:
-        compaction = CompactionConfig.of({"strategy": strategy, "model_timeout": timedelta(minutes=5)})
+        compaction = CompactionConfig.of({"strategy": strategy, "max_tokens": 2000, "model_timeout": timedelta(minutes=5)})
         config = MemoryConfig(url="memory://", embedder="hashing", compaction=compaction)
         memories.append(open_memory(config, **models))
         return memories[-1].scoped(user="mara", session="s1")

@@ -155,7 +155,7 @@ async def _summarised(
     written = await summarise(run, asked, way, job, shown)
     lines = shown_lines(written.lines, max_tokens=job.room.shown, count=world.count)
     report = replace(audited(span, lines, written.fresh, shown), fallbacks=int(written.failed), filled=written.filled)
-    earlier = remaining(state.audit, [line for line in lines if line not in written.fresh])
+    earlier = remaining(state.audit, lines, report)
     missed = []
     unasked = not ask and world.language_model is not None
     if (written.failed or unasked) and _asked_again(way):
@@ -188,7 +188,7 @@ async def _retried(run: Runner, world: World, session: Session, way: Strategy, r
         return replace(state, retry=(*others, *later))
     lines = shown_lines(written.lines, max_tokens=job.room.shown, count=world.count)
     report = replace(audited(span, lines, written.fresh, ledger), filled=written.filled)
-    earlier = remaining(state.audit.without(attempt.report), [line for line in lines if line not in written.fresh])
+    earlier = remaining(state.audit.without(attempt.report), lines, report)
     return replace(
         state,
         lines=tuple(written.lines),

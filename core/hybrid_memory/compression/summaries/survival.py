@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from hybrid_memory.compression.summaries.importance import judged
 from hybrid_memory.compression.summaries.lines import candidates, close, prose
+from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.types import Audit, Event, Line, Section
 
@@ -93,14 +95,21 @@ def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line],
     )
 
 
-def remaining(total: Audit, lines: Iterable[Line]) -> Audit:
-    """The audit of earlier compactions, now that a prompt shows these lines of them.
+def remaining(total: Audit, lines: Iterable[Line], newest: Audit) -> Audit:
+    """The audit of earlier compactions, now that a prompt shows these lines, also for the newest one.
 
-    What they have no room for any more is by handle.
+    What they have no room for any more is by handle. A line that was rewritten may tell of both.
     """
-    held = sum(len(set(_items(line.text))) + (line.section is Section.DECISIONS) for line in lines)
-    there = min(max(total.in_summary, 0), held)
+    held = sum(len(set(_items(line.text))) + _decisions(line) for line in lines) - newest.in_summary
+    there = min(max(total.in_summary, 0), max(held, 0))
     return replace(total, in_summary=there, by_handle=total.by_handle + total.in_summary - there)
+
+
+def _decisions(line: Line) -> int:
+    """How many decisions a line tells; a text in one piece may tell of several."""
+    if line.section is not Section.NOTES:
+        return int(line.section is Section.DECISIONS)
+    return sum(judged(sentence).section is Section.DECISIONS for sentence in sentences(line.text))
 
 
 def measured(lines: Iterable[Line], span: Iterable[Event]) -> list[Line]:
