@@ -53,7 +53,8 @@ def opened() -> Iterator[Open]:
     memories: list[HybridMemory] = []
 
     def open_one(strategy: str, **models: Any) -> ScopedMemory:
-        compaction = CompactionConfig.of({"strategy": strategy, "max_tokens": 2000, "model_timeout": timedelta(minutes=5)})
+        patient = timedelta(minutes=5)
+        compaction = CompactionConfig.of({"strategy": strategy, "max_tokens": 2000, "model_timeout": patient})
         config = MemoryConfig(url="memory://", embedder="hashing", compaction=compaction)
         memories.append(open_memory(config, **models))
         return memories[-1].scoped(user="mara", session="s1")
