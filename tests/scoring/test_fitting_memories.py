@@ -49,7 +49,7 @@ def test_common_words_keep_a_hit(query: str, there: list[str], closeness: float 
 
 
 def test_nearness_alone_keeps_a_hit_and_what_is_not_far_beside_it() -> None:
-    hits = [hit("I walk along the canal.", FLOOR), hit("It was foggy.", LEAST), hit("Tom snores.", LEAST - 0.01)]
+    hits = [hit("I walk along the canal.", FLOOR), hit("It was foggy.", LEAST + 0.01), hit("Tom snores.", LEAST)]
     assert fitting("Do I like strolling?", hits) == hits[:2]
     assert fitting("Do I like strolling?", hits[1:]) == []
 

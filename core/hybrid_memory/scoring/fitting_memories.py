@@ -16,11 +16,8 @@ from hybrid_memory.types import Hit
 FLOOR = 0.19
 """What the best must reach."""
 
-BESIDE = 0.1
-"""Share of what the best reaches that each beside it must reach too."""
-
-LEAST = 0.03
-"""What each must reach beside one that fits: hardly more than an average turn without a common word."""
+LEAST = 0.0
+"""What each beside it must exceed: an average turn without a common word."""
 
 WORDS = 0.4
 """What common words count beside nearness of meaning."""
@@ -42,7 +39,7 @@ def fitting(query: str, hits: Sequence[Hit]) -> list[Hit]:
 
     Left out are turns that tell nothing; see `is_memory`. A hit fits by ``closeness + 0.4 * common words``, or because
     it has word for word what the query quotes, or lies in the time that it asks about. One must reach the floor; beside
-    it less is enough, since what is asked for often stands next to the turn that resembles the question.
+    it more than nothing is enough, since what is asked for often stands next to the turn that resembles the question.
     """
     shared = common_words(query, [hit.record.text for hit in hits])
     fits = [
@@ -50,11 +47,9 @@ def fitting(query: str, hits: Sequence[Hit]) -> list[Hit]:
         for hit, words in zip(hits, shared, strict=True)
     ]
     memories = [(hit, fit) for hit, fit in zip(hits, fits, strict=True) if is_memory(hit.record.text)]
-    best = max((fit for _, fit in memories), default=0.0)
-    if best < FLOOR:
+    if not any(fit >= FLOOR for _, fit in memories):
         return []
-    least = max(LEAST, BESIDE * best) if math.isfinite(best) else LEAST
-    return [hit for hit, fit in memories if fit >= least]
+    return [hit for hit, fit in memories if fit > LEAST]
 
 
 def common_words(query: str, texts: Sequence[str]) -> list[float]:
