@@ -35,10 +35,9 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, ToolCall, open_memory
 from hybrid_memory.models.tokenizers import token_counter
 from hybrid_memory.text.tokens import message_tokens, schema_tokens
-from hybrid_memory.types import Role, ToolCall
 from langchain_hybrid_memory import HybridMemoryMiddleware
 from langchain_hybrid_memory.messages import from_langchain
 

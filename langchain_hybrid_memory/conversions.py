@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.messages import BaseMessage
 
-from hybrid_memory.types import Message
+from hybrid_memory import Message
 from langchain_hybrid_memory.messages import to_langchain
 
 KEPT = 4096

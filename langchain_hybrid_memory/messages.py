@@ -22,9 +22,9 @@ from typing import Any
 from langchain_core import messages as langchain
 from langchain_core.messages import BaseMessage
 
+from hybrid_memory import Message, Role, ToolCall
 from hybrid_memory.errors import InvalidMessageError
-from hybrid_memory.types import Message, Role, ToolCall
-from hybrid_memory.types.scope import check_name
+from hybrid_memory.scope import check_name
 from langchain_hybrid_memory.payload import exact_json, json_form, restored_content, stored_content
 
 MARK = "langchain"

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from langchain_core.runnables import ensure_config
 
+from hybrid_memory import HybridMemory, ScopedMemory
 from hybrid_memory.errors import InvalidScopeError
-from hybrid_memory.memory import HybridMemory, ScopedMemory
 
 _KEYS = {
     "user": ("user_id", "user", "langgraph_user_id"),

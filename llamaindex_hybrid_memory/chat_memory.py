@@ -13,10 +13,10 @@ from llama_index.core.tools import FunctionTool
 from pydantic import Field, PrivateAttr
 
 from hybrid_memory import HybridMemory, PagingConfig, ScopedMemory
-from hybrid_memory.compute.runners import InlineRunner, drive
+from hybrid_memory.apps.agent import aprepared, prepared
 from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.paging import aprepared, prepared
+from hybrid_memory.runtime.runners import InlineRunner, drive
 from hybrid_memory.tools.reading import FETCH
 from llamaindex_hybrid_memory.bound import SessionBound, room_of
 from llamaindex_hybrid_memory.conversation import Conversation, TwinRunner

@@ -7,11 +7,11 @@ from typing import Any, ParamSpec, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage
 
-from hybrid_memory import Message, Role, ScopedMemory
-from hybrid_memory.build.ids import TimeOrderedIds
-from hybrid_memory.compute.runners import InlineRunner
+from hybrid_memory import Context, Message, Role, ScopedMemory
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.types import PRESSURE, STOPPED, Context
+from hybrid_memory.log.ids import TimeOrderedIds
+from hybrid_memory.log.message import PRESSURE, STOPPED
+from hybrid_memory.runtime.runners import InlineRunner
 from llamaindex_hybrid_memory.messages import from_chat_messages, to_chat_message
 from llamaindex_hybrid_memory.paging import Paging
 from llamaindex_hybrid_memory.view import revision

@@ -13,9 +13,9 @@ from typing import Any
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
 from pydantic_core import PydanticSerializationError
 
+from hybrid_memory import Message, Role
 from hybrid_memory.errors import InvalidMessageError
-from hybrid_memory.types import Message, Role
-from hybrid_memory.types.scope import check_name
+from hybrid_memory.scope import check_name
 from llamaindex_hybrid_memory.blocks import from_dict, json_value, to_dict
 
 EXTRA = "llama_index"

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Self
 
-from hybrid_memory import Message, PagingConfig, Role, Scope, ScopedMemory
-from hybrid_memory.compute.caches import LruCache
-from hybrid_memory.compute.runners import InlineRunner
+from hybrid_memory import Context, Message, PagingConfig, Role, Scope, ScopedMemory
+from hybrid_memory.apps.agent import MEMORY
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.paging import MEMORY
-from hybrid_memory.types import Context
+from hybrid_memory.runtime.caches import LruCache
+from hybrid_memory.runtime.runners import InlineRunner
 
 READER = "fetch"
 """The function that reads what a handle names."""

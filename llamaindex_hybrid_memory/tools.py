@@ -10,9 +10,9 @@ from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from hybrid_memory import HybridMemory, ScopedMemory
+from hybrid_memory.apps.agent import PAGING_FUNCTIONS, answer_tokens, aprepared, functions_named, prepared
+from hybrid_memory.apps.agent.functions import SEND
 from hybrid_memory.errors import StoreError
-from hybrid_memory.paging import PAGING_FUNCTIONS, answer_tokens, aprepared, functions_named, prepared
-from hybrid_memory.paging.functions import SEND
 from hybrid_memory.tools import Answer, MemoryTool, tools_named
 from llamaindex_hybrid_memory.bound import SessionBound
 from llamaindex_hybrid_memory.paging import shown_to

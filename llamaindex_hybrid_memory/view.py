@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from hybrid_memory.types import Message
+from hybrid_memory import Message
 from llamaindex_hybrid_memory.messages import to_chat_message
 
 

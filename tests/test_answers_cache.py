@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import Hit, HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory import Hit, HybridMemory, MemoryConfig, ScopedMemory, Weights, open_memory
 from hybrid_memory.errors import AccessDeniedError, StoreUnavailableError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.faults import FaultyEmbedder
-from hybrid_memory.types import Weights
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
@@ -354,7 +353,7 @@ def test_readers_never_see_an_old_answer_after_a_write(opened: Open) -> None:
 
 
 def test_an_open_memory_holds_so_many_answers_and_no_more(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.flows.world.ANSWERS_CACHE", 8)
+    monkeypatch.setattr("hybrid_memory.store.services.ANSWERS_CACHE", 8)
     memory = opened(url="memory://", embedder="none")
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")

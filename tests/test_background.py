@@ -11,16 +11,15 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from hybrid_memory.ports import Floats
 
-from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, open_memory
-from hybrid_memory.compute.tasks import Task, current_priority
+from hybrid_memory import EventKind, HybridMemory, LearningConfig, MemoryConfig, open_memory
+from hybrid_memory.engines.in_memory.archive import InMemoryArchive
 from hybrid_memory.errors import MemoryClosedError, QueueFullError
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.ports import Floats
-from hybrid_memory.stores.memory.archive import InMemoryArchive
+from hybrid_memory.runtime.tasks import Task, current_priority
 from hybrid_memory.testing.faults import FaultyEmbedder
 from hybrid_memory.testing.language import ScriptedModel
-from hybrid_memory.types import EventKind
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
@@ -333,7 +332,7 @@ def test_what_is_old_is_archived_and_stays_readable(
 ) -> None:
     archive, now = InMemoryArchive(), datetime.now(UTC)
     monkeypatch.setattr("hybrid_memory.memory.house.ARCHIVE_EVERY", timedelta(seconds=0.05 if by_itself else 3600))
-    monkeypatch.setattr("hybrid_memory.stores.clickhouse.ClickHouseArchive", lambda *_, **__: archive)
+    monkeypatch.setattr("hybrid_memory.engines.clickhouse.ClickHouseArchive", lambda *_, **__: archive)
     memory = opened(learning=SOON, archive={"url": "chdb:///unused", "after": timedelta(days=30)})
     people = [memory.scoped(user=name) for name in ("alice", "bob")]
     for person in people:

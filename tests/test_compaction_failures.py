@@ -11,17 +11,25 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
-
-from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
-from hybrid_memory.compression.summaries.strategies import STRATEGIES
-from hybrid_memory.compression.summaries.survival import critical_items
-from hybrid_memory.config import CompactionConfig
-from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.ports import Appended, Draft
+
+from hybrid_memory import (
+    CompactionConfig,
+    EventKind,
+    HybridMemory,
+    MemoryConfig,
+    Message,
+    Role,
+    Scope,
+    ScopedMemory,
+    open_memory,
+)
+from hybrid_memory.context.summaries.strategies import STRATEGIES
+from hybrid_memory.context.summaries.survival import critical_items
+from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.testing import FaultyModel, ScriptedModel
 from hybrid_memory.testing.language import Fault
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types import EventKind, Scope
 
 if TYPE_CHECKING:
     from tests.conftest import Child, Face

@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
-from hybrid_memory.config import CompactionConfig
+from hybrid_memory import (
+    CompactionConfig,
+    HybridMemory,
+    MemoryConfig,
+    Message,
+    Role,
+    ScopedMemory,
+    ToolCall,
+    open_memory,
+)
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types import ToolCall
 
 if TYPE_CHECKING:
     from tests.conftest import Face

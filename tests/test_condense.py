@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ToolCall, Weights, open_memory
-from hybrid_memory.compression.extractive import joined, pieces
+from hybrid_memory.context.extractive import joined, pieces
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing import FaultyModel, ScriptedModel

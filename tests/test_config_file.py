@@ -13,16 +13,18 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import MemoryConfig, Weights, open_memory
-from hybrid_memory.config import (
+from hybrid_memory import (
     ArchiveConfig,
     CompactionConfig,
     IndexConfig,
     LearningConfig,
+    MemoryConfig,
     OrchestrationConfig,
     RecallConfig,
     RedactionConfig,
     RetentionConfig,
+    Weights,
+    open_memory,
 )
 from hybrid_memory.config.file import settings as read
 from hybrid_memory.config.file.form import FLAT, SECTIONS

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ToolCall, open_memory
-from hybrid_memory.config import CompactionConfig
+from hybrid_memory import CompactionConfig, Context, HybridMemory, MemoryConfig, Message, Role, ToolCall, open_memory
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types import Context
 
 if TYPE_CHECKING:
     from tests.conftest import Face

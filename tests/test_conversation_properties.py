@@ -13,15 +13,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, ToolCall, open_memory
-from hybrid_memory.compute.runners import InlineRunner, drive
-from hybrid_memory.config import CompactionConfig
+from hybrid_memory import (
+    CompactionConfig,
+    Context,
+    HybridMemory,
+    MemoryConfig,
+    Message,
+    Role,
+    ScopedMemory,
+    ToolCall,
+    open_memory,
+)
+from hybrid_memory.context.queue import Session
+from hybrid_memory.context.session import load
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.flows.session import load
+from hybrid_memory.runtime.runners import InlineRunner, drive
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens, schema_tokens
-from hybrid_memory.tiers.queue import Session
-from hybrid_memory.types import Context
 
 OWNERS = count()
 TOOLS = [{"type": "function", "function": {"name": "look_up", "description": "Find a booking by its number."}}]

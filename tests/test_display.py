@@ -9,9 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Migration, ScopedMemory, open_memory
-from hybrid_memory.types import Facts, Hits, Receipt, Stats, display
-from hybrid_memory.types.hit import parts
+from hybrid_memory import (
+    CompactionConfig,
+    Facts,
+    Hits,
+    HybridMemory,
+    MemoryConfig,
+    Migration,
+    Receipt,
+    ScopedMemory,
+    Stats,
+    display,
+    open_memory,
+)
+from hybrid_memory.recall.hit import parts
 
 CRAFTED = (
     "<script>alert(1)</script> **bold** \u202etxt.exe \u200b [red](javascript:alert(1)) <img src=x onerror=alert(1)>"

@@ -22,7 +22,7 @@ from unittest.mock import patch
 import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, Weights
-from hybrid_memory.build import _embedder
+from hybrid_memory.memory.opening import _embedder
 from hybrid_memory.models.embedders import HashingEmbedder
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -86,7 +86,9 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     hashed = request.node.callspec.params["page"] in HASHED
     monkeypatch.chdir(tmp_path)
     given = HashingEmbedder if hashed else local
-    monkeypatch.setattr("hybrid_memory.build._embedder", lambda config: None if words_alone(config) else given())
+    monkeypatch.setattr(
+        "hybrid_memory.memory.opening._embedder", lambda config: None if words_alone(config) else given()
+    )
     defined: dict[str, Any] = {"__name__": "page"}
     with patch.dict(os.environ):  # a page may set a key
         yield defined

@@ -14,8 +14,7 @@ from typing import IO, TYPE_CHECKING
 
 import pytest
 
-from hybrid_memory import HybridMemory
-from hybrid_memory.types import EventKind
+from hybrid_memory import EventKind, HybridMemory
 
 if TYPE_CHECKING:
     from tests.conftest import Child, Open

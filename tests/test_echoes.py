@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid_memory import Message, Role, ScopedMemory, ToolCall
-from hybrid_memory.paging import PAGING_FUNCTIONS
-from hybrid_memory.paging.functions import SEND
-from hybrid_memory.tiers.echoes import OWN_TOOLS, is_echo
+from hybrid_memory.apps.agent import PAGING_FUNCTIONS
+from hybrid_memory.apps.agent.functions import SEND
+from hybrid_memory.log.echoes import OWN_TOOLS, is_echo
 from hybrid_memory.tools import SERVER_TOOLS
 
 if TYPE_CHECKING:

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from hybrid_memory import (
     CompactionConfig,
+    Event,
+    EventKind,
     HybridMemory,
     MemoryConfig,
     Message,
@@ -20,9 +22,8 @@ from hybrid_memory import (
     ToolCall,
     open_memory,
 )
+from hybrid_memory.context.follow import said_before
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.flows.follow import said_before
-from hybrid_memory.types import Event, EventKind
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open

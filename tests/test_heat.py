@@ -9,12 +9,11 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from hybrid_memory import HybridMemory, ScopedMemory
-from hybrid_memory.compute.counting import Counts
-from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.ports import Draft
-from hybrid_memory.types import Event, EventKind, Record, Scope, Weights
+
+from hybrid_memory import Event, EventKind, HybridMemory, Record, Scope, ScopedMemory, Weights
+from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.runtime.counting import Counts
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import HybridMemory, MemoryConfig, RecallConfig, RetentionConfig, open_memory
+from hybrid_memory import EventKind, HybridMemory, MemoryConfig, RecallConfig, RetentionConfig, open_memory
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
+from hybrid_memory.items.item import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
+from hybrid_memory.items.kept import KeptItems
 from hybrid_memory.memory.items import ItemMemory
-from hybrid_memory.tiers.items import KeptItems
-from hybrid_memory.types import EventKind, FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
 
 Call = Callable[..., Any]
 

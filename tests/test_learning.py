@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, UserProfile, open_memory
+from hybrid_memory import EventKind, Explanation, HybridMemory, MemoryConfig, RecordKind, UserProfile, open_memory
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.testing.language import FaultyModel, ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types import EventKind, Explanation, RecordKind
 
 if TYPE_CHECKING:
     from tests.conftest import Child, Face
@@ -165,8 +164,8 @@ def test_a_model_that_comes_later_reads_everything() -> None:
 
 
 def _reader(model: Any) -> Any:
-    from hybrid_memory.build import _reader as make  # noqa: PLC0415 - as open_memory makes it
-    from hybrid_memory.learning.rules.bilingual import BilingualRules  # noqa: PLC0415
+    from hybrid_memory.facts.rules.bilingual import BilingualRules  # noqa: PLC0415
+    from hybrid_memory.memory.opening import _reader as make  # noqa: PLC0415 - as open_memory makes it
     from hybrid_memory.models.language import as_language_model  # noqa: PLC0415
 
     return make(as_language_model(model, timeout=timedelta(seconds=5)), BilingualRules(), UserProfile)

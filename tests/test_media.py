@@ -11,23 +11,33 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hybrid_memory.ports import Floats, SemanticIndex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.embeddings import MultiModalEmbedding
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, ScopedMemory, SpaceMemory, open_memory
-from hybrid_memory.compression.offload.media import Media, media_in, media_of
-from hybrid_memory.compute.runners import drive
+from hybrid_memory import (
+    Hit,
+    HybridMemory,
+    MemoryConfig,
+    Message,
+    Record,
+    RecordKind,
+    ScopedMemory,
+    SpaceMemory,
+    open_memory,
+)
+from hybrid_memory.engines.in_memory import InMemoryIndex
+from hybrid_memory.engines.sqlite import Database, SqliteIndex
 from hybrid_memory.errors import AccessDeniedError, EmbedderMismatchError, InvalidInputError, ModelError
-from hybrid_memory.flows import media as flow
+from hybrid_memory.index.record import Where
+from hybrid_memory.log.media import Media, media_in, media_of
+from hybrid_memory.media import media as flow
 from hybrid_memory.memory.house import INLINE
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.models.media import PROBES, as_media_embedder
-from hybrid_memory.ports import Floats, SemanticIndex
-from hybrid_memory.stores.memory import InMemoryIndex
-from hybrid_memory.stores.sqlite import Database, SqliteIndex
+from hybrid_memory.runtime.runners import drive
 from hybrid_memory.testing.images import COLOURS, ColourEmbedder, picture, pixels, png
-from hybrid_memory.types import Hit, Record, RecordKind, Where
 
 pytestmark = pytest.mark.in_pairs("face", "gallery")
 

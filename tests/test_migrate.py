@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, ScopedMemory
+from hybrid_memory import Event, HybridMemory, Record, Scope, ScopedMemory
 from hybrid_memory.errors import (
     AccessDeniedError,
     InvalidInputError,
@@ -21,9 +21,9 @@ from hybrid_memory.errors import (
     StoreError,
     StoreUnavailableError,
 )
+from hybrid_memory.items.item import GetItem, PutItem
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.faults import FaultyEmbedder
-from hybrid_memory.types import Event, GetItem, PutItem, Record, Scope
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
@@ -255,7 +255,7 @@ def test_an_embedder_that_fails_loses_no_event(face: Face, make: Any) -> None:
 def test_an_interrupted_copy_is_taken_up_where_it_stopped(
     face: Face, make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hybrid_memory.flows.migrate.BATCH", 3)
+    monkeypatch.setattr("hybrid_memory.store.migrate.BATCH", 3)
     original, copy = make("sqlite", recall={"count_uses": False}), make("memory", recall={"count_uses": False})
     fill(original)
     expected, events = seen(original), original.stats().events
@@ -371,7 +371,7 @@ def test_a_closed_memory_is_copied_from_and_to_no_more(face: Face, make: Any) ->
 
 
 def test_hundreds_of_owners_and_batches(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.flows.migrate.BATCH", 7)
+    monkeypatch.setattr("hybrid_memory.store.migrate.BATCH", 7)
     original, copy = make("memory", embedder="none"), make("sqlite", embedder="none")
     for owner in range(30):
         original.scoped(user=f"user {owner}").remember([f"turn {number}" for number in range(owner)] or ["one"])

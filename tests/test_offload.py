@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ToolCall, open_memory
-from hybrid_memory.config import CompactionConfig
+from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ToolCall, open_memory
 from hybrid_memory.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from uuid import UUID
 import pytest
 
 from hybrid_memory import MemoryConfig, open_memory
+from hybrid_memory.engines.sqlite.schema import MIGRATIONS
 from hybrid_memory.errors import (
     InvalidConfigError,
     InvalidInputError,
@@ -24,7 +25,6 @@ from hybrid_memory.errors import (
     StoreVersionError,
     TextOnlyWarning,
 )
-from hybrid_memory.stores.sqlite.schema import MIGRATIONS
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open

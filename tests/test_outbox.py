@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.errors import IdConflictError, InvalidConfigError, StoreUnavailableError
-from hybrid_memory.types import Event, EventKind
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import Hit, HybridMemory, ScopedMemory
+from hybrid_memory import Hit, HybridMemory, Intent, ScopedMemory, Weights
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.routing.plan import EXACT, TEMPORAL
-from hybrid_memory.types import Intent, Weights
+from hybrid_memory.recall.plan import EXACT, TEMPORAL
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
-from hybrid_memory.compute.runners import InlineRunner, LoopRunner, Runner, drive
 from hybrid_memory.errors import MemoryClosedError
+from hybrid_memory.runtime.runners import InlineRunner, LoopRunner, Runner, drive
 
 if TYPE_CHECKING:
     from tests.conftest import Child

@@ -8,15 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import Grant, HybridMemory, Message, Right, ScopedMemory, SpaceMemory
+from hybrid_memory import (
+    Category,
+    Event,
+    EventKind,
+    Grant,
+    HybridMemory,
+    Message,
+    Right,
+    Scope,
+    ScopedMemory,
+    SpaceMemory,
+)
+from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
+from hybrid_memory.facts.fact import Claim
+from hybrid_memory.log.author import author_of, principal_of
 from hybrid_memory.memory.membership import Membership
 from hybrid_memory.memory.space import RIGHTS
 from hybrid_memory.models.media import as_media_embedder
-from hybrid_memory.stores.memory import InMemoryIndex
 from hybrid_memory.testing.images import ColourEmbedder
-from hybrid_memory.tiers.grants import author_of, principal_of
-from hybrid_memory.types import Category, Claim, Event, EventKind, Scope
 
 if TYPE_CHECKING:
     from pathlib import Path

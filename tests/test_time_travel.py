@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory import Fact, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.errors import IdConflictError, InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types import Fact
 
 if TYPE_CHECKING:
     from tests.conftest import Face

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from hybrid_memory import Hit, Message, Record, Role, Scope, Signals, ToolCall, Weights
 from hybrid_memory.errors import HybridMemoryError, InvalidMessageError, InvalidScopeError
-from hybrid_memory.types import MAX_NAME_CHARS
+from hybrid_memory.scope import MAX_NAME_CHARS
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "北京"}'}}
 

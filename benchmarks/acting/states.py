@@ -7,18 +7,7 @@ from collections.abc import Iterator
 
 from benchmarks.acting.policies import Reply, Rule, gossip
 from benchmarks.acting.prompts import Call, Prompt
-from benchmarks.acting.tasks import (
-    Checks,
-    Edit,
-    Language,
-    Pause,
-    Regenerate,
-    Remove,
-    Return,
-    Say,
-    Subagent,
-    Task,
-)
+from benchmarks.acting.tasks import Checks, Edit, Language, Pause, Regenerate, Remove, Return, Say, Subagent, Task
 
 BOATS: dict[Language, tuple[str, str, str, str]] = {
     "en": ("I bought a boat.", "Suggest a name for it.", "How often did I ask for a name?", "Albatross"),

@@ -10,8 +10,7 @@ from typing import Any, Literal, Protocol
 from benchmarks.acting.models import Watched
 from benchmarks.acting.tasks import Say, Task
 from benchmarks.acting.world import World
-from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.config import LearningConfig
+from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, open_memory
 
 System = Literal["ours", "bare", "summarization", "stock", "langmem", "mem0"]
 

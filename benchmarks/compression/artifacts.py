@@ -26,10 +26,9 @@ from typing import Any
 from tqdm import tqdm
 
 from benchmarks.compression.sets import MAX_TOKENS, Table, count_tokens, load
-from hybrid_memory import MemoryConfig, Message, open_memory
-from hybrid_memory.compression.ledger import read_ledger, render
+from hybrid_memory import Context, MemoryConfig, Message, open_memory
+from hybrid_memory.artifacts import read_ledger, render
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.types import Context
 
 SHARE = 0.014
 ASKED = "What is the state of the work?"

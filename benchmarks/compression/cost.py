@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, Table, dialogue, load
-from hybrid_memory import MemoryConfig, open_memory
+from hybrid_memory import MemoryConfig, Message, open_memory
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.types import Message
 
 MARKS = (200, 500, 1000, 2000)
 LAST = 50

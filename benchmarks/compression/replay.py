@@ -21,11 +21,10 @@ from typing import Any, Literal
 from llama_index.core.utils import get_tokenizer
 
 from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, Table, load
-from hybrid_memory import MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory import Context, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.apps.evaluation.measures import faults
+from hybrid_memory.apps.evaluation.probing.matching import holds
 from hybrid_memory.context.layout import Layout
-from hybrid_memory.evaluation.measures import faults
-from hybrid_memory.evaluation.probing.matching import holds
-from hybrid_memory.types import Context
 
 TURNS = 200
 COLUMNS = (

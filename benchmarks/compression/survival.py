@@ -31,10 +31,10 @@ from typing import Any
 from tqdm import tqdm
 
 from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, Table, count_tokens, dialogue, load
-from hybrid_memory import MemoryConfig, Message, Role, ScopedMemory, open_memory
-from hybrid_memory.config import CompactionConfig, StrategyName
+from hybrid_memory import CompactionConfig, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.apps.evaluation.probing.matching import holds
+from hybrid_memory.config import StrategyName
 from hybrid_memory.context.request import MAX_HITS
-from hybrid_memory.evaluation.probing.matching import holds
 from hybrid_memory.text.tokens import message_tokens
 
 STEPS = 30

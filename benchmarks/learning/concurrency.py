@@ -16,9 +16,8 @@ from pathlib import Path
 from benchmarks.compression.sets import Table
 from benchmarks.learning import learner
 from benchmarks.learning.sets import Options
-from hybrid_memory import MemoryConfig, Scope, open_memory
-from hybrid_memory.stores.sqlite import Database, SqliteLog
-from hybrid_memory.types import EventKind
+from hybrid_memory import EventKind, MemoryConfig, Scope, open_memory
+from hybrid_memory.engines.sqlite import Database, SqliteLog
 
 PROCESSES = 2
 TURNS = 60

@@ -30,7 +30,7 @@ from tqdm import tqdm
 from benchmarks.compression.sets import Table, load
 from benchmarks.learning import persona, preferences, relations
 from benchmarks.learning.sets import COUNTED, Options, Tally, learned
-from hybrid_memory.types import Fact
+from hybrid_memory import Fact
 
 REQUIRED = {"required": 0.8}
 """Of the precision of rules."""

@@ -23,15 +23,14 @@ from typing import Any
 from benchmarks.compression.sets import CachedEmbedder, Table, load
 from benchmarks.learning.sets import Options
 from benchmarks.retrieval import grade, messages
-from hybrid_memory import HybridMemory, MemoryConfig, Message, Scope, ScopedMemory, open_memory
-from hybrid_memory.build.ids import TimeOrderedIds
-from hybrid_memory.flows.world import World
-from hybrid_memory.learning.rules.bilingual import BilingualRules
+from hybrid_memory import EventKind, HybridMemory, MemoryConfig, Message, RecordKind, Scope, ScopedMemory, open_memory
+from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
+from hybrid_memory.engines.sqlite import Database, SqliteLog
+from hybrid_memory.facts.rules.bilingual import BilingualRules
+from hybrid_memory.log.ids import TimeOrderedIds
 from hybrid_memory.models.embedders import LocalEmbedder, as_embedder
-from hybrid_memory.stores.memory import InMemoryIndex, InMemoryLog
-from hybrid_memory.stores.sqlite import Database, SqliteLog
+from hybrid_memory.store.services import World
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types import EventKind, RecordKind
 
 KEY = "correct horse battery staple"
 ROUNDS = 3

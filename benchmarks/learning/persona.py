@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from benchmarks.learning.sets import Tally, matches
-from hybrid_memory.types import Fact
+from hybrid_memory import Fact
 
 QUESTIONS_PER_LIMIT = 10
 """Where the conversations are limited, so many questions of each person are asked, of the sessions that answer them."""

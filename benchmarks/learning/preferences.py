@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 from benchmarks.learning.sets import Tally, covered
+from hybrid_memory import Category, Fact
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Category, Fact
 
 ENOUGH = 0.5
 """Share of the content words that the value of a fact must hold."""

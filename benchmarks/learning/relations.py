@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.learning.sets import Tally, matches
-from hybrid_memory.evaluation.probing.matching import plain
-from hybrid_memory.types import Fact
+from hybrid_memory import Fact
+from hybrid_memory.apps.evaluation.probing.matching import plain
 
 REVERSED = True
 """Of a relation or an attribute that says the same from the other side: the child of x has x as a parent."""

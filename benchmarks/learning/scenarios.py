@@ -20,8 +20,8 @@ import yaml
 
 from benchmarks.compression.sets import CachedEmbedder, Table
 from benchmarks.learning.sets import Options, matches, share
-from hybrid_memory import MemoryConfig, Message, ScopedMemory, UserProfile, open_memory
-from hybrid_memory.types import USER, Fact
+from hybrid_memory import Fact, MemoryConfig, Message, ScopedMemory, UserProfile, open_memory
+from hybrid_memory.facts.fact import USER
 
 MONDAY = datetime(2024, 5, 6, 10, tzinfo=UTC)
 LANGUAGES = ("english", "chinese")

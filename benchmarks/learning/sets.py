@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.compression.sets import CachedEmbedder
-from hybrid_memory import MemoryConfig, Message, open_memory
-from hybrid_memory.config import CompactionConfig, LearningConfig
-from hybrid_memory.evaluation.probing.matching import holds, plain
+from hybrid_memory import CompactionConfig, Fact, LearningConfig, MemoryConfig, Message, open_memory
+from hybrid_memory.apps.evaluation.probing.matching import holds, plain
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Fact
 
 TIME_FORMATS = ("%Y/%m/%d (%a) %H:%M", "%Y/%b/%d/%I:%M %p", "%I:%M %p on %d %B, %Y", "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S")
 START = datetime(2024, 1, 1, 9, tzinfo=UTC)

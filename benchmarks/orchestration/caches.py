@@ -15,8 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from benchmarks.orchestration.models import Counted, conversations, first_words, spread
-from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.config import LearningConfig, OrchestrationConfig, RecallConfig
+from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, OrchestrationConfig, RecallConfig, open_memory
 
 SEED = 7
 TURNS = 120

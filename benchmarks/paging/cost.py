@@ -20,10 +20,8 @@ from benchmarks.compression.sets import Table
 from benchmarks.paging.options import Options
 from benchmarks.paging.policies import call
 from benchmarks.paging.runs import AGENT, USER, opened
-from hybrid_memory import Message, PagedAgent, ScopedMemory
-from hybrid_memory.flows import steps
-from hybrid_memory.paging.executor import Executor
-from hybrid_memory.types import Role
+from hybrid_memory import Message, PagedAgent, Role, ScopedMemory, steps
+from hybrid_memory.apps.agent.executor import Executor
 
 EVENTS = 20
 CHUNK = 500

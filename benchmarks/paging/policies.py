@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hybrid_memory import Message, Role
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Message, Role
 
 QUESTION = "Question: "
 UNKNOWN = "I do not know."

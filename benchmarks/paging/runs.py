@@ -10,13 +10,21 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from benchmarks.paging.policies import QUESTION
-from hybrid_memory import HybridMemory, MemoryConfig, Message, PagedAgent, PagingConfig, open_memory
-from hybrid_memory.config import LearningConfig
+from hybrid_memory import (
+    HybridMemory,
+    LearningConfig,
+    MemoryConfig,
+    Message,
+    PagedAgent,
+    PagingConfig,
+    Role,
+    open_memory,
+)
+from hybrid_memory.apps.agent.instructions import rendered
 from hybrid_memory.context.view import PRIMING
+from hybrid_memory.log.message import PRESSURE
 from hybrid_memory.models.tokenizers import token_counter
-from hybrid_memory.paging.instructions import rendered
 from hybrid_memory.text.tokens import message_tokens
-from hybrid_memory.types import PRESSURE, Role
 
 AGENT, USER = "assistant", "u"
 IDENTITY = "You answer questions about what was said and noted."

@@ -17,8 +17,7 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import Memory
 
 from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, count_tokens
-from hybrid_memory import Message, Role
-from hybrid_memory.types import Context
+from hybrid_memory import Context, Message, Role
 
 ROOM = 200
 """Tokens that a limit on the history alone leaves for the identity and the question."""

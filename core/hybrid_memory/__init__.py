@@ -9,92 +9,103 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hybrid_memory.build import aopen_memory as aopen_memory
-    from hybrid_memory.build import open_memory as open_memory
-    from hybrid_memory.compute.tasks import Task as Task
-    from hybrid_memory.config import ArchiveConfig as ArchiveConfig
-    from hybrid_memory.config import CompactionConfig as CompactionConfig
-    from hybrid_memory.config import IndexConfig as IndexConfig
-    from hybrid_memory.config import LearningConfig as LearningConfig
-    from hybrid_memory.config import MemoryConfig as MemoryConfig
-    from hybrid_memory.config import OrchestrationConfig as OrchestrationConfig
-    from hybrid_memory.config import PagingConfig as PagingConfig
-    from hybrid_memory.config import PromptConfig as PromptConfig
-    from hybrid_memory.config import RecallConfig as RecallConfig
-    from hybrid_memory.config import RedactionConfig as RedactionConfig
-    from hybrid_memory.config import RetentionConfig as RetentionConfig
-    from hybrid_memory.memory import HybridMemory as HybridMemory
-    from hybrid_memory.memory import ScopedMemory as ScopedMemory
-    from hybrid_memory.memory import SpaceMemory as SpaceMemory
-    from hybrid_memory.paging import AgentRun as AgentRun
-    from hybrid_memory.paging import PagedAgent as PagedAgent
-    from hybrid_memory.telemetry import observe as observe
-    from hybrid_memory.types import Audit as Audit
-    from hybrid_memory.types import Block as Block
-    from hybrid_memory.types import Category as Category
-    from hybrid_memory.types import Condensed as Condensed
-    from hybrid_memory.types import Context as Context
-    from hybrid_memory.types import Denial as Denial
-    from hybrid_memory.types import Event as Event
-    from hybrid_memory.types import EventKind as EventKind
-    from hybrid_memory.types import Explanation as Explanation
-    from hybrid_memory.types import Fact as Fact
-    from hybrid_memory.types import Facts as Facts
-    from hybrid_memory.types import FactState as FactState
-    from hybrid_memory.types import Grant as Grant
-    from hybrid_memory.types import Hit as Hit
-    from hybrid_memory.types import Hits as Hits
-    from hybrid_memory.types import Intent as Intent
-    from hybrid_memory.types import Line as Line
-    from hybrid_memory.types import Message as Message
-    from hybrid_memory.types import Migration as Migration
-    from hybrid_memory.types import Payload as Payload
-    from hybrid_memory.types import Plan as Plan
-    from hybrid_memory.types import ProfileEntry as ProfileEntry
-    from hybrid_memory.types import Receipt as Receipt
-    from hybrid_memory.types import Record as Record
-    from hybrid_memory.types import RecordKind as RecordKind
-    from hybrid_memory.types import Right as Right
-    from hybrid_memory.types import Role as Role
-    from hybrid_memory.types import Scope as Scope
-    from hybrid_memory.types import Scored as Scored
-    from hybrid_memory.types import Section as Section
-    from hybrid_memory.types import Signals as Signals
-    from hybrid_memory.types import Stats as Stats
-    from hybrid_memory.types import Summary as Summary
-    from hybrid_memory.types import ToolCall as ToolCall
-    from hybrid_memory.types import UserProfile as UserProfile
-    from hybrid_memory.types import Weights as Weights
-    from hybrid_memory.types import WorkStats as WorkStats
+    from hybrid_memory.apps.agent import AgentRun, PagedAgent
+    from hybrid_memory.blocks.block import Block
+    from hybrid_memory.config import (
+        ArchiveConfig,
+        CompactionConfig,
+        IndexConfig,
+        LearningConfig,
+        MemoryConfig,
+        OrchestrationConfig,
+        PagingConfig,
+        RecallConfig,
+        RedactionConfig,
+        RetentionConfig,
+    )
+    from hybrid_memory.config.weights import Weights
+    from hybrid_memory.context.condensed import Condensed
+    from hybrid_memory.context.context import Context, Payload
+    from hybrid_memory.context.summary import Audit, Line, Section, Summary
+    from hybrid_memory.facts.explanation import Explanation
+    from hybrid_memory.facts.fact import Category, Fact, Facts, FactState
+    from hybrid_memory.facts.profile import ProfileEntry, UserProfile
+    from hybrid_memory.index.record import Record, RecordKind
+    from hybrid_memory.log.event import Event, EventKind
+    from hybrid_memory.log.message import Message, Role, ToolCall
+    from hybrid_memory.log.receipt import Receipt
+    from hybrid_memory.memory import HybridMemory, ScopedMemory, SpaceMemory
+    from hybrid_memory.memory.opening import aopen_memory, open_memory
+    from hybrid_memory.memory.stats import Stats
+    from hybrid_memory.recall.hit import Hit, Hits, Scored, Signals
+    from hybrid_memory.recall.query import Intent, Plan
+    from hybrid_memory.runtime.statistics import WorkStats
+    from hybrid_memory.runtime.tasks import Task
+    from hybrid_memory.scope import Scope
+    from hybrid_memory.sharing.grant import Denial, Grant, Right
+    from hybrid_memory.store.migrate import Migration
+    from hybrid_memory.telemetry import observe
 
 __version__ = "0.10.0"
 
 _HOME = {
-    "AgentRun": "paging",
+    "AgentRun": "apps.agent",
     "ArchiveConfig": "config",
+    "Audit": "context.summary",
+    "Block": "blocks.block",
+    "Category": "facts.fact",
     "CompactionConfig": "config",
+    "Condensed": "context.condensed",
+    "Context": "context.context",
+    "Denial": "sharing.grant",
+    "Event": "log.event",
+    "EventKind": "log.event",
+    "Explanation": "facts.explanation",
+    "Fact": "facts.fact",
+    "FactState": "facts.fact",
+    "Facts": "facts.fact",
+    "Grant": "sharing.grant",
+    "Hit": "recall.hit",
+    "Hits": "recall.hit",
     "HybridMemory": "memory",
     "IndexConfig": "config",
+    "Intent": "recall.query",
     "LearningConfig": "config",
+    "Line": "context.summary",
     "MemoryConfig": "config",
+    "Message": "log.message",
+    "Migration": "store.migrate",
     "OrchestrationConfig": "config",
-    "PagedAgent": "paging",
+    "PagedAgent": "apps.agent",
     "PagingConfig": "config",
+    "Payload": "context.context",
+    "Plan": "recall.query",
+    "ProfileEntry": "facts.profile",
     "RecallConfig": "config",
+    "Receipt": "log.receipt",
+    "Record": "index.record",
+    "RecordKind": "index.record",
     "RedactionConfig": "config",
     "RetentionConfig": "config",
+    "Right": "sharing.grant",
+    "Role": "log.message",
+    "Scope": "scope",
     "ScopedMemory": "memory",
+    "Scored": "recall.hit",
+    "Section": "context.summary",
+    "Signals": "recall.hit",
     "SpaceMemory": "memory",
-    "Task": "compute.tasks",
-    "aopen_memory": "build",
+    "Stats": "memory.stats",
+    "Summary": "context.summary",
+    "Task": "runtime.tasks",
+    "ToolCall": "log.message",
+    "UserProfile": "facts.profile",
+    "Weights": "config.weights",
+    "WorkStats": "runtime.statistics",
+    "aopen_memory": "memory.opening",
     "observe": "telemetry",
-    "open_memory": "build",
-} | dict.fromkeys(
-    """Audit Block Category Condensed Context Denial Event EventKind Explanation Fact FactState Facts Grant Hit Hits
-    Intent Line Message Migration Payload Plan ProfileEntry Receipt Record RecordKind Right Role Scope Scored Section
-    Signals Stats Summary ToolCall UserProfile Weights WorkStats""".split(),
-    "types",
-)
+    "open_memory": "memory.opening",
+}
 
 __all__ = [
     "AgentRun",

@@ -7,7 +7,7 @@ from typing import Any
 
 from hybrid_memory.errors import MissingDependencyError
 from hybrid_memory.memory import HybridMemory
-from hybrid_memory.types import CacheStats, KindStats, WorkStats
+from hybrid_memory.runtime.statistics import CacheStats, KindStats, WorkStats
 
 OUTCOMES = ("done", "failed", "cancelled", "retried", "missed")
 QUANTILES = ("p50", "p95", "p99")

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer.main
 
-from hybrid_memory.cli.app import NAME, app
+from hybrid_memory.apps.cli.app import NAME, app
 
 EXAMPLE = "Example: "
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import drawing
 
 from hybrid_memory import Hit, ScopedMemory, open_memory
-from hybrid_memory.types.hit import HUES
+from hybrid_memory.recall.hit import HUES
 
 SAID = (
     "I moved to Berlin in May, the flat is right by the canal.",

@@ -12,8 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from hybrid_memory import Weights
-from hybrid_memory.config import (
+from hybrid_memory import (
     ArchiveConfig,
     CompactionConfig,
     IndexConfig,
@@ -21,15 +20,16 @@ from hybrid_memory.config import (
     MemoryConfig,
     OrchestrationConfig,
     PagingConfig,
-    PromptConfig,
     RecallConfig,
     RedactionConfig,
     RetentionConfig,
+    Signals,
+    Weights,
 )
+from hybrid_memory.config import PromptConfig
 from hybrid_memory.config.file import form
 from hybrid_memory.config.file.keys import Keys, keys_of
 from hybrid_memory.config.file.kinds import Kind
-from hybrid_memory.types import Signals
 
 LISTED = re.compile(r"^(?P<names>\w+(?:, \w+)*): (?P<told>.*)$")
 INDENT = 4

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from hybrid_memory.memory import HybridMemory, ScopedMemory
+from hybrid_memory import HybridMemory, ScopedMemory
 
 MAX_NAME_CHARS = 400
 """Of a thread; longer chains of agents share the last thread of this length."""

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from hybrid_memory import ScopedMemory
+from hybrid_memory.apps.agent import answer_tokens, aprepared, prepared
 from hybrid_memory.errors import StoreError
-from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.paging import answer_tokens, aprepared, prepared
 from hybrid_memory.tools import MAX_TOKENS
 from langchain_hybrid_memory.agents.beneath import caller_of, in_session
 from langchain_hybrid_memory.agents.following import Follower

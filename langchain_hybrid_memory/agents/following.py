@@ -11,9 +11,9 @@ from typing import Any, NotRequired
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage
 from typing_extensions import TypedDict
 
-from hybrid_memory.compute.caches import LruCache
+from hybrid_memory import Block, Message, Role
 from hybrid_memory.errors import InvalidMessageError
-from hybrid_memory.types import Block, Message, Role
+from hybrid_memory.runtime.caches import LruCache
 from langchain_hybrid_memory.messages import from_langchain
 from langchain_hybrid_memory.payload import json_form
 

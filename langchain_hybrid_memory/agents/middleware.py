@@ -14,9 +14,8 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from hybrid_memory.config import PagingConfig
+from hybrid_memory import HybridMemory, PagingConfig, ScopedMemory
 from hybrid_memory.errors import InvalidMessageError, InvalidScopeError, ModelError, StoreError
-from hybrid_memory.memory import HybridMemory, ScopedMemory
 from langchain_hybrid_memory.agents.beneath import Caller, caller_of, calling, in_session
 from langchain_hybrid_memory.agents.calls import Calls
 from langchain_hybrid_memory.agents.following import Follower, Seen, Written
@@ -63,8 +62,8 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     nothing of that one unless ``beside`` is False.
 
     With ``paging`` the model manages its memory itself, as in MemGPT: it is told how, gets the functions of
-    `hybrid_memory.paging` as tools, edits the blocks that stand in its prompt, is warned before turns leave the window,
-    and searches for those that did. The user reads its answers, so there is no ``send_message``.
+    `hybrid_memory.apps.agent` as tools, edits the blocks that stand in its prompt, is warned before turns leave the
+    window, and searches for those that did. The user reads its answers, so there is no ``send_message``.
 
     Its place in the list of middleware is free, but for one that edits the prompt of a single call
     (``ContextEditingMiddleware``), which belongs behind it.

@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from hybrid_memory.config import CompactionConfig
+from hybrid_memory import CompactionConfig
 from hybrid_memory.context.budget import budget_of
 
 

@@ -9,8 +9,8 @@ from langchain.agents.middleware import ModelRequest
 from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from hybrid_memory.compute.caches import LruCache
-from hybrid_memory.types import Context, Message, Role
+from hybrid_memory import Context, Message, Role
+from hybrid_memory.runtime.caches import LruCache
 from langchain_hybrid_memory.agents.following import Follower
 from langchain_hybrid_memory.conversions import Conversions
 

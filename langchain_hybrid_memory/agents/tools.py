@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, ToolException
 
-from hybrid_memory.memory import HybridMemory
-from hybrid_memory.paging import functions_named
-from hybrid_memory.paging.functions import SEND
+from hybrid_memory import HybridMemory
+from hybrid_memory.apps.agent import functions_named
+from hybrid_memory.apps.agent.functions import SEND
 from hybrid_memory.tools import Answer, MemoryTool, tools_named
 from langchain_hybrid_memory.agents.calls import Calls
 from langchain_hybrid_memory.scopes import Binding
@@ -40,7 +40,7 @@ def memory_tools(
         agent: see ``user``.
         tenant: see ``user``.
         names: only these, such as ``memory_recall``; by default all.
-        paging: the functions of `hybrid_memory.paging` instead, by which a model edits its blocks, keeps notes and
+        paging: the functions of `hybrid_memory.apps.agent` instead, by which a model edits its blocks, keeps notes and
             searches the conversation. ``send_message`` ends the run, and its result is what the user reads.
 
     Raises:

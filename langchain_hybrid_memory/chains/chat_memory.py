@@ -9,13 +9,13 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 from pydantic import Field, PrivateAttr
 
+from hybrid_memory import Context, Hit, Message, RecordKind, Role
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.layout import memory_mark
 from hybrid_memory.context.memories import recollect
 from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.small_talk import asks_nothing
-from hybrid_memory.types import Context, Hit, Message, RecordKind, Role
 from langchain_hybrid_memory.chains.session_memory import SessionMemory
 from langchain_hybrid_memory.chains.turns import INPUT_KEYS, as_messages, last_words, pick
 from langchain_hybrid_memory.conversions import Conversions

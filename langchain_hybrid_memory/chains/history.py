@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
+from hybrid_memory import HybridMemory, Message, Role
 from hybrid_memory.errors import InvalidScopeError
-from hybrid_memory.memory import HybridMemory
-from hybrid_memory.types import Message, Role
 from langchain_hybrid_memory.messages import from_langchain, to_langchain
 
 

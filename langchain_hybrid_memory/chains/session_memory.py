@@ -9,8 +9,8 @@ from langchain_classic.memory.chat_memory import BaseChatMemory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import ConfigDict, Field
 
+from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.memory import HybridMemory
 from langchain_hybrid_memory.chains.history import HybridChatMessageHistory
 from langchain_hybrid_memory.chains.steps import STEPS, step_messages
 from langchain_hybrid_memory.chains.turns import (

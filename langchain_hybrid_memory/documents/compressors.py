@@ -10,11 +10,10 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.messages import AnyMessage, BaseMessage
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from hybrid_memory.compute.caches import LruCache
-from hybrid_memory.flows.condense import How
-from hybrid_memory.memory import HybridMemory
-from hybrid_memory.types import Condensed, Scored, Weights
-from hybrid_memory.types.validation import instant
+from hybrid_memory import Condensed, HybridMemory, Scored, Weights
+from hybrid_memory.context.condense import How
+from hybrid_memory.runtime.caches import LruCache
+from hybrid_memory.validation import instant
 from langchain_hybrid_memory.documents.editing import edited, told
 
 SHORTENED = 1024

@@ -11,10 +11,9 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
+from hybrid_memory import Hit, HybridMemory, RecordKind, ScopedMemory, Weights
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.memory import HybridMemory, ScopedMemory
-from hybrid_memory.types import Hit, RecordKind, Weights
-from hybrid_memory.types.record import Scalar
+from hybrid_memory.index.record import Scalar
 
 _FILTERS = ("k", "within", "kinds", "categories", "since", "until", "filter", "weights", "spaces")
 

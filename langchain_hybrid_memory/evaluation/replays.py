@@ -21,8 +21,8 @@ from langchain_core.prompts import PromptTemplate
 from langgraph.graph.message import add_messages
 from langgraph.runtime import Runtime
 
-from hybrid_memory.evaluation.methods.method import Replay, Setting
-from hybrid_memory.types import Message, Role
+from hybrid_memory import Message, Role
+from hybrid_memory.apps.evaluation.methods.method import Replay, Setting
 from langchain_hybrid_memory.evaluation.conversation import Conversation
 from langchain_hybrid_memory.messages import from_langchain, to_langchain
 

@@ -17,8 +17,8 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, HumanMessage
 from pydantic import ConfigDict, Field, model_validator
 
+from hybrid_memory import Message, Role
 from hybrid_memory.context.request import LEAST_TOKENS
-from hybrid_memory.types import Message, Role
 from langchain_hybrid_memory.chains.chat_memory import HybridChatMemory
 from langchain_hybrid_memory.messages import to_langchain
 from langchain_hybrid_memory.migration.migrated import MigratedMemory

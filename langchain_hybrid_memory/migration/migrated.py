@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from langchain_core.messages import BaseMessage, SystemMessage
 from pydantic import ConfigDict, Field
 
+from hybrid_memory import HybridMemory, Message
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.memory import HybridMemory
-from hybrid_memory.types import Message
 from langchain_hybrid_memory.chains.history import HybridChatMessageHistory
 from langchain_hybrid_memory.chains.session_memory import SessionMemory
 from langchain_hybrid_memory.messages import from_langchain

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybrid_memory.build import open_memory
-from hybrid_memory.config import LearningConfig, MemoryConfig
+from hybrid_memory import LearningConfig, MemoryConfig, open_memory
 from hybrid_memory.errors import InvalidConfigError
 
 OWNER = {"user": "private", "session": "private"}

@@ -10,8 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, PrivateAttr
 
-from hybrid_memory.memory import HybridMemory, ScopedMemory
-from hybrid_memory.types import Hit, Message, RecordKind, Role, Scored
+from hybrid_memory import Hit, HybridMemory, Message, RecordKind, Role, ScopedMemory, Scored
 from langchain_hybrid_memory.chains.turns import INPUT_KEYS, pick
 from langchain_hybrid_memory.documents.retriever import document
 from langchain_hybrid_memory.migration.private_store import placed

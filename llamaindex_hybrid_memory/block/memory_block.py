@@ -12,14 +12,13 @@ from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr
 
-from hybrid_memory import Hit, HybridMemory, Message, ScopedMemory
-from hybrid_memory.compute.caches import LruCache
+from hybrid_memory import Hit, HybridMemory, Message, RecordKind, ScopedMemory
+from hybrid_memory.context.fitting import fitting
 from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.errors import HybridMemoryError, IdConflictError, InvalidInputError
-from hybrid_memory.scoring.fitting_memories import fitting
+from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.text.small_talk import asks_nothing, is_memory
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types import RecordKind
 from llamaindex_hybrid_memory.block.flushes import SESSION, Turn, by_session, fresh
 from llamaindex_hybrid_memory.block.portions import Portion
 from llamaindex_hybrid_memory.bound import Bound

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from hybrid_memory import Hit
+from hybrid_memory import Hit, Line
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.layout import Parts, memory_mark
 from hybrid_memory.context.marks import language_of
 from hybrid_memory.context.memories import memory_note
-from hybrid_memory.types import Line, written
+from hybrid_memory.context.summary import written
 
 
 @dataclass(frozen=True, slots=True)

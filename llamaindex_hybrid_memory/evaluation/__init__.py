@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 
+from hybrid_memory.apps.evaluation.methods.method import Method, Replay, Setting
 from hybrid_memory.errors import MissingDependencyError
-from hybrid_memory.evaluation.methods.method import Method, Replay, Setting
 
 NAMES = ("llamaindex-memory", "llamaindex-memory-vector", "llamaindex-buffer", "llamaindex-summary-buffer")
 

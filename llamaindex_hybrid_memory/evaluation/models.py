@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from hybrid_memory.ports import Embedder, LanguageModel
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, LLMMetadata
 from llama_index.core.llms import CustomLLM
@@ -13,10 +14,9 @@ from llama_index.core.schema import BaseNode
 from llama_index.core.vector_stores import SimpleVectorStore, VectorStoreQuery, VectorStoreQueryResult
 from pydantic import PrivateAttr
 
+from hybrid_memory import Message
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, as_embedder
-from hybrid_memory.ports import Embedder, LanguageModel
-from hybrid_memory.types import Message
 from llamaindex_hybrid_memory.messages import from_chat_message
 
 EMBEDDED = 1_500

@@ -9,8 +9,8 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, QueryBundle
 from pydantic import ConfigDict, Field
 
+from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.memory import HybridMemory
 from llamaindex_hybrid_memory.sharing import IN_MEMORY, held, opened, url_of
 
 

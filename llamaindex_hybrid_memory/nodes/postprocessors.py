@@ -9,10 +9,10 @@ from typing import Any
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from pydantic import Field
 
+from hybrid_memory import Condensed, Scored, Weights
+from hybrid_memory.context.condense import How
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.flows.condense import How
-from hybrid_memory.types import Condensed, Scored, Weights
-from hybrid_memory.types.validation import instant
+from hybrid_memory.validation import instant
 from llamaindex_hybrid_memory.nodes.base import MemoryPostprocessor, annotated, asked
 
 MEDIA = ("image", "image_path", "image_url", "image_resource", "audio_resource", "video_resource")

@@ -12,9 +12,8 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from pydantic import Field
 
-from hybrid_memory.memory import HybridMemory
-from hybrid_memory.types import Hit, RecordKind, Weights
-from hybrid_memory.types.record import Scalar
+from hybrid_memory import Hit, HybridMemory, RecordKind, Weights
+from hybrid_memory.index.record import Scalar
 from llamaindex_hybrid_memory.bound import Bound
 
 UNSEEN = ["score", "why", "signals", "sources", "kind", "session", "space"]

@@ -8,7 +8,7 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.storage.chat_store import BaseChatStore
 
 from hybrid_memory import Message
-from hybrid_memory.compute.runners import InlineRunner, drive
+from hybrid_memory.runtime.runners import InlineRunner, drive
 from llamaindex_hybrid_memory.conversation import TwinRunner
 from llamaindex_hybrid_memory.stores.keyed_log import Status
 from llamaindex_hybrid_memory.stores.keyed_store import KeyedStore, as_chats, as_messages, at, everything, only

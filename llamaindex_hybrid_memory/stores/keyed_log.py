@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 
 from hybrid_memory import HybridMemory, Message, Scope, ScopedMemory
-from hybrid_memory.compute.runners import InlineRunner
-from hybrid_memory.types import FindItems, GetItem, Item, PutItem
+from hybrid_memory.items.item import FindItems, GetItem, Item, PutItem
+from hybrid_memory.runtime.runners import InlineRunner
 from llamaindex_hybrid_memory.conversation import new_id, show
 from llamaindex_hybrid_memory.view import message_id
 

@@ -11,10 +11,9 @@ from benchmarks.compression.sets import IDENTITY, count_tokens
 from benchmarks.original.chats import Chat, Fact, chat_of, labelled
 from benchmarks.original.figures import answerable, figures, four, hit_rate, latency, utilisation
 from benchmarks.original.replay import AFTER, BEFORE, Plain, Prompt, Replay, Tally, judged, literal_tokens, tokens_of
-from hybrid_memory import Message
+from hybrid_memory import Message, Role
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.text.tokens import message_tokens
-from hybrid_memory.types import Role
 
 GOLD = "periwinkle"
 ASKED = "Which colour did I paint the old boat house?"

@@ -10,7 +10,7 @@ from benchmarks.peers import environment, prompts, quality, speed
 from benchmarks.peers.lexical import split
 from benchmarks.peers.own import Own
 from benchmarks.peers.systems import OURS, SYSTEMS, Turn, chosen
-from hybrid_memory.evaluation.measures import faults
+from hybrid_memory.apps.evaluation.measures import faults
 from hybrid_memory.models.embedders import HashingEmbedder
 
 OWN = SYSTEMS[0]

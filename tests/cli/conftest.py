@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import MemoryConfig, open_memory
-from hybrid_memory.cli import main
+from hybrid_memory.apps.cli import main
 
 
 class Command:

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import MemoryConfig, Message, open_memory
-from hybrid_memory.cli.stores import open_store
+from hybrid_memory.apps.cli.stores import open_store
 
 QUICK = ("--embedder", "none")
 

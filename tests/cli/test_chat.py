@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.cli.stores import open_store
+from hybrid_memory.apps.cli.stores import open_store
 
 
 class Model:
@@ -31,7 +31,7 @@ class Model:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     given = Model()
-    monkeypatch.setattr("hybrid_memory.cli.chat_models.chat_model", lambda *_, **__: given)
+    monkeypatch.setattr("hybrid_memory.apps.cli.chat_models.chat_model", lambda *_, **__: given)
     return given
 
 

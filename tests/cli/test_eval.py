@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import __version__
-from hybrid_memory.evaluation import METHODS, Evaluation, Report
+from hybrid_memory.apps.evaluation import METHODS, Evaluation, Report
 
 TOLD = "Marta Lindqvist, a marine biologist; src/parser.py; PostgreSQL because several boats write at once."
 SHORT = ("--max-tokens", "400", "--embedder", "hashing")
@@ -84,7 +84,7 @@ def filled(schema: dict[str, Any]) -> Any:
 def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     """What every name of a model stands for."""
     given = Model()
-    monkeypatch.setattr("hybrid_memory.cli.chat_models.chat_model", lambda *_, **__: given)
+    monkeypatch.setattr("hybrid_memory.apps.cli.chat_models.chat_model", lambda *_, **__: given)
     return given
 
 
@@ -310,7 +310,7 @@ def test_a_model_behind_an_endpoint_answers_and_another_judges(
 
 
 def test_the_command_starts_without_a_framework_or_numbers() -> None:
-    code = "import sys, hybrid_memory.cli\nprint(*{name.split('.')[0] for name in sys.modules})"
+    code = "import sys, hybrid_memory.apps.cli\nprint(*{name.split('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     loaded = set(done.stdout.split())
     assert not loaded & {"langchain", "langchain_core", "llama_index", "numpy", "faiss", "matplotlib", "jinja2"}

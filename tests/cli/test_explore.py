@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.cli.app import PANELS
-from hybrid_memory.cli.showing import CHAT, USER
-from hybrid_memory.cli.stores import open_store
+from hybrid_memory.apps.cli.app import PANELS
+from hybrid_memory.apps.cli.showing import CHAT, USER
+from hybrid_memory.apps.cli.stores import open_store
 
 
 @pytest.mark.parametrize("verb", [verb for verbs in PANELS.values() for verb in verbs])

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hybrid_memory.cli.printing import as_json, bar, one_line, printable
-from hybrid_memory.cli.stores import open_store
+from hybrid_memory.apps.cli.printing import as_json, bar, one_line, printable
+from hybrid_memory.apps.cli.stores import open_store
 
-RUN = [sys.executable, "-c", "from hybrid_memory.cli import main; main()"]
+RUN = [sys.executable, "-c", "from hybrid_memory.apps.cli import main; main()"]
 
 
 SHORT = st.text(max_size=9)

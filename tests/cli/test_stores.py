@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import MemoryConfig, open_memory
-from hybrid_memory.cli.stores import KEY, open_store, scoped
+from hybrid_memory.apps.cli.stores import KEY, open_store, scoped
 from hybrid_memory.errors import InvalidInputError, WrongKeyError
 
 

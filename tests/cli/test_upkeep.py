@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import MemoryConfig, open_memory
-from hybrid_memory.cli.stores import open_store
+from hybrid_memory.apps.cli.stores import open_store
 
 
 def spoil(path: Path, *statements: str) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.compute.scheduler import Scheduler
-from hybrid_memory.compute.tasks import Task
+from hybrid_memory.runtime.scheduler import Scheduler
+from hybrid_memory.runtime.tasks import Task
 
 Make = Callable[..., Scheduler]
 

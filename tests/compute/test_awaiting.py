@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from blockbuster import blockbuster_ctx
 
-from hybrid_memory.compute.tasks import Task
 from hybrid_memory.errors import MemoryClosedError, ModelError, QueueFullError
+from hybrid_memory.runtime.tasks import Task
 
 if TYPE_CHECKING:
     from tests.compute.conftest import Hold, Make

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory.compute.scheduler import Scheduler
-from hybrid_memory.compute.tasks import Job, Task
-from hybrid_memory.compute.waiting import Waiting
-from hybrid_memory.types import Scope
+from hybrid_memory import Scope
+from hybrid_memory.runtime.priority_queue import Waiting
+from hybrid_memory.runtime.scheduler import Scheduler
+from hybrid_memory.runtime.tasks import Job, Task
 
 if TYPE_CHECKING:
     from tests.compute.conftest import Clock, Hold, Make

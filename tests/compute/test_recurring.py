@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory.compute.scheduler import Scheduler
-from hybrid_memory.compute.tasks import Task
-from hybrid_memory.compute.timetable import Timetable
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
+from hybrid_memory.runtime.scheduler import Scheduler
+from hybrid_memory.runtime.tasks import Task
+from hybrid_memory.runtime.timetable import Timetable
 
 if TYPE_CHECKING:
     from tests.compute.conftest import Clock, Hold, Make

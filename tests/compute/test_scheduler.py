@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory.compute.scheduler import Scheduler
-from hybrid_memory.compute.tasks import Task, at_priority, current_priority
+from hybrid_memory import Scope
 from hybrid_memory.errors import (
     DeadlineExceededError,
     InvalidInputError,
@@ -24,7 +23,8 @@ from hybrid_memory.errors import (
     QueueFullError,
     StoreUnavailableError,
 )
-from hybrid_memory.types import Scope
+from hybrid_memory.runtime.scheduler import Scheduler
+from hybrid_memory.runtime.tasks import Task, at_priority, current_priority
 
 if TYPE_CHECKING:
     from tests.compute.conftest import Clock, Hold, Make

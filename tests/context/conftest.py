@@ -8,16 +8,27 @@ from typing import Any, Protocol
 
 import pytest
 
-from hybrid_memory import Hit, Line, Message, Record, Role, Scope, Signals, ToolCall, Weights
-from hybrid_memory.compute.caches import LruCache
-from hybrid_memory.config import CompactionConfig
+from hybrid_memory import (
+    CompactionConfig,
+    Event,
+    EventKind,
+    Hit,
+    Line,
+    Message,
+    Record,
+    Role,
+    Scope,
+    Signals,
+    ToolCall,
+    Weights,
+)
 from hybrid_memory.context.costs import Costs
+from hybrid_memory.context.queue import Session, queue
 from hybrid_memory.context.request import Request
+from hybrid_memory.context.state import QueueState
 from hybrid_memory.context.view import View, view
+from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.tiers.queue import Session, queue
-from hybrid_memory.tiers.state import QueueState
-from hybrid_memory.types import Event, EventKind
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 ALICE = Scope(user="alice", session="s")

@@ -11,15 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import HybridMemory, Line, Message, Role, Section
-from hybrid_memory.config import CompactionConfig
+from hybrid_memory import CompactionConfig, Context, Hit, HybridMemory, Line, Message, Role, Section
+from hybrid_memory.context.context import Piece
 from hybrid_memory.context.marks import SUMMARY_HEADINGS
 from hybrid_memory.context.plan import plan
 from hybrid_memory.context.report import context_of
 from hybrid_memory.context.request import Reader
 from hybrid_memory.context.view import LEAST_ROOM, View
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types import Context, Hit, Piece
 from tests.context.conftest import assistant, hit, page, tool_round, user
 
 if TYPE_CHECKING:

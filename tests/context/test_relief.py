@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import Message, Role
-from hybrid_memory.config import CompactionConfig
+from hybrid_memory import CompactionConfig, Message, Role
 from hybrid_memory.context.plan import Plan, plan
 from hybrid_memory.context.relief import LEAST_INLINE, RELIEF, USERS, WORTH, inline_limit, relieved
 from hybrid_memory.context.view import LEAST_ROOM, View

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role, ToolCall
 from hybrid_memory.context.shortening import READ_BEFORE, excerpt, shortened
+from hybrid_memory.log.echoes import OWN_TOOLS
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.tiers.echoes import OWN_TOOLS
 
 LONG = "\n".join(f"row {number}: {number * 7} parts" for number in range(400))
 READERS = ["", "memory_fetch"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from hybrid_memory.cli.app import app
+from hybrid_memory.apps.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 COMMAND: Any = typer.main.get_command(app)

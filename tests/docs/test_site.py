@@ -21,8 +21,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from hybrid_memory import MemoryConfig, Weights, errors
-from hybrid_memory.config import PagingConfig
+from hybrid_memory import MemoryConfig, PagingConfig, Weights, errors
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, ScopedMemory, Weights, open_memory
-from hybrid_memory.types import FindItems, GetItem, Hit, ListNamespaces, PutItem, Stats
+from hybrid_memory import Hit, HybridMemory, MemoryConfig, Message, ScopedMemory, Stats, Weights, open_memory
+from hybrid_memory.items.item import FindItems, GetItem, ListNamespaces, PutItem
 
 if TYPE_CHECKING:
     from tests.conftest import Face

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory import Hit, HybridMemory, MemoryConfig, Receipt, open_memory
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.testing.milvus_server import MilvusServer
 from hybrid_memory.testing.redis_server import RedisServer
-from hybrid_memory.types import Hit, Receipt
 
 if TYPE_CHECKING:
     from pathlib import Path

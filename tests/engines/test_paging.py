@@ -13,10 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, PagedAgent, ScopedMemory, SpaceMemory, open_memory
+from hybrid_memory import (
+    Event,
+    EventKind,
+    HybridMemory,
+    MemoryConfig,
+    Message,
+    PagedAgent,
+    Role,
+    ScopedMemory,
+    SpaceMemory,
+    open_memory,
+)
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.testing.redis_server import RedisServer
-from hybrid_memory.types import Event, EventKind, Role
 
 if TYPE_CHECKING:
     from tests.engines.conftest import Config

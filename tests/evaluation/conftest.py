@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Message
+from hybrid_memory.apps.evaluation import Probe, ProbeKind, Transcript
 from hybrid_memory.errors import ModelError
-from hybrid_memory.evaluation import Probe, ProbeKind, Transcript
 
 FILLERS = (
     "The weather was mild and the train was late again, as it is every other morning in spring.",

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from hybrid_memory.apps.evaluation import Evaluation, Prices, Probe, ProbeKind, Report, Setting, Transcript
+from hybrid_memory.apps.evaluation.judging.grade import Grade
+from hybrid_memory.apps.evaluation.judging.judge import Judge
+from hybrid_memory.apps.evaluation.methods.own import OWN
 from hybrid_memory.errors import InvalidInputError, ModelError
-from hybrid_memory.evaluation import Evaluation, Prices, Probe, ProbeKind, Report, Setting, Transcript
-from hybrid_memory.evaluation.judging.grade import Grade
-from hybrid_memory.evaluation.judging.judge import Judge
-from hybrid_memory.evaluation.methods.own import OWN
 
 ASKED = ("sliding-window", "anchored-alone", "none")
 Options = dict[str, Any]

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hybrid_memory import Message
+from hybrid_memory.apps.evaluation.judging.grade import Grade, Verdict
+from hybrid_memory.apps.evaluation.judging.judge import Judge
+from hybrid_memory.apps.evaluation.judging.rubric import Dimension, criteria
+from hybrid_memory.apps.evaluation.judging.scores import consistency
+from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
 from hybrid_memory.errors import InvalidInputError, ModelError
-from hybrid_memory.evaluation.judging.grade import Grade, Verdict
-from hybrid_memory.evaluation.judging.judge import Judge
-from hybrid_memory.evaluation.judging.rubric import Dimension, criteria
-from hybrid_memory.evaluation.judging.scores import consistency
-from hybrid_memory.evaluation.probing.probe import Probe, ProbeKind
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory.testing.language import Fault, FaultyModel, ScriptedModel
-from hybrid_memory.types import Message
 
 PROBE = Probe("p1", ProbeKind.RECALL, "Which city?", "Porto, 里斯本 before", ("Porto",), ("m1",))
 NAMES = [criterion.name for criterion in criteria(PROBE.kind)]

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory.evaluation.judging.asking import MAX_ANSWER, MAX_EVIDENCE, MAX_PROBE
-from hybrid_memory.evaluation.judging.judge import Judge
-from hybrid_memory.evaluation.judging.rubric import criteria
-from hybrid_memory.evaluation.judging.scores import order, pairs
-from hybrid_memory.evaluation.probing.probe import Probe, ProbeKind
+from hybrid_memory.apps.evaluation.judging.asking import MAX_ANSWER, MAX_EVIDENCE, MAX_PROBE
+from hybrid_memory.apps.evaluation.judging.judge import Judge
+from hybrid_memory.apps.evaluation.judging.rubric import criteria
+from hybrid_memory.apps.evaluation.judging.scores import order, pairs
+from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
 from hybrid_memory.models.language import as_language_model
 
 METHODS = (

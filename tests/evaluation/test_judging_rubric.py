@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.evaluation.judging.rubric import CRITERIA, Dimension, criteria, dimension_scores, overall_score
-from hybrid_memory.evaluation.probing.probe import ProbeKind
+from hybrid_memory.apps.evaluation.judging.rubric import CRITERIA, Dimension, criteria, dimension_scores, overall_score
+from hybrid_memory.apps.evaluation.probing.probe import ProbeKind
 
 NAMES = [criterion.name for criterion in CRITERIA]
 SCORES = st.dictionaries(st.sampled_from(NAMES), st.floats(0, 5), min_size=1)

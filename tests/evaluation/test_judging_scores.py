@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.evaluation.judging.grade import Grade, Verdict
-from hybrid_memory.evaluation.judging.rubric import CRITERIA, Dimension
-from hybrid_memory.evaluation.judging.scores import (
+from hybrid_memory.apps.evaluation.judging.grade import Grade, Verdict
+from hybrid_memory.apps.evaluation.judging.rubric import CRITERIA, Dimension
+from hybrid_memory.apps.evaluation.judging.scores import (
     Agreement,
     Mean,
     agreement,

@@ -5,17 +5,17 @@ from typing import get_args
 
 import pytest
 
+from hybrid_memory import Message, Role
+from hybrid_memory.apps.evaluation import Probe, Setting, Transcript, found_methods
+from hybrid_memory.apps.evaluation.measures import faults
+from hybrid_memory.apps.evaluation.methods.finding import chosen_methods
+from hybrid_memory.apps.evaluation.methods.own import OWN, truncated
+from hybrid_memory.apps.evaluation.methods.stand_in import StandIn
+from hybrid_memory.apps.evaluation.replaying import replayed
 from hybrid_memory.config import StrategyName
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.evaluation import Probe, Setting, Transcript, found_methods
-from hybrid_memory.evaluation.measures import faults
-from hybrid_memory.evaluation.methods.finding import chosen_methods
-from hybrid_memory.evaluation.methods.own import OWN, truncated
-from hybrid_memory.evaluation.methods.stand_in import StandIn
-from hybrid_memory.evaluation.replaying import replayed
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
-from hybrid_memory.types import Message, Role
 
 SETTING = Setting(400, estimate_tokens, embedder=HashingEmbedder())
 NEED_NOTHING = [name for name in OWN if "llmlingua" not in name]

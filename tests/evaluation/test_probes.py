@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.evaluation.probing.generating import MAX_PER_KIND, probes_of
-from hybrid_memory.evaluation.probing.probe import Probe, ProbeKind
-from hybrid_memory.evaluation.transcripts.transcript import Transcript
+from hybrid_memory.apps.evaluation.probing.generating import MAX_PER_KIND, probes_of
+from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
+from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 
 
 def user(text: str) -> dict[str, Any]:

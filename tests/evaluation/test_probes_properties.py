@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory.evaluation.probing.generating import MAX_PER_KIND, probes_of
-from hybrid_memory.evaluation.probing.matching import holds
-from hybrid_memory.evaluation.transcripts.transcript import Transcript
+from hybrid_memory.apps.evaluation.probing.generating import MAX_PER_KIND, probes_of
+from hybrid_memory.apps.evaluation.probing.matching import holds
+from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 
 PATHS = st.sampled_from(
     ["src/app.py", "src/deep/app.py", "app.py", "docs/说明.md", "/opt/x.log", "my file.txt", "b.cfg"]

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.compression.ledger.reading import read_ledger
+from hybrid_memory import Role
+from hybrid_memory.apps.evaluation.transcripts.reading import read_transcript
+from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
+from hybrid_memory.artifacts.reading import read_ledger
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.evaluation.transcripts.reading import read_transcript
-from hybrid_memory.evaluation.transcripts.transcript import Transcript
-from hybrid_memory.tiers.exchanges import exchanges
-from hybrid_memory.types import Role
+from hybrid_memory.log.exchanges import exchanges
 
 DATA = Path(__file__).with_name("data")
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from hybrid_memory.apps.evaluation.transcripts.reading import read_transcript
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.evaluation.transcripts.reading import read_transcript
-from hybrid_memory.tiers.exchanges import exchanges
+from hybrid_memory.log.exchanges import exchanges
 
 BEGAN = 1_772_000_000.0
 """2026-02-25 06:13:20 UTC."""

@@ -16,10 +16,10 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from llama_index.core.base.llms import types as llama
 from llama_index.core.storage.chat_store import SimpleChatStore
 
+from hybrid_memory import Message, Role
+from hybrid_memory.apps.evaluation.transcripts.reading import read_transcript
+from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.evaluation.transcripts.reading import read_transcript
-from hybrid_memory.evaluation.transcripts.transcript import Transcript
-from hybrid_memory.types import Message, Role
 
 CHAT = [
     {"role": "system", "content": "Answer briefly."},

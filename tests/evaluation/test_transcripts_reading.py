@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from hybrid_memory import Role
+from hybrid_memory.apps.evaluation.transcripts.reading import read_transcript
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.evaluation.transcripts.reading import read_transcript
-from hybrid_memory.types import Role
 
 DATA = Path(__file__).with_name("data")
 FORMS = ["openai", "langchain", "llama-index", "claude-code", "chatgpt", "swe-agent", "mini-swe-agent"]

@@ -24,14 +24,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hybrid_memory import Event, EventKind, Scope
+from hybrid_memory.engines.clickhouse import ClickHouseArchive
+from hybrid_memory.engines.in_memory import InMemoryLog
 from hybrid_memory.errors import StoreUnavailableError
-from hybrid_memory.stores.archived import ArchivedLog
-from hybrid_memory.stores.clickhouse import ClickHouseArchive
-from hybrid_memory.stores.memory import InMemoryLog
+from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.testing.archive import NAMES, ArchiveContract, archived
 from hybrid_memory.testing.drafts import ALICE, NOON, draft
 from hybrid_memory.testing.event_log import EventLogContract
-from hybrid_memory.types import Event, EventKind, Scope
 
 BOB = Scope(user="bob")
 NOTE = draft(1000, kind=EventKind.ERASED, payload={})

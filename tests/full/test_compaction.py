@@ -5,14 +5,22 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from hybrid_memory.ports import LanguageModel
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
-from hybrid_memory.compression.summaries.survival import critical_items
-from hybrid_memory.config import CompactionConfig
+from hybrid_memory import (
+    CompactionConfig,
+    EventKind,
+    HybridMemory,
+    MemoryConfig,
+    Message,
+    Role,
+    ScopedMemory,
+    Summary,
+    open_memory,
+)
+from hybrid_memory.context.summaries.survival import critical_items
 from hybrid_memory.errors import ModelError
 from hybrid_memory.models.llmlingua import LlmLinguaCompressor
-from hybrid_memory.ports import LanguageModel
-from hybrid_memory.types import EventKind, Role, Summary
 
 BUDGET = 400
 ENGLISH = (

@@ -3,10 +3,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from hybrid_memory.models.extractor import ModelExtractor
 from hybrid_memory.ports import LanguageModel
+
+from hybrid_memory import Event, EventKind, Message, Scope
+from hybrid_memory.facts.fact import Claim
+from hybrid_memory.facts.reader.extractor import ModelExtractor
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Claim, Event, EventKind, Message, Scope
 
 MONDAY = datetime(2024, 5, 6, 9, 30, tzinfo=UTC)
 SAID = (

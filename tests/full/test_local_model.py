@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from hybrid_memory import Message
 from hybrid_memory.ports import LanguageModel
-from hybrid_memory.types import Role
+
+from hybrid_memory import Message, Role
 
 TALK = [
     Message(role=Role.SYSTEM, content="You answer questions about the conversation. Answer in a few words."),

@@ -7,9 +7,16 @@ from typing import Protocol
 import pytest
 from starlette.testclient import TestClient
 
-from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
-from hybrid_memory.config import CompactionConfig, LearningConfig, OrchestrationConfig
-from hybrid_memory.inspector import application
+from hybrid_memory import (
+    CompactionConfig,
+    HybridMemory,
+    LearningConfig,
+    MemoryConfig,
+    OrchestrationConfig,
+    ScopedMemory,
+    open_memory,
+)
+from hybrid_memory.apps.inspector import application
 
 TOKEN = "the-token-of-this-session"  # noqa: S105 - of a test
 ADDRESS = "http://127.0.0.1:8123"

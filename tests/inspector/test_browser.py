@@ -19,15 +19,14 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from hybrid_memory import MemoryConfig, open_memory
-from hybrid_memory.config import CompactionConfig
+from hybrid_memory import CompactionConfig, MemoryConfig, open_memory
+from hybrid_memory.apps.inspector import serve
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.inspector import serve
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-COMMAND = "import typer; from hybrid_memory.cli.inspecting import inspect; typer.run(inspect)"
+COMMAND = "import typer; from hybrid_memory.apps.cli.inspecting import inspect; typer.run(inspect)"
 FLAGS = """--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync
 --no-first-run""".split()
 REQUIRED = os.environ.get("HYBRID_MEMORY_BROWSER") == "required"

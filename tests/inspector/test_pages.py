@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from hybrid_memory import HybridMemory, Scope
+from hybrid_memory.apps.inspector.app import PAGES
+from hybrid_memory.apps.inspector.pages.knowledge import Axis
+from hybrid_memory.apps.inspector.reading import key_of, moment_of, scope_of
+from hybrid_memory.apps.inspector.text import visible
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError
-from hybrid_memory.inspector.app import PAGES
-from hybrid_memory.inspector.pages.knowledge import Axis
-from hybrid_memory.inspector.reading import key_of, moment_of, scope_of
-from hybrid_memory.inspector.text import visible
 
 ALICE = "/o/user=alice"
 TRIP = Scope(user="alice", session="s/1 & more")
@@ -325,7 +325,7 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingDependencyError, match=rf"{package} .*\[inspector\]"):
-        __import__("hybrid_memory.inspector")
+        __import__("hybrid_memory.apps.inspector")
 
 
 def test_no_page_of_an_owner_reads_a_long_log_as_a_whole(

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from hybrid_memory import Message
+from hybrid_memory.apps.evaluation.methods.method import Prompt, Replay, Setting
 from hybrid_memory.errors import MissingDependencyError
-from hybrid_memory.evaluation.methods.method import Prompt, Replay, Setting
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
-from hybrid_memory.types import Message
 from langchain_hybrid_memory.evaluation import NAMES, StockMemory, methods
 from langchain_hybrid_memory.evaluation.replays import REPLAYS
 

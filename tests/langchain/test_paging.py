@@ -17,11 +17,10 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from hybrid_memory import HybridMemory, PagingConfig, ScopedMemory
+from hybrid_memory import Event, EventKind, HybridMemory, PagingConfig, ScopedMemory
+from hybrid_memory.apps.agent import MEMORY
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
-from hybrid_memory.paging import MEMORY
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens, schema_tokens
-from hybrid_memory.types import Event, EventKind
 from langchain_hybrid_memory import HybridMemoryMiddleware, from_langchain
 
 if TYPE_CHECKING:

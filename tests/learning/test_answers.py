@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.learning.answers import MAX_PER_TURN, read
-from hybrid_memory.learning.asking import Field, Question, question
-from hybrid_memory.learning.attributes import ATTRIBUTES
-from hybrid_memory.learning.grounding import MAX_NAME_CHARS, MAX_VALUE_CHARS
+from hybrid_memory import Category, Event, EventKind, Message, Role, Scope
+from hybrid_memory.facts.attributes import ATTRIBUTES
+from hybrid_memory.facts.fact import Claim, Stance
+from hybrid_memory.facts.reader.answers import MAX_PER_TURN, read
+from hybrid_memory.facts.reader.asking import Field, Question, question
+from hybrid_memory.facts.reader.grounding import MAX_NAME_CHARS, MAX_VALUE_CHARS
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Category, Claim, Event, EventKind, Message, Role, Scope, Stance
 
 MONDAY = datetime(2024, 5, 6, 9, 30, tzinfo=UTC)
 OWNER = Scope(user="mara", session="s1")

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.learning.answers import read
-from hybrid_memory.learning.asking import (
+from hybrid_memory import Category, Event, EventKind, Message, Role, Scope
+from hybrid_memory.facts.attributes import ATTRIBUTES
+from hybrid_memory.facts.fact import Claim
+from hybrid_memory.facts.reader.answers import read
+from hybrid_memory.facts.reader.asking import (
     CONTEXT_CHARS,
     CONTEXT_TURNS,
     SPAN_TOKENS,
@@ -21,9 +24,7 @@ from hybrid_memory.learning.asking import (
     schema,
     spans,
 )
-from hybrid_memory.learning.attributes import ATTRIBUTES
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types import Category, Claim, Event, EventKind, Message, Role, Scope
 
 MONDAY = datetime(2024, 5, 6, 9, 30, tzinfo=UTC)
 OWNER = Scope(user="mara", session="s1")

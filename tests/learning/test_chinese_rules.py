@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.learning.rules.chinese import CHINESE
-from hybrid_memory.learning.rules.reading import RuleExtractor
-from hybrid_memory.types import USER, Category, Claim, Event, EventKind, Scope, Stance
+from hybrid_memory import Category, Event, EventKind, Scope
+from hybrid_memory.facts.fact import USER, Claim, Stance
+from hybrid_memory.facts.rules.chinese import CHINESE
+from hybrid_memory.facts.rules.reading import RuleExtractor
 
 WEDNESDAY = datetime(2026, 5, 20, 10, 30, tzinfo=UTC)
 EXTRACTOR = RuleExtractor((CHINESE,))

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hybrid_memory.learning.rules.english import ENGLISH
-from hybrid_memory.learning.rules.reading import RuleExtractor
-from hybrid_memory.types import Category, Claim, Event, EventKind, Scope, Stance
+from hybrid_memory import Category, Event, EventKind, Scope
+from hybrid_memory.facts.fact import Claim, Stance
+from hybrid_memory.facts.rules.english import ENGLISH
+from hybrid_memory.facts.rules.reading import RuleExtractor
 
 WEDNESDAY = datetime(2025, 3, 12, 10, 0, tzinfo=UTC)
 EXTRACTOR = RuleExtractor((ENGLISH,))

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
-from hybrid_memory.compute.runners import drive
-from hybrid_memory.flows.facts import portrait
-from hybrid_memory.flows.session import load
+from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.context.session import load
+from hybrid_memory.facts.facts import portrait
 from hybrid_memory.memory.house import INLINE
+from hybrid_memory.runtime.runners import drive
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

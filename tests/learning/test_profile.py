@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, field_validator, model_validator
 
-from hybrid_memory import UserProfile
+from hybrid_memory import Fact, FactState, UserProfile
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from hybrid_memory.learning.attributes import ATTRIBUTES, attribute
-from hybrid_memory.learning.near_duplicates import near_key
-from hybrid_memory.learning.profile import own_facts, profile_of
-from hybrid_memory.learning.profile_schema import check_profile_type, field_guide, profile_fields
-from hybrid_memory.types import USER, Fact, FactState
+from hybrid_memory.facts.attributes import ATTRIBUTES, attribute
+from hybrid_memory.facts.fact import USER
+from hybrid_memory.facts.near_duplicates import near_key
+from hybrid_memory.facts.profile_schema import check_profile_type, field_guide, profile_fields
+from hybrid_memory.facts.profiling import own_facts, profile_of
 
 BEGIN = datetime(2024, 3, 1, tzinfo=UTC)
 GONE = [FactState.ENDED, FactState.SUPERSEDED, FactState.DONE, FactState.DROPPED]

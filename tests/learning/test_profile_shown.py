@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from hybrid_memory import UserProfile
+from hybrid_memory import Fact, FactState, UserProfile
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.learning.attributes import attribute
-from hybrid_memory.learning.profile import profile_of
+from hybrid_memory.facts.attributes import attribute
+from hybrid_memory.facts.fact import USER
+from hybrid_memory.facts.profiling import profile_of
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types import USER, Fact, FactState
 
 BEGIN = datetime(2024, 3, 1, tzinfo=UTC)
 

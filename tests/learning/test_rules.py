@@ -8,17 +8,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from hybrid_memory.ports import FactExtractor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.learning.rules.chinese import CHINESE
-from hybrid_memory.learning.rules.english import ENGLISH
-from hybrid_memory.learning.rules.matching import MAX_VALUE_CHARS
-from hybrid_memory.learning.rules.reading import LOOKBACK, MAX_SENTENCE_CHARS, RuleExtractor
-from hybrid_memory.learning.rules.rule import OWNER, Language, Pattern, Rule, When, always
-from hybrid_memory.learning.rules.turns import MAX_CHARS
-from hybrid_memory.ports import FactExtractor
-from hybrid_memory.types import Category, Claim, Event, EventKind, Scope, Stance
+from hybrid_memory import Category, Event, EventKind, Scope
+from hybrid_memory.facts.fact import Claim, Stance
+from hybrid_memory.facts.rules.chinese import CHINESE
+from hybrid_memory.facts.rules.english import ENGLISH
+from hybrid_memory.facts.rules.matching import MAX_VALUE_CHARS
+from hybrid_memory.facts.rules.reading import LOOKBACK, MAX_SENTENCE_CHARS, RuleExtractor
+from hybrid_memory.facts.rules.rule import OWNER, Language, Pattern, Rule, When, always
+from hybrid_memory.facts.rules.turns import MAX_CHARS
 
 WEDNESDAY = datetime(2025, 3, 12, 10, 0, tzinfo=UTC)
 

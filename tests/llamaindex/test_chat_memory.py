@@ -27,13 +27,8 @@ from workflows.context import PickleSerializer
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
 from hybrid_memory.config.compaction import DEFAULT_TOKENS
 from hybrid_memory.context.marks import SUMMARY_HEADINGS
-from hybrid_memory.errors import (
-    InvalidConfigError,
-    InvalidMessageError,
-    InvalidScopeError,
-    MemoryClosedError,
-)
-from hybrid_memory.flows import recall
+from hybrid_memory.errors import InvalidConfigError, InvalidMessageError, InvalidScopeError, MemoryClosedError
+from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from llamaindex_hybrid_memory import HybridChatMemory, from_chat_message
 from llamaindex_hybrid_memory.sharing import close_all
@@ -236,7 +231,7 @@ def test_recall_runs_once_between_two_messages_of_the_user(
         asked.append(request.query)
         return await real(run, world, request)
 
-    monkeypatch.setattr("hybrid_memory.flows.assemble.recall", counted)
+    monkeypatch.setattr("hybrid_memory.context.assemble.recall", counted)
     chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, k=1)
     for question in ("my cat?", "the dog?", "a bird?"):
         run(chat, "put", user(question))

@@ -23,7 +23,7 @@ from workflows.context import PickleSerializer
 from hybrid_memory import HybridMemory, Message
 from hybrid_memory.context.marks import MEMORY_HEADINGS
 from hybrid_memory.errors import InvalidConfigError, InvalidScopeError, StoreUnavailableError
-from hybrid_memory.flows import recall
+from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatStore, HybridMemoryBlock, from_chat_message
 from llamaindex_hybrid_memory.block.flushes import fresh

@@ -18,8 +18,8 @@ from llama_index.core.workflow import Context, JsonSerializer
 from pydantic import Field
 
 from hybrid_memory import HybridMemory
+from hybrid_memory.apps.agent import MEMORY
 from hybrid_memory.context.marks import SUMMARY_HEADINGS
-from hybrid_memory.paging import MEMORY
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
 from llamaindex_hybrid_memory.sharing import close_all
 from tests.llamaindex.conftest import ScriptedLLM

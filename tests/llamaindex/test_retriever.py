@@ -23,10 +23,9 @@ from llama_index.core.retrievers import BaseRetriever, QueryFusionRetriever
 from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
 from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
 
-from hybrid_memory import HybridMemory, MemoryConfig, Weights, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, RecordKind, Weights, open_memory
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError, InvalidScopeError
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.types import RecordKind
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryRetriever
 from llamaindex_hybrid_memory.sharing import close_all
 

@@ -41,7 +41,7 @@ from sqlalchemy.pool import StaticPool
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.context.marks import MEMORY_HEADINGS
-from hybrid_memory.flows import recall
+from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from llamaindex_hybrid_memory import (
     HybridBufferStore,

@@ -9,10 +9,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-import hybrid_memory.mcp
-from hybrid_memory.cli.serving import mcp
+import hybrid_memory.apps.mcp
+from hybrid_memory.apps.cli.serving import mcp
+from hybrid_memory.apps.mcp import Binding
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.mcp import Binding
 
 TOKEN = "correct-horse-battery-staple"  # noqa: S105 - of these tests
 
@@ -30,8 +30,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Binding, dict[str,
 
         return record
 
-    monkeypatch.setattr(hybrid_memory.mcp, "serve_stdio", serve("stdio"))
-    monkeypatch.setattr(hybrid_memory.mcp, "serve_http", serve("http"))
+    monkeypatch.setattr(hybrid_memory.apps.mcp, "serve_stdio", serve("stdio"))
+    monkeypatch.setattr(hybrid_memory.apps.mcp, "serve_http", serve("http"))
     monkeypatch.setattr("signal.signal", lambda *_: None)
     monkeypatch.delenv("HYBRID_MEMORY_MCP_TOKEN", raising=False)
     return made

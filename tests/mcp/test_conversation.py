@@ -12,7 +12,7 @@ from typing import Any
 from mcp import Client, StdioServerParameters
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.mcp import Binding, server
+from hybrid_memory.apps.mcp import Binding, server
 
 Said = Callable[..., Awaitable[tuple[bool, str]]]
 GUIDE = Path(__file__).parents[2] / "docs" / "mcp.md"

@@ -11,9 +11,9 @@ from typing import Any
 import typer
 from typer.main import get_command
 
-from hybrid_memory.cli.serving import TOKEN, mcp
-from hybrid_memory.mcp.resources import add_resources
-from hybrid_memory.mcp.tools import ADDS, CHANGES, DESTROYS, KINDS, READS
+from hybrid_memory.apps.cli.serving import TOKEN, mcp
+from hybrid_memory.apps.mcp.resources import add_resources
+from hybrid_memory.apps.mcp.tools import ADDS, CHANGES, DESTROYS, KINDS, READS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
 

@@ -16,9 +16,9 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from hybrid_memory import HybridMemory
+from hybrid_memory.apps.mcp import Binding, application, serve_http, server
+from hybrid_memory.apps.mcp.serving import OneToken
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.mcp import Binding, application, serve_http, server
-from hybrid_memory.mcp.serving import OneToken
 
 Said = Callable[..., Awaitable[tuple[bool, str]]]
 

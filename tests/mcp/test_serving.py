@@ -13,9 +13,9 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from mcp import Client, MCPError
 
 from hybrid_memory import HybridMemory, Message, ScopedMemory
+from hybrid_memory.apps.mcp import Binding, server
+from hybrid_memory.apps.mcp.tools import KINDS
 from hybrid_memory.errors import InvalidInputError, InvalidScopeError
-from hybrid_memory.mcp import Binding, server
-from hybrid_memory.mcp.tools import KINDS
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tools import MAX_TOKENS, SERVER_TOOLS
 
@@ -277,7 +277,7 @@ async def test_names_may_hold_any_characters(memory: HybridMemory, said: Said) -
 
 
 def test_without_the_sdk_the_extra_is_named() -> None:
-    code = "import sys; sys.modules['mcp'] = None\nimport hybrid_memory.mcp"
+    code = "import sys; sys.modules['mcp'] = None\nimport hybrid_memory.apps.mcp"
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
     assert "MissingDependencyError: mcp is not installed: pip install 'hybrid-agent-memory[mcp]'" in done.stderr

@@ -11,18 +11,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hybrid_memory.ports import LanguageModel
 from langchain_core.language_models import FakeListChatModel, FakeListLLM
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from llama_index.core.llms import MockLLM
 
-from hybrid_memory import Message
-from hybrid_memory.compute.time_limits import MAX_HANGING
+from hybrid_memory import Message, Role
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.language import as_language_model
-from hybrid_memory.ports import LanguageModel
+from hybrid_memory.runtime.time_limits import MAX_HANGING
 from hybrid_memory.testing import FaultyModel, ScriptedModel
-from hybrid_memory.types import Role
 
 TALK = [
     Message(role=Role.SYSTEM, content="Be short."),

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.compute.statistics import Statistics
+from hybrid_memory import Message, Role
 from hybrid_memory.errors import ModelError
 from hybrid_memory.models.measured import MeasuredModel
-from hybrid_memory.types import Message, Role
+from hybrid_memory.runtime.statistics import Statistics
 
 
 class Model:

@@ -14,8 +14,7 @@ from benchmarks.paging.lookup import DEPTHS, PAIRS, Pairs, noted, pairs
 from benchmarks.paging.policies import UNKNOWN, Follower, Reader, Shown
 from benchmarks.paging.retrieval import Asked, History, remembered, share_shown
 from benchmarks.paging.runs import Answered, Ask, Tally, asking, note, opened, paged, windowed
-from hybrid_memory import HybridMemory, Message
-from hybrid_memory.types import Role
+from hybrid_memory import HybridMemory, Message, Role
 
 WINDOW = 3000
 LOOKUP = "What is the value of {} at the end?"

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, PagedAgent, ScopedMemory, open_memory
+from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, Message, PagedAgent, ScopedMemory, open_memory
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.types import Event, EventKind
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open

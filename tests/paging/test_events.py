@@ -21,9 +21,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from hybrid_memory import Message, PagedAgent, Role
+from hybrid_memory.apps.agent import Alarm
+from hybrid_memory.apps.agent.executor import INTERRUPTED
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, ModelError
-from hybrid_memory.paging import Alarm
-from hybrid_memory.paging.executor import INTERRUPTED
 from tests.paging.children.killed_agent import agent_of
 from tests.paging.conftest import Script, call, says, shown
 

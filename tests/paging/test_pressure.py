@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import Message, PagedAgent, PagingConfig, Role
-from hybrid_memory.paging import PAGING_FUNCTIONS
+from hybrid_memory import Context, Message, PagedAgent, PagingConfig, Role
+from hybrid_memory.apps.agent import PAGING_FUNCTIONS
+from hybrid_memory.log.message import PRESSURE
 from hybrid_memory.text.tokens import message_tokens
-from hybrid_memory.types import PRESSURE, Context
 from tests.paging.conftest import Script, call, says, shown
 
 if TYPE_CHECKING:

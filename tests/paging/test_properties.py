@@ -18,16 +18,27 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from hybrid_memory import AgentRun, HybridMemory, MemoryConfig, Message, PagedAgent, PagingConfig, Role, open_memory
+from hybrid_memory import (
+    AgentRun,
+    Context,
+    EventKind,
+    HybridMemory,
+    MemoryConfig,
+    Message,
+    PagedAgent,
+    PagingConfig,
+    Role,
+    open_memory,
+)
+from hybrid_memory.apps.agent.loop import MAX_CALLS
 from hybrid_memory.errors import InvalidInputError, ModelError, StoreUnavailableError
-from hybrid_memory.paging.loop import MAX_CALLS
 from hybrid_memory.text.tokens import message_tokens
-from hybrid_memory.types import Context, EventKind
 from tests.paging.conftest import Script, call
 
 if TYPE_CHECKING:
     from hybrid_memory.ports import Appended, Draft, EventLog
-    from hybrid_memory.types import Scope
+
+    from hybrid_memory import Scope
 
 PRIMING = 3
 BLOCK_CHARS = 120

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role, ToolCall
-from hybrid_memory.paging.instructions import rendered
-from hybrid_memory.paging.reading import HEARTBEAT, THOUGHTS, read
+from hybrid_memory.apps.agent.instructions import rendered
+from hybrid_memory.apps.agent.reading import HEARTBEAT, THOUGHTS, read
 from hybrid_memory.text.structured import cut_off
 
 BESIDE = {"thoughts": "so", "request_heartbeat": True}

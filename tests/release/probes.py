@@ -122,8 +122,8 @@ def telemetry() -> None:
 
 def report() -> None:
     """The page of an evaluation, with its picture."""
-    from hybrid_memory.evaluation import Evaluation, read_transcript
-    from hybrid_memory.evaluation.reporting import html
+    from hybrid_memory.apps.evaluation import Evaluation, read_transcript
+    from hybrid_memory.apps.evaluation.reporting import html
 
     roles = ("user", "assistant")
     said = [
@@ -138,21 +138,21 @@ def report() -> None:
 
 def inspector() -> None:
     """The page on a memory, with its templates and style."""
-    from hybrid_memory.inspector import application
+    from hybrid_memory.apps.inspector import application
 
     with small() as memory:
         memory.scoped(user="alice").remember("I live in Rome.")
         assert application(memory, token="t" * 40).routes
-    import hybrid_memory.inspector
+    import hybrid_memory.apps.inspector
 
-    folder = Path(hybrid_memory.inspector.__file__).parent
+    folder = Path(hybrid_memory.apps.inspector.__file__).parent
     assert list(folder.rglob("*.jinja"))
     assert list(folder.rglob("*.css"))
 
 
 def mcp() -> None:
     """A server and the client of the SDK."""
-    from hybrid_memory.mcp import Binding, server
+    from hybrid_memory.apps.mcp import Binding, server
 
     async def talk(memory: HybridMemory) -> None:
         from mcp import Client

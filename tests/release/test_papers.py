@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 import hybrid_memory
-from hybrid_memory import evaluation, testing
+from hybrid_memory import testing
+from hybrid_memory.apps import evaluation
 from hybrid_memory.testing import archive, event_log, semantic_index
 
 ROOT = Path(__file__).parents[2]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.routing.intent import CUES, DEFAULT, intent
-from hybrid_memory.types import Intent
+from hybrid_memory import Intent
+from hybrid_memory.recall.intent import CUES, DEFAULT, intent
 
 
 @pytest.mark.parametrize(

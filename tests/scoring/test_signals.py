@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from hybrid_memory.scoring import signals
-from hybrid_memory.types import Signals, Weights
+from hybrid_memory import Signals, Weights
+from hybrid_memory.arrays import Array, Numbers
+from hybrid_memory.recall import signals
 
 SIZES = st.integers(1, 30)
 cosines = SIZES.flatmap(lambda n: hnp.arrays(np.float64, n, elements=st.floats(-1, 1, width=32)))
@@ -20,7 +21,7 @@ bm25 = SIZES.flatmap(lambda n: hnp.arrays(np.float64, n, elements=st.floats(0, 5
 
 
 @st.composite
-def placed(draw: st.DrawFn) -> tuple[signals.Array, signals.Numbers, signals.Numbers]:
+def placed(draw: st.DrawFn) -> tuple[Array, Numbers, Numbers]:
     """Relevances at distinct places of a few segments."""
     places = draw(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 9)), min_size=1, max_size=25, unique=True))
     relevance = draw(hnp.arrays(np.float64, len(places), elements=st.floats(0, 1, width=32)))
@@ -32,7 +33,7 @@ def test_signals_and_weights_have_the_same_fields() -> None:
 
 
 @given(cosines, st.floats(-1, 1))
-def test_the_vector_signal_is_bounded_and_keeps_the_order(similarity: signals.Array, average: float) -> None:
+def test_the_vector_signal_is_bounded_and_keeps_the_order(similarity: Array, average: float) -> None:
     signal = signals.vector_signal(similarity, average)
     assert ((signal >= 0) & (signal <= 1)).all()
     order = np.argsort(similarity, kind="stable")
@@ -49,7 +50,7 @@ def test_equal_similarities_are_all_average() -> None:
 
 
 @given(bm25)
-def test_the_text_signal_is_bounded_and_keeps_the_order(scores: signals.Array) -> None:
+def test_the_text_signal_is_bounded_and_keeps_the_order(scores: Array) -> None:
     signal = signals.text_signal(scores)
     assert ((signal >= 0) & (signal <= 1)).all()
     assert (np.diff(signal[np.argsort(scores, kind="stable")]) >= 0).all()
@@ -58,7 +59,7 @@ def test_the_text_signal_is_bounded_and_keeps_the_order(scores: signals.Array) -
 
 @given(placed(), st.floats(0, 0.5), st.randoms(use_true_random=False))
 def test_neighbours_and_segments_are_bounded_and_do_not_see_the_order_of_candidates(
-    candidates: tuple[signals.Array, signals.Numbers, signals.Numbers], average: float, chance: object
+    candidates: tuple[Array, Numbers, Numbers], average: float, chance: object
 ) -> None:
     relevance, segments, ordinals = candidates
     beside = signals.neighbour_signal(relevance, segments, ordinals, average)
@@ -73,9 +74,7 @@ def test_neighbours_and_segments_are_bounded_and_do_not_see_the_order_of_candida
 
 
 @given(placed(), st.floats(0, 0.5))
-def test_the_neighbour_signal_is_its_formula(
-    candidates: tuple[signals.Array, signals.Numbers, signals.Numbers], average: float
-) -> None:
+def test_the_neighbour_signal_is_its_formula(candidates: tuple[Array, Numbers, Numbers], average: float) -> None:
     relevance, segments, ordinals = candidates
     at = {(int(s), int(o)): float(r) for r, s, o in zip(relevance, segments, ordinals, strict=True)}
     expected = []
@@ -144,7 +143,7 @@ def test_the_temporal_signal_falls_with_the_distance_from_the_nearest_span() -> 
 
 
 @pytest.mark.parametrize("empty", [signals.vector_signal(np.zeros(0), 0.0), signals.text_signal(np.zeros(0))])
-def test_no_candidates_give_no_signals(empty: signals.Array) -> None:
+def test_no_candidates_give_no_signals(empty: Array) -> None:
     none = np.zeros(0, dtype=np.int64)
     assert len(empty) == 0
     assert len(signals.neighbour_signal(np.zeros(0), none, none, 0.5)) == 0
@@ -152,7 +151,7 @@ def test_no_candidates_give_no_signals(empty: signals.Array) -> None:
 
 
 def test_substance_of_the_formula_is_what_the_docstring_says() -> None:
-    from hybrid_memory.tiers.semantic import substance  # noqa: PLC0415 - beside its formula
+    from hybrid_memory.index.derive import substance  # noqa: PLC0415 - beside its formula
 
     assert substance("") == 0
     assert substance("x" * 600) == substance("x" * 10_000) == pytest.approx(1)

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from hybrid_memory.ports import Draft, Entry, Floats
-from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog
+
+from hybrid_memory import EventKind, Record, Scope
+from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.testing.milvus_server import MilvusServer
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import EventKind, Record, Scope
 
 ALICE = Scope(user="alice", session="s1")
 DIM = 32

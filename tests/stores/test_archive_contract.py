@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid_memory.stores.memory import InMemoryArchive
+from hybrid_memory.engines.in_memory import InMemoryArchive
 from hybrid_memory.testing.archive import ArchiveContract
 
 

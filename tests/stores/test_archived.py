@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hybrid_memory.ports import Archive, EventLog
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hybrid_memory import Event, EventKind, Scope
+from hybrid_memory.engines.in_memory import InMemoryArchive, InMemoryLog
+from hybrid_memory.engines.sqlite import Database, SqliteLog
 from hybrid_memory.errors import IdConflictError, MemoryClosedError, StoreUnavailableError
-from hybrid_memory.ports import Archive, EventLog
-from hybrid_memory.stores.archived import ArchivedLog
-from hybrid_memory.stores.memory import InMemoryArchive, InMemoryLog
-from hybrid_memory.stores.sqlite import Database, SqliteLog
+from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.testing.drafts import ALICE, NOON, draft
 from hybrid_memory.testing.event_log import EventLogContract
-from hybrid_memory.types import Event, EventKind, Scope
 
 if TYPE_CHECKING:
     from tests.stores.conftest import OpenStore

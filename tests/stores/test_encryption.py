@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hybrid_memory import Scope
+from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.errors import (
     InvalidConfigError,
     MissingDependencyError,
@@ -18,11 +20,10 @@ from hybrid_memory.errors import (
     StoreUnavailableError,
     WrongKeyError,
 )
-from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog
+from hybrid_memory.index.record import Where
 from hybrid_memory.testing.corpus import Corpus
 from hybrid_memory.testing.event_log import EventLogContract
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
-from hybrid_memory.types import Scope, Where
 from tests.stores.shelf import Shelf, Shelved, corpus_of
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from hybrid_memory.stores.memory import InMemoryIndex, InMemoryLog
+from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
+from hybrid_memory.index.record import Where
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, EMBEDDER, entry_of, ids, make_record, random_corpus, unit
 from hybrid_memory.testing.event_log import EventLogContract
 from hybrid_memory.testing.index_search import ALL, IndexSearchContract
 from hybrid_memory.testing.index_upkeep import IndexUpkeepContract
-from hybrid_memory.types import Where
 
 
 class TestInMemoryLog(EventLogContract):

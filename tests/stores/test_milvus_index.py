@@ -8,15 +8,17 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from hybrid_memory.ports import Use
 from pymilvus import MilvusClient
 
+from hybrid_memory import Scope
+from hybrid_memory.engines.in_memory import InMemoryIndex
+from hybrid_memory.engines.milvus import MilvusIndex, catalog, vectors
+from hybrid_memory.engines.milvus import index as milvus_index
+from hybrid_memory.engines.milvus.address import Address
+from hybrid_memory.engines.milvus.rows import POSITIONS, STRETCHES, owner_key
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
-from hybrid_memory.ports import Use
-from hybrid_memory.stores.memory import InMemoryIndex
-from hybrid_memory.stores.milvus import MilvusIndex, catalog, vectors
-from hybrid_memory.stores.milvus import index as milvus_index
-from hybrid_memory.stores.milvus.address import Address
-from hybrid_memory.stores.milvus.rows import POSITIONS, STRETCHES, owner_key
+from hybrid_memory.index.record import Where
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
@@ -34,7 +36,6 @@ from hybrid_memory.testing.corpus import (
 )
 from hybrid_memory.testing.milvus_server import MilvusServer
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Scope, Where
 
 ALL = 10_000
 VECTOR = unit(np.ones(DIM))

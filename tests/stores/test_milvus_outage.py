@@ -10,11 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from hybrid_memory.errors import MissingDependencyError, StoreUnavailableError
 from hybrid_memory.ports import Use
-from hybrid_memory.stores.memory import InMemoryIndex
-from hybrid_memory.stores.milvus import MilvusIndex
+
+from hybrid_memory import Scope
+from hybrid_memory.engines.in_memory import InMemoryIndex
+from hybrid_memory.engines.milvus import MilvusIndex
+from hybrid_memory.errors import MissingDependencyError, StoreUnavailableError
+from hybrid_memory.index.record import Where
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
@@ -31,7 +33,6 @@ from hybrid_memory.testing.corpus import (
 )
 from hybrid_memory.testing.milvus_server import MilvusServer
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Scope, Where
 
 NUMBERS = count()
 ALL = 10_000

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hybrid_memory import Scope
+from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
+from hybrid_memory.engines.redis.scrubbing import scrub
 from hybrid_memory.errors import StoreUnavailableError
-from hybrid_memory.stores.redis import RedisConnection, RedisIndex, RedisLog
-from hybrid_memory.stores.redis.scrubbing import scrub
+from hybrid_memory.index.record import Where
 from hybrid_memory.testing.corpus import ALICE, DIM, EMBEDDER, entry_of, make_record, unit
 from hybrid_memory.testing.drafts import draft
 from hybrid_memory.testing.redis_server import RedisServer
-from hybrid_memory.types import Scope, Where
 
 WRITERS, EACH = 4, 150
 ROUNDS = 3
@@ -99,7 +100,7 @@ def test_an_index_answers_whole_after_a_restart(server: RedisServer) -> None:
 
 
 def test_a_server_that_stopped_answering_is_told_in_time(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.stores.redis.connection.CALL_SECONDS", 0.3)
+    monkeypatch.setattr("hybrid_memory.engines.redis.connection.CALL_SECONDS", 0.3)
     log = RedisLog(RedisConnection(server.url))
     other = RedisConnection(server.url)
     with ThreadPoolExecutor(max_workers=1) as pool:

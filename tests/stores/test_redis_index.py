@@ -7,14 +7,16 @@ from itertools import count
 
 import numpy as np
 import pytest
+from hybrid_memory.ports import Places, SemanticIndex, Use
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis.exceptions import ConnectionError as LostConnectionError
 
+from hybrid_memory import RecordKind, Scope
+from hybrid_memory.engines.in_memory import InMemoryIndex
+from hybrid_memory.engines.redis import RedisConnection, RedisIndex, words
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.ports import Places, SemanticIndex, Use
-from hybrid_memory.stores.memory import InMemoryIndex
-from hybrid_memory.stores.redis import RedisConnection, RedisIndex, words
+from hybrid_memory.index.record import Where
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
@@ -32,7 +34,6 @@ from hybrid_memory.testing.corpus import (
 )
 from hybrid_memory.testing.redis_server import RedisServer
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
-from hybrid_memory.types import RecordKind, Scope, Where
 from tests.stores.shelf import Shelf, Shelved, corpus_of
 
 NUMBERS = count()

@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory.errors import (
-    InvalidConfigError,
-    StoreUnavailableError,
-    WrongKeyError,
-)
-from hybrid_memory.stores.sqlite import Database, driver
-from hybrid_memory.types import Scope, Where
+from hybrid_memory import Scope
+from hybrid_memory.engines.sqlite import Database, driver
+from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError, WrongKeyError
+from hybrid_memory.index.record import Where
 
 if TYPE_CHECKING:
     from tests.stores.conftest import OpenStore

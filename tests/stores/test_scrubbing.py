@@ -15,9 +15,10 @@ from typing import IO, TYPE_CHECKING
 
 import pytest
 
+from hybrid_memory import Scope
+from hybrid_memory.engines.sqlite import driver
 from hybrid_memory.errors import StoreUnavailableError
-from hybrid_memory.stores.sqlite import driver
-from hybrid_memory.types import Scope, Where
+from hybrid_memory.index.record import Where
 
 if TYPE_CHECKING:
     from tests.stores.conftest import OpenStore, Store
@@ -164,7 +165,7 @@ def test_a_reader_of_the_past_is_waited_for_and_then_reported(
         with pytest.raises(StoreUnavailableError, match=r"memory\.db.*another process"):
             store.log.scrub()
         assert 0.1 < time.monotonic() - start < 5
-        with caplog.at_level(logging.WARNING, logger="hybrid_memory.stores.sqlite.database"):
+        with caplog.at_level(logging.WARNING, logger="hybrid_memory.engines.sqlite.database"):
             late = open_store()
         assert "another process" in caplog.text
         assert late.log.count(Scope(user="alice")) == 19

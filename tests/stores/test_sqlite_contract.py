@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.ports.log import Draft
-from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog
+from hybrid_memory import EventKind, Scope
+from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
+from hybrid_memory.log.port import Draft
 from hybrid_memory.testing.corpus import Corpus
 from hybrid_memory.testing.event_log import EventLogContract
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
-from hybrid_memory.types import EventKind, Scope
 from tests.stores.shelf import Shelf, Shelved, corpus_of
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybrid_memory import Message
 from hybrid_memory.text.tokens import (
     AUDIO_TOKENS,
     FILE_TOKENS,
@@ -16,7 +17,6 @@ from hybrid_memory.text.tokens import (
     message_tokens,
     schema_tokens,
 )
-from hybrid_memory.types import Message
 
 
 def words(text: str) -> int:

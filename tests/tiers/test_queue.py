@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Message, Role, Scope, ToolCall
-from hybrid_memory.tiers.queue import Queue, Unit, cut, queue
-from hybrid_memory.tiers.state import Attempt, QueueState
-from hybrid_memory.types import Audit, Event, EventKind, Ledger, Line, Section
+from hybrid_memory import Audit, Event, EventKind, Line, Message, Role, Scope, Section, ToolCall
+from hybrid_memory.artifacts.ledger import Ledger
+from hybrid_memory.context.queue import Queue, Unit, cut, queue
+from hybrid_memory.context.state import Attempt, QueueState
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 SCOPE = Scope(user="a", session="s")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.tiers.semantic import CONTEXT_CHARS, PASSAGE_CHARS, SEGMENT_PAUSE, Derived, derive, passage
-from hybrid_memory.types import Event, EventKind, Record, Scope
+from hybrid_memory import Event, EventKind, Record, Scope
+from hybrid_memory.index.derive import CONTEXT_CHARS, PASSAGE_CHARS, SEGMENT_PAUSE, Derived, derive, passage
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 

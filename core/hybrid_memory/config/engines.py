@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import ConfigDict, Field
 
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.types.validation import CheckedModel
+from hybrid_memory.validation import CheckedModel
 
 
 class IndexConfig(CheckedModel):

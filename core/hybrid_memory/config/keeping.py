@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import ConfigDict, Field
 
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.types.validation import CheckedModel
+from hybrid_memory.validation import CheckedModel
 
 
 class RetentionConfig(CheckedModel):
@@ -18,7 +18,7 @@ class RetentionConfig(CheckedModel):
         ttl: the longest age by kind (``turn``, ``fact``) or category (``preference``, ``task``, ``knowledge``,
             ``relation``).
         half_life: after this time a record of no importance that was never used is half forgotten; None forgets
-            nothing. See `hybrid_memory.scoring.retention`.
+            nothing. See `hybrid_memory.store.retention`.
         least: records that are retained less than this are left out; in (0, 1).
 
     Raises:

@@ -15,7 +15,7 @@ from hybrid_memory.config.orchestration import OrchestrationConfig
 from hybrid_memory.config.prompt import PromptConfig
 from hybrid_memory.config.recall import RecallConfig
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.types.validation import CheckedModel
+from hybrid_memory.validation import CheckedModel
 
 CleaningLevel: TypeAlias = Literal["off", "light", "strong"]
 

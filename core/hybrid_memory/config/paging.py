@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from hybrid_memory.config.compaction import CompactionConfig
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.types.validation import CheckedModel
+from hybrid_memory.validation import CheckedModel
 
 
 class PagingConfig(CheckedModel):

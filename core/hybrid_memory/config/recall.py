@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from pydantic import ConfigDict, Field
 
+from hybrid_memory.config.weights import Weights
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.types import Weights
-from hybrid_memory.types.validation import CheckedModel
+from hybrid_memory.validation import CheckedModel
 
 
 class RecallConfig(CheckedModel):

@@ -8,10 +8,10 @@ from typing import Protocol, TypeAlias
 
 from hybrid_memory.context.layout import as_event
 from hybrid_memory.context.shortening import shortened
-from hybrid_memory.ports import TokenCounter
+from hybrid_memory.log.event import Event, handle
+from hybrid_memory.log.message import Message, Role
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.text.tokens import message_tokens
-from hybrid_memory.types import Event, Message, Role, handle
+from hybrid_memory.text.tokens import TokenCounter, message_tokens
 
 QUESTION_CHARS = 4000
 """Of a question that are looked for in a long text."""

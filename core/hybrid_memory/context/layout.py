@@ -15,15 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from hybrid_memory.config import PromptConfig
-from hybrid_memory.context.marks import (
-    PROFILE_HEADINGS,
-    SUMMARY_HEADINGS,
-    escaped,
-    language_of,
-    marked,
-    readable,
-)
-from hybrid_memory.types import Message, Role
+from hybrid_memory.context.marks import PROFILE_HEADINGS, SUMMARY_HEADINGS, escaped, language_of, marked, readable
+from hybrid_memory.log.message import Message, Role
 
 _Turn: TypeAlias = tuple[Message | None, str]
 """A message, if there is one, and what is marked in front of it."""

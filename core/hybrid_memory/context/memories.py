@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hybrid_memory.context.fitting import fitting
 from hybrid_memory.context.marks import MEMORY_HEADINGS, language_of
-from hybrid_memory.scoring.fitting_memories import fitting
+from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.log.exchanges import exchanges
+from hybrid_memory.log.message import Message, Role
+from hybrid_memory.recall.hit import Hit
 from hybrid_memory.text.excerpts import excerpt
 from hybrid_memory.text.small_talk import is_memory
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.tiers.exchanges import exchanges
-from hybrid_memory.types import Hit, Message, Record, RecordKind, Role
 
 MEMORY_CHARS = 600
 """Of a longer turn an excerpt is shown; the log has the rest."""

@@ -12,16 +12,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from hybrid_memory.compression.ledger import changed_since, render
+from hybrid_memory.artifacts import changed_since, render
 from hybrid_memory.context.layout import Parts, memory_mark, messages
 from hybrid_memory.context.marks import PROGRESS_HEADINGS, language_of
 from hybrid_memory.context.memories import memory_line, memory_note
 from hybrid_memory.context.relief import LEAST_INLINE, Relief, relieved
 from hybrid_memory.context.shortening import shortened
 from hybrid_memory.context.view import PRIMING, View
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.message import Message
+from hybrid_memory.recall.hit import Hit
 from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Event, Hit, Message
 
 CHAT_RECALL = 0.1
 """Share of the room for recall that a turn gets which asks nothing."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from hybrid_memory.compression.offload.media import is_media
 from hybrid_memory.context.view import View
-from hybrid_memory.types import Event, Message, Role
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.media import is_media
+from hybrid_memory.log.message import Message, Role
 
 INLINE_SHARE = 0.125
 """Under pressure no message takes more of the budget than this share, unless the user wrote it: then `USERS` times."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hybrid_memory.config import CompactionConfig
+from hybrid_memory.context.context import Context, Dropped, Piece
 from hybrid_memory.context.layout import memory_mark
 from hybrid_memory.context.plan import Plan
 from hybrid_memory.context.view import View
-from hybrid_memory.types import Context, Dropped, Hit, Message, Piece, Role, handle
+from hybrid_memory.log.event import handle
+from hybrid_memory.log.message import Message, Role
+from hybrid_memory.recall.hit import Hit
 
 SHOWN_CHARS = 60
 

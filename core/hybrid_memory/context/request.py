@@ -9,7 +9,7 @@ from typing import Any, Self, get_args
 from hybrid_memory.config import PagingConfig, PromptConfig
 from hybrid_memory.context.layout import Layout
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.types.validation import checked_count, shown, storable
+from hybrid_memory.validation import checked_count, shown, storable
 
 LEAST_TOKENS = 50
 MAX_HITS = 20

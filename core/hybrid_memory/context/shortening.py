@@ -9,14 +9,14 @@ from functools import partial
 from math import fsum
 from typing import Any
 
-from hybrid_memory.compression.offload.digest import PAGE_LINES, digest
-from hybrid_memory.compression.offload.media import digest_media, is_media
 from hybrid_memory.context.marks import Language, language_of
-from hybrid_memory.ports import TokenCounter
+from hybrid_memory.context.offload.digest import PAGE_LINES, digest
+from hybrid_memory.log.echoes import OWN_TOOLS
+from hybrid_memory.log.media import digest_media, is_media
+from hybrid_memory.log.message import Message, Role, ToolCall
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.tiers.echoes import OWN_TOOLS
-from hybrid_memory.types import Message, Role, ToolCall
+from hybrid_memory.text.tokens import TokenCounter
 
 MAX_TOKENS_PER_CHAR = 4
 """A character has at most four bytes in UTF-8, and tokenizers go no further down: short texts need not be counted."""

@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hybrid_memory.compression.ledger import render
-from hybrid_memory.compression.summaries.lines import shown
+from hybrid_memory.artifacts import render
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context.costs import Costs
 from hybrid_memory.context.layout import Parts, memory_mark
 from hybrid_memory.context.marks import language_of
+from hybrid_memory.context.queue import Session, Unit
 from hybrid_memory.context.request import Request
 from hybrid_memory.context.shortening import excerpt
+from hybrid_memory.context.summaries.lines import shown
+from hybrid_memory.context.summary import Line, written
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.log.message import Message
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import schema_tokens
-from hybrid_memory.tiers.queue import Session, Unit
-from hybrid_memory.types import Line, Message, written
 
 PRIMING = 3
 """Tokens that open the model's answer, in OpenAI's guide to counting."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hybrid_memory.compute.runners import Runner, drive
-from hybrid_memory.flows import blocks as flows
+from hybrid_memory.blocks import edit as flows
+from hybrid_memory.blocks.block import MAX_CHARS, Block
+from hybrid_memory.blocks.kept import Edit
 from hybrid_memory.memory.house import INLINE
 from hybrid_memory.memory.membership import Membership
-from hybrid_memory.tiers.blocks import Edit
-from hybrid_memory.types import Block, Right
-from hybrid_memory.types.block import MAX_CHARS
+from hybrid_memory.runtime.runners import Runner, drive
+from hybrid_memory.sharing.grant import Right
 
 
 class Blocks(Membership):

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from hybrid_memory.compression.offload.grep import Matches
-from hybrid_memory.compression.offload.payloads import Page
-from hybrid_memory.compression.summaries.strategy import Strategy
-from hybrid_memory.compute.runners import Runner, drive
 from hybrid_memory.config import PagingConfig
+from hybrid_memory.context import assemble as assembling
+from hybrid_memory.context import compact as compacting
+from hybrid_memory.context import expand as expanding
+from hybrid_memory.context.context import Context, Dropped, Payload
 from hybrid_memory.context.layout import Layout
+from hybrid_memory.context.offload.grep import Matches
+from hybrid_memory.context.offload.payloads import Page
 from hybrid_memory.context.request import MAX_HITS, Reader, Request
-from hybrid_memory.flows import assemble as assembling
-from hybrid_memory.flows import compact as compacting
-from hybrid_memory.flows import expand as expanding
+from hybrid_memory.context.summaries.strategy import Strategy
+from hybrid_memory.context.summary import Line, Summary
+from hybrid_memory.index.record import Record
+from hybrid_memory.log.message import Message
+from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory.blocks import Blocks
 from hybrid_memory.memory.house import INLINE
-from hybrid_memory.types import Context, Dropped, Hit, Line, Message, Payload, Receipt, Record, Summary
+from hybrid_memory.recall.hit import Hit
+from hybrid_memory.runtime.runners import Runner, drive
 
 PAGE_CHARS = 4000
 DIGEST_TOKENS = 200

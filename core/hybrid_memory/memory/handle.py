@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hybrid_memory.flows.world import World
+from hybrid_memory.log.visible import Horizon
 from hybrid_memory.memory.house import House
-from hybrid_memory.tiers.episodic import Horizon
-from hybrid_memory.types import Scope
+from hybrid_memory.scope import Scope
+from hybrid_memory.store.services import World
 
 
 class Handle:

@@ -11,18 +11,22 @@ from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
-from hybrid_memory.compute.progress import progress_bar
-from hybrid_memory.compute.runners import InlineRunner, LoopRunner, Runner, drive
-from hybrid_memory.compute.scheduler import Scheduler
-from hybrid_memory.compute.tasks import Task
+from hybrid_memory.context.assemble import Assembled, fold_ahead
+from hybrid_memory.context.context import Context
 from hybrid_memory.context.request import Request
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
-from hybrid_memory.flows import archive, flush, media, outbox
-from hybrid_memory.flows.assemble import Assembled, fold_ahead
-from hybrid_memory.flows.learn import learn
-from hybrid_memory.flows.uses import note_uses
-from hybrid_memory.flows.world import World
-from hybrid_memory.types import Context, Receipt, Scope
+from hybrid_memory.facts.learn import learn
+from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.media import media
+from hybrid_memory.runtime.progress import progress_bar
+from hybrid_memory.runtime.runners import InlineRunner, LoopRunner, Runner, drive
+from hybrid_memory.runtime.scheduler import Scheduler
+from hybrid_memory.runtime.tasks import Task
+from hybrid_memory.scope import Scope
+from hybrid_memory.store import archive, outbox
+from hybrid_memory.store import indexing as flush
+from hybrid_memory.store.services import World
+from hybrid_memory.store.uses import note_uses
 
 WORKERS = 16
 """Threads for the async face, started as they are needed: enough for slow models, few enough for one store."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from hybrid_memory.compute.runners import drive
-from hybrid_memory.flows import items
+from hybrid_memory.items import items
+from hybrid_memory.items.item import ItemOperation, ItemResult
 from hybrid_memory.memory.house import INLINE, House
-from hybrid_memory.types import ItemOperation, ItemResult, Scope
+from hybrid_memory.runtime.runners import drive
+from hybrid_memory.scope import Scope
 
 SWEEP_EVERY = timedelta(minutes=5)
 

@@ -6,30 +6,25 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Literal, TypeVar, overload
 
-from hybrid_memory.compute.progress import progress_bar
-from hybrid_memory.compute.runners import Runner, drive
-from hybrid_memory.flows import facts as knowing
-from hybrid_memory.flows import learn as learning
-from hybrid_memory.flows import why as explaining
-from hybrid_memory.flows import why_not as missing
-from hybrid_memory.flows.requests import Request
-from hybrid_memory.flows.visible import present
+from hybrid_memory.config.weights import Weights
+from hybrid_memory.context.summary import Line
+from hybrid_memory.facts import facts as knowing
+from hybrid_memory.facts import learn as learning
+from hybrid_memory.facts import why as explaining
+from hybrid_memory.facts.explanation import Explanation
+from hybrid_memory.facts.fact import Category, Fact, Facts
+from hybrid_memory.facts.profile import UserProfile
+from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory.handle import Handle
 from hybrid_memory.memory.house import INLINE
-from hybrid_memory.types import (
-    Category,
-    Explanation,
-    Fact,
-    Facts,
-    Hit,
-    Intent,
-    Line,
-    Receipt,
-    Record,
-    RecordKind,
-    UserProfile,
-    Weights,
-)
+from hybrid_memory.recall import why_not as missing
+from hybrid_memory.recall.hit import Hit
+from hybrid_memory.recall.query import Intent
+from hybrid_memory.recall.request import Request
+from hybrid_memory.runtime.progress import progress_bar
+from hybrid_memory.runtime.runners import Runner, drive
+from hybrid_memory.store.view import present
 
 P = TypeVar("P", bound=UserProfile)
 
@@ -69,7 +64,7 @@ class Knowledge(Handle):
 
         Args:
             subject: only about this one: ``user``, or a name.
-            attribute: only this one, such as ``home``, of anybody; see `hybrid_memory.learning.attributes`.
+            attribute: only this one, such as ``home``, of anybody; see `hybrid_memory.facts.attributes`.
             category: only ``preference``, ``task``, ``knowledge`` or ``relation``.
             history: with what no longer stands.
 

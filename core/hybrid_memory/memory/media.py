@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Literal
 
-from hybrid_memory.compute.runners import Runner, drive
-from hybrid_memory.compute.tasks import INTERACTIVE, at_priority
-from hybrid_memory.flows import media_recall
+from hybrid_memory.media import recall as media_recall
 from hybrid_memory.memory.handle import Handle
 from hybrid_memory.memory.house import INLINE
-from hybrid_memory.types import Hit
+from hybrid_memory.recall.hit import Hit
+from hybrid_memory.runtime.runners import Runner, drive
+from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 
 
 class Media(Handle):

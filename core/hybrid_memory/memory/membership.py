@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hybrid_memory.compute.runners import Runner, drive
-from hybrid_memory.flows import sharing
-from hybrid_memory.flows.visible import present
 from hybrid_memory.memory.handle import Handle
 from hybrid_memory.memory.house import INLINE
-from hybrid_memory.types import Scope
+from hybrid_memory.runtime.runners import Runner, drive
+from hybrid_memory.scope import Scope
+from hybrid_memory.sharing import decide as sharing
+from hybrid_memory.store.view import present
 
 if TYPE_CHECKING:
     from hybrid_memory.memory.space import SpaceMemory

@@ -6,21 +6,29 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from hybrid_memory.compute.runners import Runner, drive
-from hybrid_memory.compute.tasks import INTERACTIVE, at_priority
+from hybrid_memory import display
+from hybrid_memory.config.weights import Weights
+from hybrid_memory.context import follow as following
 from hybrid_memory.errors import HybridMemoryError
-from hybrid_memory.flows import follow as following
-from hybrid_memory.flows import history, remember, sharing
-from hybrid_memory.flows.recall import recall
-from hybrid_memory.flows.remember import Content, as_messages
-from hybrid_memory.flows.requests import Request
-from hybrid_memory.flows.uses import count_uses
+from hybrid_memory.index.record import RecordKind
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.message import Message, Role
+from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory.conversation import Conversation
 from hybrid_memory.memory.house import INLINE, flush_owners
 from hybrid_memory.memory.knowledge import Knowledge
 from hybrid_memory.memory.media import Media
 from hybrid_memory.memory.upkeep import Upkeep
-from hybrid_memory.types import Event, EventKind, Hits, Intent, Message, Receipt, RecordKind, Role, Weights, display
+from hybrid_memory.recall.hit import Hits
+from hybrid_memory.recall.query import Intent
+from hybrid_memory.recall.recall import recall
+from hybrid_memory.recall.request import Request
+from hybrid_memory.runtime.runners import Runner, drive
+from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
+from hybrid_memory.sharing import decide as sharing
+from hybrid_memory.store import history, remember
+from hybrid_memory.store.remember import Content, as_messages
+from hybrid_memory.store.uses import count_uses
 
 SHOWN_TURNS, SHOWN_CHARS = 5, 300
 """Turns that a notebook shows of a memory, and of each."""

@@ -8,16 +8,21 @@ from datetime import datetime
 from functools import wraps
 from typing import Any, Literal, Self
 
-from hybrid_memory.compute.runners import Runner, drive
 from hybrid_memory.errors import AccessDeniedError
-from hybrid_memory.flows import quarantine, rollback, sharing
-from hybrid_memory.flows.visible import present
-from hybrid_memory.flows.world import World
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.visible import Horizon
 from hybrid_memory.memory.house import INLINE, House
 from hybrid_memory.memory.scoped import ScopedMemory
-from hybrid_memory.tiers.episodic import Horizon
-from hybrid_memory.tiers.grants import Standing
-from hybrid_memory.types import Denial, Event, Grant, Receipt, Right, Scope
+from hybrid_memory.runtime.runners import Runner, drive
+from hybrid_memory.scope import Scope
+from hybrid_memory.sharing import decide as sharing
+from hybrid_memory.sharing import quarantine
+from hybrid_memory.sharing.grant import Denial, Grant, Right
+from hybrid_memory.sharing.standing import Standing
+from hybrid_memory.store import rollback
+from hybrid_memory.store.services import World
+from hybrid_memory.store.view import present
 
 READING = (
     "block_history blocks conversation expand facts fetch flush grants grep history profile recall recall_media "

@@ -8,19 +8,27 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from hybrid_memory.compute.progress import progress_bar
-from hybrid_memory.compute.runners import drive
-from hybrid_memory.compute.tasks import Job, Task
+from hybrid_memory import display
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
-from hybrid_memory.flows import archive, forget, migrate, rebuild, stats
-from hybrid_memory.flows.world import World
+from hybrid_memory.facts.port import FactExtractor
+from hybrid_memory.log.port import Key
+from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.memory import stats
 from hybrid_memory.memory.house import INLINE, House, flush_owners
 from hybrid_memory.memory.items import SWEEP_EVERY, ItemMemory
 from hybrid_memory.memory.scoped import ScopedMemory
+from hybrid_memory.memory.stats import Stats
 from hybrid_memory.memory.texts import Texts
-from hybrid_memory.ports import Embedder, FactExtractor, Key, LanguageModel
-from hybrid_memory.types import Migration, Receipt, Scope, Stats, WorkStats, display
+from hybrid_memory.models.port import Embedder, LanguageModel
+from hybrid_memory.runtime.progress import progress_bar
+from hybrid_memory.runtime.runners import drive
+from hybrid_memory.runtime.statistics import WorkStats
+from hybrid_memory.runtime.tasks import Job, Task
+from hybrid_memory.scope import Scope
+from hybrid_memory.store import archive, forget, migrate, rebuild
+from hybrid_memory.store.migrate import Migration
+from hybrid_memory.store.services import World
 
 T = TypeVar("T")
 
@@ -29,7 +37,7 @@ class HybridMemory(Texts):
     """A memory store. Open one with `open_memory`, close it or use it in a ``with`` block; any thread may call it.
 
     Args:
-        world: its ports, from `hybrid_memory.build`.
+        world: its ports, from `hybrid_memory.memory.opening`.
         as_embedder: turns what the caller gives to `rebuild` into an embedder.
         rekey: gives an encrypted store another key.
         as_models: makes of a language model what writes summaries, and what reads facts.

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from hybrid_memory.compute.runners import drive
-from hybrid_memory.flows import condense as condensing
-from hybrid_memory.flows import score as scoring
-from hybrid_memory.flows.condense import How
+from hybrid_memory.config.weights import Weights
+from hybrid_memory.context import condense as condensing
+from hybrid_memory.context.condense import How
+from hybrid_memory.context.condensed import Condensed
+from hybrid_memory.log.message import Message
 from hybrid_memory.memory.house import INLINE, House
-from hybrid_memory.types import Condensed, Message, Scored, Weights
+from hybrid_memory.recall import score as scoring
+from hybrid_memory.recall.hit import Scored
+from hybrid_memory.runtime.runners import drive
 
 
 class Texts:

@@ -6,12 +6,16 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Self
 
-from hybrid_memory.compute.runners import drive
-from hybrid_memory.flows import forget as forgetting
-from hybrid_memory.flows import rollback as rolling
+from hybrid_memory.context.summary import Line
+from hybrid_memory.facts.fact import Fact
+from hybrid_memory.index.record import Record
+from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory.handle import Handle
 from hybrid_memory.memory.house import INLINE
-from hybrid_memory.types import Fact, Hit, Line, Receipt, Record
+from hybrid_memory.recall.hit import Hit
+from hybrid_memory.runtime.runners import drive
+from hybrid_memory.store import forget as forgetting
+from hybrid_memory.store import rollback as rolling
 
 Forgettable = str | Hit | Fact | Line | Record
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hybrid_memory.arrays import Floats
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError, ModelError
-from hybrid_memory.ports import Embedder, Floats
+from hybrid_memory.models.port import Embedder
 from hybrid_memory.text.tokenize import cjk_share, terms
 
 CJK_GAP = 0.05

@@ -12,11 +12,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from hybrid_memory.compute.time_limits import NoResultError, TimeLimit
 from hybrid_memory.errors import InvalidInputError, ModelError
-from hybrid_memory.ports import LanguageModel
+from hybrid_memory.log.message import Message, Role
+from hybrid_memory.models.port import LanguageModel
+from hybrid_memory.runtime.time_limits import NoResultError, TimeLimit
 from hybrid_memory.text.structured import parse_object, without_thoughts
-from hybrid_memory.types import Message, Role
 
 _UNSEEN = {"tags": ["nostream"]}
 """LangChain's settings of a call whose tokens LangGraph leaves out of the stream of messages."""

@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hybrid_memory.compute.statistics import Statistics
-from hybrid_memory.ports import LanguageModel, TokenCounter
-from hybrid_memory.types import Message
+from hybrid_memory.log.message import Message
+from hybrid_memory.models.port import LanguageModel
+from hybrid_memory.runtime.statistics import Statistics
+from hybrid_memory.text.tokens import TokenCounter
 
 
 class MeasuredModel:

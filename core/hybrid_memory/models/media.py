@@ -12,9 +12,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from hybrid_memory.arrays import Floats
 from hybrid_memory.errors import ModelError
 from hybrid_memory.models.embedders import checked_rows, name_of
-from hybrid_memory.ports import Floats, MediaEmbedder
+from hybrid_memory.models.port import MediaEmbedder
 
 Method: TypeAlias = Callable[[list[bytes]], Any]
 

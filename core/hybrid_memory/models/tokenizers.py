@@ -15,8 +15,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.ports import TokenCounter
-from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.text.tokens import TokenCounter, estimate_tokens
 
 SLICE_CHARS = 100_000
 """Longer texts are counted in slices, as tiktoken panics at a million blanks in a row; each cut may add a token."""

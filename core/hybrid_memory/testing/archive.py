@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from hybrid_memory.errors import MemoryClosedError
-from hybrid_memory.ports import Archive
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.port import Archive
+from hybrid_memory.scope import Scope
 from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS
-from hybrid_memory.types import Event, EventKind, Scope
 
 NAMES = [
     "a'b",

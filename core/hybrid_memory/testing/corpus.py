@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_memory.ports import Entry, Floats, Ids, Matches, SemanticIndex
+from hybrid_memory.arrays import Floats, Ids
+from hybrid_memory.index.port import Entry, Matches, SemanticIndex
+from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Record, RecordKind, Scope, Where
 
 DIM = 16
 EMBEDDER = ("contract", DIM)

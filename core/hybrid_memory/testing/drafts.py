@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from hybrid_memory.ports import Draft
-from hybrid_memory.types import EventKind, Scope
+from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.port import Draft
+from hybrid_memory.scope import Scope
 
 NOON = datetime(2024, 5, 1, 12, 0, 0, 123456, tzinfo=UTC)
 ALICE = Scope(user="alice")

@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from hybrid_memory.ports import Embedder, Floats
+from hybrid_memory.arrays import Floats
+from hybrid_memory.models.port import Embedder
 
 TOLERANCE = 1e-3
 """Between one text embedded alone and in a batch: models pad, and sum in another order."""

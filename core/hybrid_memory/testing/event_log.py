@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from hybrid_memory.errors import IdConflictError, MemoryClosedError
-from hybrid_memory.ports import EventLog
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.port import EventLog
+from hybrid_memory.scope import Scope
 from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, draft
 from hybrid_memory.testing.log_dropping import EventLogDroppingContract
 from hybrid_memory.testing.log_erasing import EventLogErasureContract
 from hybrid_memory.testing.log_restoring import EventLogRestoringContract
-from hybrid_memory.types import Event, EventKind, Scope
 
 
 class EventLogContract(EventLogErasureContract, EventLogDroppingContract, EventLogRestoringContract):

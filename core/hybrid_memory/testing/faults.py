@@ -6,7 +6,8 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
-from hybrid_memory.ports import Embedder, Floats
+from hybrid_memory.arrays import Floats
+from hybrid_memory.models.port import Embedder
 
 METHODS = frozenset({"embed_documents", "embed_query"})
 

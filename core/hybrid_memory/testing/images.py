@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hybrid_memory.arrays import Floats
 from hybrid_memory.models.embedders import HashingEmbedder, unit_rows
-from hybrid_memory.ports import Floats
 
 Pixels = npt.NDArray[np.uint8]
 

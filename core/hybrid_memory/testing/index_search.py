@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from hybrid_memory.errors import MemoryClosedError
-from hybrid_memory.ports import SemanticIndex
+from hybrid_memory.index.port import SemanticIndex
+from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.scope import Scope
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
@@ -24,7 +26,6 @@ from hybrid_memory.testing.corpus import (
     random_corpus,
     unit,
 )
-from hybrid_memory.types import Record, RecordKind, Scope, Where
 
 ALL = 10_000
 """More than any corpus here holds."""

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.ports import SemanticIndex, Use
+from hybrid_memory.index.port import SemanticIndex, Use
+from hybrid_memory.index.record import RecordKind, Where
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
@@ -25,7 +26,6 @@ from hybrid_memory.testing.corpus import (
     random_corpus,
     unit,
 )
-from hybrid_memory.types import RecordKind, Where
 
 A, B = unit(np.eye(DIM)[0]), unit(np.eye(DIM)[1])
 

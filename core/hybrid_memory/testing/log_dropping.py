@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 
 from hybrid_memory.errors import IdConflictError
-from hybrid_memory.ports import EventLog
+from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.port import EventLog
 from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, draft
-from hybrid_memory.types import EventKind
 
 NOTE = draft(1000, kind=EventKind.ERASED, payload={"positions": [1, 2]})
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from hybrid_memory.engines.in_memory import InMemoryLog
 from hybrid_memory.errors import IdConflictError
-from hybrid_memory.ports import EventLog
-from hybrid_memory.stores.memory import InMemoryLog
+from hybrid_memory.log.port import EventLog
 from hybrid_memory.testing.drafts import ALICE, OWNERS, draft
 
 BOB = OWNERS[1]

@@ -7,8 +7,9 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from hybrid_memory.ports import Places, SemanticIndex
-from hybrid_memory.stores.memory import InMemoryIndex
+from hybrid_memory.engines.in_memory import InMemoryIndex
+from hybrid_memory.index.port import Places, SemanticIndex
+from hybrid_memory.index.record import Where
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
@@ -26,7 +27,6 @@ from hybrid_memory.testing.corpus import (
 from hybrid_memory.testing.index_search import ALL, IndexSearchContract
 from hybrid_memory.testing.index_upkeep import IndexUpkeepContract
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.types import Where
 
 QUERIES = [
     *PHRASES,

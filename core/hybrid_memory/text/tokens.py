@@ -6,10 +6,9 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from hybrid_memory.ports import TokenCounter
-from hybrid_memory.types import Message
+from hybrid_memory.log.message import Message
 
 MESSAGE_TOKENS = 3
 NAME_TOKENS = 1
@@ -117,3 +116,11 @@ def _block_tokens(block: Mapping[str, Any], count: TokenCounter) -> int:
 
 def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+class TokenCounter(Protocol):
+    """Counts the tokens of a text, as the model that will read it does."""
+
+    def __call__(self, text: str, /) -> int:
+        """0 or more."""
+        ...

@@ -10,7 +10,7 @@ from hybrid_memory.tools.notes import FORGET, REMEMBER, UPDATE
 from hybrid_memory.tools.reading import EXPAND, FETCH, RECALL
 from hybrid_memory.tools.sharing import SHARE
 from hybrid_memory.tools.tool import MAX_TOKENS, Answer, MemoryTool
-from hybrid_memory.types.validation import shown
+from hybrid_memory.validation import shown
 
 MEMORY_TOOLS = (REMEMBER, RECALL, UPDATE, FORGET, EXPAND, FETCH)
 """What an agent has by default."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 from pydantic import Field
 
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.facts.explanation import Explanation
+from hybrid_memory.facts.fact import Fact
+from hybrid_memory.facts.profile import UserProfile
+from hybrid_memory.log.message import Message
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tools.reach import home
 from hybrid_memory.tools.reading import MAX_HITS, short_name, shortened
 from hybrid_memory.tools.tool import Call, MemoryTool
 from hybrid_memory.tools.versions import named, position
-from hybrid_memory.types import Explanation, Fact, Message, UserProfile
-from hybrid_memory.types.validation import CheckedModel, shown
+from hybrid_memory.validation import CheckedModel, shown
 
 STEP_TOKENS = 300
 """Of one step of an explanation."""

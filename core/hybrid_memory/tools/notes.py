@@ -9,21 +9,14 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.index.record import RecordKind
+from hybrid_memory.log.message import Message
+from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.tools.reach import home
 from hybrid_memory.tools.tool import Call, MemoryTool
-from hybrid_memory.tools.versions import (
-    NOTED_WITH,
-    REPLACES,
-    UPDATED,
-    named,
-    newest,
-    position,
-    updates,
-    with_older,
-)
-from hybrid_memory.types import Message, Receipt, RecordKind
-from hybrid_memory.types.validation import CheckedModel
+from hybrid_memory.tools.versions import NOTED_WITH, REPLACES, UPDATED, named, newest, position, updates, with_older
+from hybrid_memory.validation import CheckedModel
 
 NOTED = "memory_remember"
 CODE_BYTES = 3

@@ -9,21 +9,24 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
-from hybrid_memory.compression.offload.grep import Matches, grep
-from hybrid_memory.compression.offload.payloads import Page, page
+from hybrid_memory.context.offload.grep import Matches, grep
+from hybrid_memory.context.offload.payloads import Page, page
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.log.author import principal_of
+from hybrid_memory.log.event import handle
+from hybrid_memory.log.message import Message, Role
 from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.recall.hit import Hit
 from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.excerpts import excerpt
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.tiers.grants import principal_of
 from hybrid_memory.tools.reach import home, reached
 from hybrid_memory.tools.tool import Call, MemoryTool
 from hybrid_memory.tools.versions import NOTED_WITH, named, newest, stretch, updates
-from hybrid_memory.types import Hit, Message, Record, RecordKind, Role, handle
-from hybrid_memory.types.validation import CheckedModel, shown
+from hybrid_memory.validation import CheckedModel, shown
 
 MAX_HITS = 10
 LINE_TOKENS = 150

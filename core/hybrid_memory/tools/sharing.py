@@ -5,14 +5,14 @@ from __future__ import annotations
 from pydantic import Field
 
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.log.message import Message
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.tools.notes import Remembering, remember
 from hybrid_memory.tools.reach import home, reached
 from hybrid_memory.tools.reading import short_name
 from hybrid_memory.tools.tool import Call, MemoryTool
 from hybrid_memory.tools.versions import NOTED_WITH, named, position
-from hybrid_memory.types import Message
-from hybrid_memory.types.validation import CheckedModel, shown
+from hybrid_memory.validation import CheckedModel, shown
 
 
 class Sharing(CheckedModel):

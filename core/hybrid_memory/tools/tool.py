@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from hybrid_memory.compute.runners import drive
 from hybrid_memory.errors import (
     AccessDeniedError,
     InvalidConfigError,
@@ -17,8 +16,9 @@ from hybrid_memory.errors import (
     StoreError,
 )
 from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.runtime.runners import drive
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types.validation import CheckedModel
+from hybrid_memory.validation import CheckedModel
 
 MAX_TOKENS = 2000
 """Of any answer, by `hybrid_memory.text.tokens.estimate_tokens`."""

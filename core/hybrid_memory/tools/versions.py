@@ -6,10 +6,11 @@ import re
 from collections.abc import Collection, Mapping
 
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.log.event import handle
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.tools.tool import Call
-from hybrid_memory.types import Record, RecordKind, handle
-from hybrid_memory.types.validation import shown
+from hybrid_memory.validation import shown
 
 NOTED_WITH = "noted_with"
 """Metadata of every note: the tool that wrote it."""

@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory.compression.ledger import merge, read_ledger, render
-from hybrid_memory.types import FileState, Ledger, Message, Role
+from hybrid_memory import Message, Role
+from hybrid_memory.artifacts import merge, read_ledger, render
+from hybrid_memory.artifacts.ledger import FileState, Ledger
 
 Turn = tuple[str, str]
 

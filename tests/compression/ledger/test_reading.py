@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory.compression.ledger import merge, read_ledger, render
-from hybrid_memory.compression.ledger.merging import MAX_IDS
-from hybrid_memory.compression.ledger.shell import parse
-from hybrid_memory.types import Ledger, Message, Role
+from hybrid_memory import Message, Role
+from hybrid_memory.artifacts import merge, read_ledger, render
+from hybrid_memory.artifacts.ledger import Ledger
+from hybrid_memory.artifacts.merging import MAX_IDS
+from hybrid_memory.artifacts.shell import parse
 
 
 def called(name: str, arguments: object, result: str | None = None) -> list[Message]:

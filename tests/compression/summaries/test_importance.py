@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.compression.summaries.importance import CRITICAL, THRESHOLD, critical, importance, judged
-from hybrid_memory.types import Section
+from hybrid_memory import Section
+from hybrid_memory.context.summaries.importance import CRITICAL, THRESHOLD, critical, importance, judged
 
 KEPT = [
     "My name is Nora Winter.",

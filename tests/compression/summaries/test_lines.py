@@ -8,18 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Message, Role, Scope
-from hybrid_memory.compression.summaries.lines import (
-    MAX_LINE_CHARS,
-    candidates,
-    chosen,
-    cost,
-    line_of,
-    merged,
-    prose,
-)
+from hybrid_memory import Event, EventKind, Line, Message, Role, Scope, Section
+from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, candidates, chosen, cost, line_of, merged, prose
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types import Event, EventKind, Line, Section
 
 HEADING = 5
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)

@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hybrid_memory import Message, Role, Scope
-from hybrid_memory.compression.summaries.anchored import Anchored
-from hybrid_memory.compression.summaries.lines import shown
-from hybrid_memory.compression.summaries.strategy import Job, Room
+from hybrid_memory import Event, EventKind, Line, Message, Role, Scope
+from hybrid_memory.context.summaries.anchored import Anchored
+from hybrid_memory.context.summaries.lines import shown
+from hybrid_memory.context.summaries.strategy import Job, Room
+from hybrid_memory.context.summary import written
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types import Event, EventKind, Line, written
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 ROOM = Room(standing=900, shown=300, fresh=300, count=estimate_tokens)

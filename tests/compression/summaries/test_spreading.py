@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, open_memory
-from hybrid_memory.compression.summaries.lines import shown
-from hybrid_memory.config import CompactionConfig
+from hybrid_memory import CompactionConfig, HybridMemory, Line, MemoryConfig, Message, Role, open_memory
+from hybrid_memory.context.summaries.lines import shown
+from hybrid_memory.context.summary import written
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types import Line, written
 
 BUDGET = 2000
 ROOM = int(CompactionConfig().summary_ratio * BUDGET)

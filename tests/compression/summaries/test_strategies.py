@@ -8,14 +8,25 @@ from typing import Any, get_args
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, open_memory
-from hybrid_memory.compression.summaries.lines import cost
-from hybrid_memory.compression.summaries.strategies import STRATEGIES
-from hybrid_memory.compression.summaries.strategy import Job, Room
-from hybrid_memory.config import CompactionConfig, StrategyName
+from hybrid_memory import (
+    CompactionConfig,
+    Event,
+    EventKind,
+    HybridMemory,
+    Line,
+    MemoryConfig,
+    Message,
+    Role,
+    Scope,
+    Section,
+    open_memory,
+)
+from hybrid_memory.config import StrategyName
+from hybrid_memory.context.summaries.lines import cost
+from hybrid_memory.context.summaries.strategies import STRATEGIES
+from hybrid_memory.context.summaries.strategy import Job, Room
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.types import Event, EventKind, Line, Scope, Section
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 ROOM = Room(standing=600, shown=200, fresh=200, count=estimate_tokens)

@@ -4,10 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hybrid_memory import Message, Role, Scope
-from hybrid_memory.compression.summaries.lines import candidates
-from hybrid_memory.compression.summaries.survival import audited, critical_items, measured, unsaid
-from hybrid_memory.types import Event, EventKind, Line, Section
+from hybrid_memory import Event, EventKind, Line, Message, Role, Scope, Section
+from hybrid_memory.context.summaries.lines import candidates
+from hybrid_memory.context.summaries.survival import audited, critical_items, measured, unsaid
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 

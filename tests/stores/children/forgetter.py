@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hybrid_memory.ports import Draft
-from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog
-from hybrid_memory.types import EventKind, Scope
+
+from hybrid_memory import EventKind, Scope
+from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 
 ALICE = Scope(user="alice")
 

@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-
 from hybrid_memory.ports import Draft, Entry
-from hybrid_memory.stores.sqlite import Database, SqliteIndex, SqliteLog
-from hybrid_memory.types import EventKind, Record, Scope, Where
+
+from hybrid_memory import EventKind, Record, Scope
+from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
+from hybrid_memory.index.record import Where
 
 BOB = Scope(user="bob")
 DIM = 32

@@ -6,7 +6,7 @@ Arguments: the file, the key that it has, in hexadecimal digits.
 import sys
 from pathlib import Path
 
-from hybrid_memory.stores.sqlite import Database
+from hybrid_memory.engines.sqlite import Database
 
 
 def main() -> None:

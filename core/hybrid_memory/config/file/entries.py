@@ -10,7 +10,7 @@ from yaml.constructor import SafeConstructor
 from yaml.nodes import MappingNode, Node, ScalarNode
 
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.types.validation import shown
+from hybrid_memory.validation import shown
 
 _TAG = "tag:yaml.org,2002:"
 _TYPED = {f"{_TAG}{name}" for name in ("null", "bool", "int", "float")}

@@ -14,7 +14,7 @@ from hybrid_memory.config.memory import MemoryConfig
 from hybrid_memory.config.orchestration import OrchestrationConfig
 from hybrid_memory.config.prompt import PromptConfig
 from hybrid_memory.config.recall import RecallConfig
-from hybrid_memory.types import Weights
+from hybrid_memory.config.weights import Weights
 
 TOP = "memory_system"
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from hybrid_memory.config.file.bounds import Bounds
 from hybrid_memory.config.file.kinds import Choice, Duration, Kind, ListOf, Number, Switch, Text, Unit
-from hybrid_memory.types import Weights
+from hybrid_memory.config.weights import Weights
 
 Keys: TypeAlias = "Mapping[str, Kind | Keys]"
 """The settings of a section by name, and the sections in it."""

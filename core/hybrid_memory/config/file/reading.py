@@ -32,8 +32,8 @@ from hybrid_memory.config.memory import MemoryConfig
 from hybrid_memory.config.orchestration import OrchestrationConfig
 from hybrid_memory.config.prompt import PromptConfig
 from hybrid_memory.config.recall import RecallConfig
+from hybrid_memory.config.weights import Weights
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.types import Weights
 
 
 def settings(content: bytes, file: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from hybrid_memory.config.file.entries import Entry, line_of
 from hybrid_memory.config.file.keys import Keys
 from hybrid_memory.config.file.kinds import REFUSED, Kind
 from hybrid_memory.config.file.mistakes import Mistakes, near
-from hybrid_memory.types.validation import MAX_SHOWN_CHARS, shown
+from hybrid_memory.validation import MAX_SHOWN_CHARS, shown
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -1,0 +1,298 @@
+"""`PagedAgent`: a language model that manages its own memory, driven by events (MemGPT, arXiv 2310.08560)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta, tzinfo
+from functools import partial
+from typing import Any, Self
+
+from hybrid_memory.apps.agent.custom import CustomFunction, Function
+from hybrid_memory.apps.agent.executor import Executor
+from hybrid_memory.apps.agent.functions import FETCH, functions_named
+from hybrid_memory.apps.agent.instructions import instructions
+from hybrid_memory.apps.agent.loop import Frame, Limits, Loop
+from hybrid_memory.apps.agent.preparing import prepared
+from hybrid_memory.apps.agent.run import AgentRun
+from hybrid_memory.apps.agent.shares import answer_tokens
+from hybrid_memory.apps.agent.timers import Alarm, Rhythm, cron_rhythm, steady_rhythm
+from hybrid_memory.blocks.block import checked_text
+from hybrid_memory.config import PagingConfig
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Role
+from hybrid_memory.memory import HybridMemory, ScopedMemory
+from hybrid_memory.models.language import as_language_model
+from hybrid_memory.models.measured import MeasuredModel
+from hybrid_memory.runtime.checks import seconds
+from hybrid_memory.store.remember import Content, as_messages
+from hybrid_memory.validation import checked_count, shown
+
+MOST_INSTRUCTIONS = 0.45
+"""Share of a prompt that identity and instructions may take."""
+
+
+class PagedAgent:
+    """An agent whose model manages its own memory: blocks that it edits, archival notes, a search of all that was said.
+
+    An event wakes it: a message of the user, something that happened, or a time. The model is asked, its calls of
+    functions are made, and it is asked again as long as it wants to be, or a call failed; then it rests. Messages leave
+    its window under pressure, after a warning, into a recursive summary; the log keeps them all.
+
+    Every step is an event of the log. After a crash `resume` goes on where it stood: a call with a result is not made
+    again, one of the memory's functions takes effect once, and one of the application that was interrupted is reported
+    to the model instead of being repeated. Events of one agent and session come one after the other, whoever sends
+    them; agents do not wait for each other. One process at a time should run a session: two lose nothing, but take an
+    other's call for interrupted.
+
+    Args:
+        memory: an open memory; the caller closes it.
+        agent: its name; with user and tenant, whose memory it has.
+        user: whom it serves; None for an agent of nobody in particular.
+        tenant: as in `HybridMemory.scoped`.
+        session: of the conversation.
+        model: what `hybrid_memory.models.language.as_language_model` takes; by default the memory's language model.
+        identity: who it is, in front of everything else.
+        functions: of the application, blocking or async: the model is shown names, annotations and docstrings.
+        memory_functions: names of those of the memory that it may call; by default all.
+        max_tokens: of a prompt.
+        paging: how the window is used.
+        k: turns to recall for each of the user's, in front of it; 0 leaves it to the model to search.
+        max_steps: answers of the model to one event; then the run is stopped.
+        max_run_tokens: of prompts and answers together, likewise; None for as many as it takes.
+        function_timeout: of a function of the application.
+        model_timeout: of one answer of the model.
+
+    Raises:
+        InvalidScopeError: a name is malformed.
+        InvalidInputError: there is no model, a function that no model can call, or ``max_tokens`` is too little.
+    """
+
+    def __init__(
+        self,
+        memory: HybridMemory,
+        *,
+        agent: str,
+        user: str | None = None,
+        tenant: str | None = None,
+        session: str = "main",
+        model: Any = None,
+        identity: str = "",
+        functions: Sequence[Callable[..., Any]] = (),
+        memory_functions: Iterable[str] | None = None,
+        max_tokens: int = 8000,
+        paging: PagingConfig | None = None,
+        k: int = 0,
+        max_steps: int = 16,
+        max_run_tokens: int | None = None,
+        function_timeout: timedelta = timedelta(seconds=30),
+        model_timeout: timedelta = timedelta(minutes=5),
+    ) -> None:
+        self.memory: ScopedMemory = memory.scoped(tenant=tenant, user=user, agent=agent, session=session)
+        self._house = self.memory._house  # noqa: SLF001 - what stands behind the verbs
+        world = self._house.world
+        self.functions = _functions(memory_functions, functions)
+        frame = Frame(
+            identity=checked_text("identity", identity),
+            instructions=instructions(self.functions),
+            max_tokens=checked_count("max_tokens", max_tokens, least=1),
+            k=checked_count("k", k, least=0),
+            paging=_paging(paging),
+            reader=next((function.name for function in self.functions if function is FETCH), None),
+        )
+        _check_room(frame, world.count(frame.identity) + world.count(frame.instructions))
+        for name, limit in (("function_timeout", function_timeout), ("model_timeout", model_timeout)):
+            seconds(name, limit)
+        thinking = world.language_model
+        if model is not None:
+            thinking = MeasuredModel(as_language_model(model, timeout=model_timeout), world.statistics, world.count)
+        if thinking is None:
+            raise InvalidInputError("an agent needs a model: PagedAgent(model=...) or open_memory(language_model=...)")
+        self._loop = Loop(
+            memory=self.memory,
+            world=world,
+            model=thinking,
+            executor=Executor(
+                self.memory,
+                self.functions,
+                timeout=function_timeout,
+                max_tokens=answer_tokens(frame.max_tokens),
+            ),
+            frame=frame,
+            limits=Limits(
+                checked_count("max_steps", max_steps, least=1),
+                None if max_run_tokens is None else checked_count("max_run_tokens", max_run_tokens, least=1),
+            ),
+        )
+        self._running: threading.Event | None = None
+        self._threads: ThreadPoolExecutor | None = None
+        self._alarms: list[Alarm] = []
+
+    def send(self, content: Content) -> AgentRun:
+        """Say something to the agent, and wait until it rests; what is said is durable before it is asked.
+
+        Args:
+            content: as `ScopedMemory.remember` takes it: text, a message, a dict or a list of these.
+
+        Raises:
+            InvalidMessageError: it cannot be stored. Nothing was written.
+            ModelError: the model failed. What was said waits for the next event, or for `resume`.
+            StoreUnavailableError: the store failed, likewise.
+        """
+        return self._event(as_messages(content))
+
+    async def asend(self, content: Content) -> AgentRun:
+        """Async twin of `send`; where it is cancelled, the run is too."""
+        return await self._on_a_thread(partial(self._event, as_messages(content)))
+
+    def notify(self, event: str, text: str) -> AgentRun:
+        """Tell the agent that something happened, and wait until it rests.
+
+        Args:
+            event: what, in a word, such as ``login`` or ``upload``.
+            text: for the model.
+
+        Raises:
+            InvalidInputError: one of them is empty, or the event is one of the memory's own.
+            ModelError, StoreUnavailableError: as in `send`.
+        """
+        return self._event([_told(event, text)])
+
+    async def anotify(self, event: str, text: str) -> AgentRun:
+        """Async twin of `notify`."""
+        return await self._on_a_thread(partial(self._event, [_told(event, text)]))
+
+    def resume(self) -> AgentRun:
+        """Go on with what waits or was interrupted, after a crash or a failure; at once at rest if there is nothing."""
+        return self._event([])
+
+    async def aresume(self) -> AgentRun:
+        """Async twin of `resume`."""
+        return await self._on_a_thread(partial(self._event, []))
+
+    def every(self, interval: timedelta, text: str) -> Alarm:
+        """Wake the agent with these words at every multiple of the interval since 1970, as long as this process lives.
+
+        Several processes that ask for the same wake it once.
+
+        Raises:
+            InvalidInputError: the interval is not a second or more, or the text is empty.
+        """
+        return self._alarm(steady_rhythm(interval), text)
+
+    def cron(self, expression: str, text: str, *, timezone: tzinfo | None = None) -> Alarm:
+        """Wake the agent with these words at the times of a cron expression, such as ``0 9 * * 1-5``; see `every`.
+
+        Args:
+            expression: minute, hour, day of the month, month, day of the week; as Debian's cron.
+            text: for the model.
+            timezone: that the times are meant in; UTC by default.
+
+        Raises:
+            InvalidInputError: the expression is none, or the text is empty.
+        """
+        return self._alarm(cron_rhythm(expression, timezone), text)
+
+    def cancel(self) -> None:
+        """End the run that is going on, before its next call or answer; the model is told with the next event."""
+        running = self._running
+        if running is not None:
+            running.set()
+
+    def close(self) -> None:
+        """End alarms and threads; the memory stays open, and what waits is taken up by `resume`."""
+        for alarm in self._alarms:
+            alarm.cancel()
+        threads, self._threads = self._threads, None
+        if threads is not None:
+            threads.shutdown(wait=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _event(
+        self,
+        messages: Sequence[Message],
+        *,
+        cancelled: threading.Event | None = None,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> AgentRun:
+        """Write what happened, and work until the agent rests, once nobody else works for it."""
+        receipt = self.memory.remember(messages) if messages else None
+        with self._house.serial(self.memory.scope):
+            prepared(self.memory)
+            last = self._loop.said_last()
+            after = min(receipt.positions) - 1 if receipt is not None and receipt.positions else last
+            self._running = cancelled or threading.Event()
+            try:
+                why = self._loop.run(self._running, loop)
+            finally:
+                self._running = None
+                self._house.said(self.memory.scope)
+            said = tuple(self._loop.said_since(after))
+        replies = [message.text for message in said if message.role is Role.ASSISTANT and not message.tool_calls]
+        return AgentRun(tuple(replies), said, why)
+
+    async def _on_a_thread(self, work: Callable[..., AgentRun]) -> AgentRun:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hybrid-memory-agent")
+        context, loop, cancelled = contextvars.copy_context(), asyncio.get_running_loop(), threading.Event()
+        made = partial(context.run, work, cancelled=cancelled, loop=loop)
+        try:
+            return await loop.run_in_executor(self._threads, made)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    def _alarm(self, rhythm: Rhythm, text: str) -> Alarm:
+        _told("timer", text)
+        alarm = Alarm(rhythm, text, self._house, self._wake)
+        self._alarms.append(alarm)
+        return alarm
+
+    def _wake(self, name: str, text: str) -> None:
+        message = _told("timer", text).model_copy(update={"id": name})
+        if not self.memory.remember(message).duplicates:
+            self._event([])
+
+    def __repr__(self) -> str:
+        return f"<PagedAgent {self.memory.scope} with {len(self.functions)} functions in {self._house}>"
+
+
+def _paging(config: Any) -> PagingConfig:
+    if not isinstance(config, PagingConfig | None):
+        raise InvalidInputError(f"paging must be a PagingConfig, got {shown(config)}")
+    return config or PagingConfig()
+
+
+def _functions(names: Iterable[str] | None, custom: Sequence[Callable[..., Any]]) -> list[Function]:
+    functions: list[Function] = [*functions_named(names), *map(CustomFunction.of, custom)]
+    said = [function.name for function in functions]
+    for name in said:
+        if said.count(name) > 1:
+            raise InvalidInputError(f"there are two functions {name!r}: give one of them another name")
+    return functions
+
+
+def _check_room(frame: Frame, tokens: int) -> None:
+    least = int(tokens / MOST_INSTRUCTIONS) + 1
+    if frame.max_tokens < least:
+        raise InvalidInputError(
+            f"max_tokens={frame.max_tokens} is too little: identity and functions take {tokens} tokens, give at least "
+            f"{least}, or fewer functions"
+        )
+
+
+def _told(event: str, text: str) -> Message:
+    """The message that tells an event."""
+    if not checked_text("event", event).strip() or event in (PRESSURE, STOPPED):
+        raise InvalidInputError(f"an event has a name of its own, such as 'login', got {shown(event)}")
+    if not checked_text("text", text).strip():
+        raise InvalidInputError("the text is empty: say what happened")
+    return Message(role=Role.SYSTEM, content=text, extra={"event": event})

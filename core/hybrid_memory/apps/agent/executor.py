@@ -1,0 +1,130 @@
+"""The function executor: a model's call, checked, made within a time limit, and answered in every case."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterable
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from hybrid_memory.apps.agent.custom import CustomFunction, Function, written
+from hybrid_memory.apps.agent.reading import HEARTBEAT, THOUGHTS
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.log.message import ToolCall
+from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.runtime.time_limits import NoResultError, TimeLimit, described
+from hybrid_memory.steps import Chain
+from hybrid_memory.text.structured import cut_off, encodable
+from hybrid_memory.tools.tool import Answer
+from hybrid_memory.validation import CheckedModel, shown
+
+MAX_ERROR_CHARS = 1000
+
+SHOWN_END = 60
+
+INTERRUPTED = (
+    "Error: this call was interrupted, and nobody knows whether it took effect. Find out before you make it again."
+)
+
+
+class Executor:
+    """Makes the calls of one agent; what goes wrong is an answer to the model.
+
+    Args:
+        memory: of the agent.
+        functions: that it may call.
+        timeout: of a function of the application.
+        max_tokens: of what a function of the memory answers.
+    """
+
+    def __init__(
+        self, memory: ScopedMemory, functions: Iterable[Function], *, timeout: timedelta, max_tokens: int
+    ) -> None:
+        self._memory = memory
+        self.functions = {function.name: function for function in functions}
+        self._limits = {name: TimeLimit(f"the function {name}", timeout) for name in self.functions}
+        self._max_tokens = max_tokens
+
+    def run(
+        self,
+        call: ToolCall,
+        chain: Chain,
+        *,
+        again: bool = False,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> Answer:
+        """What the model is told.
+
+        A function of the memory does the same once, however often its call is made. One of the application is never
+        called a second time.
+
+        Args:
+            call: as the model made it, with an id.
+            chain: with the answer that holds the call.
+            again: whether the call may have been made before, by a process that was ended.
+            loop: where functions that are coroutines run; a loop of their own without one.
+
+        Raises:
+            StoreError: the store failed under a function of the memory.
+        """
+        if isinstance(call.arguments, str):
+            return _error(_unread(call.arguments))
+        function = self.functions.get(call.name)
+        if function is None:
+            return _error(f"there is no function {shown(call.name)}; there are: {', '.join(self.functions)}")
+        try:
+            # Without what is said beside the arguments.
+            given = {name: value for name, value in call.arguments.items() if name not in (HEARTBEAT, THOUGHTS)}
+            if isinstance(function, CustomFunction):
+                checked = function.arguments.of(given)
+                return Answer(INTERRUPTED, failed=True) if again else self._custom(function, checked, loop)
+        except InvalidInputError as error:
+            return _error(str(error))
+        return function.run(
+            self._memory,
+            given,
+            max_tokens=self._max_tokens,
+            id=call.id or "",
+            source="" if chain.answer is None else chain.answer.id,
+            because=chain.opened,
+            blocks=chain.blocks,
+            strict=True,  # the call is made again when the store is back, and then has one effect
+        )
+
+    def _custom(self, function: CustomFunction, given: CheckedModel, loop: asyncio.AbstractEventLoop | None) -> Answer:
+        arguments = {field.alias or name: getattr(given, name) for name, field in type(given).model_fields.items()}
+        made = partial(_awaited, function, arguments, loop) if inspect.iscoroutinefunction(function.call) else None
+        try:
+            result = self._limits[function.name].call(made or partial(function.call, **arguments))
+        except NoResultError as error:
+            cause = error.__cause__
+            return _error(str(error) if cause is None else described(cause))
+        return Answer(written(result))
+
+
+def _awaited(function: CustomFunction, arguments: dict[str, Any], loop: asyncio.AbstractEventLoop | None) -> Any:
+    async def made() -> Any:
+        try:
+            return await function.call(**arguments)
+        except SystemExit as error:  # asyncio would end the caller's loop with it
+            raise RuntimeError(repr(error)) from error
+
+    return asyncio.run(made()) if loop is None else asyncio.run_coroutine_threadsafe(made(), loop).result()
+
+
+def _unread(words: str) -> str:
+    """Why a call was not made whose arguments are no object."""
+    if cut_off(words):
+        return (
+            "your call was cut off before the end of its JSON, or has a quotation mark that is not escaped, and was "
+            f"not made: write it again in full, or say less in it. It ends with: {words[-SHOWN_END:]}"
+        )
+    return f"the arguments are no JSON object, and the call was not made: {shown(words)}"
+
+
+def _error(text: str) -> Answer:
+    text = encodable(text)
+    short = text if len(text) <= MAX_ERROR_CHARS else f"{text[:MAX_ERROR_CHARS]}…"
+    return Answer(f"Error: {short}", failed=True)

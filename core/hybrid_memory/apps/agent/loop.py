@@ -1,0 +1,216 @@
+"""The loop of an agent: what the log says is to be done next is done, and written, until it yields."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hybrid_memory import steps
+from hybrid_memory.apps.agent.executor import Executor
+from hybrid_memory.apps.agent.instructions import rendered
+from hybrid_memory.apps.agent.reading import read
+from hybrid_memory.config import PagingConfig
+from hybrid_memory.context.layout import as_event
+from hybrid_memory.context.view import PRIMING
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.message import STOPPED, Message, Role, ToolCall
+from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.memory.house import INLINE
+from hybrid_memory.models.port import LanguageModel
+from hybrid_memory.runtime.runners import drive
+from hybrid_memory.steps import FAILED, Chain, Does, Next, Step
+from hybrid_memory.store.services import World
+from hybrid_memory.text.structured import encodable
+from hybrid_memory.text.tokens import message_tokens
+
+MAX_CALLS = 4
+"""In one answer; each may fill its share of the window, and they leave it together."""
+
+WRITING = 1.04
+"""How much longer a prompt is as the model reads it, with calls written as JSON, until it was seen how much."""
+
+TRIES = 6
+"""Times that a prompt is laid out, each in a smaller budget, until it fits as the model reads it."""
+
+YIELDED = "yielded"
+AGAIN = "You asked to be called again."
+NOT_CALLED = "Error: not called, because the run was stopped."
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a run is stopped, although the model would go on; counted since the agent yielded last.
+
+    Attributes:
+        steps: answers of the model.
+        tokens: of its prompts and answers together; None is as many as it takes.
+    """
+
+    steps: int
+    tokens: int | None
+
+    def reached(self, chain: Chain) -> str:
+        """Which one, in words; empty if none."""
+        if chain.steps >= self.steps:
+            return f"after {chain.steps} answers"
+        if self.tokens is not None and chain.tokens >= self.tokens:
+            return f"after {chain.tokens} tokens"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands around the conversation in each prompt.
+
+    Attributes:
+        identity, instructions: texts of the system message.
+        max_tokens: of a prompt.
+        k: turns to recall for each of the user's; MemGPT recalls none by itself.
+        paging: how the window is used.
+        reader: name of the function that reads what a handle stands for; None where the model has none.
+    """
+
+    identity: str
+    instructions: str
+    max_tokens: int
+    k: int
+    paging: PagingConfig
+    reader: str | None
+
+
+@dataclass
+class Loop:
+    """The work of one agent in one session; whoever calls `run` holds its lock.
+
+    Attributes:
+        memory: of the session; world: its ports.
+        model: what thinks.
+        executor: what makes its calls.
+        writing: how many times longer the last prompt was as the model read it than as it was counted.
+    """
+
+    memory: ScopedMemory
+    world: World
+    model: LanguageModel
+    executor: Executor
+    frame: Frame
+    limits: Limits
+    writing: float = WRITING
+
+    def run(self, cancelled: threading.Event, loop: asyncio.AbstractEventLoop | None = None) -> str:
+        """Do what there is to do; why the agent yields then. The first call may have been begun by a process before.
+
+        Args:
+            cancelled: ends the run before the next step.
+            loop: where functions run that are coroutines; a loop of their own without one.
+
+        Raises:
+            ModelError: the model failed; what waits for it goes on waiting.
+            StoreError: a step could not be written; the next run takes it up.
+        """
+        again, asked, why = True, False, ""
+        while True:
+            chain = drive(steps.work_left(INLINE, self.world, self.memory.scope))
+            todo = chain.next
+            if todo is Next.WAIT:
+                return why or "nothing to do"
+            stopped = "because it was cancelled" if cancelled.is_set() else ""
+            stopped = stopped or (self.limits.reached(chain) if todo is Next.ASK else "")
+            if stopped:
+                step = self._stop(chain, stopped)
+            elif todo is Next.CALL:
+                # What a rollback hides may have been called too.
+                step = self._called(chain, again=again or (chain.rewound and not asked), loop=loop)
+            elif todo is Next.ASK:
+                step = self._asked(chain)
+            else:
+                step = Step(Does.YIELDED, upto=chain.head, why=YIELDED)
+            # Where another process was faster, the log says what is to be done now, and a call may be that one's.
+            done = drive(steps.advance(INLINE, self.world, self.memory.scope, chain, step))
+            again, asked = not done, asked or (done and todo is Next.ASK)
+            why = step.why if done else why
+            if stopped and done:
+                return why
+
+    def _asked(self, chain: Chain) -> Step:
+        """The model's answer to everything up to now."""
+        there = self.memory.blocks()
+        prompt, tokens = self._prompt({label: block.written for label, block in there.items()})
+        text = encodable(self.model.complete(prompt))
+        answer = read(text, self.executor.functions)
+        messages = [Message(role=Role.ASSISTANT, content=reply) for reply in answer.replies if reply]
+        if answer.calls:
+            calls = [
+                ToolCall(name=call.name, arguments=call.arguments, id=f"call-{chain.number + 1}-{row}")
+                for row, call in enumerate(answer.calls)
+            ]
+            messages.append(Message(role=Role.ASSISTANT, tool_calls=calls))
+        if not messages:
+            return Step(Does.YIELDED, upto=chain.head, why=YIELDED)
+        return Step(
+            Does.ANSWERED,
+            tuple(messages),
+            opened=(*chain.opened, *(event.id for event in chain.waiting)),
+            upto=chain.head,
+            blocks={label: block.revision for label, block in there.items()},
+            goes_on=answer.goes_on,
+            tokens=tokens + self.world.count(text),
+        )
+
+    def _prompt(self, blocks: dict[str, str]) -> tuple[list[Message], int]:
+        """The prompt as the model reads it, and its tokens: never more than there may be."""
+        frame = self.frame
+        for _ in range(TRIES):
+            budget = int(frame.max_tokens / self.writing)
+            context = self.memory.assemble(
+                max_tokens=budget, identity=frame.identity, instructions=frame.instructions, blocks=blocks, profile="",
+                k=frame.k, layout="queue", paging=frame.paging, reader=frame.reader,
+            )  # fmt: skip
+            prompt = rendered(context.messages)
+            if prompt[-1].role is Role.ASSISTANT:  # what providers take for the beginning of the next answer
+                prompt.append(Message(content=as_event(AGAIN).content))
+            tokens = PRIMING + sum(message_tokens(message, self.world.count) for message in prompt)
+            self.writing = max(tokens / context.tokens, 1.0)
+            if tokens <= frame.max_tokens:
+                return prompt, tokens
+            self.writing *= WRITING
+        raise InvalidInputError(f"max_tokens={frame.max_tokens} is too little for instructions and blocks")
+
+    def _called(self, chain: Chain, *, again: bool, loop: asyncio.AbstractEventLoop | None) -> Step:
+        """The result of the next call."""
+        call = chain.missing[0]
+        asked = () if chain.answer is None else chain.answer.message.tool_calls
+        if call in asked[MAX_CALLS:]:
+            text, failed = f"Error: not called; at most {MAX_CALLS} calls in one answer.", True
+        else:
+            answer = self.executor.run(call, chain, again=again, loop=loop)
+            text, failed = answer.text, answer.failed
+        return Step(Does.CALLED, (_result(call, text, failed=failed),))
+
+    @staticmethod
+    def _stop(chain: Chain, why: str) -> Step:
+        """The agent yields, whatever it wants; what it has not seen yet waits for the next event."""
+        results = [_result(call, NOT_CALLED, failed=True) for call in chain.missing]
+        told = f"Your last run was stopped {why}."
+        note = Message(role=Role.SYSTEM, content=told, extra={"event": STOPPED})
+        unseen = min((event.position for event in chain.waiting), default=chain.head + 1)
+        return Step(Does.YIELDED, (*results, note), upto=min(chain.head, unseen - 1), why=f"stopped {why}")
+
+    def said_last(self) -> int:
+        """The place of the last message in the log; 0 without any."""
+        events = self.world.log.read(self.memory.scope, kinds=(EventKind.MESSAGE,), limit=1, newest=True)
+        return events[-1].position if events else 0
+
+    def said_since(self, position: int) -> Sequence[Message]:
+        """The messages behind this place in the log."""
+        scope = self.memory.scope
+        events = self.world.log.read(scope, after=position, kinds=(EventKind.MESSAGE,))
+        return [event.message for event in events]
+
+
+def _result(call: ToolCall, text: str, *, failed: bool) -> Message:
+    extra = {FAILED: True} if failed else {}
+    return Message(role=Role.TOOL, content=text, name=call.name, tool_call_id=call.id, extra=extra)

@@ -1,0 +1,175 @@
+"""What a model answered: words for the user, and calls of functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from hybrid_memory.apps.agent.functions import SEND
+from hybrid_memory.log.message import ToolCall
+from hybrid_memory.text.structured import Piece, cut_off, encodable, parse_object, pieces
+
+HEARTBEAT = "request_heartbeat"
+"""The argument of every call by which the model asks to be called again at once."""
+
+THOUGHTS = "thoughts"
+
+NAMES = ("function", "name", "tool", "function_name")
+ARGUMENTS = ("arguments", "params", "parameters", "args", "input")
+
+MAX_NAME_CHARS = 64
+MAX_DEPTH = 40
+"""Deeper arguments are nothing that a function takes, and more than stores do."""
+
+_MARK = "[\"'“”‘’]"
+
+
+def _key(*names: str) -> str:
+    return rf"[{{,]\s*{_MARK}?(?:{'|'.join(names)}){_MARK}?\s*[:：]"
+
+
+_NAMED = re.compile(rf"{_key(*NAMES)}\s*{_MARK}?([\w.-]{{1,{MAX_NAME_CHARS}}})({_MARK}|\Z)")
+_ARGUED = re.compile(_key(*ARGUMENTS))
+_FORMED = re.compile(_key("function", "function_name", "arguments", "tool_calls", HEARTBEAT, THOUGHTS))
+"""Keys that hardly anything but a call has."""
+
+_BEGUN = re.compile(rf"\{{\s*{_MARK}(?:\w*\Z|message{_MARK}\s*[:：])")
+"""Not even a whole key, or a message for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model answered.
+
+    Attributes:
+        replies: what the user is to read.
+        calls: of functions other than `send_message`, without ids; arguments that are no JSON object are text.
+        goes_on: whether it asks to be called again.
+    """
+
+    replies: tuple[str, ...]
+    calls: tuple[ToolCall, ...] = ()
+    goes_on: bool = False
+
+
+def read(text: str, functions: Collection[str] = ()) -> Answer:
+    """The answer in a model's text.
+
+    Calls are JSON objects, one or several, as `hybrid_memory.apps.agent.instructions` asks for them or as OpenAI writes
+    them. A call that was cut off or cannot be read is never completed by guessing: it keeps its words as the arguments,
+    for the error that its author is to see. What is no call at all is a reply, and so is a text with a fenced example
+    of something like a call.
+
+    Args:
+        text: as the model wrote it.
+        functions: names of those that there are; what names one of them is a call, whatever else it looks like.
+    """
+    text = encodable(text)
+    calls = [call for piece in pieces(text) for call in _read(piece, functions)]
+    if not calls:
+        return Answer(replies=(text.strip(),))
+    sent = [_message(call) for call in calls if call.name == SEND.name]
+    replies = tuple(message for message in sent if message)
+    # A message that says nothing is left among the calls, to be answered with an error.
+    kept = tuple(call for call in calls if call.name != SEND.name or not _message(call))
+    return Answer(replies, kept, goes_on=any(_truthy(_argument(call, HEARTBEAT)) for call in calls))
+
+
+def _read(piece: Piece, functions: Collection[str]) -> list[ToolCall]:
+    """The calls in one piece of an answer; none if it is something else."""
+    found = piece.value
+    if found is not None and _depth(found) <= MAX_DEPTH:
+        return _calls(_storable(found), functions, quoted=piece.quoted)
+    names = _NAMED.findall(piece.text)
+    name = next((name for name, end in names if end and name in functions), "")
+    cut = any(not end and known.startswith(name) for name, end in names for known in functions)
+    whole = [name for name, end in names if end]
+    if not name and not cut:
+        formed = _FORMED.search(piece.text) or _BEGUN.match(piece.text) or (whole and _ARGUED.search(piece.text))
+        if piece.quoted or not formed:
+            return []
+    return [ToolCall(name=name or next(iter(whole), "?"), arguments=piece.text.strip())]
+
+
+def _depth(value: Any) -> int:
+    """How deep lists and objects lie in one another; `MAX_DEPTH` + 1 for more than that."""
+    level, depth = [value], 0
+    while level and depth <= MAX_DEPTH:
+        inner = [item for one in level if isinstance(one, dict) for item in one.values()]
+        level = inner + [item for one in level if isinstance(one, list) for item in one]
+        depth += 1
+    return depth
+
+
+def _storable(value: Any) -> Any:
+    """The value as every store takes it."""
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {encodable(key): _storable(item) for key, item in value.items()}
+    return value
+
+
+def _name(written: str) -> str:
+    """The name without what none can have."""
+    return "".join(char for char in written.strip() if char.isprintable())[:MAX_NAME_CHARS] or "?"
+
+
+def _calls(found: Mapping[str, Any], functions: Collection[str], *, quoted: bool) -> list[ToolCall]:
+    """The calls in one object; none if it is something else."""
+    several = next(
+        (found[key] for key in ("calls", "tool_calls", "functions") if isinstance(found.get(key), list)), None
+    )
+    if several is not None:
+        items = [item for item in several if isinstance(item, Mapping)]
+        return [call for item in items for call in _calls(item, functions, quoted=quoted)]
+    inner = found.get("function")
+    if isinstance(inner, Mapping):
+        beside = {key: found[key] for key in (THOUGHTS, HEARTBEAT) if key in found}
+        return _calls({**inner, **beside}, functions, quoted=quoted)
+    key = next((key for key in NAMES if isinstance(found.get(key), str) and found[key].strip()), None)
+    if key is None:
+        only = found.get("message")
+        said = isinstance(only, str) and only.strip() and not quoted
+        return [ToolCall(name=SEND.name, arguments=dict(found))] if said else []
+    name = _name(found[key])
+    # Much that is no call has a name.
+    formed = key.startswith("function") or any(other in found for other in (*ARGUMENTS, HEARTBEAT))
+    return [ToolCall(name=name, arguments=_arguments(found))] if name in functions or (formed and not quoted) else []
+
+
+def _arguments(found: Mapping[str, Any]) -> dict[str, Any] | str:
+    given = next((found[key] for key in ARGUMENTS if key in found), None)
+    if isinstance(given, str):
+        read_on = parse_object(given) if given.strip() else {}
+        read_on = None if cut_off(given) else read_on
+        if read_on is None or _depth(read_on) > MAX_DEPTH:
+            return given
+        given = _storable(read_on)
+    if not isinstance(given, Mapping | None):
+        return str(given)
+    beside = {key: found[key] for key in (HEARTBEAT, THOUGHTS) if key in found}
+    others = set(found) - {*NAMES, *ARGUMENTS, HEARTBEAT, THOUGHTS, "id", "type"}
+    # Small models write the arguments beside the name.
+    own = {key: found[key] for key in found if key in others} if given is None else dict(given)
+    return {**own, **beside}
+
+
+def _argument(call: ToolCall, name: str) -> Any:
+    return call.arguments.get(name) if isinstance(call.arguments, dict) else None
+
+
+def _message(call: ToolCall) -> str:
+    message = _argument(call, "message")
+    return message.strip() if isinstance(message, str) else ""
+
+
+def _truthy(value: Any) -> bool:
+    return value.strip().lower() in ("true", "yes", "1") if isinstance(value, str) else bool(value)

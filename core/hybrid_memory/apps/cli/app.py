@@ -1,0 +1,112 @@
+"""The command: its verbs, its version, and how errors are told."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from hybrid_memory import __version__
+from hybrid_memory.apps.cli.chatting import chat
+from hybrid_memory.apps.cli.evaluating import evaluate
+from hybrid_memory.apps.cli.examining import doctor, stats
+from hybrid_memory.apps.cli.explaining import why
+from hybrid_memory.apps.cli.exporting import export
+from hybrid_memory.apps.cli.folding import compact, summary
+from hybrid_memory.apps.cli.forgetting import forget
+from hybrid_memory.apps.cli.importing import import_chats
+from hybrid_memory.apps.cli.inspecting import inspect
+from hybrid_memory.apps.cli.knowing import profile
+from hybrid_memory.apps.cli.moving import migrate, rebuild
+from hybrid_memory.apps.cli.searching import search
+from hybrid_memory.apps.cli.serving import mcp
+from hybrid_memory.apps.cli.showing import demo
+from hybrid_memory.apps.cli.telling import history
+from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
+
+NAME = "hybrid-memory"
+BAD_INPUT = 2
+FAILED = 1
+
+app = typer.Typer(
+    name=NAME,
+    help="Three-tier memory for LLM agents.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+PANELS: dict[str, dict[str, Callable[..., None]]] = {
+    "Explore": {
+        "demo": demo,
+        "chat": chat,
+        "search": search,
+        "why": why,
+        "profile": profile,
+        "summary": summary,
+        "history": history,
+        "inspect": inspect,
+        "eval": evaluate,
+    },
+    "Change": {"import": import_chats, "compact": compact, "forget": forget},
+    "Look after": {
+        "stats": stats,
+        "doctor": doctor,
+        "export": export,
+        "migrate": migrate,
+        "rebuild": rebuild,
+    },
+    "Serve": {"mcp": mcp},
+}
+"""The verbs as the help shows them."""
+
+for _panel, _verbs in PANELS.items():
+    for _name, _verb in _verbs.items():
+        app.command(_name, no_args_is_help=_verb is not demo, rich_help_panel=_panel)(_verb)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"{NAME} {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _command(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command, and exit.
+
+    Args:
+        arguments: by default those of the process.
+
+    Raises:
+        SystemExit: always; 0 when all was done, 1 when something failed, 2 when the input was wrong.
+    """
+    with warnings.catch_warnings():
+        warnings.showwarning = _warned
+        try:
+            app(args=None if arguments is None else list(arguments), prog_name=NAME)
+        except HybridMemoryError as error:
+            _say(error)
+            callers = isinstance(error, (InvalidInputError, MissingDependencyError))
+            raise SystemExit(BAD_INPUT if callers else FAILED) from None
+
+
+def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
+    _say(message)
+
+
+def _say(problem: object) -> None:
+    """On one line, without what a terminal would act on: it may repeat words of a file."""
+    text = " ".join(str(problem).split())
+    typer.echo(f"{NAME}: {''.join(char if char.isprintable() else '?' for char in text)}", err=True)

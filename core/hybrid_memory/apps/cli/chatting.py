@@ -1,0 +1,184 @@
+"""``hybrid-memory chat``: talking to a model that remembers, or to the memory alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hybrid_memory.apps.cli import shapes
+from hybrid_memory.apps.cli.knowing import show_profile
+from hybrid_memory.apps.cli.printing import as_json as written
+from hybrid_memory.apps.cli.printing import one_line, printable, show
+from hybrid_memory.apps.cli.searching import show_hits
+from hybrid_memory.apps.cli.stores import (
+    AgentName,
+    AsJson,
+    SessionName,
+    StoreName,
+    TenantName,
+    UserName,
+    open_store,
+    scoped,
+)
+from hybrid_memory.errors import HybridMemoryError, InvalidInputError
+
+if TYPE_CHECKING:
+    from hybrid_memory import Hit, ScopedMemory
+
+PROMPT = "you> "
+HITS = 3
+IDENTITY = "You are a helpful assistant who remembers earlier conversations with the user."
+HELP = "/why shows why the last turns came back, /profile what is known of you, /quit ends"
+
+ModelName = Annotated[
+    str | None,
+    typer.Option("--model", "-m", metavar="NAME", help="Answers: provider:model, as LangChain names them."),
+]
+BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible endpoint for the model.")]
+MaxTokens = Annotated[int, typer.Option(min=1, help="Of every prompt.")]
+
+
+def chat(
+    store: StoreName,
+    *,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    max_tokens: MaxTokens = 4000,
+    tenant: TenantName = None,
+    user: UserName = None,
+    agent: AgentName = None,
+    session: SessionName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Chat with a model that remembers; without a model, see what the memory finds for what you say.
+
+    What you say is remembered, in a new session if none is named, and so are answers. A store that is not there is
+    made. Questions can be piped in, one a line; with --json each gets a line of JSON: question, answer, hits.
+
+    Example: hybrid-memory chat memory.db --user alice --model anthropic:claude-sonnet-4-5
+    """
+    answering = _model(model, base_url)
+    with open_store(store, create=True) as memory:
+        owner = scoped(memory, tenant=tenant, user=user, agent=agent).scope
+        there = memory.owners()
+        if there and owner not in there:
+            typer.echo(f"{one_line(str(owner))} is new in this store", err=True)
+        name = session or f"chat-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+        whose = memory.scoped(tenant=owner.tenant, user=owner.user, agent=owner.agent, session=name)
+        talk = _Talk(whose, answering, max_tokens, as_json=as_json)
+        if sys.stdin.isatty() and not as_json:
+            show(
+                f"{owner}, session {name}; {'model ' + model if model else 'no model, recall alone'}. {HELP}",
+                style="dim",
+            )
+        for line in _lines():
+            if not talk.heard(line):
+                break
+
+
+def _model(name: str | None, base_url: str | None) -> Any:
+    from hybrid_memory.apps.cli.chat_models import chat_model  # noqa: PLC0415 - only who has a model pays for it
+
+    if name is None:
+        if base_url is not None:
+            raise InvalidInputError("a base URL needs the name of its model: give --model")
+        return None
+    return chat_model(name, base_url=base_url)
+
+
+def _lines() -> Iterator[str]:
+    """What is typed, or what is piped in."""
+    if not sys.stdin.isatty():
+        yield from sys.stdin
+        return
+    while True:
+        try:
+            yield input(PROMPT)
+        except EOFError:
+            return
+
+
+class _Talk:
+    """A conversation that goes on line by line.
+
+    Args:
+        whose: one session.
+        model: of LangChain; None answers from recall alone.
+        max_tokens: of every prompt.
+        as_json: print a line of JSON for each question.
+    """
+
+    def __init__(self, whose: ScopedMemory, model: Any, max_tokens: int, *, as_json: bool) -> None:
+        self._whose = whose
+        self._model = model
+        self._max_tokens = max_tokens
+        self._as_json = as_json
+        self._hits: Sequence[Hit] = ()
+
+    def heard(self, line: str) -> bool:
+        """Answer, or do what a command says; False once it is to end."""
+        words = line.strip()
+        if words == "/quit":
+            return False
+        if words == "/why":
+            show_hits(self._hits, why=True)
+            if not self._hits:
+                show("nothing came back yet")
+        elif words == "/profile":
+            show_profile(self._whose.profile())
+        elif words.startswith("/"):
+            show(HELP)
+        elif words:
+            self._asked(words)
+        return True
+
+    def _asked(self, words: str) -> None:
+        answer = None
+        if self._model is None:
+            self._recalled(words)
+        else:
+            answer = self._answered(words)
+        if self._as_json:
+            told = {"question": words, "answer": answer, "hits": [shapes.hit(hit) for hit in self._hits]}
+            typer.echo(written(told))
+
+    def _recalled(self, words: str) -> None:
+        """Show what the memory finds; the question is written after that, so that it does not find itself."""
+        self._hits = self._whose.recall(words, k=HITS)
+        self._whose.remember(words)
+        if self._as_json:
+            return
+        show("no model: what I remember about that" if self._hits else "no model, and I remember nothing about that")
+        for hit in self._hits:
+            show(
+                one_line(f"#{hit.record.turn} {hit.record.at:%Y-%m-%d} {hit.record.speaker}: {hit.record.text}"),
+                indent=2,
+            )
+
+    def _answered(self, words: str) -> str | None:
+        """Let the model answer, and remember both; a model that fails leaves the question remembered."""
+        self._whose.remember(words)
+        context = self._whose.assemble(words, max_tokens=self._max_tokens, identity=IDENTITY, wait=False)
+        self._hits = context.hits
+        parts = []
+        try:
+            for chunk in self._model.stream(context.as_dicts()):
+                parts.append(str(chunk.text))
+                if not self._as_json:
+                    typer.echo(printable(parts[-1]), nl=False)
+        except HybridMemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - each provider raises what it likes
+            said = str(error).partition("\n")[0] or type(error).__name__
+            typer.echo(f"\nthe model failed: {printable(said)}", err=True)
+            return None
+        if not self._as_json:
+            typer.echo()
+        answer = "".join(parts)
+        if answer.strip():
+            self._whose.remember(answer, role="assistant")
+        return answer

@@ -1,0 +1,150 @@
+"""``hybrid-memory forget``: destroying for good, after showing what would go."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hybrid_memory.apps.cli import shapes
+from hybrid_memory.apps.cli.explaining import handle
+from hybrid_memory.apps.cli.moments import MOMENT, moment
+from hybrid_memory.apps.cli.printing import one_line, print_json, show, when
+from hybrid_memory.apps.cli.stores import (
+    AgentName,
+    AsJson,
+    SessionName,
+    StoreName,
+    TenantName,
+    UserName,
+    open_store,
+    scoped,
+)
+from hybrid_memory.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from hybrid_memory import HybridMemory, Receipt, ScopedMemory
+
+SHOWN_TURNS, SHOWN_CHARS = 10, 200
+"""Turns that are shown of those that would go, and of each."""
+
+WHICH = "Which turns (exactly one)"
+
+Ids = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ids",
+        metavar="ID",
+        rich_help_panel=WHICH,
+        help="Handles (12) or ids of events; may be given again and again.",
+    ),
+]
+Words = Annotated[
+    str | None,
+    typer.Option("--query", "-q", metavar="TEXT", rich_help_panel=WHICH, help="Every turn that contains these words."),
+]
+Before = Annotated[
+    datetime | None,
+    typer.Option(parser=moment, metavar=MOMENT, rich_help_panel=WHICH, help="What was said before then."),
+]
+Expired = Annotated[bool, typer.Option("--expired", rich_help_panel=WHICH, help="What the retention policy hides.")]
+Everything = Annotated[
+    bool,
+    typer.Option(
+        "--everything", rich_help_panel=WHICH,
+        help="All of the user: every session, with every agent if none is named, and what they wrote in shared spaces.",
+    ),
+]  # fmt: skip
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def forget(
+    store: StoreName,
+    *,
+    ids: Ids = None,
+    query: Words = None,
+    before: Before = None,
+    expired: Expired = False,
+    everything: Everything = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    tenant: TenantName = None,
+    user: UserName = None,
+    agent: AgentName = None,
+    session: SessionName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Destroy turns and everything derived from them: vectors, facts, lines of summaries, notes. It cannot be undone.
+
+    First it shows what would go, and asks; where nobody can be asked it does nothing without --yes.
+
+    Example: hybrid-memory forget memory.db --query "credit card" --dry-run
+    """
+    given = {"ids": [handle(one) for one in ids] if ids else None, "query": query, "before": before, "expired": expired}
+    with open_store(store, background=False) as memory:
+        # All of a user is more than what one owner has, so that none need fit.
+        known = not everything or user is None or agent is not None
+        whose = scoped(memory, tenant=tenant, user=user, agent=agent, session=session, known=known)
+        which = {name: value for name, value in given.items() if value}
+        does = _forgetting(memory, whose, which, everything=everything)
+        planned = does(dry_run=True)
+        _told(whose, planned, err=as_json)
+        done = planned
+        if planned.erased and not dry_run:
+            _agreed(yes=yes)
+            done = does(dry_run=False)
+    if as_json:
+        print_json(shapes.receipt(done))
+    elif done is not planned:
+        show("forgotten")
+
+
+def _forgetting(
+    memory: HybridMemory, whose: ScopedMemory, which: dict[str, Any], *, everything: bool
+) -> Callable[..., Receipt]:
+    """The verb with what it is to forget."""
+    if len(which) + everything != 1:
+        raise InvalidInputError("forget what? give exactly one of --ids, --query, --before, --expired, --everything")
+    if not everything:
+        return partial(whose.forget, **which)
+    scope = whose.scope
+    if scope.user is None:
+        raise InvalidInputError(f"--everything is all of a user, and {scope} names none: give --user, or --before")
+    if scope.agent is None:
+        return partial(memory.forget, user=scope.user, tenant=scope.tenant)
+    return partial(whose.forget, user=scope.user)
+
+
+def _told(whose: ScopedMemory, planned: Receipt, *, err: bool) -> None:
+    """Show what would go; on stderr where JSON is read from stdout."""
+    if planned.note:
+        show(planned.note, err=err)
+    if not planned.erased:
+        show(f"nothing of {whose.scope} fits: nothing is to be forgotten", err=err)
+        return
+    counts = ", ".join(f"{count:,} {name}" for name, count in planned.erased.items())
+    show(f"to be forgotten: {counts}", style="bold", err=err)
+    for place in planned.positions[:SHOWN_TURNS]:
+        for event in whose.events(before=place + 1, kinds=["message"], limit=1):
+            if event.position == place:
+                said = event.message
+                line = one_line(f"#{place}  {when(said.at)}  {said.speaker}: {said.text}", SHOWN_CHARS)
+                show(line, indent=2, err=err)
+    if len(planned.positions) > SHOWN_TURNS:
+        show(f"and {len(planned.positions) - SHOWN_TURNS:,} more", indent=2, err=err)
+
+
+def _agreed(*, yes: bool) -> None:
+    """Go on only if somebody said so."""
+    if yes:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InvalidInputError("nothing was forgotten: nobody is there to agree; give --yes, or --dry-run to look")
+    if not typer.confirm("Forget this for good?", err=True):
+        typer.echo("nothing was forgotten", err=True)
+        raise typer.Exit(0)

@@ -1,0 +1,35 @@
+"""How well a method keeps a long conversation within a budget: probes, a blinded judge, and what it costs.
+
+`Evaluation` compares methods on your own chats; `read_transcript` reads them.
+"""
+
+from __future__ import annotations
+
+from hybrid_memory.apps.evaluation.evaluation import METHODS, Estimate, Evaluation
+from hybrid_memory.apps.evaluation.measures import Prices
+from hybrid_memory.apps.evaluation.methods.finding import found_methods
+from hybrid_memory.apps.evaluation.methods.method import Method, Prompt, Replay, Setting
+from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
+from hybrid_memory.apps.evaluation.report import Figures, Judging, Outcome, Report
+from hybrid_memory.apps.evaluation.transcripts.reading import read_transcript
+from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
+
+__all__ = [
+    "METHODS",
+    "Estimate",
+    "Evaluation",
+    "Figures",
+    "Judging",
+    "Method",
+    "Outcome",
+    "Prices",
+    "Probe",
+    "ProbeKind",
+    "Prompt",
+    "Replay",
+    "Report",
+    "Setting",
+    "Transcript",
+    "found_methods",
+    "read_transcript",
+]

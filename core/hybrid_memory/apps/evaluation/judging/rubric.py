@@ -1,0 +1,223 @@
+"""What an answer is graded by: six dimensions of two or three criteria each, and how their scores add up."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hybrid_memory.apps.evaluation.probing.probe import ProbeKind
+
+BEST = 5
+"""Scores lie in [0, 5]."""
+
+_ALL = frozenset(ProbeKind)
+_ARTIFACT = frozenset({ProbeKind.ARTIFACT})
+_CONTINUATION = frozenset({ProbeKind.CONTINUATION})
+_DECISION = frozenset({ProbeKind.DECISION})
+
+
+class Dimension(StrEnum):
+    """A side from which an answer is looked at."""
+
+    ACCURACY = "accuracy"
+    CONTEXT = "context awareness"
+    ARTIFACTS = "artifact trail"
+    COMPLETENESS = "completeness"
+    CONTINUITY = "continuity"
+    INSTRUCTION = "instruction following"
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One question to the judge.
+
+    Attributes:
+        weight: within its dimension, where the weights add up to 1.
+        kinds: of probes to whose answers it applies.
+        none: what deserves a 0; ``some`` a 3; ``full`` a 5.
+    """
+
+    name: str
+    dimension: Dimension
+    weight: float
+    kinds: frozenset[ProbeKind]
+    question: str
+    none: str
+    some: str
+    full: str
+
+
+CRITERIA: tuple[Criterion, ...] = (
+    Criterion(
+        name="accuracy_factual",
+        dimension=Dimension.ACCURACY,
+        weight=0.6,
+        kinds=_ALL,
+        question="Does what the answer states agree with the gold answer?",
+        none="It contradicts the gold answer, or states nothing of it.",
+        some="Its main point agrees; a lesser one is wrong or made up.",
+        full="All that it states agrees with the gold answer.",
+    ),
+    Criterion(
+        name="accuracy_technical",
+        dimension=Dimension.ACCURACY,
+        weight=0.4,
+        kinds=_ALL,
+        question="Are names, numbers, dates, paths and terms exact?",
+        none="They are wrong or missing.",
+        some="Most are exact; one is vague or misspelt.",
+        full="Each one is as in the gold answer.",
+    ),
+    Criterion(
+        name="context_conversation_state",
+        dimension=Dimension.CONTEXT,
+        weight=0.5,
+        kinds=_ALL - _ARTIFACT,
+        question="Does the answer tell how things stand at the end of the conversation?",
+        none="It knows nothing of the conversation, or tells what was replaced later as if it held.",
+        some="It mixes earlier and later states.",
+        full="It tells the state at the end; it need not speak of the conversation itself.",
+    ),
+    Criterion(
+        name="context_artifact_state",
+        dimension=Dimension.CONTEXT,
+        weight=0.5,
+        kinds=_ARTIFACT | _CONTINUATION,
+        question="Does the answer know in what state files and other results of the work are?",
+        none="It knows nothing of them, or takes them to be in another state.",
+        some="It knows the main one; the state of another is wrong or missing.",
+        full="Each one that matters is in its right state, or nothing was made and it claims nothing.",
+    ),
+    Criterion(
+        name="artifact_files_created",
+        dimension=Dimension.ARTIFACTS,
+        weight=0.3,
+        kinds=_ARTIFACT,
+        question="Does the answer name what was newly made?",
+        none="It names nothing that was made, or only what was not.",
+        some="It names about half, or adds one that was not made.",
+        full="It names all that was made and no more, or nothing was made and it claims nothing.",
+    ),
+    Criterion(
+        name="artifact_files_modified",
+        dimension=Dimension.ARTIFACTS,
+        weight=0.3,
+        kinds=_ARTIFACT,
+        question="Does the answer name what was changed, moved or deleted?",
+        none="It names nothing that was changed, or only what was not.",
+        some="It names about half, or adds one that was not changed.",
+        full="It names all that was changed and no more, or nothing was changed and it claims nothing.",
+    ),
+    Criterion(
+        name="artifact_key_details",
+        dimension=Dimension.ARTIFACTS,
+        weight=0.4,
+        kinds=_ARTIFACT,
+        question="Does the answer tell what the changes were: functions, values, lines, commands?",
+        none="It tells nothing of them, or something else.",
+        some="It tells roughly what was done.",
+        full="It tells the details of the gold answer so that the changes can be found again.",
+    ),
+    Criterion(
+        name="continuity_work_state",
+        dimension=Dimension.CONTINUITY,
+        weight=0.4,
+        kinds=_CONTINUATION,
+        question="Does the answer tell what is done and what is under way?",
+        none="It would have the work begin anew, or go on in the wrong place.",
+        some="It finds the place, but repeats a step that is done or skips one.",
+        full="The work could go on from it at once.",
+    ),
+    Criterion(
+        name="continuity_todo_state",
+        dimension=Dimension.CONTINUITY,
+        weight=0.3,
+        kinds=_CONTINUATION,
+        question="Does the answer name the steps that are still open?",
+        none="It names not one of them, or only steps that are done.",
+        some="It names the next one, but misses others.",
+        full="It names all of them and no step that is done.",
+    ),
+    Criterion(
+        name="continuity_reasoning",
+        dimension=Dimension.CONTINUITY,
+        weight=0.3,
+        kinds=_CONTINUATION | _DECISION,
+        question="Does the answer know why this was chosen or comes next?",
+        none="It gives no reason although the gold answer does, or a wrong one.",
+        some="It gives the reason in part or only hints at it.",
+        full="It gives the reason of the gold answer, or invents nothing where that has no reason.",
+    ),
+    Criterion(
+        name="completeness_coverage",
+        dimension=Dimension.COMPLETENESS,
+        weight=0.6,
+        kinds=_ALL,
+        question="Does the answer cover every part of the gold answer?",
+        none="It covers not one of them.",
+        some="It covers more than half.",
+        full="It covers all of them.",
+    ),
+    Criterion(
+        name="completeness_depth",
+        dimension=Dimension.COMPLETENESS,
+        weight=0.4,
+        kinds=_ALL,
+        question="Is the answer specific enough to act on?",
+        none="It is empty talk, evades the question, or is wrong.",
+        some="One would have to ask again for a detail.",
+        full="Nothing that the gold answer has would have to be asked for.",
+    ),
+    Criterion(
+        name="instruction_format",
+        dimension=Dimension.INSTRUCTION,
+        weight=0.5,
+        kinds=_ALL,
+        question="Does the answer have the form and the language that the question calls for?",
+        none="It is no answer to this question, or cannot be read.",
+        some="It answers, but in another form or language, or buried in other text.",
+        full="It answers directly in that form and language.",
+    ),
+    Criterion(
+        name="instruction_constraints",
+        dimension=Dimension.INSTRUCTION,
+        weight=0.5,
+        kinds=_ALL,
+        question="Does the answer keep to the limits set by the question, or by the user in the evidence?",
+        none="It ignores them, or speaks to the grader instead of answering.",
+        some="It keeps the main one and breaks a lesser one.",
+        full="It keeps all of them; where no limit was set, it stays with the question.",
+    ),
+)
+
+
+def criteria(kind: ProbeKind) -> tuple[Criterion, ...]:
+    """Those that apply to answers to a probe of this kind."""
+    return tuple(criterion for criterion in CRITERIA if kind in criterion.kinds)
+
+
+def dimension_scores(scores: Mapping[str, float]) -> dict[Dimension, float]:
+    """The mean of each dimension, weighted over those of its criteria that have a score; none where no one has.
+
+    Raises:
+        KeyError: a score has the name of no criterion.
+    """
+    known = {criterion.name: criterion for criterion in CRITERIA}
+    scored = [(known[name], score) for name, score in scores.items()]
+    means = {}
+    for dimension in Dimension:
+        weighed = [(criterion.weight, score) for criterion, score in scored if criterion.dimension is dimension]
+        if weighed:
+            total = math.fsum(weight for weight, _ in weighed)
+            mean = math.fsum(weight * score for weight, score in weighed) / total
+            means[dimension] = min(max(mean, 0.0), float(BEST))
+    return means
+
+
+def overall_score(scores: Mapping[str, float]) -> float | None:
+    """The unweighted mean of the dimensions that have a score; None without any."""
+    means = dimension_scores(scores)
+    return statistics.fmean(means.values()) if means else None

@@ -1,0 +1,161 @@
+"""What many grades come to, and how far the judge who gave them can be trusted."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import random
+import statistics
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from hybrid_memory.apps.evaluation.judging.grade import Grade, Verdict
+from hybrid_memory.apps.evaluation.judging.rubric import CRITERIA, Dimension
+
+CaseT = TypeVar("CaseT", bound=tuple[str | int, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean and how its values spread.
+
+    Attributes:
+        mean: in [0, 5].
+        spread: the sample standard deviation of the values; 0 of a single one.
+        n: how many values there were.
+    """
+
+    mean: float
+    spread: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What the answers under one method got, over all probes and repeats.
+
+    Attributes:
+        criteria: over the grades that have a score for it, by name.
+        dimensions: over the grades that reach it, each with its weighted mean.
+        overall: its mean is the unweighted mean of the dimensions' means, its spread that of the overall scores of
+            single grades; None where no answer was graded.
+        n: grades with scores.
+        failed: grades without.
+        malformed: answers of the judge that could not be used.
+    """
+
+    criteria: dict[str, Mean]
+    dimensions: dict[Dimension, Mean]
+    overall: Mean | None
+    n: int
+    failed: int
+    malformed: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+class Agreement(NamedTuple):
+    """How often the judge saw what is known: the share, in [0, 1], of so many pairs."""
+
+    share: float
+    pairs: int
+
+
+def scored(grades: Sequence[Grade]) -> Scores:
+    """What the grades of one method come to; failed ones are counted, and are in no mean."""
+    graded = [grade for grade in grades if not grade.failed]
+    by_criterion = {
+        criterion.name: [grade.scores[criterion.name] for grade in graded if criterion.name in grade.scores]
+        for criterion in CRITERIA
+    }
+    reached = [grade.dimensions for grade in graded]
+    by_dimension = {name: [means[name] for means in reached if name in means] for name in Dimension}
+    dimensions = {name: _estimate(values) for name, values in by_dimension.items() if values}
+    overall = [value for grade in graded if (value := grade.overall) is not None]
+    return Scores(
+        criteria={name: _estimate(values) for name, values in by_criterion.items() if values},
+        dimensions=dimensions,
+        overall=Mean(_mean([one.mean for one in dimensions.values()]), _deviation(overall), len(overall))
+        if overall
+        else None,
+        n=len(graded),
+        failed=len(grades) - len(graded),
+        malformed=sum(grade.malformed for grade in grades),
+    )
+
+
+def noise(repeats: Iterable[Sequence[Grade]]) -> float | None:
+    """The standard deviation of the overall score between grades of one answer, pooled over all answers.
+
+    Each sequence holds the grades of one answer; None where none was graded twice.
+    """
+    squares, free = [], 0
+    for grades in repeats:
+        values = [value for grade in grades if (value := grade.overall) is not None]
+        if len(values) > 1:
+            squares.append(statistics.variance(values) * (len(values) - 1))
+            free += len(values) - 1
+    return math.sqrt(math.fsum(squares) / free) if free else None
+
+
+def order(cases: Iterable[CaseT], seed: int) -> list[CaseT]:
+    """The cases, such as (transcript, probe, method, repeat), in a random order that the seed decides.
+
+    The order of two cases depends on nothing but themselves and the seed, so that an evaluation that is taken up again
+    with more cases keeps it. Duplicates stay.
+    """
+    return sorted(cases, key=lambda case: _drawn(seed, *case))
+
+
+def pairs(probes: Sequence[str], methods: Sequence[str], seed: int) -> list[tuple[str, str, str]]:
+    """(probe, one method, another) for each probe, drawn at random; nothing with fewer than two methods."""
+    named = sorted(set(methods))
+    if len(named) < 2:  # noqa: PLR2004 - a pair
+        return []
+    drawn = (random.Random(_drawn(seed, probe)).sample(named, 2) for probe in probes)  # noqa: S311 - no secret
+    return [(probe, one, other) for probe, (one, other) in zip(probes, drawn, strict=True)]
+
+
+def consistency(verdicts: Iterable[Verdict]) -> float | None:
+    """The share of verdicts whose two orders agree, in [0, 1]; failed ones don't count, and None without any other."""
+    judged = [verdict.consistent for verdict in verdicts if not verdict.failed]
+    return statistics.fmean(judged) if judged else None
+
+
+def agreement(graded: Iterable[tuple[Hashable, float, Grade]]) -> Agreement | None:
+    """How often the judge scored accuracy higher for an answer that holds the gold than for one that does not.
+
+    Given are (probe, the share of its keys that the answer holds, grade). Compared are all pairs of answers to the same
+    probe of which one holds all keys and the other does not; equal scores count half, so a judge who guesses gets 0.5,
+    as in the area under a ROC curve. None without such a pair.
+    """
+    by_probe: dict[Hashable, tuple[list[float], list[float]]] = {}
+    for probe, found, grade in graded:
+        accuracy = grade.dimensions.get(Dimension.ACCURACY)
+        if accuracy is not None:
+            by_probe.setdefault(probe, ([], []))[found < 1].append(accuracy)
+    compared = [pair for right, wrong in by_probe.values() for pair in itertools.product(right, wrong)]
+    if not compared:
+        return None
+    return Agreement(statistics.fmean((a > b) + (a == b) / 2 for a, b in compared), len(compared))
+
+
+def _estimate(values: Sequence[float]) -> Mean:
+    return Mean(_mean(values), _deviation(values), len(values))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _deviation(values: Sequence[float]) -> float:
+    return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def _drawn(seed: int, *names: str | int) -> bytes:
+    return hashlib.blake2b(json.dumps([seed, *names]).encode(), digest_size=16).digest()

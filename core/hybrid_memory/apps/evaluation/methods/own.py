@@ -1,0 +1,188 @@
+"""The ways of this library: each strategy of compaction, with recall and alone; a plain window; no compression."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import takewhile
+from pathlib import Path
+from typing import get_args
+
+from hybrid_memory.apps.evaluation.methods.method import Fetched, Method, Prompt, Replay, Setting
+from hybrid_memory.config import CompactionConfig, LearningConfig, MemoryConfig, StrategyName
+from hybrid_memory.context.context import Context
+from hybrid_memory.context.request import MAX_HITS
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.log.message import Message, Role
+from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.memory.opening import open_memory
+from hybrid_memory.text.tokens import TokenCounter, message_tokens
+from hybrid_memory.tools.reading import FETCH
+
+ALONE = "-alone"
+"""Marks a method without recall: the summary and the newest turns are all that there is."""
+
+FETCHED = (10, 30)
+"""How many turns a model asks for that looks again, and once more."""
+
+_HANDLES = re.compile(r"#\d+(?:-\d+)?\b")
+
+
+class Compacting:
+    """This library with one of its strategies, as `HybridMemory` behaves in a chain or an agent.
+
+    Args:
+        strategy: see `hybrid_memory.config.CompactionConfig`.
+        alone: recall nothing and fetch nothing, so that only the summary speaks for what was folded.
+    """
+
+    def __init__(self, strategy: StrategyName, *, alone: bool = False) -> None:
+        self.name = f"{strategy}{ALONE}" if alone else strategy
+        self._strategy: StrategyName = strategy
+        self._alone = alone
+
+    @contextmanager
+    def replay(self, setting: Setting) -> Iterator[Replay]:
+        """An empty memory in a folder of its own."""
+        if self._strategy == "llmlingua" and setting.compressor is None:
+            raise InvalidInputError(f"{self.name} needs a compressor: give compressor=LlmLingua()")
+        with tempfile.TemporaryDirectory() as folder:
+            given = "none" if self._alone else setting.embedder
+            named = given if isinstance(given, str) else getattr(given, "name", "auto" if given is None else "given")
+            config = MemoryConfig(
+                url=f"sqlite:///{Path(folder) / 'chat.db'}",
+                power_safe=False,
+                embedder=named,
+                compaction=CompactionConfig(strategy=self._strategy, max_tokens=setting.max_tokens),
+                learning=LearningConfig(model=False, background=False),
+            )
+            with open_memory(
+                config,
+                embedder=None if isinstance(given, str) else given,
+                language_model=setting.model,
+                compressor=setting.compressor,
+                token_counter=setting.count,
+            ) as memory:
+                yield _Remembered(memory.scoped(user="user", session="chat"), setting, alone=self._alone)
+
+
+class _Remembered:
+    """A conversation in a memory."""
+
+    def __init__(self, chat: ScopedMemory, setting: Setting, *, alone: bool) -> None:
+        self._chat = chat
+        self._setting = setting
+        self._alone = alone
+        self._behind: dict[str, frozenset[str]] = {}
+
+    def say(self, message: Message) -> None:
+        self._chat.remember(message)
+
+    def prompt(self, question: str | None = None) -> Prompt:
+        context: Context = self._chat.assemble(
+            question, max_tokens=self._setting.max_tokens, k=0 if self._alone else MAX_HITS, reader=FETCH.name
+        )
+        return Prompt(context.as_dicts(), context.tokens)
+
+    def reaches(self, prompt: Prompt, source: str) -> bool:
+        return any(source in self._expanded(handle) for handle in dict.fromkeys(_HANDLES.findall(prompt.text)))
+
+    def _expanded(self, handle: str) -> frozenset[str]:
+        """Ids of the messages behind a handle; a number that only looks like one leads nowhere."""
+        if handle not in self._behind:
+            try:
+                found = self._chat.expand(handle)
+            except InvalidInputError:
+                found = []
+            self._behind[handle] = frozenset(message.id for message in found if message.id)
+        return self._behind[handle]
+
+    def fetch(self, question: str, prompt: Prompt) -> Iterator[Fetched]:
+        del prompt
+        seen: set[int] = set()
+        for k in () if self._alone else FETCHED:
+            fresh = [hit for hit in self._chat.recall(question, k=k) if hit.record.id not in seen]
+            seen.update(hit.record.id for hit in fresh)
+            sources = frozenset(source for hit in fresh for source in hit.record.sources)
+            yield Fetched("\n".join(hit.record.text for hit in fresh), sources)
+
+
+class Whole:
+    """Everything that was said, whatever it costs."""
+
+    name = "none"
+
+    @contextmanager
+    def replay(self, setting: Setting) -> Iterator[Replay]:
+        """An empty list."""
+        yield _Kept(setting)
+
+
+class SlidingWindow:
+    """The system messages at the beginning and the newest messages that fit, from a turn of the user on.
+
+    Where a single turn with its tool calls does not fit, all of it is shown.
+    """
+
+    name = "sliding-window"
+
+    @contextmanager
+    def replay(self, setting: Setting) -> Iterator[Replay]:
+        """An empty list."""
+        yield _Kept(setting, whole=False)
+
+
+class _Kept:
+    """The messages themselves."""
+
+    def __init__(self, setting: Setting, *, whole: bool = True) -> None:
+        self._setting = setting
+        self._whole = whole
+        self._said: list[Message] = []
+
+    def say(self, message: Message) -> None:
+        self._said.append(message)
+
+    def prompt(self, question: str | None = None) -> Prompt:
+        said = [*self._said, *([] if question is None else [Message(role=Role.USER, content=question)])]
+        shown = said if self._whole else _newest(said, self._setting)
+        tokens = sum(message_tokens(message, self._setting.count) for message in shown)
+        return Prompt(Context(tuple(shown), {}, tokens, tokens).as_dicts(), tokens)
+
+    def reaches(self, prompt: Prompt, source: str) -> bool:
+        del prompt, source
+        return False
+
+    def fetch(self, question: str, prompt: Prompt) -> Iterator[Fetched]:
+        del question, prompt
+        return iter(())
+
+
+def _newest(said: Sequence[Message], setting: Setting) -> list[Message]:
+    rules = list(takewhile(lambda message: message.role is Role.SYSTEM, said))
+    asked = [row for row, message in enumerate(said) if message.role is Role.USER]
+    first = truncated(said, setting.max_tokens, setting.count)
+    begins = next((row for row in asked if row >= first), asked[-1] if asked else first)
+    return [*rules, *said[max(begins, len(rules)) :]]
+
+
+def truncated(messages: Sequence[Message], max_tokens: int, count: TokenCounter) -> int:
+    """How many messages at the beginning a window of this many tokens does not show, beside system messages there."""
+    rules = takewhile(lambda message: message.role is Role.SYSTEM, messages)
+    left = max_tokens - sum(message_tokens(message, count) for message in rules)
+    for row in range(len(messages), 0, -1):
+        left -= message_tokens(messages[row - 1], count)
+        if left < 0:
+            return row
+    return 0
+
+
+_OWN: tuple[Method, ...] = (
+    *(Compacting(name, alone=alone) for name in get_args(StrategyName) for alone in (False, True)),
+    SlidingWindow(),
+    Whole(),
+)
+OWN = {method.name: method for method in _OWN}
+"""The methods of this library by name."""

@@ -1,0 +1,165 @@
+"""Probes that a language model writes, each checked against the turns that it names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from hybrid_memory.apps.evaluation.probing.history import CHINESE, History
+from hybrid_memory.apps.evaluation.probing.matching import plain
+from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
+from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
+from hybrid_memory.errors import ModelError
+from hybrid_memory.log.message import Message, Role
+from hybrid_memory.models.port import LanguageModel
+from hybrid_memory.text.tokenize import cjk_share
+from hybrid_memory.text.tokens import estimate_tokens
+
+STRETCH_TOKENS = 3000
+"""Of turns that the model is shown in one call."""
+
+TURN_CHARS = 1500
+"""A longer turn is shown by its head and its tail."""
+
+PER_CALL = 4
+"""Questions that are asked for in one call, so that several parts of the conversation get some."""
+
+MAX_KEYS = 8
+
+_ITEM: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "turns": {"type": "array", "items": {"type": "integer"}},
+        "kind": {"enum": [kind.value for kind in ProbeKind]},
+        "question": {"type": "string"},
+        "answer": {"type": "string"},
+        "keys": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["turns", "kind", "question", "answer", "keys"],
+}
+
+_ENGLISH = """\
+You examine whether somebody who goes on with a long conversation still knows what was said before. Below is a part of \
+it, each turn behind its number. Write {count} questions about it that have one exact answer:
+- recall: something that was said, such as a name, a figure, a date, an error
+- artifact: what became of a file, a document or a record
+- decision: what was decided about something, and why
+- continuation: what was to be done next
+For each give the numbers of the turns that hold the answer, the kind, the question, the answer in a sentence, and as \
+keys the one to three decisive words or figures of the answer, copied letter by letter from those turns. No key may \
+stand in the question. The question must make sense to somebody who does not see these turns, and its answer must not \
+change later."""
+
+_CHINESE = """\
+你要检验接着进行一段长对话的人是否还知道之前说过的内容。下面是对话的一部分，每轮前面有编号。请写{count}个答案唯一而准确的问题：
+- recall：说过的内容，例如名字、数字、日期、错误
+- artifact：某个文件、文档或记录后来怎样了
+- decision：对某件事作了什么决定，为什么
+- continuation：接下来要做什么
+每个问题给出：含有答案的轮次编号 turns，类别 kind，问题 question，用一句话写的答案 answer，\
+以及 keys：答案中一到三个关键的词或数字，必须从这些轮次中逐字照抄。\
+keys 不能出现在问题里。没看到这些轮次的人也要能看懂问题，而且答案以后不会改变。"""
+
+
+class Written(NamedTuple):
+    """What a model wrote: the probes that hold, and how many did not."""
+
+    probes: list[Probe]
+    refused: int
+
+
+def written_probes(transcript: Transcript, truncated: int, model: LanguageModel, *, count: int = 8) -> Written:
+    """At most ``count`` probes about the first messages; fewer where the model fails or writes what is refused.
+
+    Refused is what names turns that were not shown, keys that do not stand in those turns, keys that stand in the
+    question, an unknown kind, a question that is there already, and what the messages in sight tell in full. Whether
+    an answer still holds at the end of the conversation is left to the model.
+
+    Args:
+        transcript: the whole conversation.
+        truncated: how many of its first messages are out of sight.
+        model: writes the questions, four in a call.
+        count: how many to ask for.
+    """
+    history = History(transcript, truncated)
+    stretches = _stretches(history)
+    calls = min(len(stretches), math.ceil(count / PER_CALL))
+    found: dict[str, Probe] = {}
+    refused = 0
+    for call in range(calls):
+        stretch = stretches[(2 * call + 1) * len(stretches) // (2 * calls)]
+        wanted = (call + 1) * count // calls - call * count // calls
+        try:
+            answer = model.structured(_prompt(history, stretch, wanted), _schema(wanted))
+        except ModelError:
+            continue
+        for item in _items(answer)[:wanted]:
+            probe = _read(history, stretch, item, model.name)
+            if probe is None or plain(probe.question) in found:
+                refused += 1
+            else:
+                found[plain(probe.question)] = probe
+    return Written([replace(probe, id=f"written-{number}") for number, probe in enumerate(found.values(), 1)], refused)
+
+
+def _stretches(history: History) -> list[range]:
+    """The rows out of sight in runs that a call has room for; without what only a system prompt says."""
+    runs: list[range] = []
+    start, room = 0, STRETCH_TOKENS
+    for row, message in enumerate(history.past):
+        tokens = estimate_tokens(_shown(message))
+        if row > start and tokens > room:
+            runs.append(range(start, row))
+            start, room = row, STRETCH_TOKENS
+        room -= tokens
+    runs.append(range(start, history.truncated))
+    return [run for run in runs if any(history.messages[row].role is not Role.SYSTEM for row in run)]
+
+
+def _shown(message: Message) -> str:
+    text = " ".join(message.text.split())
+    if len(text) > TURN_CHARS:
+        text = f"{text[: TURN_CHARS * 2 // 3]} […] {text[-TURN_CHARS // 3 :]}"
+    return f"{message.speaker}: {text}"
+
+
+def _prompt(history: History, stretch: Sequence[int], count: int) -> list[Message]:
+    turns = "\n".join(f"[{row + 1}] {_shown(history.messages[row])}" for row in stretch)
+    task = _CHINESE if cjk_share(turns) > CHINESE else _ENGLISH
+    return [Message(role=Role.SYSTEM, content=task.format(count=count)), Message(role=Role.USER, content=turns)]
+
+
+def _schema(count: int) -> dict[str, Any]:
+    items = {"type": "array", "maxItems": count, "items": _ITEM}
+    return {"title": "probes", "type": "object", "properties": {"probes": items}, "required": ["probes"]}
+
+
+def _items(answer: Any) -> list[Any]:
+    """What an answer lists; one without a list is an item itself."""
+    found = answer.get("probes") if isinstance(answer, Mapping) else None
+    return found if isinstance(found, list) else [answer]
+
+
+def _read(history: History, stretch: Sequence[int], item: Any, name: str) -> Probe | None:
+    """The probe that an item describes, if it is a fair one."""
+    if not isinstance(item, Mapping) or item.get("kind") not in tuple(ProbeKind):
+        return None
+    question, gold = (item.get(field) for field in ("question", "answer"))
+    keys = list(_strings(item.get("keys")))
+    turns = item.get("turns")
+    if not all(isinstance(text, str) and text.strip() for text in (question, gold)) or not isinstance(turns, list):
+        return None
+    rows = [turn - 1 if isinstance(turn, int) and not isinstance(turn, bool) else -1 for turn in turns]
+    if not rows or not keys or len(keys) > MAX_KEYS or any(row not in stretch for row in rows):
+        return None
+    sources = tuple(history.messages[row].id or "" for row in rows)
+    probe = Probe("", ProbeKind(item["kind"]), str(question), str(gold), tuple(dict.fromkeys(keys)), sources, by=name)
+    return history.told(probe)
+
+
+def _strings(keys: Any) -> Iterator[str]:
+    """The keys; what is none becomes one that stands nowhere."""
+    for key in keys if isinstance(keys, list) else [keys]:
+        yield key.strip() if isinstance(key, str) else ""

@@ -1,0 +1,211 @@
+"""What an evaluation came to: every answer, and the figures of every method that follow from them."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from hybrid_memory.apps.evaluation.judging.rubric import Dimension
+from hybrid_memory.apps.evaluation.judging.scores import Mean, Scores
+
+AGES = (0, 25, 50, 100, 200, 400)
+"""Bounds of the groups by age: messages that were said after the newest source of a probe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One probe under one method.
+
+    Attributes:
+        transcript, method, probe: which; kind: of the probe.
+        age: messages that were said after the probe's newest source.
+        survival: share of the gold's keys literally in the prompt; reach: share of the sources that are in it,
+            named by it, or found by looking for the question.
+        tokens: of the prompt; fetched: of what was fetched beside it; finished: whether that was enough.
+        answer: of the model; None without one, or where it failed. told: share of the keys in the answer.
+        scores: one object for each time it was graded, by criterion, in [0, 5].
+    """
+
+    transcript: str
+    method: str
+    probe: str
+    kind: str
+    age: int
+    survival: float
+    reach: float
+    tokens: int
+    fetched: int
+    finished: bool
+    answer: str | None = None
+    told: float | None = None
+    scores: tuple[Mapping[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A method over all transcripts; shares in [0, 1], means over probes, None where there was nothing to measure.
+
+    Attributes:
+        survival, reach, finished, told: means of what `Outcome` says; by_kind and by_age: survival for each kind of
+            probe and each group of ages, as ``(share, probes)``.
+        ratio: tokens of the whole conversation for one token of a prompt for a probe.
+        context: tokens of such a prompt.
+        task: tokens of prompts and of what was fetched, of all probes, for each one that was finished.
+        reuse: mean share of a prompt that the next one begins with.
+        prompts, largest, over, invalid: prompts along the conversations; tokens of the largest; more than the budget;
+            refused by a provider.
+        milliseconds, slowest: median and 95th percentile of writing what was said and making the prompt.
+        calls, sent, written: of the model that writes summaries, with tokens.
+        cost: of these and of the prompts along the conversations, at the given prices.
+        scores: of the judge; None without one.
+    """
+
+    method: str
+    probes: int
+    survival: float
+    reach: float
+    finished: float
+    by_kind: Mapping[str, tuple[float, int]]
+    by_age: Mapping[str, tuple[float, int]]
+    ratio: float
+    context: float
+    task: float | None
+    reuse: float | None
+    prompts: int
+    largest: int
+    over: int
+    invalid: int
+    milliseconds: float | None
+    slowest: float | None
+    calls: int
+    sent: int
+    written: int
+    cost: float | None = None
+    told: float | None = None
+    scores: Scores | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How far the judge can be trusted.
+
+    Attributes:
+        model: its name.
+        calls: answers that were graded, and comparisons; malformed: its answers that had to be asked for again.
+        failed: grades that it never gave in a form that counts.
+        pairs: comparisons in both orders; consistency: share with the same winner in both, None without pairs.
+        agreement: share of the pairs of answers to one probe, one with the gold and one without, in which the one with
+            it was scored higher for accuracy; equal scores count half. None without such pairs.
+        agreed_on: how many such pairs there were.
+        noise: standard deviation of the overall score between grades of one answer; None where none was graded twice.
+    """
+
+    model: str
+    calls: int
+    malformed: int
+    failed: int
+    pairs: int
+    consistency: float | None
+    agreement: float | None
+    agreed_on: int
+    noise: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """An evaluation.
+
+    Attributes:
+        setting: budget, models, seed, prices, version and time.
+        transcripts: for each its name, form, messages, tokens, how many were truncated, and its probes by kind.
+        probes: for each its transcript and all that `Probe` has.
+        methods: figures, in the order in which the methods were named.
+        outcomes: every probe under every method.
+        judging: None without a judge.
+        failures: what could not be done, with the reason: methods that could not run, answers that never came.
+    """
+
+    setting: Mapping[str, Any]
+    transcripts: Sequence[Mapping[str, Any]]
+    probes: Sequence[Mapping[str, Any]]
+    methods: Sequence[Figures]
+    outcomes: Sequence[Outcome]
+    judging: Judging | None = None
+    failures: Sequence[str] = field(default_factory=tuple)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, as JSON."""
+        return asdict(self)
+
+    def save(self, file: str | Path) -> None:
+        """Write it as JSON."""
+        text = json.dumps(self.as_dict(), ensure_ascii=False, indent=1)
+        Path(file).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """The report that `as_dict` wrote."""
+        judging = values["judging"]
+        return cls(
+            setting=values["setting"],
+            transcripts=values["transcripts"],
+            probes=values["probes"],
+            methods=[_figures_of(one) for one in values["methods"]],
+            outcomes=[Outcome(**{**one, "scores": tuple(one["scores"])}) for one in values["outcomes"]],
+            judging=None if judging is None else Judging(**judging),
+            failures=values["failures"],
+        )
+
+    @classmethod
+    def load(cls, file: str | Path) -> Self:
+        """The report in a file that `save` wrote."""
+        return cls.of(json.loads(Path(file).read_text(encoding="utf-8")))
+
+    @property
+    def dimensions(self) -> list[Dimension]:
+        """Those that were scored."""
+        return [d for d in Dimension if any(one.scores and d in one.scores.dimensions for one in self.methods)]
+
+    def __repr__(self) -> str:
+        best = max(self.methods, key=lambda one: one.survival, default=None)
+        told = f"; most survives with {best.method} ({best.survival:.2f})" if best else ""
+        return f"<Report {len(self.methods)} methods, {len(self.probes)} probes of {len(self.transcripts)} chats{told}>"
+
+
+def _figures_of(values: Mapping[str, Any]) -> Figures:
+    groups = {
+        name: {group: (share, number) for group, (share, number) in values[name].items()}
+        for name in ("by_kind", "by_age")
+    }
+    return Figures(**{**values, **groups, "scores": None if values["scores"] is None else _scores_of(values["scores"])})
+
+
+def _scores_of(values: Mapping[str, Any]) -> Scores:
+    means = {
+        "criteria": {name: Mean(**one) for name, one in values["criteria"].items()},
+        "dimensions": {Dimension(name): Mean(**one) for name, one in values["dimensions"].items()},
+        "overall": None if values["overall"] is None else Mean(**values["overall"]),
+    }
+    return Scores(**{**values, **means})
+
+
+def grouped(outcomes: Iterable[Outcome]) -> tuple[dict[str, tuple[float, int]], dict[str, tuple[float, int]]]:
+    """Survival by kind and by age, each as (share, probes); groups without probes are left out."""
+    kinds: dict[str, list[float]] = {}
+    ages: dict[int, list[float]] = {}
+    for one in outcomes:
+        kinds.setdefault(one.kind, []).append(one.survival)
+        ages.setdefault(max(bound for bound in AGES if bound <= one.age), []).append(one.survival)
+    return (
+        {kind: (statistics.fmean(shares), len(shares)) for kind, shares in kinds.items()},
+        {_between(bound): (statistics.fmean(ages[bound]), len(ages[bound])) for bound in AGES if bound in ages},
+    )
+
+
+def _between(bound: int) -> str:
+    row = AGES.index(bound)
+    return f"{bound}+" if row == len(AGES) - 1 else f"{bound}-{AGES[row + 1] - 1}"

@@ -1,0 +1,138 @@
+"""What the figures say, a sentence each; nothing that they do not say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hybrid_memory.apps.evaluation.report import Figures, Judging, Report
+from hybrid_memory.apps.evaluation.reporting.columns import keeping, number, overall, percent, points
+
+
+def findings(report: Report) -> list[str]:
+    """Sentences, the most important ones first."""
+    within = keeping(report)
+    found = [*_broken(report)]
+    if within:
+        found = [*_survival(report, within), *_finished(within), *_judged(report, within), *found, *_costs(within)]
+    if report.judging:
+        found += _trust(report.judging)
+    return found
+
+
+def _broken(report: Report) -> list[str]:
+    """Which methods break the budget or the rules of providers."""
+    found = []
+    for what, count in (("were longer than the budget", "over"), ("would be refused by a provider", "invalid")):
+        told = [
+            f"{getattr(one, count):,} of {one.prompts:,} with {_named(one.method)}"
+            for one in report.methods
+            if getattr(one, count)
+        ]
+        if told:
+            found.append(f"Prompts that {what}: {_listed(told)}; left out where the best is named.")
+    return found
+
+
+def _survival(report: Report, within: Sequence[Figures]) -> list[str]:
+    ranked = sorted(within, key=lambda one: -one.survival)
+    top, share = _top(ranked, lambda one: one.survival)
+    told = (
+        f"Within {report.setting['max_tokens']:,} tokens most survived with {_listed(top)}: {share} of what "
+        f"{ranked[0].probes:,} questions ask for stood literally in the prompt."
+    )
+    if len(top) == len(ranked):
+        return [told]
+    other = ranked[len(top)]
+    told += f" Next came {_named(other.method)} with {percent(other.survival)}."
+    return [told, _side_by_side(report, ranked[0].method, other.method)]
+
+
+def _side_by_side(report: Report, one: str, other: str) -> str:
+    """How often one kept more of an answer than the other, for how much the means can be trusted."""
+    kept = {(outcome.method, outcome.transcript, outcome.probe): outcome.survival for outcome in report.outcomes}
+    pairs = [
+        (share, kept[other, chat, probe])
+        for (method, chat, probe), share in kept.items()
+        if method == one and (other, chat, probe) in kept
+    ]
+    more, less = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
+    return (
+        f"Question by question, {_named(one)} kept more than {_named(other)} {_times(more)}, less {_times(less)}, "
+        f"and as much {_times(len(pairs) - more - less)}."
+    )
+
+
+def _finished(within: Sequence[Figures]) -> list[str]:
+    found = []
+    ranked = sorted(within, key=lambda one: -one.finished)
+    if ranked[0].finished > 0:
+        top, share = _top(ranked, lambda one: one.finished)
+        found.append(
+            f"With what can be fetched beside the prompt, most questions were finished with {_listed(top)}: {share}."
+        )
+    tasks = sorted((one.task, one.method) for one in within if one.task is not None)
+    if tasks and number(tasks[0][0]) != number(tasks[-1][0]):
+        (least, lean), (most, heavy) = tasks[0], tasks[-1]
+        found.append(
+            f"A finished question took the fewest tokens with {_named(lean)} ({number(least)}), the most with "
+            f"{_named(heavy)} ({number(most)})."
+        )
+    return found
+
+
+def _costs(within: Sequence[Figures]) -> list[str]:
+    reused = sorted(((one.reuse, one.method) for one in within if one.reuse is not None), reverse=True)
+    if not reused or percent(reused[0][0]) == percent(reused[-1][0]):
+        return []
+    (most, steady), (least, changing) = reused[0], reused[-1]
+    told = f"The beginning of a prompt stayed the same longest with {_named(steady)} ({percent(most)} of it), "
+    return [f"{told}shortest with {_named(changing)} ({percent(least)})."]
+
+
+def _judged(report: Report, within: Sequence[Figures]) -> list[str]:
+    ranked = sorted(((score, one.method) for one in within if (score := overall(one)) is not None), reverse=True)
+    if len(ranked) < 2:  # noqa: PLR2004 - nothing to compare
+        return []
+    (high, first), (low, second) = ranked[:2]
+    told = (
+        f"The judge scored the answers under {_named(first)} highest, with {points(high)} of 5, then "
+        f"{_named(second)}, with {points(low)}."
+    )
+    noise = report.judging.noise if report.judging else None
+    if noise is not None and high - low < noise:
+        told += f" The difference is smaller than that between two grades of one answer ({points(noise)})."
+    return [told]
+
+
+def _trust(judging: Judging) -> list[str]:
+    found = []
+    if judging.agreement is not None:
+        found.append(
+            f"Of {judging.agreed_on:,} pairs of answers to one question, one with the true answer and one without, "
+            f"the judge preferred the true one in {percent(judging.agreement)}; guessing gets 50 %."
+        )
+    if judging.consistency is not None:
+        found.append(
+            f"Asked which of two answers is better, it named the same one in both orders in "
+            f"{percent(judging.consistency)} of {judging.pairs:,} comparisons."
+        )
+    return found
+
+
+def _top(ranked: Sequence[Figures], value: Callable[[Figures], float]) -> tuple[list[str], str]:
+    """All that share the first place, as far as it is shown."""
+    share = percent(value(ranked[0]))
+    return [_named(one.method) for one in ranked if percent(value(one)) == share], share
+
+
+def _named(method: str) -> str:
+    """In quotes: there is one that is called none."""
+    return f"“{method}”"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _times(count: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count:,} times")

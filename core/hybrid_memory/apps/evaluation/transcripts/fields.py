@@ -1,0 +1,156 @@
+"""What the messages of all forms are made of: content, calls, results, times."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from hybrid_memory.errors import InvalidMessageError
+from hybrid_memory.log.message import RESERVED, Message, Role, ToolCall
+from hybrid_memory.scope import check_name
+from hybrid_memory.validation import instant, shown
+
+UNNAMED = "unnamed"
+"""The tool of a call that names none."""
+
+_THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
+_CALLS = frozenset({"tool_use", "tool_call", "function_call"})
+_TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+_MILLISECONDS = 1e11
+"""Larger numbers count milliseconds since 1970: as seconds they would be years after 5000."""
+
+
+def said(
+    role: Role,
+    content: Any,
+    *,
+    calls: Iterable[Any] = (),
+    answers: Any = None,
+    name: Any = None,
+    id_: Any = None,
+    at: Any = None,
+) -> list[Message]:
+    """The messages behind one of another form; none if it says nothing.
+
+    Results of tools among its content blocks become tool messages of their own, before the rest of it. Calls among
+    them count where ``calls`` brings none. Thinking is left out.
+
+    Args:
+        role: of what is neither call nor result.
+        content: text, content blocks or None; of a tool any JSON value.
+        calls: in any of the shapes that frameworks have for them.
+        answers: the id of the call that a tool message answers.
+        name: of the speaker.
+        id_: of the first message.
+        at: as `moment` takes it.
+
+    Raises:
+        InvalidMessageError: a part of it has no place in a message.
+    """
+    blocks = items(content)
+    results = [block for block in blocks if _kind(block) == "tool_result"]
+    uses = [block for block in blocks if _kind(block) in _CALLS]
+    if results or uses:
+        content = [block for block in blocks if _kind(block) not in {"tool_result", *_CALLS}]
+    asked = [call_of(call) for call in (list(calls) or uses)]
+    own, when = content_of(content), moment(at)
+    found = [
+        Message(
+            role=Role.TOOL,
+            content=content_of(result.get("content")),
+            tool_call_id=name_of(result.get("tool_use_id")),
+            at=when,
+        )
+        for result in results
+    ]
+    if asked or role is Role.TOOL or (own.strip() if isinstance(own, str) else own):
+        answered = name_of(answers) if role is Role.TOOL else None
+        fields: dict[str, Any] = {"name": name_of(name), "tool_calls": asked, "tool_call_id": answered, "at": when}
+        found.append(Message(role=role, content=own, **fields))
+    own_id = name_of(id_)
+    if found and own_id is not None and not own_id.startswith(RESERVED):
+        found[0] = found[0].model_copy(update={"id": own_id})
+    return found
+
+
+def content_of(value: Any) -> str | list[dict[str, Any]]:
+    """Text alone as a string, its blocks one a line; else content blocks; what is neither, as JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    parts = [value] if _kind(value) else value
+    if not isinstance(parts, list) or not all(isinstance(part, str) or _is_block(part) for part in parts):
+        return json.dumps(value, ensure_ascii=False)
+    blocks = [_block(part) for part in parts if _kind(part) not in _THINKING]
+    if all(block["type"] == "text" for block in blocks):
+        return "\n".join(block["text"] for block in blocks)
+    return blocks
+
+
+def call_of(value: Any) -> ToolCall:
+    """The call, from the shape of OpenAI, Anthropic, LangChain or LlamaIndex.
+
+    Raises:
+        InvalidMessageError: it is in none of these.
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidMessageError(f"a tool call must be an object, got {shown(value)}")
+    inner = value.get("function", value.get("custom"))
+    body = inner if isinstance(inner, Mapping) else value
+    keys = ("arguments", "args", "input", "tool_kwargs")
+    given: Any = next((body[key] for key in keys if body.get(key) is not None), {})
+    arguments = given if isinstance(given, dict | str) else json.dumps(given, ensure_ascii=False)
+    named = body.get("name") or body.get("tool_name")
+    id_ = next((value[key] for key in ("call_id", "id", "tool_call_id", "tool_id") if value.get(key)), None)
+    function = {"name": name_of(named) or UNNAMED, "arguments": arguments}
+    return ToolCall.of({"id": name_of(id_), "function": function})
+
+
+def moment(value: Any) -> datetime | None:
+    """The time that ISO 8601 text, or seconds or milliseconds since 1970, tell; None if they tell none."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return datetime.fromtimestamp(value / 1000 if value > _MILLISECONDS else value, UTC)
+        except (ValueError, OverflowError, OSError):
+            return None
+    return instant(value)
+
+
+def name_of(value: Any) -> str | None:
+    """A name or id that a message can have; None where there is none."""
+    try:
+        return check_name("a name", str(value) if isinstance(value, int) else value)
+    except ValueError:
+        return None
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """The value, if it is an object, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def items(value: Any) -> list[Any]:
+    """The value, if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def _kind(block: Any) -> str:
+    kind = (block.get("type") or block.get("block_type")) if isinstance(block, Mapping) else None
+    return kind if isinstance(kind, str) else ""
+
+
+def _is_block(item: Any) -> bool:
+    return bool(_kind(item)) or (isinstance(item, Mapping) and isinstance(item.get("text"), str))
+
+
+def _block(item: Any) -> dict[str, Any]:
+    if isinstance(item, str):
+        return {"type": "text", "text": item}
+    kind = _kind(item) or "text"
+    text = item.get(_TEXTS.get(kind, ""))
+    if isinstance(text, str):
+        return {"type": "text", "text": text}
+    if kind == "text":  # one that holds no words
+        return {"type": "text", "text": "" if text is None else json.dumps(text, ensure_ascii=False)}
+    return {"type": kind, **{key: part for key, part in item.items() if key not in ("type", "block_type")}}

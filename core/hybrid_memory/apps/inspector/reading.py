@@ -1,0 +1,188 @@
+"""What the pages read: the memory of one owner, as of now or of an earlier time, which they cannot change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from heapq import nlargest
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from hybrid_memory.context.state import QueueState
+from hybrid_memory.errors import HybridMemoryError, InvalidInputError
+from hybrid_memory.log.event import Event, EventKind, Tier
+from hybrid_memory.log.read_only import ReadOnlyLog
+from hybrid_memory.memory import HybridMemory, ScopedMemory
+from hybrid_memory.scope import Scope
+from hybrid_memory.store.services import World
+from hybrid_memory.validation import shown
+
+STATES = (EventKind.COMPACTION, EventKind.RESET)
+RECENT = 1000
+"""Events among which sessions are looked for; a log is never read as a whole."""
+
+WARM = 3
+"""Owners whose search is made ready ahead."""
+
+ESCAPE = "~"
+"""Stands for the per cent sign in the name of an owner."""
+
+_KEEP: Any = object()
+
+
+def reading(memory: HybridMemory) -> HybridMemory:
+    """The same memory on the same store, by which nothing can be written, learned or indexed."""
+    world = memory._house.world  # noqa: SLF001 - a handle of the same memory
+    looking = replace(world, log=ReadOnlyLog(world.log), read_only=True)
+    return HybridMemory(looking, memory._as_embedder)  # noqa: SLF001
+
+
+def world_of(memory: HybridMemory) -> World:
+    """The ports of a memory."""
+    return memory._house.world  # noqa: SLF001 - the figures and places that no verb tells
+
+
+def handle_of(memory: HybridMemory, scope: Scope) -> ScopedMemory:
+    """The handle of any owner. A space opens for who has the store, whatever the grants in it say."""
+    return ScopedMemory(memory._house, scope)  # noqa: SLF001
+
+
+def warm_up(memory: HybridMemory) -> None:
+    """Search the longest logs once, so that tables and vectors are in memory when somebody does."""
+    with suppress(HybridMemoryError):  # closed meanwhile; or whoever searches is told
+        heads = world_of(memory).log.heads()
+        for owner in nlargest(WARM, heads, key=heads.__getitem__):
+            handle_of(reading(memory), owner).recall("warm up")
+
+
+def key_of(scope: Scope) -> str:
+    """Names a scope in a path: percent-encoded with another sign, since whoever handles a path decodes it."""
+    parts = {part.name: getattr(scope, part.name) for part in fields(scope)}
+    named = {name: value for name, value in parts.items() if value is not None}
+    return urlencode(named, quote_via=quote, safe="").replace(ESCAPE, "%7E").replace("%", ESCAPE)
+
+
+def scope_of(key: str) -> Scope:
+    """The scope that a key names.
+
+    Raises:
+        InvalidInputError: it names none.
+    """
+    names = dict(parse_qsl(key.replace(ESCAPE, "%"), keep_blank_values=True, errors="surrogateescape"))
+    if not names.keys() <= {part.name for part in fields(Scope)}:
+        raise InvalidInputError(f"no owner has the name {shown(key)}")
+    return Scope(**names)
+
+
+def moment_of(text: str) -> int | datetime | None:
+    """The place in the log or the instant that a field names, in UTC where it has no zone; None if it is empty.
+
+    Raises:
+        InvalidInputError: it names neither.
+    """
+    words = text.strip()
+    if not words:
+        return None
+    number = words.removeprefix("#")
+    if number.isdecimal():
+        return int(number)
+    try:
+        instant = datetime.fromisoformat(words)
+    except ValueError:
+        raise InvalidInputError(
+            f"{shown(words)} is neither a position such as #120 nor a time such as 2026-05-01 18:00"
+        ) from None
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class PageRequest:
+    """What a page is asked for.
+
+    Attributes:
+        memory: to be read only.
+        scope: whose, and perhaps which session.
+        at: as of when; None is now.
+        query: the rest of the address, each name once.
+    """
+
+    memory: HybridMemory
+    scope: Scope
+    at: int | datetime | None
+    query: dict[str, str]
+
+    @property
+    def scoped(self) -> ScopedMemory:
+        """The memory of the scope, as of then."""
+        return self.seen(self.scope)
+
+    def seen(self, scope: Scope) -> ScopedMemory:
+        """The memory of this scope, as of then."""
+        scoped = handle_of(self.memory, scope)
+        return scoped if self.at is None else scoped.at(self.at)
+
+    @property
+    def moment(self) -> str:
+        """As of when, as a field takes it."""
+        if isinstance(self.at, datetime):
+            return self.at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        return "" if self.at is None else str(self.at)
+
+    def url(self, page: str, *, session: str | None = _KEEP, at: str = _KEEP, **query: object) -> str:
+        """The address of another page of the same owner, session and time, unless they are given."""
+        scope = self.scope if session is _KEEP else replace(self.scope, session=session)
+        moment = self.moment if at is _KEEP else at
+        named = {name: value for name, value in query.items() if value not in (None, "")}
+        asked = {**named, **({"at": moment} if moment else {})}
+        return f"/o/{key_of(scope)}/{page}{f'?{urlencode(asked)}' if asked else ''}"
+
+    def number(self, name: str, default: int, *, least: int = 1, most: int = 2**53) -> int:
+        """A number of the address.
+
+        Raises:
+            InvalidInputError: it is none, or out of range.
+        """
+        text = self.query.get(name, "").strip().removeprefix("#")
+        if not text:
+            return default
+        if not text.isdecimal() or not least <= int(text) <= most:
+            raise InvalidInputError(f"{name} must be a whole number from {least} to {most}, got {shown(text)}")
+        return int(text)
+
+    def sessions(self) -> list[str]:
+        """The sessions of the owner's newest events, the last one first."""
+        recent = self.seen(self.scope.owner).events(limit=RECENT)
+        return list(dict.fromkeys(event.scope.session for event in reversed(recent) if event.scope.session))
+
+
+def state_of(request: PageRequest, session: str | None) -> QueueState:
+    """Where the queue of a session begins, as of then."""
+    scoped = request.seen(replace(request.scope, session=session))
+    # Without a session every session is read, but the queue of none has a state of its own.
+    found = scoped.events(kinds=STATES, limit=RECENT if session is None else 1)
+    return QueueState.of(next((event for event in reversed(found) if event.scope.session == session), None))
+
+
+def tiers_of(request: PageRequest, events: Sequence[Event]) -> dict[int, list[Tier]]:
+    """By position, the tiers that an event stands in."""
+    sessions = {event.scope.session for event in events if event.kind is EventKind.MESSAGE}
+    states = {session: state_of(request, session) for session in sessions}
+    records = world_of(request.memory).index.get([event.position for event in events])
+    indexed = {record.id for record in records if record.scope.owner == request.scope.owner}
+
+    def queued(event: Event) -> bool:
+        if event.kind is not EventKind.MESSAGE:
+            return False
+        state = states[event.scope.session]
+        return event.position > state.cursor or event.position in (*state.kept, state.anchor)
+
+    return {
+        event.position: [
+            *([Tier.CONTEXT] if queued(event) else []),
+            *([Tier.SEMANTIC] if event.position in indexed else []),
+            Tier.EPISODIC,
+        ]
+        for event in events
+    }

@@ -1,0 +1,291 @@
+"""The state of files under a sequence of operations."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from hybrid_memory.artifacts.ledger import FileState, Operation, Origin, ScriptEffect, Sweep, SweepKind
+
+MAX_SOURCES = 8
+"""Message ids that an entry names: the first, and the newest after it."""
+
+MAX_SWEEPS = 100
+"""The newest sweeps that a ledger keeps."""
+
+_TEMPORARY = ("/tmp", "/var", "/dev", "/proc", "/usr", "/etc")  # noqa: S108 - names to recognise, nothing is written
+_WILDCARD = re.compile(r"[*?\[]")
+
+
+class Effect(NamedTuple):
+    """What one step does to one path.
+
+    The verbs: ``read``, ``seen`` (it was there before), ``write`` (make or overwrite), ``append``, ``touch``, ``edit``
+    (it was there), ``delete``, ``absent`` (it is gone, if it was ever there), ``restore``, ``copy`` and ``move`` (to
+    ``target``); ``tracked``, ``new`` and ``gone`` (version control says that it is modified, new, deleted); the sweeps
+    ``remove``, ``reset``, ``clean``; ``run`` (a script); ``text`` (``target`` is what was written to the path).
+    ``by`` is the program.
+    """
+
+    verb: str
+    path: str
+    target: str = ""
+    by: str = ""
+
+
+@dataclass(slots=True)
+class _File:
+    path: str
+    origin: Origin = Origin.UNKNOWN
+    exists: bool = True
+    changed: bool = False
+    restored: bool = False
+    undone: bool = False
+    moved_from: str | None = None
+    sources: tuple[str, ...] = ()
+
+    @property
+    def reset(self) -> bool:
+        """It was set back to what it was before."""
+        return self.undone and _was_there(self.origin)
+
+    def mark(self, source: str) -> None:
+        self.sources = bounded((*self.sources, source))
+
+
+class FileBook:
+    """Files by path, under effects that are applied in order; ``scripts`` are what a ``run`` does, by key."""
+
+    def __init__(self, root: str | None = None) -> None:
+        self.root = root
+        self._files: dict[str, _File] = {}
+        self._sweeps: list[Sweep] = []
+        self.scripts: dict[str, tuple[ScriptEffect, ...]] = {}
+
+    def knows(self, path: str) -> bool:
+        """Whether something was said about this path."""
+        return self.key(path) in self._files
+
+    def key(self, path: str) -> str:
+        """What the absolute and the relative name of one file have in common."""
+        path = _normal(path)
+        if path.startswith("/"):
+            if self.root is None:
+                self._infer_root(path)
+            if self.root is not None and path.startswith(self.root.rstrip("/") + "/"):
+                return path[len(self.root.rstrip("/")) + 1 :]
+        elif self.root is None and "/" in path:
+            for absolute in [key for key in self._files if key.startswith("/") and key.endswith("/" + path)]:
+                self.settle_root(absolute[: -len(path) - 1])
+        return path
+
+    def settle_root(self, root: str) -> None:
+        """Take this folder as the one that relative paths start from, unless there is one, or it is for scratch."""
+        root = _normal(root)
+        if self.root is not None or root == "/" or not root.startswith("/") or root.startswith(_TEMPORARY):
+            return
+        self.root = root
+        files = list(self._files.items())
+        self._files = {}
+        for key, file in files:
+            self._compose(self.key(key), file)
+
+    def apply(self, effect: Effect, source: str) -> None:
+        """Let one effect happen, said by this message."""
+        verb, path, target, _ = effect
+        if verb in {"remove", "reset", "clean", "run"}:
+            kind = SweepKind(verb)
+            self._sweep(Sweep(kind=kind, pattern=self.key(path) if path else "", source=source))
+        elif verb == "absent":
+            if self.knows(path):
+                self._change("delete", path, source)
+        elif verb in {"move", "copy"}:
+            self._transfer(path, target, source, moved=verb == "move")
+        else:
+            self._change(verb, path, source)
+
+    def _change(self, verb: str, path: str, source: str) -> _File:
+        key = self.key(path)
+        known = key in self._files
+        file = self._files.setdefault(key, _File(_normal(path)))
+        if not known and verb in {"read", "seen", "edit", "tracked", "restore", "gone"}:
+            file.origin = Origin.SEEN
+        if verb in {"read", "seen"}:
+            if not known or not file.changed:
+                file.mark(source)
+            return file
+        file.mark(source)
+        file.exists = verb not in {"delete", "gone"}
+        file.changed = verb != "restore"
+        file.undone = False
+        if verb == "restore":
+            file.origin, file.restored, file.moved_from = Origin.TRACKED, True, None
+        elif verb in {"tracked", "gone"} and file.origin is not Origin.NEW:
+            file.origin = Origin.TRACKED
+        elif verb == "new":
+            file.origin = Origin.NEW
+        return file
+
+    def _transfer(self, path: str, target: str, source: str, *, moved: bool) -> None:
+        key = self.key(path)
+        if moved and key not in self._files and any(name.startswith(key + "/") for name in self._files):
+            self._sweep(Sweep(kind=SweepKind.MOVE, pattern=key, target=self.key(target), source=source))
+            return
+        spelled = self._change("seen", path, source).path
+        if moved:
+            self._change("delete", path, source)
+            self._sweeps.append(Sweep(kind=SweepKind.MOVE, pattern=key, target=self.key(target), source=source))
+        copied = self._change("write", target, source)
+        if moved and self.key(target) != key:
+            copied.moved_from = spelled
+
+    def _sweep(self, sweep: Sweep, settled: frozenset[str] = frozenset()) -> None:
+        if sweep.kind is SweepKind.RUN:
+            script = self.scripts.get(sweep.pattern)
+            for effect in script or ():
+                self.apply(Effect(effect.verb, effect.path, effect.target), sweep.source)
+        if sweep.kind is not SweepKind.RUN or script is None:
+            self._sweeps = [*self._sweeps, sweep][-MAX_SWEEPS:]
+        for key, file in list(self._files.items()):
+            if sweep.kind is not SweepKind.MOVE or key not in settled:
+                self._swept(sweep, key, file)
+
+    def _swept(self, sweep: Sweep, key: str, file: _File) -> None:
+        """What a sweep does to one file."""
+        covered = covers(sweep.pattern, key)
+        if sweep.kind is SweepKind.RESET and covered and file.changed and file.origin is not Origin.NEW:
+            file.undone = True
+        elif (sweep.kind is SweepKind.CLEAN and not _was_there(file.origin)) or (
+            sweep.kind is SweepKind.REMOVE and covered
+        ):
+            self._remove(file, sweep.source)
+        elif sweep.kind is SweepKind.MOVE and covered and key != sweep.pattern and (file.exists or file.reset):
+            self._transfer(key, sweep.target + key[len(sweep.pattern) :], sweep.source, moved=True)
+
+    def _remove(self, file: _File, source: str) -> None:
+        if file.exists or file.undone:
+            file.exists, file.changed, file.undone = False, True, False
+            file.mark(source)
+
+    def _infer_root(self, path: str) -> None:
+        """An absolute name that ends like a known relative one tells where relative paths start."""
+        parts = path.split("/")
+        for start in range(2, len(parts) - 1):
+            if "/".join(parts[start:]) in self._files:
+                self.settle_root("/".join(parts[:start]))
+                return
+
+    def _compose(self, key: str, newer: _File) -> None:
+        """Let what a newer ledger says about a file happen after what is known."""
+        older = self._files.get(key)
+        if older is None:
+            self._files[key] = newer
+            return
+        touched = newer.changed or newer.restored or newer.undone
+        origin = newer.origin if newer.restored else _origin(older.origin, newer.origin)
+        self._files[key] = _File(
+            path=older.path,
+            origin=origin,
+            exists=newer.exists if touched else older.exists,
+            changed=newer.changed or (older.changed and not newer.restored),
+            restored=older.restored or newer.restored,
+            undone=newer.undone if touched else older.undone,
+            moved_from=newer.moved_from or (None if newer.restored else older.moved_from),
+            sources=bounded(older.sources + newer.sources),
+        )
+
+    def merge(self, files: Iterable[FileState], sweeps: Iterable[Sweep]) -> None:
+        """Let another ledger's entries happen after what is known."""
+        files = list(files)
+        carried = {self.key(state.moved_from) for state in files if state.moved_from}
+        # What the newer ledger followed itself, and saw no folder carry away, did not move with it.
+        settled = frozenset(self.key(state.path) for state in files) - carried
+        moved = set()
+        for sweep in sweeps:
+            if sweep.kind is SweepKind.MOVE and any(key.startswith(sweep.pattern + "/") for key in self._files):
+                moved |= {sweep.pattern, sweep.target}
+            self._sweep(sweep, settled)
+        for state in files:
+            if self.key(state.path) in moved and state.operation is not Operation.READ:
+                continue  # the newer ledger took a folder for a file
+            newer = _File(
+                state.path,
+                state.origin,
+                state.exists,
+                state.changed,
+                state.restored,
+                state.undone,
+                state.moved_from,
+                state.sources,
+            )
+            self._compose(self.key(state.path), newer)
+
+    def states(self) -> tuple[FileState, ...]:
+        """All files in the order of their first mention."""
+        return tuple(
+            FileState(
+                path=file.path,
+                operation=self._operation(file),
+                origin=file.origin,
+                exists=file.exists,
+                changed=file.changed,
+                restored=file.restored,
+                undone=file.undone,
+                moved_from=file.moved_from,
+                sources=file.sources,
+            )
+            for file in self._files.values()
+        )
+
+    def sweeps(self) -> tuple[Sweep, ...]:
+        """The sweeps so far, oldest first."""
+        return tuple(self._sweeps[-MAX_SWEEPS:])
+
+    def _operation(self, file: _File) -> Operation:
+        if not file.changed or file.reset:
+            return Operation.READ
+        if not file.exists:
+            return Operation.DELETED
+        if _was_there(file.origin):
+            return Operation.MODIFIED
+        before = self._files.get(self.key(file.moved_from)) if file.moved_from else None
+        return Operation.RENAMED if before is not None and _was_there(before.origin) else Operation.CREATED
+
+
+def bounded(sources: Iterable[str]) -> tuple[str, ...]:
+    """The first and the newest of these ids, each once, without empty ones."""
+    unique = tuple(dict.fromkeys(source for source in sources if source))
+    return unique if len(unique) <= MAX_SOURCES else (unique[0], *unique[1 - MAX_SOURCES :])
+
+
+def covers(pattern: str, path: str) -> bool:
+    """Whether a removal of this name, folder or wildcard pattern takes this file with it.
+
+    A pattern that begins with ``**/`` is about the file's last name only.
+    """
+    if not pattern:
+        return True
+    if pattern.startswith("**/"):
+        return fnmatchcase(posixpath.basename(path), pattern[3:])
+    if not _WILDCARD.search(pattern):
+        return path == pattern or path.startswith(pattern + "/")
+    wanted, parts = pattern.split("/"), path.split("/")
+    return len(parts) >= len(wanted) and all(map(fnmatchcase, parts, wanted))
+
+
+def _was_there(origin: Origin) -> bool:
+    return origin in {Origin.SEEN, Origin.TRACKED}
+
+
+def _origin(older: Origin, newer: Origin) -> Origin:
+    if newer is Origin.NEW or older is Origin.NEW:
+        return Origin.NEW
+    return Origin.TRACKED if newer is Origin.TRACKED else older
+
+
+def _normal(path: str) -> str:
+    return posixpath.normpath(path) if path else path

@@ -1,0 +1,258 @@
+"""From messages to a ledger of what they did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from hybrid_memory.artifacts import mentions
+from hybrid_memory.artifacts.calls import Action, actions
+from hybrid_memory.artifacts.commands import CommandReader
+from hybrid_memory.artifacts.files import Effect, FileBook, bounded
+from hybrid_memory.artifacts.ledger import Ledger, Mention, ScriptEffect, TestRun
+from hybrid_memory.artifacts.merging import (
+    MAX_COMMANDS,
+    MAX_ERRORS,
+    MAX_IDS,
+    MAX_MENTIONED,
+    MAX_TESTS,
+    MAX_URLS,
+    kept_files,
+    kept_scripts,
+    newest,
+)
+from hybrid_memory.artifacts.outcomes import Outcome, errors, is_observation, outcome, possible, refused
+from hybrid_memory.artifacts.patches import diff_effects, is_patch, patch_effects, status_effects
+from hybrid_memory.artifacts.scripts import python_effects
+from hybrid_memory.artifacts.verdicts import verdicts
+from hybrid_memory.log.message import Message, Role
+
+MAX_SCANNED_CHARS = 60_000
+"""What is read of one message: so much from both ends."""
+
+MAX_COMMAND_CHARS = 160
+"""How much of a command is kept."""
+
+_FOLDER = re.compile(r"\[Current working directory: (/[^\]\n]*)\]|\(Current directory: (/[^)\n]*)\)")
+_SHOWN_FILE = re.compile(r"\[File: (\S[^\n]*?) \(\d+ lines total")
+_FULL_NAME = re.compile(r"File(?:: | \")(/[^\s\"]+)")
+_EDIT = re.compile(r"\A\s*(?:edit|insert)(?:\s|\Z)")
+_SCRIPT_NAME = re.compile(r"\.(?:py|sh|bash|patch|diff)$")
+
+
+def read_ledger(messages: Sequence[Message], *, runs_fences: bool = False) -> Ledger:
+    """What these messages did; an action without a result in them is taken to have succeeded.
+
+    ``runs_fences`` says that earlier messages showed that a command in a code fence is run.
+    """
+    reader = _Reader()
+    reader.runs_fences = runs_fences
+    for message in messages:
+        reader.read(message)
+    return reader.finish()
+
+
+class _Strings:
+    """Literal strings in the order of their first mention, with the messages that hold them."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, dict[str, None]] = {}
+
+    def add(self, texts: Iterable[str], source: str) -> None:
+        for text in texts:
+            self._found.setdefault(text, {})[source] = None
+
+    def newest(self, limit: int) -> tuple[Mention, ...]:
+        return newest((Mention(text=text, sources=bounded(by)) for text, by in self._found.items()), limit)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.book = FileBook()
+        self.shell = CommandReader(self.book)
+        self.pending: list[Action] = []
+        self.outputs: list[str] = []
+        self.open_file = ""
+        self.runs_fences = False
+        self.errors, self.ids, self.urls, self.commands, self.mentioned = (_Strings() for _ in range(5))
+        self.tests: list[TestRun] = []
+
+    def read(self, message: Message) -> None:
+        if message.role is Role.SYSTEM:
+            return
+        source = message.id or ""
+        text = _scanned(message)
+        if message.role is Role.ASSISTANT:
+            self._settle_all()
+            self.pending = actions(message)
+            prose = text.split("```", 1)[0] if self.pending else text
+            self._prose(prose, source)
+            if not self.pending:
+                self._apply(mentions.claims(text), source)
+            self.ids.add(mentions.ids("\n".join(action.literals for action in self.pending)), source)
+        elif message.role is Role.TOOL or is_observation(text):
+            self._result(message, text, source)
+        else:
+            self.pending = [action for action in self.pending if not action.fenced]
+            self._settle_all()
+            self._prose(text, source)
+            self.ids.add(mentions.ids(text), source)
+            self.errors.add(errors(Outcome(text, None)), source)
+
+    def finish(self) -> Ledger:
+        self._settle_all()
+        return Ledger(
+            files=kept_files(self.book.states()),
+            root=self.book.root,
+            sweeps=self.book.sweeps(),
+            scripts=kept_scripts(self.book.scripts),
+            tests=tuple(self.tests[-MAX_TESTS:]),
+            errors=self.errors.newest(MAX_ERRORS),
+            ids=self.ids.newest(MAX_IDS),
+            urls=self.urls.newest(MAX_URLS),
+            commands=self.commands.newest(MAX_COMMANDS),
+            mentioned=self.mentioned.newest(MAX_MENTIONED),
+        )
+
+    def _prose(self, text: str, source: str) -> None:
+        self.urls.add(mentions.urls(text), source)
+        self.mentioned.add(mentions.paths(text), source)
+        self.ids.add(mentions.labelled_ids(text), source)
+
+    def _result(self, message: Message, text: str, source: str) -> None:
+        result = outcome(text)
+        action = self._answered(message.tool_call_id)
+        if action is not None:
+            self.runs_fences |= action.fenced
+            self._settle(action, result)
+        self.errors.add(errors(result), source)
+        self.ids.add(mentions.ids(text), source)
+        self.urls.add(mentions.urls(text), source)
+        for run, failing in verdicts(text):
+            self.tests.append(TestRun(outcome=run, failing=failing, sources=bounded([source])))
+        if action is None or action.command is None:
+            if action is None or not action.effects:
+                self._apply(mentions.claims(text), source)
+            return
+        for effect in _shown_state(action.command, text):
+            self.book.apply(effect._replace(path=self.shell.place(effect.path)), source)
+        self.outputs.append(text)
+
+    def _answered(self, call: str | None) -> Action | None:
+        """The pending action that a result belongs to: by its id, or else the oldest."""
+        for action in self.pending:
+            if call is None or action.call is None or action.call == call:
+                self.pending.remove(action)
+                return action
+        return None
+
+    def _settle_all(self) -> None:
+        for action in self.pending:
+            if not action.fenced or self.runs_fences:
+                self._settle(action, None)
+        self.pending = []
+
+    def _settle(self, action: Action, result: Outcome | None) -> None:
+        """Let happen what an action asked for, as far as its result does not say otherwise."""
+        if action.command is None:
+            if result is None or not refused(result):
+                self._apply(action.effects, action.source)
+        elif _EDIT.match(action.command):
+            self._edit_open_file(action, result)
+        else:
+            self._run(action.command, action.source, result)
+        if result is not None:
+            self._follow(result)
+
+    def _run(self, command: str, source: str, result: Outcome | None) -> None:
+        self.commands.add([_short(command)], source)
+        effects = self.shell.effects(command)
+        if result is not None:
+            self._infer_root(effects, result.text)
+            effects = possible(effects, result, alone=self.shell.programs == 1)
+        self._apply(effects, source)
+
+    def _follow(self, result: Outcome) -> None:
+        """Learn from a result where commands run, and which file is open."""
+        if "[File: " in result.text and (found := _SHOWN_FILE.search(result.text)):
+            self.open_file = found[1]
+        if "urrent" in result.text and (found := _FOLDER.search(result.text)):
+            self.shell.folder = ""
+            self.shell.enter(found[1] or found[2])
+        elif "<returncode>" in result.text:
+            self.shell.folder = ""
+
+    def _infer_root(self, effects: Iterable[Effect], output: str) -> None:
+        """Where relative paths start, if the output shows the full name of a file that the command named."""
+        if self.book.root is not None or "File" not in output:
+            return
+        relative = ["/" + effect.path for effect in effects if not effect.path.startswith("/")]
+        for full in _FULL_NAME.findall(output):
+            for path in relative:
+                if full.endswith(path):
+                    self.book.settle_root(full[: -len(path)])
+
+    def _edit_open_file(self, action: Action, result: Outcome | None) -> None:
+        shown = _SHOWN_FILE.search(result.text) if result is not None else None
+        path = shown[1] if shown else self.open_file
+        if path and (result is None or not refused(result)):
+            self.book.apply(Effect("edit", path), action.source)
+
+    def _apply(self, effects: Iterable[Effect], source: str) -> None:
+        for effect in effects:
+            if effect.verb == "text":
+                self._keep_script(effect.path, effect.target)
+                continue
+            made = effect.verb in {"write", "append", "touch"}
+            if made and not self.book.knows(effect.path) and self._was_shown(effect):
+                self.book.apply(Effect("seen", effect.path), source)
+            self.book.apply(effect, source)
+
+    def _keep_script(self, path: str, text: str) -> None:
+        if not _SCRIPT_NAME.search(path):
+            return
+        if path.endswith(".py"):
+            effects = python_effects(text)
+        elif path.endswith((".patch", ".diff")):
+            effects = list(patch_effects(text)) if is_patch(text) else []
+        else:
+            effects = CommandReader(self.book).effects(text)
+        changes = [effect for effect in effects if effect.verb not in {"read", "run", "text"}]
+        changed = {effect.path for effect in changes}
+        self.book.scripts[self.book.key(path)] = tuple(
+            ScriptEffect(verb=effect.verb, path=effect.path, target=effect.target)
+            for effect in effects
+            if effect in changes or (effect.verb == "read" and effect.path in changed)
+        )
+
+    def _was_shown(self, effect: Effect) -> bool:
+        """Whether an earlier output names this file, so that it was there before it was written.
+
+        A bare name in a listing can be in any folder, so it counts only for a file that something is appended to.
+        """
+        path = effect.path
+        if "/" in path or effect.verb == "append":
+            return any(mentions.occurs(path, output) for output in self.outputs)
+        return any(f"./{path}" in output and mentions.occurs(path, output) for output in self.outputs)
+
+
+def _shown_state(command: str, output: str) -> Iterable[Effect]:
+    """What ``git diff`` and ``git status`` show."""
+    if "git" not in command:
+        return
+    if re.search(r"\bgit\b[^|;&\n]*\bstatus\b", command):
+        yield from status_effects(output)
+    if is_patch(output) and re.search(r"\bgit\b[^|;&\n]*\bdiff\b(?![^|;&\n]*(?:\.\.|HEAD[~^]))", command):
+        yield from diff_effects(output)
+
+
+def _scanned(message: Message) -> str:
+    text = message.content if isinstance(message.content, str) else message.text
+    if len(text) <= 2 * MAX_SCANNED_CHARS:
+        return text
+    return text[:MAX_SCANNED_CHARS] + "\n" + text[-MAX_SCANNED_CHARS:]
+
+
+def _short(command: str) -> str:
+    line = " ".join(command.split())
+    return line if len(line) <= MAX_COMMAND_CHARS else line[: MAX_COMMAND_CHARS - 1] + "…"

@@ -1,7 +1,0 @@
-"""The command ``hybrid-memory``. Each of its verbs has a module of its own, which `app` puts together."""
-
-from __future__ import annotations
-
-from hybrid_memory.cli.app import main
-
-__all__ = ["main"]

@@ -1,1 +1,0 @@
-"""What a long conversation becomes: summaries, the artifact ledger, digests of big payloads; pure."""

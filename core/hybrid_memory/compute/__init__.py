@@ -1,1 +1,0 @@
-"""When and where work runs: the runners of the two faces, and caches."""

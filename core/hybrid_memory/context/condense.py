@@ -1,0 +1,167 @@
+"""``condense``: texts shortened to a token budget, by whole sentences, by notes, or word by word."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, Self, TypeAlias, get_args
+
+from hybrid_memory.config.weights import Weights
+from hybrid_memory.context.condensed import Condensed
+from hybrid_memory.context.extractive import Offer, Piece, chosen, fitted, pieces
+from hybrid_memory.context.notes import noted
+from hybrid_memory.context.summaries.importance import judged
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.log.message import Message
+from hybrid_memory.models.port import TextCompressor
+from hybrid_memory.recall import score
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.store.services import World
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.validation import checked_count, shown
+
+How: TypeAlias = Literal["extractive", "llmlingua", "anchored"]
+
+RELEVANCE = 0.9
+"""Share of what a sentence is worth that its relevance to the query has; the rest is its importance by itself."""
+
+WORDS = Weights(vector=0.0, text=1.0)
+"""How sentences are scored where the caller does not say: without a model, because to embed each sentence takes a
+hundred times as long and finds hardly more."""
+
+JUDGED_CHARS = 400
+"""Of a longer sentence or code block so much is judged."""
+
+_log = logging.getLogger(__name__)
+
+
+class _Outcome(NamedTuple):
+    texts: Sequence[str]
+    how: How
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A checked call of condense.
+
+    Attributes:
+        given: texts and messages.
+        texts: their words; heads: what stands in front of each of them that is not empty.
+    """
+
+    given: Sequence[str | Message]
+    texts: Sequence[str]
+    heads: Sequence[str]
+    query: str | None
+    max_tokens: int
+    how: How
+    weights: Weights
+
+    @classmethod
+    def of(
+        cls, texts: Sequence[str | Message], *, query: str | None, max_tokens: int, how: How, weights: Weights | None
+    ) -> Self:
+        """The request, if its parts are in order; raises `InvalidInputError`."""
+        if isinstance(texts, str) or not isinstance(texts, Sequence):
+            raise InvalidInputError(f"texts must be a list of texts or messages, got {shown(texts)}")
+        if how not in get_args(How):
+            raise InvalidInputError(f"how must be one of {', '.join(get_args(How))}; got {shown(how)}")
+        if not isinstance(weights, Weights | None):
+            raise InvalidInputError(f"weights must be Weights(...), got {shown(weights)}")
+        return cls(
+            given=texts,
+            texts=score.checked_texts([text.text if isinstance(text, Message) else text for text in texts]),
+            heads=[f"{text.speaker}: " if isinstance(text, Message) else "" for text in texts],
+            query=None if query is None else score.checked_query(query),
+            max_tokens=checked_count("max_tokens", max_tokens, least=1),
+            how=how,
+            weights=WORDS if weights is None else weights,
+        )
+
+
+async def condense(run: Runner, world: World, request: Request) -> Condensed:
+    """The texts, of at most so many tokens together; as they are if they fit."""
+    compressor = world.compressor if request.how == "llmlingua" else None
+    if request.how == "llmlingua" and compressor is None:
+        raise InvalidInputError("how='llmlingua' needs a compressor: open_memory(..., compressor=...)")
+    whole = [head + text if text else "" for head, text in zip(request.heads, request.texts, strict=True)]
+    before = _tokens(world, whole)
+    if sum(before) <= request.max_tokens:
+        return Condensed(tuple(whole), before, before)
+    if compressor is not None:
+        outcome = await _shortened(run, world, request, compressor)
+    elif request.how == "anchored":
+        outcome = await _noted(run, world, request)
+    else:
+        outcome = await _extracted(run, world, request)
+    return Condensed(tuple(outcome.texts), before, _tokens(world, outcome.texts), outcome.how, outcome.note)
+
+
+def _tokens(world: World, texts: Sequence[str]) -> tuple[int, ...]:
+    return tuple(world.count(text) if text else 0 for text in texts)
+
+
+async def _extracted(run: Runner, world: World, request: Request) -> _Outcome:
+    """The sentences that are worth most, from all texts together."""
+    offered = [piece for row, text in enumerate(request.texts) for piece in pieces(row, text)]
+    worths = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered]
+    texts, note = await _best(run, world, request, offered, worths, texts=request.texts)
+    return _Outcome(texts, "extractive", note)
+
+
+async def _noted(run: Runner, world: World, request: Request) -> _Outcome:
+    """The notes of an anchored summary: decisions, facts, what is to be done, files and ids."""
+    notes, worths, failure = await noted(run, world, request.given, request.max_tokens)
+    texts, note = await _best(run, world, request, notes, worths, texts=[""] * len(request.texts))
+    return _Outcome(texts, "anchored", "; ".join(part for part in (failure, note) if part))
+
+
+async def _best(
+    run: Runner,
+    world: World,
+    request: Request,
+    offered: Sequence[Piece],
+    worths: Sequence[float],
+    *,
+    texts: Sequence[str],
+) -> tuple[list[str], str]:
+    """What is worth most by itself and for the query, within the budget; and a note."""
+    note = ""
+    if request.query is not None and offered:
+        asked = score.Request.of(request.query, [piece.text for piece in offered], weights=request.weights)
+        found = await score.measured(run, world, asked)
+        pairs = zip(found.scores.tolist(), worths, strict=True)
+        worths, note = [RELEVANCE * relevance + (1 - RELEVANCE) * worth for relevance, worth in pairs], found.note
+    offers = [
+        Offer(piece, worth, world.count(piece.gap + piece.text), frozenset(terms(piece.text)))
+        for piece, worth in zip(offered, worths, strict=True)
+    ]
+    kept = chosen(offers, _tokens(world, request.heads), max_tokens=request.max_tokens)
+    return fitted(kept, texts, request.heads, max_tokens=request.max_tokens, count=world.count), note
+
+
+async def _shortened(run: Runner, world: World, request: Request, compressor: TextCompressor) -> _Outcome:
+    """Each text without the words that say little, to its share of the budget; where that fails, by sentences."""
+    sizes = [world.count(text) if text.strip() else 0 for text in request.texts]
+    share = (request.max_tokens - sum(_tokens(world, request.heads))) / max(sum(sizes), 1)
+    texts, failed, error = [], 0, ""
+    for text, size in zip(request.texts, sizes, strict=True):
+        room = int(size * share)
+        if room < 1:
+            texts.append("")
+            continue
+        try:
+            texts.append(await run.call(compressor.compress, text, max_tokens=room))
+        except Exception as failure:  # noqa: BLE001 - whatever a model fails with
+            _log.warning("%s; shortened by sentences", failure)
+            failed, error = failed + 1, f"{type(failure).__name__}: {failure}"
+            part = replace(request, texts=[text], heads=[""], max_tokens=room)
+            texts.append((await _extracted(run, world, part)).texts[0])
+    note = f"{failed} texts by sentences, {error}" if failed else ""
+    result = [head + text if text.strip() else "" for head, text in zip(request.heads, texts, strict=True)]
+    how: How = "llmlingua" if failed < sum(size * share >= 1 for size in sizes) else "extractive"
+    if sum(_tokens(world, result)) > request.max_tokens:  # the compressor counts in its own tokens
+        result = list((await _extracted(run, world, replace(request, texts=texts))).texts)
+    return _Outcome(result, how, note)

@@ -1,0 +1,155 @@
+"""Shortening texts by leaving out whole sentences; what stays is word for word."""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hybrid_memory.text.protection import pieces_of
+from hybrid_memory.text.sentences import sentences
+from hybrid_memory.text.tokens import TokenCounter
+
+NOVEL = 0.5
+"""Share of what a sentence is worth that it has for saying something new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A sentence, a list item or a code block.
+
+    Attributes:
+        row: of the text that it is of; start, end: its characters there.
+        gap: what stands between it and the piece before it.
+    """
+
+    row: int
+    start: int
+    end: int
+    text: str
+    gap: str = ""
+
+
+def pieces(row: int, text: str) -> list[Piece]:
+    """The sentences of a text; URLs, code, quotations and what else is protected belong to one sentence each."""
+    spans: list[tuple[int, int]] = []
+    whole = _protected(text)
+    end = 0
+    for sentence in sentences(text):
+        start = text.index(sentence, end)
+        end = start + len(sentence)
+        if spans and _within(whole, start):
+            start = spans.pop()[0]
+        spans.append((start, end))
+    before = [0, *(end for _, end in spans)]
+    return [
+        Piece(row, start, end, text[start:end], text[before[at] : start] if at else "")
+        for at, (start, end) in enumerate(spans)
+    ]
+
+
+def _protected(text: str) -> list[tuple[int, int]]:
+    """Stretches of the text that must not be cut, in order."""
+    spans, at = [], 0
+    for piece, whole in pieces_of(text, len, len(text) + 1):
+        if whole:
+            spans.append((at, at + len(piece)))
+        at += len(piece)
+    return spans
+
+
+def _within(spans: Sequence[tuple[int, int]], place: int) -> bool:
+    """Whether a place lies inside one of these stretches."""
+    row = bisect_left(spans, (place, 0)) - 1
+    return row >= 0 and place < spans[row][1]
+
+
+def joined(text: str, kept: Sequence[Piece]) -> str:
+    """Pieces of a text as a text, in order; where a line ended between two, one ends."""
+    parts: list[str] = []
+    for at, piece in enumerate(kept):
+        if at:
+            between = text[kept[at - 1].end : piece.start]
+            parts.append("\n" if "\n" in between and "\n" not in piece.gap else piece.gap)
+        parts.append(piece.text)
+    return "".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Something that may stay.
+
+    Attributes:
+        piece: itself.
+        worth: 0 or more; tokens: what it costs.
+        terms: what it says.
+    """
+
+    piece: Piece
+    worth: float
+    tokens: int
+    terms: frozenset[str]
+
+
+def chosen(offers: Sequence[Offer], opening: Sequence[int], *, max_tokens: int) -> list[Offer]:
+    """What is worth most within so many tokens, in the order in which it was chosen.
+
+    Repeatedly the one with the highest ``worth * (0.5 + 0.5 * new / all)``, counted in terms, that still fits: what
+    was said in other words is worth half, in the same words nothing.
+
+    Args:
+        offers: of all texts.
+        opening: by text, the tokens that its first piece costs beside its own.
+        max_tokens: of all together.
+    """
+    said: set[str] = set()
+    repeated: set[str] = set()
+    begun: set[int] = set()
+    kept: list[Offer] = []
+    heap = [(-offer.worth, at) for at, offer in enumerate(offers)]
+    heapq.heapify(heap)
+    while heap:
+        _, at = heapq.heappop(heap)
+        offer = offers[at]
+        cost = offer.tokens + (0 if offer.piece.row in begun else opening[offer.piece.row])
+        if cost > max_tokens or offer.piece.text in repeated:
+            continue
+        gain = offer.worth * (1 - NOVEL + NOVEL * len(offer.terms - said) / max(len(offer.terms), 1))
+        # A gain only falls as more is said, so one that still leads is the highest.
+        if heap and gain < -heap[0][0]:
+            heapq.heappush(heap, (-gain, at))
+            continue
+        kept.append(offer)
+        begun.add(offer.piece.row)
+        repeated.add(offer.piece.text)
+        said |= offer.terms
+        max_tokens -= cost
+    return kept
+
+
+def fitted(
+    kept: Sequence[Offer], texts: Sequence[str], heads: Sequence[str], *, max_tokens: int, count: TokenCounter
+) -> list[str]:
+    """Each text with what was chosen of it behind its head, empty without; what was chosen last goes if need be.
+
+    Tokens of pieces do not always add up to those of the text that they make.
+    """
+    by_row: dict[int, list[Offer]] = {}
+    for offer in kept:
+        by_row.setdefault(offer.piece.row, []).append(offer)
+
+    def written(row: int) -> str:
+        left = sorted((offer.piece for offer in by_row[row]), key=lambda piece: piece.start)
+        return heads[row] + joined(texts[row], left) if left else ""
+
+    result = [written(row) if row in by_row else "" for row in range(len(texts))]
+    tokens = [count(text) if text else 0 for text in result]
+    for offer in reversed(kept):
+        if sum(tokens) <= max_tokens:
+            break
+        row = offer.piece.row
+        by_row[row].pop()
+        result[row] = written(row)
+        tokens[row] = count(result[row]) if result[row] else 0
+    return result

@@ -1,0 +1,106 @@
+"""Where a session's queue begins and what stands for the turns before it; one event of the log holds all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Self
+
+from hybrid_memory.artifacts.ledger import Ledger
+from hybrid_memory.context.summary import Audit, Line
+from hybrid_memory.log.event import Event, EventKind
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Turns whose summary is deterministic because a model failed on them: where, how often, and what survived."""
+
+    positions: tuple[int, ...]
+    tries: int
+    report: Audit
+
+    @property
+    def once_more(self) -> Attempt:
+        """After another failure."""
+        return replace(self, tries=self.tries + 1)
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Self:
+        """The attempt that `asdict` wrote."""
+        return cls(tuple(values["positions"]), values["tries"], Audit(**values["report"]))
+
+
+@dataclass(frozen=True, slots=True)
+class QueueState:
+    """The state of a session's queue; its revisions are events, of which the last one counts.
+
+    Attributes:
+        number: of the revision, from 1; 0 before the first. It makes the event's id, so that of two processes that
+            compact at once only one can write.
+        cursor: position up to which the queue is folded or reset.
+        kept: positions up to the cursor that the queue still shows: opening instructions, messages kept by a reset.
+        anchor: position of the user's turn that the first turns after the cursor belong to; 0 if they begin with one.
+        lines, ledger: the standing summary.
+        stretches: first and last position of what was folded, oldest first.
+        retry: stretches that the model is to be asked about again.
+        audit, latest: over all compactions, and over the last one.
+        strategy: that made the last summary.
+        episode: number of the revision in which messages left last, or the conversation began anew.
+    """
+
+    number: int = 0
+    cursor: int = 0
+    kept: tuple[int, ...] = ()
+    anchor: int = 0
+    lines: tuple[Line, ...] = ()
+    ledger: Ledger = field(default_factory=Ledger)
+    stretches: tuple[tuple[int, int], ...] = ()
+    retry: tuple[Attempt, ...] = ()
+    audit: Audit = field(default_factory=Audit)
+    latest: Audit = field(default_factory=Audit)
+    strategy: str = ""
+    episode: int = 0
+
+    def as_payload(self) -> dict[str, Any]:
+        """As JSON, with everything but the number."""
+        return {
+            "cursor": self.cursor,
+            "kept": list(self.kept),
+            "anchor": self.anchor,
+            "lines": [asdict(line) for line in self.lines],
+            "ledger": self.ledger.model_dump(mode="json", exclude_defaults=True),
+            "stretches": [list(stretch) for stretch in self.stretches],
+            "retry": [asdict(attempt) for attempt in self.retry],
+            "audit": asdict(self.audit),
+            "latest": asdict(self.latest),
+            "strategy": self.strategy,
+            "episode": self.episode,
+        }
+
+    @classmethod
+    def of(cls, event: Event | None) -> Self:
+        """The state that an event left behind; the state of an untouched session without one."""
+        if event is None:
+            return cls()
+        number = int(event.id.rpartition(":")[2])
+        payload = event.payload
+        if event.kind is EventKind.RESET:
+            return cls(number=number, cursor=event.position, kept=tuple(payload["kept"]), episode=number)
+        return cls(
+            number=number,
+            cursor=payload["cursor"],
+            kept=tuple(payload["kept"]),
+            anchor=payload["anchor"],
+            lines=tuple(Line.of(line) for line in payload["lines"]),
+            ledger=Ledger.model_validate(payload["ledger"]),
+            stretches=_pairs(payload["stretches"]),
+            retry=tuple(map(Attempt.of, payload["retry"])),
+            audit=Audit(**payload["audit"]),
+            latest=Audit(**payload["latest"]),
+            strategy=payload["strategy"],
+            episode=payload.get("episode", number),
+        )
+
+
+def _pairs(values: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:
+    return tuple((first, last) for first, last in values)

@@ -1,0 +1,172 @@
+"""Structured summaries: lines under fixed sections, each with the events that it came from.
+
+The anchored one merges only what is new into the standing lines, so that nothing is told a second time and worn down
+by it; the regenerated one is written anew each time and exists to be compared with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, chosen, merged, updated
+from hybrid_memory.context.summaries.strategy import Job
+from hybrid_memory.context.summaries.transcripts import transcript
+from hybrid_memory.context.summary import Line, Section
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.message import Message, Role
+from hybrid_memory.text.tokenize import terms
+
+MODEL_IMPORTANCE = 0.8
+"""Of a line that a model thought worth writing; what it writes is scored like any other sentence, but not below."""
+
+CITED = 0.5
+"""A statement rests on turns that have this share of its terms."""
+
+MAX_READ = 20_000
+
+_SECTIONS = {
+    Section.INTENT: "what the user wants to achieve",
+    Section.DECISIONS: "what was decided, with the reason",
+    Section.NEXT_STEPS: "what is still to do, appointments and deadlines",
+    Section.FACTS: "facts about people, things and the work: names, numbers, dates, preferences, causes of errors",
+    Section.QUESTIONS: "questions that are still open",
+}
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        section.value: {
+            "type": "array",
+            "maxItems": 8,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "text": {"type": "string", "maxLength": MAX_LINE_CHARS},
+                    "turns": {"type": "array", "items": {"type": "integer"}, "maxItems": 6},
+                },
+                "required": ["text", "turns"],
+            },
+        }
+        for section in _SECTIONS
+    },
+    "required": [section.value for section in _SECTIONS],
+}
+"""What a language model fills: lines by section, each with the numbers of the turns that it rests on."""
+
+_TASK = (
+    "You keep the notes of a long conversation for somebody who must go on with it and will not see the turns below. "
+    "Write short, complete statements in the language of the turns. Copy names, numbers, dates, paths, codes and "
+    "ids exactly. Leave out greetings and small talk. Under 'turns' give the numbers in brackets of the turns that "
+    "each statement comes from."
+)
+
+
+class Anchored:
+    """Only the new span is summarised, and merged into the standing lines."""
+
+    name = "anchored"
+    schema: Mapping[str, Any] | None = SCHEMA
+
+    def extract(self, job: Job, /) -> list[Line]:
+        """The most important sentences of the span, beside the standing lines."""
+        standing, said = updated(job.standing, job.span, job.room.cleaning)
+        fresh = chosen(said, max_tokens=job.room.fresh, count=job.room.count, besides=standing)
+        return merged(standing, fresh, max_tokens=job.room.standing, count=job.room.count)
+
+    def prompt(self, job: Job, /) -> list[Message]:
+        """The standing lines for reference, and the turns to note."""
+        known = "\n".join(f"- {line.text}" for line in job.standing[-20:])
+        already = f"\n\nAlready noted, do not repeat:\n{known}" if known else ""
+        return _question(f"{_TASK}\n\n{_described()}{already}", transcript(job.span, job.room))
+
+    def read(self, answer: Any, job: Job, /) -> list[Line]:
+        """The model's lines merged into the standing ones."""
+        fresh = chosen(_lines(answer, job.span), max_tokens=job.room.fresh, count=job.room.count)
+        standing, _ = updated(job.standing, job.span, job.room.cleaning)
+        return merged(standing, fresh, max_tokens=job.room.standing, count=job.room.count)
+
+
+class Regenerate(Anchored):
+    """The whole structured summary is rewritten from the last one and the span, to the length of a prompt's share."""
+
+    name = "regenerate"
+
+    def extract(self, job: Job, /) -> list[Line]:
+        """The most important of the standing lines and of the span's sentences."""
+        standing, said = updated(job.standing, job.span, job.room.cleaning)
+        return chosen([*standing, *said], max_tokens=job.room.shown, count=job.room.count)
+
+    def prompt(self, job: Job, /) -> list[Message]:
+        """The last summary and the span, both to be rewritten."""
+        before = "\n".join(f"[{line.last}] {line.section}: {line.text}" for line in job.standing)
+        return _question(
+            f"{_TASK} Rewrite the notes so far together with the new turns.\n\n{_described()}",
+            f"Notes so far:\n{before}\n\nNew turns:\n{transcript(job.span, job.room)}"
+            if before
+            else transcript(job.span, job.room),
+        )
+
+    def read(self, answer: Any, job: Job, /) -> list[Line]:
+        """The model's lines and nothing else."""
+        return chosen(_lines(answer, job.span, job.standing), max_tokens=job.room.shown, count=job.room.count)
+
+
+def _described() -> str:
+    return "\n".join(f"{section.value}: {what}" for section, what in _SECTIONS.items())
+
+
+def _question(task: str, turns: str) -> list[Message]:
+    return [Message(role=Role.SYSTEM, content=task), Message(role=Role.USER, content=turns)]
+
+
+def _lines(answer: Any, span: Sequence[Event], standing: Sequence[Line] = ()) -> list[Line]:
+    """The statements of an answer, as tolerantly as it can be read; raises ValueError if there are none."""
+    if not isinstance(answer, Mapping):
+        raise ValueError(f"expected an object with sections, got {type(answer).__name__}")  # noqa: TRY004 - no usable answer
+    places = [_Place(line.last, line.sources, frozenset(terms(line.text))) for line in standing]
+    places += [_Place(event.position, (event.id,), frozenset(terms(event.message.text[:MAX_READ]))) for event in span]
+    found = []
+    for section in _SECTIONS:
+        items = answer.get(section.value, [])
+        for item in items if isinstance(items, list) else [items]:
+            text, turns = (item.get("text"), item.get("turns")) if isinstance(item, Mapping) else (item, None)
+            if isinstance(text, str) and text.strip():
+                found.append(_line(section, " ".join(text.split()), turns, places))
+    if not found:
+        raise ValueError("no section of the answer has a statement")
+    return found
+
+
+class _Place(NamedTuple):
+    """Something that a statement may rest on: where it stands, the events behind it, its terms."""
+
+    position: int
+    sources: tuple[str, ...]
+    terms: frozenset[str]
+
+
+def _line(section: Section, text: str, turns: Any, places: Sequence[_Place]) -> Line:
+    behind = _behind(frozenset(terms(text)), turns, places)
+    return Line(
+        section=section,
+        text=text if len(text) <= MAX_LINE_CHARS else f"{text[: MAX_LINE_CHARS - 1]}…",
+        sources=tuple(dict.fromkeys(source for place in behind for source in place.sources)),
+        first=min(place.position for place in behind),
+        last=max(place.position for place in behind),
+        importance=MODEL_IMPORTANCE,
+    )
+
+
+def _behind(said: frozenset[str], turns: Any, places: Sequence[_Place]) -> Sequence[_Place]:
+    """The turns that a statement cites, if they have its words; else the one that has most; else all of them.
+
+    Small models miscount turns.
+    """
+    numbers = turns if isinstance(turns, list) else [turns]
+    cited = [place for place in places if place.position in numbers]
+    words = frozenset().union(*(place.terms for place in cited))
+    if cited and len(said & words) >= CITED * len(said):
+        return cited
+    best = max(places, key=lambda place: len(said & place.terms))
+    return [best] if len(said & best.terms) >= CITED * len(said) > 0 else cited or places

@@ -1,0 +1,144 @@
+"""What matters in a conversation: cue words of both languages, and a score in [0, 1] made from them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hybrid_memory.context.summary import Section
+from hybrid_memory.text.tokenize import terms
+
+THRESHOLD = 0.3
+"""What scores below is small talk: it reaches no summary line."""
+
+CRITICAL = 0.9
+"""What scores this or more is kept verbatim."""
+
+MAX_SPECIFICS = 4
+CJK_WORDS = 0.4
+"""Words behind a term of the text index that is one or two Chinese characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """Words that tell what a sentence is about.
+
+    Attributes:
+        section: where a summary puts it; None leaves that to other cues.
+        weight: the score that it gives by itself, in [0, 1].
+        english, chinese: regular expressions for text in lower case.
+    """
+
+    name: str
+    section: Section | None
+    weight: float
+    english: str
+    chinese: str
+
+
+CUES: tuple[Cue, ...] = (
+    Cue("remember", Section.FACTS, 0.95,
+        r"\b(?:remember (?:that|this|my|to)|(?:don'?t|do not|(?<!ll )(?<!will )never) forget|keep in mind"
+        r"|note that|for the record|(?:(?<!so )(?<!how )important(?:ly)?|crucial|critical)"
+        r"(?! (?:to|for|in|part|thing)\b))\b",
+        r"记住|记得(?!吗)|记一下|别忘|不要忘|重要|关键是|注意"),
+    Cue("identity", Section.FACTS, 0.95,
+        r"\b(?:my (?:full |first |last |user ?)?name(?: is|'s)|call me|i(?:'m| am) called|i(?:'m| am) (?:a|an|from)\b"
+        r"|i (?:work|live|moved|was born|grew up|studied)|my (?:job|birthday|age|address|phone|number|e-?mail|wife"
+        r"|husband|partner|son|daughter|mother|father|mom|dad|sister|brother|dog|cat)\b|i(?:'m| am) \d+ years)",
+        r"我叫|名字|姓名|我是(?!说|不是|想|觉得)|我今年|我住|住在|地址|(?<!打)(?<!个)电话|手机号|邮箱|微信|生日|我在.{1,12}工作"
+        r"|我的(?:妻子|丈夫|老婆|老公|儿子|女儿|妈妈|爸爸|母亲|父亲|姐姐|妹妹|哥哥|弟弟|狗|猫)"),
+    Cue("contact", Section.FACTS, 0.9,
+        r"\b(?:address|phone(?: number)?|e-?mail|zip code|passport|account number)\b|\w@[\w-]+\."
+        r"|(?<![\w.])\+?\d{3}[- ]?\d{3,4}[- ]?\d{4}(?![\w.])",
+        r"地址|(?<!打)(?<!个)电话|手机|邮箱|邮编|身份证|账号|(?<!\d)1\d{10}(?!\d)"),
+    Cue("preference", Section.FACTS, 0.9,
+        r"\bi (?:really |absolutely |also |just )?(?:like|love|enjoy|prefer|hate|dislike|adore|avoid"
+        r"|can'?t stand|don'?t (?:like|eat|drink|want))\b|\bmy fav(?:ou?rite)\b|\ballerg(?:y|ic)\b"
+        r"|\bvegetarian\b|\bvegan\b",
+        r"偏好|喜欢|喜爱|最爱|爱吃|爱喝|讨厌|厌恶|不喜欢|不吃|不喝|过敏|忌口|吃素|更愿意|宁愿"),
+    Cue("appointment", Section.NEXT_STEPS, 0.9,
+        r"\b(?:next (?:time|week|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|tomorrow"
+        r"|tonight|appointment|deadline|due (?:on|by)|meeting (?:on|at|with)|scheduled"
+        r"|remind me(?= (?:to|about|that|when|on|at|in|tomorrow|next)\b))\b",
+        r"下次|下周|下个?月|明天|后天|今晚|约定|约好|预约|截止|期限|开会|提醒我|安排在"),
+    Cue("decision", Section.DECISIONS, 0.85,
+        r"\b(?:(?:i|we)(?:'ve| have)? (?:decided|agreed|chose|settled)|let'?s (?:go with|use|do|stick|keep|switch|take)"
+        r"|(?:i|we)(?:'ll| will) (?:go with|use|take|stick|choose|pick)"
+        r"|(?<!big )(?<!hard )(?<!tough )decision|instead of|final answer|approved"
+        r"|confirmed|going with|the fix (?:is|was)|root cause|the (?:issue|problem|bug) (?:is|was))\b",
+        r"决定|确定(?:了|用|选|是)|就(?:用|选|订|定|这样|这么)|说好|定下|同意|改用|采用|选择了|敲定|批准|原因是|问题(?:是|在于)"),
+    Cue("plan", Section.NEXT_STEPS, 0.7,
+        r"\b(?:to-?do|next steps?|next,|then (?:i|we)(?:'ll| will)|(?:i|we)(?:'m| am|'re| are) (?:going to|planning)"
+        r"|(?:i|we) (?:still |also )?(?:need|have|plan|hope|intend) to|(?:i|we)(?:'ll| will)\b|remaining"
+        r"|still (?:missing|open)|follow[- ]up)",
+        r"待办|下一步|接下来|打算|(?<![和的个])计划(?![吗吧和，。、])|准备(?:去|做|要|在)|还要|还需要|需要(?:做|完成|处理)|将要|以后|稍后"),
+    Cue("request", Section.INTENT, 0.7,
+        r"\b(?:i (?:want|would like|'d like|need) (?:you |to |a |an |the )|can you|could you|please|help me|implement"
+        r"|fix(?: the)?\b|how (?:do|can|should) i|looking for|your task|the task|the goal|goal is)\b",
+        r"我想(?:要|找|订|买|去|问|知道|吃)?|帮我|请(?!问一下)|麻烦|需要你|能不能|可以(?:帮|给)|目标是|任务是|推荐"),
+)  # fmt: skip
+
+_ENGLISH = tuple((cue, re.compile(cue.english)) for cue in CUES)
+_BOTH = tuple((cue, re.compile(f"{cue.english}|{cue.chinese}")) for cue in CUES)
+
+
+def _cues(text: str) -> list[Cue]:
+    """The cues in a text; one in ASCII is not searched for Chinese, which takes half of the time."""
+    lower = text.lower()
+    return [cue for cue, pattern in (_ENGLISH if text.isascii() else _BOTH) if pattern.search(lower)]
+
+
+_SPECIFIC = re.compile(
+    r"\d+(?:[.,:/-]\d+)*\s?(?:%|[a-zA-Z°$€£¥]{1,3}\b|元|块|岁|年|月|日|号|点|分|小时|天|周|公里|米|个|次|人)?"
+    r"|[$€£¥]\s?\d"
+    r"|(?<=[a-z,;] )[A-Z][\w'’-]+"  # a name: a capital inside a sentence
+    r"|[“\"「『《][^”\"」』》\n]{1,60}[”\"」』》]"
+    r"|\w@[\w-]+\.\w|\w/\w|\w\.(?:py|js|ts|md|json|ya?ml|toml|txt|csv|go|rs|java)\b|Error\b|Exception\b"
+)  # fmt: skip
+_QUESTION = re.compile(r"[?？]|[吗呢][。!！]?$")
+"""Matched at the end of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a sentence is worth, in [0, 1], and the section of a summary that it belongs to."""
+
+    score: float
+    section: Section
+
+
+@lru_cache(maxsize=8192)
+def judged(sentence: str) -> Judged:
+    """The strongest cue decides the section; numbers, names and other words that carry content add to its weight.
+
+    ``max(cue, 0.7 * content) + 0.05 * specifics``, at most 1, where content is ``min(words / 8, 1)`` and specifics
+    counts at most 4 numbers, names, quotations, paths or codes. A question without a cue scores half. Nine Chinese
+    characters give fifteen terms and are six words.
+    """
+    found = _cues(sentence)
+    specifics = 0
+    for _ in _SPECIFIC.finditer(sentence):
+        specifics += 1
+        if specifics == MAX_SPECIFICS:
+            break
+    words = sum(CJK_WORDS if term[0] >= "\u2e80" else 1.0 for term in terms(sentence))
+    content = 0.7 * min(words / 8, 1)
+    asks = _QUESTION.search(sentence.rstrip()[-2:]) is not None
+    strongest = max(found, key=lambda cue: cue.weight, default=None)
+    if asks and (strongest is None or strongest.section is Section.INTENT):
+        return Judged(min(0.5 * content + 0.05 * specifics, 1.0), Section.QUESTIONS)
+    weight = 0.0 if strongest is None else strongest.weight * (0.8 if asks else 1.0)
+    section = Section.FACTS if strongest is None or strongest.section is None else strongest.section
+    return Judged(min(max(weight, content) + 0.05 * specifics, 1.0), section)
+
+
+def importance(text: str) -> float:
+    """Of a whole message, in [0, 1]: that of its weightiest part of 400 characters."""
+    return max((judged(text[start : start + 400]).score for start in range(0, min(len(text), 4000), 400)), default=0.0)
+
+
+def critical(text: str) -> tuple[str, ...]:
+    """The names of the critical cues in a text: what it says is kept verbatim."""
+    return tuple(cue.name for cue in _cues(text) if cue.weight >= CRITICAL)

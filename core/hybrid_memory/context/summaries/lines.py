@@ -1,0 +1,269 @@
+"""Summary lines: taken from turns, chosen under a budget, merged with the standing ones."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from hybrid_memory.artifacts.outcomes import is_observation
+from hybrid_memory.config import CleaningLevel
+from hybrid_memory.context.summaries.importance import CRITICAL, THRESHOLD, Judged, judged
+from hybrid_memory.context.summaries.revising import revised, says_something
+from hybrid_memory.context.summary import Line, Section
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.message import Message, Role
+from hybrid_memory.text.cleaning import clean
+from hybrid_memory.text.sentences import sentences
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokens import TokenCounter
+
+MAX_LINE_CHARS = 240
+MIN_TERMS = 2
+MAX_TURN_CHARS = 4_000
+"""A longer turn is read at its head and its tail; its digest and its handle stand for the rest."""
+
+OF_ASSISTANT = 0.9
+"""Share of its worth that a sentence of the assistant has beside the same words of anybody else."""
+
+DUPLICATE = 0.75
+"""Lines that share this much of their terms say the same."""
+
+STRETCHES = 5
+"""Equal ones of the conversation, which share out the room."""
+
+STEEP = 3
+"""Power of the importance in a stretch's claim: one with idle talk alone waits until another has eight good lines."""
+
+FIRST = 0.5
+"""Share of the room that the newest decision, next step and question may take before the rest."""
+
+_LASTING = (Section.INTENT, Section.FACTS)
+_MOVING = (Section.DECISIONS, Section.NEXT_STEPS, Section.QUESTIONS)
+"""The newest of each comes first."""
+
+NEGATED = "¬"
+
+_NEGATION = re.compile(r"\b(?:not|no|never|cannot)\b|n['’]t\b|不|没|别|无法|未", re.IGNORECASE)
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_MARKS = re.compile(r"\A(?:[#>*+-]+|\d{1,2}[.)])\s+|(?<![\w*])\*\*([^*\n]+)\*\*(?![\w*])")
+"""Of lists, headings and bold type, whose words are the group."""
+
+_TAGS = re.compile(r"</?[a-zA-Z_][^<>\n]{0,80}>")
+
+
+def candidates(span: Iterable[Event], cleaning: CleaningLevel) -> list[Line]:
+    """What the user and the assistant said in this span, sentence by sentence, as far as it is worth a line.
+
+    Tool results are the ledger's, code is the log's.
+    """
+    return worthy(line for event in span for line in _sentences(event, cleaning))
+
+
+def worthy(lines: Iterable[Line]) -> list[Line]:
+    """Those that are more than small talk."""
+    return [
+        line
+        for line in lines
+        if line.importance >= THRESHOLD and len(_key(line.text)) >= MIN_TERMS and says_something(line.text)
+    ]
+
+
+def updated(standing: Sequence[Line], span: Sequence[Event], cleaning: CleaningLevel) -> tuple[list[Line], list[Line]]:
+    """The standing lines and the `candidates` of a span, without those that later words change, end or answer."""
+    said = [line for event in span for line in _sentences(event, cleaning)]
+    held, fresh = revised(standing, said, {event.position: event.message for event in span})
+    return held, worthy(fresh)
+
+
+def _sentences(event: Event, cleaning: CleaningLevel) -> list[Line]:
+    message = event.message
+    least = CRITICAL if message.role is Role.SYSTEM and not message.event else 0.0
+    weight = OF_ASSISTANT if message.role is Role.ASSISTANT else 1.0
+    return [
+        line_of(event, said, worth.section, max(weight * worth.score, min(worth.score, THRESHOLD), least))
+        for said, worth in _statements(prose(message), cleaning)
+    ]
+
+
+@lru_cache(maxsize=4096)
+def _statements(text: str, cleaning: CleaningLevel) -> tuple[tuple[str, Judged], ...]:
+    """The sentences of a text, cleaned, and what each is worth; asked for twice in every compaction."""
+    cleaned = [" ".join(clean(_MARKS.sub(r"\1", sentence), cleaning).split()) for sentence in sentences(text)]
+    return tuple((said, judged(said[:MAX_LINE_CHARS])) for said in cleaned)
+
+
+def prose(message: Message) -> str:
+    """The words of a message without its code blocks, tags and calls; of a long one, its head and its tail.
+
+    Nothing of a tool's output, also where an agent hands it on in the user's place: that is the ledger's.
+    """
+    if isinstance(message.content, str):
+        text = message.content
+    else:
+        text = "\n".join(block["text"] for block in message.content if isinstance(block.get("text"), str))
+    if message.role is Role.TOOL or is_observation(text):
+        return ""
+    if len(text) > MAX_TURN_CHARS:
+        half = MAX_TURN_CHARS // 2
+        # Without the sentences that the cuts went through.
+        text = "\n".join([*sentences(text[:half])[:-1], *sentences(text[-half:])[1:]])
+    return _TAGS.sub(" ", _FENCED.sub(" ", text))
+
+
+def line_of(event: Event, said: str, section: Section, importance: float) -> Line:
+    """A line for what was said in one turn, behind its speaker, cut to `MAX_LINE_CHARS`."""
+    text = f"{event.message.speaker}: {said}"
+    return Line(
+        section=section,
+        text=text if len(text) <= MAX_LINE_CHARS else f"{text[: MAX_LINE_CHARS - 1]}…",
+        sources=(event.id,),
+        first=event.position,
+        last=event.position,
+        importance=importance,
+    )
+
+
+def chosen(
+    lines: Sequence[Line], *, max_tokens: int, count: TokenCounter, besides: Collection[Line] = ()
+) -> list[Line]:
+    """Lines that fit and say nothing twice, nor what ``besides`` says; in the order given.
+
+    First the newest decision, next step and question, as far as `FIRST` goes; then the most important of each stretch
+    of the conversation in turn, so that all of it has its share, and what matters comes before what does not.
+    """
+    seen = [_key(line.text) for line in besides]
+
+    def new(line: Line) -> bool:
+        key = _key(line.text)
+        if any(_alike(key, other) for other in seen):
+            return False
+        seen.append(key)
+        return True
+
+    return _spread(lines, max_tokens, count, new)
+
+
+def shown(lines: Sequence[Line], *, max_tokens: int, count: TokenCounter) -> list[Line]:
+    """The lines of a summary that a prompt with so many tokens for them has, as `chosen` chooses, in its order."""
+    return _spread([_within(line, max_tokens, count) for line in lines], max_tokens, count)
+
+
+def _spread(
+    lines: Sequence[Line], room: int, count: TokenCounter, new: Callable[[Line], bool] = lambda _: True
+) -> list[Line]:
+    kept: set[int] = set()
+    taken = [0] * STRETCHES
+    sections: set[Section] = set()
+    places = _places(lines)
+
+    def take(row: int, most: int) -> bool:
+        """Whether the line is kept: it costs no more than this, and is new."""
+        nonlocal room
+        line = lines[row]
+        price = cost(line, count) + (0 if line.section in sections else count(f"{line.section}:\n"))
+        if price > most or not new(line):
+            return False
+        kept.add(row)
+        sections.add(line.section)
+        taken[places[row]] += 1
+        room -= price
+        return True
+
+    least = int((1 - FIRST) * room)
+    for row in _newest(lines, places):
+        take(row, room - least)
+    order = [row for row in _by_weight(lines) if row not in kept]
+    waiting: list[list[tuple[int, int]]] = [[] for _ in range(STRETCHES)]
+    for rank, row in reversed(list(enumerate(order))):
+        waiting[places[row]].append((rank, row))
+    # Each time the stretch whose best line is worth most for what it has already: the highest averages (D'Hondt).
+    heap = [(-_average(lines[rows[-1][1]], taken[at]), rows[-1][0], at) for at, rows in enumerate(waiting) if rows]
+    heapq.heapify(heap)
+    while heap:
+        _, _, at = heapq.heappop(heap)
+        take(waiting[at].pop()[1], room)
+        if rest := waiting[at]:
+            heapq.heappush(heap, (-_average(lines[rest[-1][1]], taken[at]), rest[-1][0], at))
+    return [line for row, line in enumerate(lines) if row in kept]
+
+
+def _places(lines: Sequence[Line]) -> list[int]:
+    """The stretch that each line falls into, of `STRETCHES` equal ones from the first to the last."""
+    first = min((line.last for line in lines), default=0)
+    size = max((line.last for line in lines), default=0) - first + 1
+    return [(line.last - first) * STRETCHES // size for line in lines]
+
+
+def _average(line: Line, taken: int) -> float:
+    return float(line.importance**STEEP) / (1 + taken)
+
+
+def _newest(lines: Sequence[Line], places: Sequence[int]) -> list[int]:
+    """The rows of the newest decision, next step and question.
+
+    Within a stretch those of others come before the assistant's, which says much that it will do.
+    """
+
+    def newness(row: int) -> tuple[int, bool, int, int]:
+        return places[row], not lines[row].text.startswith(f"{Role.ASSISTANT}: "), lines[row].last, row
+
+    found = ([row for row, line in enumerate(lines) if line.section is section] for section in _MOVING)
+    return [max(rows, key=newness) for rows in found if rows]
+
+
+def cost(line: Line, count: TokenCounter) -> int:
+    """Tokens of a line as a prompt has it, behind a dash and before its handle."""
+    return count(f"- {line.text} [{line.handle}]\n")
+
+
+def _by_weight(lines: Sequence[Line]) -> list[int]:
+    """Rows, the most important lines first.
+
+    Of two that are worth the same, what is still to do or was decided later comes first, because it moves on; of facts
+    and intentions the earlier one, because the turns and recall show the later one anyway.
+    """
+    return sorted(
+        range(len(lines)), key=lambda row: (-lines[row].importance, row if lines[row].section in _LASTING else -row)
+    )
+
+
+def _within(line: Line, max_tokens: int, count: TokenCounter) -> Line:
+    """The line, if a summary in one piece cut to so many tokens: it was written for a larger prompt."""
+    head = count(f"{line.section}:\n")
+    if line.section is not Section.NOTES or cost(line, count) + head <= max_tokens:
+        return line
+    text = line.text
+    while text and cost(replace(line, text=f"{text}…"), count) + head > max_tokens:
+        text = text[: int(len(text) * 0.9)].rstrip()
+    return replace(line, text=f"{text}…") if text else line
+
+
+def merged(standing: Sequence[Line], fresh: Sequence[Line], *, max_tokens: int, count: TokenCounter) -> list[Line]:
+    """Standing lines and new ones; of two that say the same the newer stays, and the least important ones go."""
+    keys = [_key(line.text) for line in fresh]
+    older = [line for line in standing if not any(_alike(_key(line.text), key) for key in keys)]
+    return chosen([*older, *fresh], max_tokens=max_tokens, count=count)
+
+
+def close(line: Line, words: Collection[str]) -> Line:
+    """The line with its closeness: the share of its terms that stand in the stretch, whose terms these are."""
+    own = terms(line.text)
+    share = sum(term in words for term in own) / len(own) if own else 1.0
+    return replace(line, closeness=share)
+
+
+@lru_cache(maxsize=8192)
+def _key(text: str) -> frozenset[str]:
+    """The terms, with a mark for a negation, which is a stop word."""
+    return frozenset([*terms(text), *([NEGATED] if _NEGATION.search(text) else [])])
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Jaccard similarity of at least `DUPLICATE`, with the same numbers, and both negated or neither."""
+    shared = len(one & other)
+    if shared < DUPLICATE * (len(one) + len(other) - shared) or not shared:
+        return False
+    return not any(term == NEGATED or any(map(str.isdigit, term)) for term in one ^ other)

@@ -1,0 +1,217 @@
+"""What stands for the turns that no longer fit: lines with their sources, and the proof that nothing was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any, Self
+
+from hybrid_memory import display
+from hybrid_memory.artifacts.ledger import Ledger
+from hybrid_memory.log.event import handle
+from hybrid_memory.log.message import Message
+
+
+class Section(StrEnum):
+    """What a line of a summary is about; in the order in which a prompt shows them."""
+
+    INTENT = "intent"
+    DECISIONS = "decisions"
+    NEXT_STEPS = "next_steps"
+    FACTS = "facts"
+    QUESTIONS = "questions"
+    NOTES = "notes"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One statement of a summary.
+
+    Attributes:
+        text: in one line.
+        sources: ids of the events that it came from.
+        first, last: positions in the log of the stretch that it stands for.
+        importance: in [0, 1]; where room is short the least important lines are not shown.
+        closeness: in [0, 1], how much of what it says stands in its stretch; 1 is word for word.
+    """
+
+    section: Section
+    text: str
+    sources: tuple[str, ...]
+    first: int
+    last: int
+    importance: float = 0.5
+    closeness: float = 1.0
+
+    @property
+    def handle(self) -> str:
+        """What `expand` takes to show the original words: ``#12``, or ``#12-40`` for a stretch."""
+        return handle(self.first, self.last)
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Self:
+        """The line that `asdict` wrote."""
+        return cls(**{**values, "section": Section(values["section"]), "sources": tuple(values["sources"])})
+
+    def __repr__(self) -> str:
+        return f"<Line {self.section}: {self.text} [{self.handle}]>"
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What became of the critical items of the turns that were folded: paths, numbers, dates, ids, names, decisions.
+
+    Attributes:
+        compactions: how many this covers.
+        items: how many there were; each is counted in one of the next three, in this order.
+        in_summary, in_ledger, by_handle: literally in a line that a prompt has room for, in the artifact ledger, or
+            only in the log, where the handle of the stretch leads.
+        closeness: mean over the lines that were written, in [0, 1].
+        lines: how many were written.
+        fallbacks: compactions whose model failed, so that the deterministic summary stands instead.
+        filled: lines that were added because the model had dropped something critical.
+    """
+
+    compactions: int = 0
+    items: int = 0
+    in_summary: int = 0
+    in_ledger: int = 0
+    by_handle: int = 0
+    closeness: float = 1.0
+    lines: int = 0
+    fallbacks: int = 0
+    filled: int = 0
+
+    @property
+    def survived(self) -> float:
+        """The share of the items that a prompt can show without asking the log, in [0, 1]; 1 without items."""
+        return (self.in_summary + self.in_ledger) / self.items if self.items else 1.0
+
+    def __add__(self, other: Audit) -> Audit:
+        total = {part.name: getattr(self, part.name) + getattr(other, part.name) for part in fields(self)}
+        lines = self.lines + other.lines
+        mean = (self.closeness * self.lines + other.closeness * other.lines) / lines if lines else 1.0
+        return Audit(**{**total, "closeness": mean})
+
+    def without(self, part: Audit) -> Audit:
+        """What is left when a report that this sum contains is taken out."""
+        rest = {item.name: getattr(self, item.name) - getattr(part, item.name) for item in fields(self)}
+        weight = self.closeness * self.lines - part.closeness * part.lines
+        return Audit(**{**rest, "closeness": weight / rest["lines"] if rest["lines"] else 1.0})
+
+    def __repr__(self) -> str:
+        return (
+            f"<Audit {display.counted(self.compactions, 'compaction')}: {self.items} critical items, "
+            f"{self.in_summary} in the summary, {self.in_ledger} in the ledger, {self.by_handle} by handle; "
+            f"closeness {self.closeness:.2f}>"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What stands for the turns before the queue of a session.
+
+    Attributes:
+        lines: by section, oldest first within one.
+        artifacts: the ledger: files with what became of them, commands, tests, errors, ids.
+        stretches: first and last position of each stretch that was folded, oldest first; each can be expanded.
+        audit: over all compactions; ``latest`` over the last one.
+        strategy: that made it; empty before the first compaction.
+        text: all lines under their sections, then the artifacts.
+        said: the words behind the lines, by the ids in their sources.
+    """
+
+    lines: tuple[Line, ...] = ()
+    artifacts: Ledger = field(default_factory=Ledger)
+    stretches: tuple[tuple[int, int], ...] = ()
+    audit: Audit = field(default_factory=Audit)
+    latest: Audit = field(default_factory=Audit)
+    strategy: str = ""
+    text: str = ""
+    said: Mapping[str, Message] = field(default_factory=dict, compare=False)
+
+    @property
+    def handles(self) -> tuple[str, ...]:
+        """Of the stretches; `expand` shows the messages of each."""
+        return tuple(handle(first, last) for first, last in self.stretches)
+
+    def section(self, section: Section | str) -> list[Line]:
+        """The lines of one section, oldest first."""
+        wanted = Section(section)
+        return [line for line in self.lines if line.section is wanted]
+
+    def __bool__(self) -> bool:
+        return bool(self.stretches)
+
+    def __iter__(self) -> Iterator[Line]:
+        return iter(self.lines)
+
+    def __repr__(self) -> str:
+        if not self:
+            return "<Summary: nothing was folded yet>"
+        return f"<Summary {self.strategy}: {self._told}; {self.audit!r}>"
+
+    @property
+    def _told(self) -> str:
+        return f"{display.counted(len(self.lines), 'line')} for {', '.join(self.handles)}"
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>nothing was folded yet</p>"
+        parts = [
+            f"<p><b>{section.replace('_', ' ')}</b></p>{''.join(self._opened(line) for line in lines)}"
+            for section in Section
+            if (lines := self.section(section))
+        ]
+        artifacts = self.text[len(written(self.lines)) :].strip()
+        if artifacts:
+            opened = display.under(display.EPISODIC, display.text(artifacts), "files, commands, tests, ids")
+            parts.append(display.fold("artifacts", opened))
+        audit = self.audit
+        return display.card(
+            self._told,
+            "".join(parts)
+            + f"<p><small>{display.text(self.strategy)}; {audit.items:,} critical items: {audit.in_summary:,} in the "
+            f"summary, {audit.in_ledger:,} in the artifacts, {audit.by_handle:,} by handle</small></p>",
+        )
+
+    def _opened(self, line: Line) -> str:
+        """A line, and behind it the words that it came from."""
+        words = "".join(
+            display.under(
+                display.EPISODIC, display.text(turn.text), f"{turn.at:%Y-%m-%d %H:%M} {display.text(turn.speaker)}"
+            )
+            for source in line.sources
+            if (turn := self.said.get(source)) is not None
+        )
+        told = f"importance {line.importance:.2f}, {line.closeness:.0%} in the words of the turns"
+        return display.fold(f"{display.text(line.text)} <small>{line.handle}</small>", f"{words}<small>{told}</small>")
+
+
+CHINESE_SECTIONS = {
+    Section.INTENT: "意图",
+    Section.DECISIONS: "决定",
+    Section.NEXT_STEPS: "待办",
+    Section.FACTS: "事实",
+    Section.QUESTIONS: "未决问题",
+    Section.NOTES: "摘记",
+}
+
+
+def written(lines: Iterable[Line], *, chinese: bool = False, handles: bool = True) -> str:
+    """Lines under the names of their sections, each with its handle unless nothing can be done with it."""
+    by_section: dict[Section, list[str]] = {}
+    for line in lines:
+        by_section.setdefault(line.section, []).append(
+            f"- {line.text} [{line.handle}]" if handles else f"- {line.text}"
+        )
+    return "\n".join(
+        "\n".join([f"{_named(section, chinese=chinese)}", *by_section[section]])
+        for section in Section
+        if section in by_section
+    )
+
+
+def _named(section: Section, *, chinese: bool) -> str:
+    return f"{CHINESE_SECTIONS[section]}：" if chinese else f"{section.replace('_', ' ')}:"

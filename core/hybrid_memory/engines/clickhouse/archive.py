@@ -1,0 +1,217 @@
+"""The archive of L3 in ClickHouse: by owner and position, in one part of the table for each month."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from hybrid_memory.engines.clickhouse.address import parsed
+from hybrid_memory.engines.clickhouse.connection import Connection
+from hybrid_memory.engines.clickhouse.table import (
+    COLUMNS,
+    SELECTED,
+    owner_of,
+    parts_of,
+    prepare,
+    row_of,
+    to_json,
+    version_and_event,
+)
+from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.port import LogSize
+from hybrid_memory.scope import Scope
+
+ERASING_SECONDS = 60
+"""How long ClickHouse has for rewriting the parts of the table that held what is erased."""
+
+_CHUNK = 1000
+"""Ids or positions in one query."""
+
+_FROM = "FROM {table:Identifier}"
+_OWNER = (
+    "owner = {owner:UInt64} AND tenant = {tenant:String} AND user = {user:String} AND agent = {agent:String} "
+    "AND space = {space:String}"
+)
+_SESSION = "session = {session:String}"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class ClickHouseArchive:
+    """Archived events in one table of ClickHouse, which belongs to one log.
+
+    The server is reached at the first call, and again at the next one after it was away.
+
+    Args:
+        url: ``clickhouse://[user:password@]host[:8123]/database?table=name``, ``clickhouse+tls://...`` (port 8443), or
+            ``chdb:///relative/folder`` and ``chdb:////absolute/folder`` for the engine inside this process, which can
+            have one folder open only.
+        ttl: ClickHouse forgets what was said longer ago, by itself; whole seconds. None keeps everything.
+
+    Raises:
+        InvalidConfigError: the URL or ``ttl`` is wrong.
+    """
+
+    def __init__(self, url: str, *, ttl: timedelta | None = None) -> None:
+        if ttl is not None and ttl < timedelta(seconds=1):
+            raise InvalidConfigError(f"ttl must be a second or more, got {ttl}")
+        address = parsed(url)
+        self._table = address.table
+        self._db = Connection(address, partial(prepare, table=address.table, ttl=ttl))
+
+    def put(self, events: Sequence[Event]) -> None:
+        """Take these events, in one INSERT; see `Archive.put`."""
+        if events:
+            self._db.insert(self._table, COLUMNS, [row_of(event, version=0) for event in events])
+
+    def read(
+        self,
+        scope: Scope,
+        *,
+        after: int = 0,
+        upto: int | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        kinds: Collection[EventKind] = (),
+        limit: int | None = None,
+        newest: bool = False,
+    ) -> list[Event]:
+        """Archived events of the scope, by position; see `Archive.read`."""
+        bounds = {
+            "position > {after:Int64}": ("after", after),
+            "position <= {upto:Int64}": ("upto", upto),
+            "at >= fromUnixTimestamp64Micro({since:Int64})": ("since", _micros(since)),
+            "at < fromUnixTimestamp64Micro({until:Int64})": ("until", _micros(until)),
+            "kind IN {kinds:Array(String)}": ("kinds", [str(kind) for kind in kinds] or None),
+        }
+        wanted = {condition: bound for condition, bound in bounds.items() if bound[1] is not None}
+        cut = "" if limit is None else "LIMIT {limit:UInt64}"
+        values = {**dict(wanted.values()), "limit": max(0, limit or 0)}
+        rows = self._select(scope, list(wanted), values, newest=newest, cut=cut)
+        return [version_and_event(row)[1] for row in (reversed(rows) if newest else rows)]
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
+        """The archived events with these ids; see `Archive.get`."""
+        found = [
+            version_and_event(row)[1]
+            for chunk in _chunks(sorted(set(ids)))
+            for row in self._select(scope, ["id IN {ids:Array(String)}"], {"ids": chunk})
+        ]
+        return sorted(found, key=lambda event: event.position)
+
+    def erase(self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]]) -> None:
+        """Destroy events, rewrite others, and wait until no part in use has the old words; see `Archive.erase`.
+
+        The files with them are deleted within seconds.
+
+        Raises:
+            StoreUnavailableError: ClickHouse failed, or is not ready within `ERASING_SECONDS`; it goes on with it.
+        """
+        gone = set(positions)
+        began = False
+        for chunk in _chunks(sorted(gone | rewritten.keys())):
+            began |= self._erase_some(owner, gone, rewritten, chunk)
+        if began:
+            self._wait_until_rewritten()
+
+    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
+        """The last archived position of each owner; see `Archive.heads`."""
+        where, values = ("", {}) if scope is None else (f"WHERE {_OWNER}", parts_of(scope))
+        rows = self._query(
+            f"SELECT tenant, user, agent, space, max(position) {_FROM} {where} GROUP BY tenant, user, agent, space",
+            values,
+        )
+        return {owner_of(*row[:4]): row[4] for row in rows}
+
+    def count(self, owner: Scope, *, after: int = 0) -> int:
+        """How many of the owner's archived events stand beyond this position."""
+        ((count,),) = self._query(
+            f"SELECT uniqExact(position) {_FROM} WHERE {_OWNER} AND position > {{after:Int64}}",
+            {**parts_of(owner.owner), "after": after},
+        )
+        return int(count)
+
+    def size(self) -> LogSize:
+        """Counts over all owners."""
+        ((owners, sessions, events),) = self._query(
+            "SELECT uniqExact(tenant, user, agent, space), uniqExactIf((tenant, user, agent, space, session), "
+            "session <> '' OR kind = 'message'), count() FROM {table:Identifier} FINAL"
+        )
+        ((size,),) = self._query(
+            "SELECT sum(bytes_on_disk) FROM system.parts WHERE database = currentDatabase() AND table = {table:String}"
+        )
+        return LogSize(owners=owners, sessions=sessions, events=events, bytes=int(size or 0))
+
+    def close(self) -> None:
+        """Close the connection; the embedded engine's files stay."""
+        self._db.close()
+
+    def _query(self, sql: str, values: Mapping[str, Any] = _NONE) -> list[Sequence[Any]]:
+        return self._db.query(sql, {**values, "table": self._table})
+
+    def _select(
+        self, scope: Scope, conditions: Sequence[str], values: Mapping[str, Any], *, newest: bool = False, cut: str = ""
+    ) -> list[Sequence[Any]]:
+        """Rows of the scope by position, the latest version of each."""
+        # Not FINAL: it reads all columns of the owner's rows before it filters. What is filtered by has one version.
+        where = " AND ".join([_OWNER, *([] if scope.session is None else [_SESSION]), *conditions])
+        order = "ORDER BY position DESC" if newest else "ORDER BY position"
+        return self._query(
+            f"SELECT {SELECTED} {_FROM} WHERE {where} {order}, version DESC LIMIT 1 BY position {cut}",
+            {**parts_of(scope), **values},
+        )
+
+    def _erase_some(
+        self, owner: Scope, gone: set[int], rewritten: Mapping[int, dict[str, Any]], chunk: Sequence[int]
+    ) -> bool:
+        """Write the new words, and have everything older deleted; False if there is nothing to do."""
+        places = {**parts_of(owner.owner), "places": chunk}
+        found = self._query(f"SELECT {SELECTED} {_FROM} WHERE {_OWNER} AND position IN {{places:Array(Int64)}}", places)
+        there = [version_and_event(row) for row in found]  # all versions: those that are not read any more, too
+        doomed = sorted({event.position for _, event in there} & gone)
+        stale = {
+            event.position: replace(event, payload=rewritten[event.position])
+            for _, event in there
+            if event.position in rewritten.keys() - gone
+            and to_json(event.payload) != to_json(rewritten[event.position])
+        }
+        if not doomed and not stale:
+            return False
+        version = 1 + max(version for version, _ in there)
+        if stale:
+            self._db.insert(self._table, COLUMNS, [row_of(event, version) for event in stale.values()])
+        self._db.command(
+            f"ALTER TABLE `{self._table}` DELETE WHERE owner = {{owner:UInt64}} AND "
+            "(position IN {doomed:Array(Int64)} OR (position IN {stale:Array(Int64)} AND version < {version:UInt64}))",
+            {**parts_of(owner), "doomed": doomed, "stale": sorted(stale), "version": version},
+        )
+        return True
+
+    def _wait_until_rewritten(self) -> None:
+        deadline, pause = time.monotonic() + ERASING_SECONDS, 0.005
+        while self._query(
+            "SELECT 1 FROM system.mutations WHERE database = currentDatabase() AND table = {table:String} "
+            "AND NOT is_done LIMIT 1"
+        ):
+            if time.monotonic() > deadline:
+                raise StoreUnavailableError(
+                    f"ClickHouse has not finished erasing from {self._table} within {ERASING_SECONDS} s: see "
+                    "system.mutations, then erase again"
+                )
+            time.sleep(pause)
+            pause = min(2 * pause, 0.5)
+
+
+def _micros(at: datetime | None) -> int | None:
+    return None if at is None else (at - _EPOCH) // timedelta(microseconds=1)
+
+
+def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(values), _CHUNK):
+        yield values[start : start + _CHUNK]

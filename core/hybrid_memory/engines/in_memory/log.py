@@ -1,0 +1,244 @@
+"""L3 in a list."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from bisect import bisect_right, insort
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from heapq import merge
+from itertools import islice
+from typing import Any
+
+from hybrid_memory.errors import IdConflictError, MemoryClosedError
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.port import Appended, Draft, LogSize
+from hybrid_memory.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class _Dropped:
+    """What is kept of an event that an archive has."""
+
+    position: int
+    kind: EventKind
+    digest: bytes
+
+
+class InMemoryLog:
+    """An event log that lives as long as the process."""
+
+    def __init__(self) -> None:
+        self._owners: dict[Scope, dict[EventKind, list[Event]]] = {}
+        self._last = 0
+        self._by_id: dict[tuple[Scope, str], Event] = {}
+        self._dropped: dict[tuple[Scope, str], _Dropped] = {}
+        self._lock = threading.RLock()
+        self._closed = False
+
+    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
+        """Append all or nothing; see `EventLog.append`."""
+        with self._lock:
+            self._check_open()
+            fresh: dict[tuple[Scope, str], Event] = {}
+            appended = []
+            for draft in drafts:
+                scope = replace(owner, session=draft.session)
+                key = (scope, draft.id)
+                there = self._by_id.get(key) or fresh.get(key) or self._dropped.get(key)
+                payload = _copied(draft.payload)
+                if there is None:
+                    position = self._last + len(fresh) + 1
+                    made = Event(position, draft.id, scope, draft.kind, draft.at, payload, draft.sources, draft.author)
+                    fresh[key] = made
+                    appended.append(Appended(draft.id, position, fresh=True))
+                elif draft.fixed_id and _says(there, draft.kind, payload):
+                    appended.append(Appended(draft.id, there.position, fresh=False))
+                else:
+                    raise IdConflictError(f"id {draft.id!r} is taken in this session by another message")
+            self._by_id.update(fresh)
+            for event in fresh.values():
+                self._owners.setdefault(owner.owner, {}).setdefault(event.kind, []).append(event)
+            self._last += len(fresh)
+            return appended
+
+    def read(
+        self,
+        scope: Scope,
+        *,
+        after: int = 0,
+        upto: int | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        kinds: Collection[EventKind] = (),
+        limit: int | None = None,
+        newest: bool = False,
+    ) -> list[Event]:
+        """Events of the scope, by position; see `EventLog.read`."""
+        with self._lock:
+            self._check_open()
+            found = (
+                event
+                for event in self._between(scope, kinds, after, upto, newest=newest)
+                if scope.session in (None, event.scope.session)
+                and (since is None or event.at >= since)
+                and (until is None or event.at < until)
+            )
+            taken = list(islice(found, None if limit is None else max(0, limit)))
+        return taken[::-1] if newest else taken
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
+        """The events with these ids; see `EventLog.get`."""
+        wanted = set(ids)
+        return [event for event in self.read(scope) if event.id in wanted]
+
+    def erase(
+        self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
+    ) -> Appended:
+        """Destroy events, rewrite others, append the note; see `EventLog.erase`."""
+        with self._lock:
+            self._check_open()
+            gone = set(positions)
+            before = self._owners.get(owner.owner, {}), self._by_id, self._dropped
+            mine = {
+                kind: [
+                    replace(event, payload=_copied(rewritten[event.position])) if event.position in rewritten else event
+                    for event in events
+                    if event.position not in gone
+                ]
+                for kind, events in before[0].items()
+            }
+            dropped = {
+                key: replace(there, digest=_digest(rewritten[there.position])) if there.position in rewritten else there
+                for key, there in self._dropped.items()
+                if there.position not in gone or key[0].owner != owner.owner
+            }
+            self._keep(owner, mine, dropped)
+            try:
+                return self.append(owner, [note])[0]
+            except BaseException:
+                self._owners[owner.owner], self._by_id, self._dropped = before
+                raise
+
+    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
+        """Remove events that an archive has; see `EventLog.drop`."""
+        with self._lock:
+            self._check_open()
+            gone = set(positions)
+            by_kind = self._owners.get(owner.owner, {})
+            dropped = {
+                (event.scope, event.id): _Dropped(event.position, event.kind, _digest(event.payload))
+                for events in by_kind.values()
+                for event in events
+                if event.position in gone
+            }
+            mine = {kind: [event for event in events if event.position not in gone] for kind, events in by_kind.items()}
+            self._keep(owner, mine, self._dropped | dropped)
+
+    def _keep(
+        self, owner: Scope, mine: dict[EventKind, list[Event]], dropped: dict[tuple[Scope, str], _Dropped]
+    ) -> None:
+        """Make these the owner's events, and these what is known of events that were dropped."""
+        left = {(event.scope, event.id): event for events in mine.values() for event in events}
+        others = {key: event for key, event in self._by_id.items() if key[0].owner != owner.owner}
+        self._owners[owner.owner] = mine
+        self._by_id, self._dropped = others | left, dropped
+
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        """Store events with their positions; see `EventLog.restore`."""
+        with self._lock:
+            self._check_open()
+            mine = self._owners.setdefault(owner.owner, {})
+            taken = {there.position for there in self._by_id.values()}
+            for event in events:
+                key = (event.scope, event.id)
+                if key in self._by_id or event.position in taken:
+                    continue
+                kept = replace(event, payload=_copied(event.payload))
+                insort(mine.setdefault(event.kind, []), kept, key=lambda there: there.position)
+                self._by_id[key] = kept
+                self._last = max(self._last, event.position)
+
+    def scrub(self) -> None:
+        """Nothing: nobody else reads this memory."""
+        with self._lock:
+            self._check_open()
+
+    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
+        """The last position of each owner; see `EventLog.heads`."""
+        with self._lock:
+            self._check_open()
+            wanted = self._owners if scope is None else {scope.owner} & self._owners.keys()
+            return {
+                owner: max(events[-1].position for events in self._owners[owner].values() if events)
+                for owner in wanted
+                if any(self._owners[owner].values())
+            }
+
+    def count(self, owner: Scope, *, after: int = 0) -> int:
+        """How many events the owner has beyond this position."""
+        return len(self.read(owner.owner, after=after))
+
+    def size(self) -> LogSize:
+        """Counts over all owners."""
+        with self._lock:
+            self._check_open()
+            said = [event for kinds in self._owners.values() for events in kinds.values() for event in events]
+            spoken = [(event.scope, event.kind) for event in said]
+            spoken += [(scope, there.kind) for (scope, _), there in self._dropped.items()]
+            scopes = {scope for scope, kind in spoken if scope.session is not None or kind is EventKind.MESSAGE}
+            owners = len({scope.owner for scope, _ in spoken})
+            return LogSize(owners=owners, sessions=len(scopes), events=len(said), bytes=0)
+
+    def close(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._closed = True
+            self._owners, self._by_id, self._dropped = {}, {}, {}
+
+    def _between(
+        self, scope: Scope, kinds: Collection[EventKind], after: int, upto: int | None, *, newest: bool
+    ) -> Iterable[Event]:
+        """The owner's events of these kinds in this stretch, in the order in which they are wanted."""
+        by_kind = self._owners.get(scope.owner, {})
+        parts = []
+        for kind in set(kinds or by_kind):
+            events = by_kind.get(kind, [])
+            first = bisect_right(events, after, key=_position)
+            last = len(events) if upto is None else bisect_right(events, upto, key=_position)
+            rows = range(last - 1, first - 1, -1) if newest else range(first, last)
+            parts.append(map(events.__getitem__, rows))
+        return merge(*parts, key=_position, reverse=newest)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise MemoryClosedError
+
+
+def _position(event: Event) -> int:
+    return event.position
+
+
+def _says(there: Event | _Dropped, kind: EventKind, payload: dict[str, Any]) -> bool:
+    if isinstance(there, _Dropped):
+        return (there.kind, there.digest) == (kind, _digest(payload))
+    return (there.kind, there.payload) == (kind, payload)
+
+
+def _digest(payload: dict[str, Any]) -> bytes:
+    return hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).digest()
+
+
+def _copied(payload: dict[str, Any]) -> dict[str, Any]:
+    copy: dict[str, Any] = json.loads(json.dumps(payload))
+    return copy
+
+
+def within(scope: Scope, other: Scope) -> bool:
+    """Whether a search in the one scope reaches what was written in the other."""
+    if scope.session not in (None, other.session):
+        return False
+    return scope.owner == other.owner

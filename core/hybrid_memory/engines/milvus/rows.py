@@ -1,0 +1,214 @@
+"""Records as rows of a collection, and `Where` as a filter.
+
+Names of owners, sessions and categories, and pairs of metadata, are stored as digests: no text of a caller ever stands
+in a filter, and none is too long for a field.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any, TypeAlias
+
+from hybrid_memory.engines.instants import from_micros, to_micros
+from hybrid_memory.index.port import Entry
+from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.scope import Scope
+
+Row: TypeAlias = dict[str, Any]
+
+PIECE_CHARS = 16_000
+"""A VARCHAR holds 65,535 bytes; longer texts are stored in pieces."""
+
+TERMS_BYTES = 65_000
+NEVER = -(2**62)
+NARROWING = ["id", "owner", "session", "kind", "category", "at", "turn", "metadata"]
+"""The fields that `Narrowing.holds` looks at."""
+
+PLACE = ["segment", "ordinal", "length", "importance", "uses", "last_used"]
+STRETCHES = 100
+POSITIONS = 2_000
+"""So many hidden stretches and single positions stand in a filter; where there are more, what was found is sifted."""
+
+_COLUMNS = {"id", "at", "kind", "segment", "ordinal", "importance", "uses", "last_used", "turn"}
+
+
+@lru_cache(maxsize=65_536)
+def digest(*parts: str | None) -> str:
+    """32 characters that stand for these names."""
+    return blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
+
+
+def owner_key(scope: Scope) -> str:
+    """What stands for the owner, in the partition key."""
+    return digest("owner", scope.tenant, scope.user, scope.agent, scope.space)
+
+
+def pieces(text: str) -> list[str]:
+    """The text, cut so that each piece fits into a VARCHAR."""
+    return [text[start : start + PIECE_CHARS] for start in range(0, max(len(text), 1), PIECE_CHARS)]
+
+
+def to_row(entry: Entry) -> Row:
+    """The entry's row, without vectors."""
+    record = entry.record
+    row: Row = {
+        "id": record.id,
+        "owner": owner_key(record.scope),
+        "session": digest("session", record.scope.session),
+        "kind": record.kind.value,
+        "category": "" if record.category is None else digest("category", record.category),
+        "at": to_micros(record.at),
+        "turn": record.turn,
+        "metadata": [_pair(key, value) for key, value in record.metadata.items() if not isinstance(value, dict | list)],
+        "segment": record.segment,
+        "ordinal": record.ordinal,
+        "length": len(record.text),
+        "importance": float(record.importance),
+        "uses": record.uses,
+        "last_used": NEVER if record.last_used is None else to_micros(record.last_used),
+        "terms": _clipped(entry.terms),
+    }
+    rest = {name: value for name, value in asdict(record).items() if name not in _COLUMNS}
+    for name in ("valid_from", "valid_to"):
+        rest[name] = None if rest[name] is None else to_micros(rest[name])
+    return {**row, "doc": pieces(json.dumps(rest, ensure_ascii=False))}
+
+
+def to_record(row: Row) -> Record:
+    """The record of a row."""
+    rest = json.loads("".join(row["doc"]))
+    return Record(
+        id=row["id"],
+        scope=Scope(**rest.pop("scope")),
+        at=from_micros(row["at"]),
+        kind=RecordKind(row["kind"]),
+        segment=row["segment"],
+        ordinal=row["ordinal"],
+        importance=row["importance"],
+        uses=row["uses"],
+        last_used=None if row["last_used"] == NEVER else from_micros(row["last_used"]),
+        turn=row["turn"],
+        sources=tuple(rest.pop("sources")),
+        valid_from=None if (start := rest.pop("valid_from")) is None else from_micros(start),
+        valid_to=None if (end := rest.pop("valid_to")) is None else from_micros(end),
+        **rest,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """What a search may return.
+
+    Attributes:
+        expression: the filter.
+        whole: whether the filter says all; else what was found must be sifted with ``visible``.
+        plain: whether it only names the owner.
+        visible: whether a turn is in no hidden stretch.
+        holds: whether a row with the fields `NARROWING` may be returned.
+    """
+
+    expression: str
+    whole: bool
+    plain: bool
+    visible: Callable[[int], bool]
+    holds: Callable[[Row], bool]
+
+    @classmethod
+    def of(cls, where: Where) -> Narrowing:
+        """The filter of these conditions."""
+        hidden = joined(where.hidden)
+        single = [first for first, last in hidden if first == last]
+        long = [(first, last) for first, last in hidden if first < last]
+        whole = len(single) <= POSITIONS and len(long) <= STRETCHES
+        parts = [f'owner == "{owner_key(where.scope)}"', *_conditions(where)]
+        if whole and single:
+            parts.append(f"turn not in {single}")
+        if whole:
+            parts.extend(f"(turn < {first} or turn > {last})" for first, last in long)
+        starts = [first for first, _ in hidden]
+
+        def visible(turn: int) -> bool:
+            before = bisect_right(starts, turn) - 1
+            return before < 0 or turn > hidden[before][1]
+
+        return cls(" and ".join(parts), whole, len(parts) == 1 and whole, visible, _predicate(where, visible))
+
+
+def joined(stretches: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same positions in stretches that neither touch nor overlap, ascending."""
+    separate: list[tuple[int, int]] = []
+    for first, last in sorted(stretches):
+        if separate and first <= separate[-1][1] + 1:
+            separate[-1] = separate[-1][0], max(separate[-1][1], last)
+        elif first <= last:
+            separate.append((first, last))
+    return separate
+
+
+def _conditions(where: Where) -> Iterator[str]:
+    if where.scope.session is not None:
+        yield f'session == "{digest("session", where.scope.session)}"'
+    if where.kinds:
+        yield f"kind in {_listed(kind.value for kind in where.kinds)}"
+    if where.categories:
+        yield f"category in {_listed(digest('category', name) for name in where.categories)}"
+    if where.since is not None:
+        yield f"at >= {to_micros(where.since)}"
+    if where.until is not None:
+        yield f"at < {to_micros(where.until)}"
+    for name, instant in where.fresh.items():
+        kinds = [f'kind != "{name}"'] if name in list(RecordKind) else []
+        others = " and ".join([*kinds, f'category != "{digest("category", name)}"'])
+        yield f"(at >= {to_micros(instant)} or ({others}))"
+    for key, value in where.metadata.items():
+        yield f'array_contains(metadata, "{_pair(key, value)}")'
+
+
+def _predicate(where: Where, visible: Callable[[int], bool]) -> Callable[[Row], bool]:
+    """The same conditions, of a row that is at hand."""
+    owner, session = owner_key(where.scope), digest("session", where.scope.session)
+    categories = {digest("category", name) for name in where.categories}
+    since = NEVER if where.since is None else to_micros(where.since)
+    until = 2**62 if where.until is None else to_micros(where.until)
+    fresh = {
+        key: to_micros(instant)
+        for name, instant in where.fresh.items()
+        for key in (name, digest("category", name))
+    }  # fmt: skip
+    pairs = {_pair(key, value) for key, value in where.metadata.items()}
+
+    def holds(row: Row) -> bool:
+        return (
+            row["owner"] == owner
+            and (where.scope.session is None or row["session"] == session)
+            and (not where.kinds or row["kind"] in where.kinds)
+            and (not categories or row["category"] in categories)
+            and since <= row["at"] < until
+            and visible(row["turn"])
+            and all(row["at"] >= fresh.get(row[name], NEVER) for name in ("kind", "category"))
+            and pairs <= set(row["metadata"])
+        )
+
+    return holds
+
+
+def _pair(key: str, value: Any) -> str:
+    """What stands for one pair; as JSON, so that 1, 1.0, true and "1" are four values."""
+    return digest("metadata", key, json.dumps(value))
+
+
+def _listed(names: Iterator[str]) -> str:
+    return json.dumps(sorted(names))
+
+
+def _clipped(terms: str) -> str:
+    """The terms, or as many of them as a VARCHAR takes."""
+    encoded = terms.encode()
+    if len(encoded) <= TERMS_BYTES:
+        return terms
+    return encoded[:TERMS_BYTES].decode(errors="ignore").rpartition(" ")[0]

@@ -1,0 +1,187 @@
+"""The vectors of the records, and the sum of each owner's."""
+
+from __future__ import annotations
+
+import base64
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_memory.arrays import Floats, Ids
+from hybrid_memory.engines.milvus.catalog import VECTOR_PAGE, VECTORS, WINDOW, Catalog
+from hybrid_memory.engines.milvus.rows import NARROWING, Narrowing, Row
+from hybrid_memory.engines.milvus.state import EMBEDDER, StateTable, sum_of
+from hybrid_memory.errors import EmbedderMismatchError
+from hybrid_memory.index.port import Matches
+
+SIFTED = 256
+"""Rows that a search fetches at least where they must be sifted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probing:
+    """How many of the inverted lists a search looks into: of the plain ones of an owner, and of narrowed ones.
+
+    A narrowed search looks into all lists, as those nearest to the query may hold nothing that is allowed. So does one
+    that found too few.
+
+    Attributes:
+        exact: whether such a search misses nothing.
+    """
+
+    plain: int
+    narrowed: int
+    exact: bool
+
+
+class VectorTable:
+    """The collection of the vectors; there is none before the first vector."""
+
+    def __init__(self, catalog: Catalog, state: StateTable, probing: Probing) -> None:
+        self._catalog = catalog
+        self._state = state
+        self._probing = probing
+
+    def embedder(self) -> tuple[str, int] | None:
+        """Name and width of the embedder."""
+        there = self._state.get([EMBEDDER])
+        return (there[EMBEDDER][0], there[EMBEDDER][1]) if there else None
+
+    def prepare(self, embedder: tuple[str, int]) -> None:
+        """Make room for the vectors of this embedder; errors as in `SemanticIndex.put_vectors`."""
+        there = self.embedder()
+        if there is None:
+            # The name comes last: where it is missing, a collection that a crash left is made again.
+            self._catalog.make_vectors(embedder[1])
+            self._state.put({EMBEDDER: list(embedder)})
+        elif there != embedder:
+            raise EmbedderMismatchError(there, embedder)
+
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
+        """Vectors by content hash."""
+        wanted = list(dict.fromkeys(key.hex() for key in keys))
+        if not wanted or self.embedder() is None:
+            return {}
+        names = ", ".join(f'"{name}"' for name in wanted)
+        rows = self._catalog.select(VECTORS, f"key in [{names}]", ["id", "key"])
+        one_of = {row["key"]: row["id"] for row in rows}
+        vectors = self._fetch(list(one_of.values()), ["key"])
+        return {bytes.fromhex(row["key"]): _vector(row) for row in vectors}
+
+    def put(self, rows: Sequence[Row], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]) -> None:
+        """Store the vectors of these records, which have none yet; the rows are theirs."""
+        there = {row["id"] for row in self._catalog.fetch(VECTORS, [row["id"] for row in rows], ["id"])}
+        stored = [
+            {
+                **{name: row[name] for name in NARROWING},
+                "metadata": list(row["metadata"]),
+                "key": keys[row["id"]].hex(),
+                "vector": np.asarray(vectors[keys[row["id"]]], dtype=np.float32).tolist(),
+            }
+            for row in rows
+        ]
+        self._catalog.write(VECTORS, stored)
+        self._add([row for row in stored if row["id"] not in there], 1)
+        for owner in {row["owner"] for row in rows if row["id"] in there}:  # a crash came before they were counted
+            self.repair(owner)
+
+    def drop(self, ids: Sequence[int]) -> None:
+        """Remove the vectors of these records."""
+        if self.embedder() is not None and (rows := self._fetch(ids, ["owner"])):
+            self._catalog.remove(VECTORS, [row["id"] for row in rows])
+            self._add(rows, -1)
+
+    def of(self, owner: str, ids: Ids) -> dict[int, Floats]:
+        """The vectors of these records, as far as they are the owner's and have one."""
+        if not len(ids) or self.embedder() is None:
+            return {}
+        rows = self._fetch(list(dict.fromkeys(ids.tolist())), ["owner"])
+        return {row["id"]: _vector(row) for row in rows if row["owner"] == owner}
+
+    def centroid(self, owner: str) -> tuple[Floats, int]:
+        """The mean of the owner's vectors, and their number."""
+        there = self._state.get([sum_of(owner)]).get(sum_of(owner))
+        if not there or not there["count"]:
+            return np.empty(0, dtype=np.float32), 0
+        mean = _unpacked(there["sum"]) / there["count"]
+        return mean.astype(np.float32), there["count"]
+
+    def repair(self, owner: str) -> None:
+        """Sum the owner's vectors anew if the sum is not of as many as there are."""
+        if self.embedder() is None:
+            return
+        expression = f'owner == "{owner}"'
+        there = self._state.get([sum_of(owner)]).get(sum_of(owner), {"count": 0})
+        if there["count"] != len(self._catalog.select(VECTORS, expression, ["id"])):
+            rows = self._catalog.select(VECTORS, expression, ["id", "vector"], page=VECTOR_PAGE)
+            self._state.put({sum_of(owner): _summed(rows, None, 1)})
+
+    def nearest(self, vector: Floats, narrowing: Narrowing, k: int) -> Matches:
+        """The k vectors with the highest inner product."""
+        if k < 1 or (there := self.embedder()) is None or there[1] != len(vector):
+            return matches({}, k)
+        limit = k if narrowing.whole else max(4 * k, SIFTED)
+        nprobe = self._probing.plain if narrowing.plain else self._probing.narrowed
+        while limit <= WINDOW:
+            hits = self._catalog.nearest(vector, narrowing.expression, limit, nprobe=nprobe)
+            scores = {row["id"]: row["distance"] for row in hits if narrowing.whole or narrowing.visible(row["turn"])}
+            if len(scores) >= k:
+                return matches(scores, k)
+            if len(hits) == limit:
+                limit *= 4
+            elif nprobe < self._probing.narrowed:
+                nprobe = self._probing.narrowed
+            elif self._probing.exact:
+                return matches(scores, k)
+            else:
+                break
+        return self._compared(vector, narrowing, k)
+
+    def _compared(self, vector: Floats, narrowing: Narrowing, k: int) -> Matches:
+        """The same by looking at each: there are few, or an approximate index has missed some."""
+        rows = self._catalog.select(VECTORS, narrowing.expression, ["id", "turn", "vector"], page=VECTOR_PAGE)
+        rows = [row for row in rows if narrowing.visible(row["turn"])]
+        return matches({row["id"]: float(_vector(row) @ vector) for row in rows}, k)
+
+    def _fetch(self, ids: Sequence[int], fields: Sequence[str]) -> list[Row]:
+        return self._catalog.fetch(VECTORS, ids, ["id", "vector", *fields])
+
+    def _add(self, rows: Sequence[Row], sign: int) -> None:
+        """Count these vectors in, or out."""
+        mine: dict[str, list[Row]] = defaultdict(list)
+        for row in rows:
+            mine[row["owner"]].append(row)
+        there = self._state.get(sum_of(owner) for owner in mine)
+        self._state.put({sum_of(owner): _summed(part, there.get(sum_of(owner)), sign) for owner, part in mine.items()})
+
+
+def matches(scores: Mapping[int, float], k: int) -> Matches:
+    """The k best, in the order of their scores, then of their ids."""
+    best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k]
+    return Matches(
+        ids=np.array([number for number, _ in best], dtype=np.int64),
+        scores=np.array([score for _, score in best], dtype=np.float32),
+    )
+
+
+def _vector(row: Row) -> Floats:
+    return np.asarray(row["vector"], dtype=np.float32)
+
+
+def _summed(rows: Sequence[Row], before: dict[str, Any] | None, sign: int) -> dict[str, Any] | None:
+    """The sum of these vectors and those before; None of no vectors."""
+    count = (before["count"] if before else 0) + sign * len(rows)
+    if count < 1:
+        return None
+    total = sign * np.sum([_vector(row) for row in rows], axis=0, dtype=np.float64)
+    if before:
+        total = total + _unpacked(before["sum"])
+    return {"count": count, "sum": base64.b64encode(total.astype(np.float64).tobytes()).decode()}
+
+
+def _unpacked(text: str) -> npt.NDArray[np.float64]:
+    return np.frombuffer(base64.b64decode(text), dtype=np.float64)

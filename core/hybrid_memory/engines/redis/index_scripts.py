@@ -1,0 +1,208 @@
+"""What happens to one owner's records inside the server: each script is atomic, and touches one slot.
+
+Each record is a hash, which the Query Engine follows. Beside the records, under the root, which is the first key of
+every script; the second one is where the names of the records begin:
+
+- ``state``: a hash: the applied position, and the call that moved it; how many records there are, their words in all,
+  and how many have a vector; the sum of the vectors as doubles; and the number of changes.
+- ``places``: a sorted set of record ids by segment and ordinal, so that neighbours stand side by side.
+- ``pending``: of those that wait for a vector, by id. ``times``: of all by time. ``turns:<session>``: by id.
+- ``words``: a sorted set of the owner's words, by ``characters * 2**32 + records that have it``: words of one length
+  stand side by side, to be looked through for spellings.
+
+Where a script takes hundreds of ids, they come as one text, which is quicker to send than as many values.
+"""
+
+from __future__ import annotations
+
+from hybrid_memory.engines.redis.connection import Script
+
+WORD_STEP = 2**32
+PLACE_STEP = 2**20
+"""Turns that a segment may have, if places are to be told apart: a million without a pause."""
+
+COMMON = r"""
+local root, record = KEYS[1], KEYS[2]
+local WORD_STEP, PLACE_STEP, CHUNK = 4294967296, 1048576, 128
+local function text(number) return string.format('%.0f', number) end
+
+-- Length of a word in characters: it is a letter and ASCII, or a letter and UTF-8 in hexadecimal.
+local function characters(word)
+  if word:sub(1, 1) == 't' then return #word - 1 end
+  local count = 0
+  for digit in word:sub(2):gmatch('(%x)%x') do
+    if not digit:match('[89ab]') then count = count + 1 end
+  end
+  return count
+end
+
+-- Count the words of a record in, or out again.
+local function counted(words, step)
+  local seen, length = {}, 0
+  for word in words:gmatch('%S+') do
+    length = length + 1
+    if not seen[word] then
+      seen[word] = true
+      local set = root .. ':words'
+      local score = redis.call('ZSCORE', set, word)
+      if not score then
+        redis.call('ZADD', set, text(characters(word) * WORD_STEP + 1), word)
+      elseif step < 0 and tonumber(score) % WORD_STEP <= 1 then
+        redis.call('ZREM', set, word)
+      else
+        redis.call('ZINCRBY', set, step, word)
+      end
+    end
+  end
+  redis.call('HINCRBY', root .. ':state', 'records', step)
+  redis.call('HINCRBY', root .. ':state', 'words', step * (length + 1))
+end
+
+local function unpacked(blob, kind, width)
+  local numbers, at = {}, 1
+  local left = #blob / width
+  while left > 0 do
+    local some = math.min(left, CHUNK)
+    local part = {struct.unpack('<' .. string.rep(kind, some), blob:sub(at, at + some * width - 1))}
+    for i = 1, some do numbers[#numbers + 1] = part[i] end
+    at, left = at + some * width, left - some
+  end
+  return numbers
+end
+
+local function packed(numbers)
+  local parts = {}
+  for first = 1, #numbers, CHUNK do
+    local last = math.min(first + CHUNK - 1, #numbers)
+    parts[#parts + 1] = struct.pack('<' .. string.rep('d', last - first + 1), unpack(numbers, first, last))
+  end
+  return table.concat(parts)
+end
+
+-- Add vectors to the sum of all, or take them away.
+local function summed(vectors, step)
+  if #vectors == 0 then return end
+  local state = root .. ':state'
+  if redis.call('HINCRBY', state, 'vectors', step * #vectors) <= 0 then
+    redis.call('HDEL', state, 'vectors', 'sum')
+    return
+  end
+  local there = redis.call('HGET', state, 'sum')
+  local total = there and unpacked(there, 'd', 8)
+  for _, vector in ipairs(vectors) do
+    local numbers = unpacked(vector, 'f', 4)
+    if total then
+      for i = 1, #numbers do total[i] = total[i] + step * numbers[i] end
+    else
+      total = numbers
+    end
+  end
+  redis.call('HSET', state, 'sum', packed(total))
+end
+
+-- Remove records; returns how many there were.
+local function remove(ids)
+  local vectors, gone = {}, 0
+  for _, id in ipairs(ids) do
+    local words, session, space = unpack(redis.call('HMGET', record .. id, 'words', 'session', 'space'))
+    if words then
+      gone = gone + 1
+      counted(words, -1)
+      if space then vectors[#vectors + 1] = redis.call('HGET', record .. id, space) end
+      for _, set in ipairs({':places', ':pending', ':times', ':turns:' .. session}) do
+        redis.call('ZREM', root .. set, id)
+      end
+      redis.call('DEL', record .. id)
+    end
+  end
+  summed(vectors, -1)
+  return gone
+end
+
+-- The number of this change, and what the totals over all owners need of this one.
+local function told()
+  local state = root .. ':state'
+  local changes = redis.call('HINCRBY', state, 'changes', 1)
+  local numbers = redis.call('HMGET', state, 'records', 'words')
+  return changes, tonumber(numbers[1] or '0'), tonumber(numbers[2] or '0')
+end
+"""
+
+UPSERT = Script(
+    COMMON,
+    r"""
+-- A name of this call, after, upto, how many records, each as JSON, then of each use: id, count, time.
+local state = root .. ':state'
+if redis.call('HGET', state, 'call') == ARGV[1] then return {1, told()} end
+if (redis.call('HGET', state, 'applied') or '0') ~= ARGV[2] then return {0} end
+redis.call('HSET', state, 'applied', ARGV[3], 'call', ARGV[1])
+local size = tonumber(ARGV[4])
+for i = 5, 4 + size do
+  local entry = cjson.decode(ARGV[i])
+  remove({entry.id})
+  redis.call('HSET', record .. entry.id, unpack(entry.fields))
+  redis.call('ZADD', root .. ':places', entry.place, entry.id)
+  redis.call('ZADD', root .. ':times', entry.at, entry.id)
+  redis.call('ZADD', root .. ':pending', entry.id, entry.id)
+  if entry.turn then redis.call('ZADD', root .. ':turns:' .. entry.session, entry.id, entry.id) end
+  counted(entry.words, 1)
+end
+for i = 5 + size, #ARGV, 3 do
+  local key = record .. ARGV[i]
+  if redis.call('EXISTS', key) == 1 then
+    redis.call('HINCRBY', key, 'uses', ARGV[i + 1])
+    local last = redis.call('HGET', key, 'last')
+    if not last or last == '' or tonumber(last) < tonumber(ARGV[i + 2]) then
+      redis.call('HSET', key, 'last', ARGV[i + 2])
+    end
+  end
+end
+return {1, told()}
+""",
+)
+
+DELETE = Script(COMMON, "return {remove(ARGV), told()}")
+
+RESET = Script(
+    COMMON,
+    r"""
+local ids = redis.call('ZRANGE', root .. ':places', 0, -1)
+for _, id in ipairs(ids) do
+  local session = redis.call('HGET', record .. id, 'session')
+  if session then redis.call('DEL', root .. ':turns:' .. session) end
+  redis.call('DEL', record .. id)
+end
+for _, part in ipairs({':places', ':pending', ':times', ':words'}) do redis.call('DEL', root .. part) end
+redis.call('HDEL', root .. ':state', 'applied', 'records', 'words', 'vectors', 'sum')
+return {ids, told()}
+""",
+)
+
+GIVE_VECTORS = Script(
+    COMMON,
+    r"""
+-- The field that takes the vectors, then of each record: id, content hash, vector.
+local given = {}
+for i = 2, #ARGV, 3 do
+  local key = record .. ARGV[i]
+  if redis.call('ZREM', root .. ':pending', ARGV[i]) == 1 then
+    redis.call('HSET', key, 'key', ARGV[i + 1], 'space', ARGV[1], ARGV[1], ARGV[i + 2])
+    given[#given + 1] = ARGV[i + 2]
+  end
+end
+summed(given, 1)
+""",
+)
+
+TOTAL = Script(
+    r"""
+-- Tag, number of its last change, its records, its words. A later change that was told before stands.
+local old = redis.call('HGET', KEYS[1], ARGV[1]) or '0 0 0'
+local changes, records, words = old:match('^(%S+) (%S+) (%S+)$')
+if tonumber(changes) < tonumber(ARGV[2]) then
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. ARGV[3] .. ' ' .. ARGV[4])
+  redis.call('HINCRBY', KEYS[1], 'records', ARGV[3] - records)
+  redis.call('HINCRBY', KEYS[1], 'words', ARGV[4] - words)
+end
+"""
+)

@@ -1,0 +1,199 @@
+"""L3 on Redis: append-only events with positions, scope and idempotent ids."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from zlib import crc32
+
+from hybrid_memory.engines.instants import to_micros
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value
+from hybrid_memory.engines.redis.events import payload_digest, restored_values, to_event, to_json, to_values
+from hybrid_memory.engines.redis.keys import Keys, digest_or_none, owner_json, owner_of, owner_tag
+from hybrid_memory.engines.redis.log_reading import COUNT, GET, READ
+from hybrid_memory.engines.redis.log_scripts import APPEND, DROP, ERASE, RAISE, RESTORE
+from hybrid_memory.engines.redis.scrubbing import scrub, size_bytes, warn_of_losses
+from hybrid_memory.errors import IdConflictError, StoreUnavailableError
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.port import Appended, Draft, LogSize
+from hybrid_memory.scope import Scope
+
+PAGE = 5_000
+"""Events that one answer of the server holds; meanwhile it serves nobody else, for some 10 ms."""
+
+ATTEMPTS = 1_000
+"""How often others may be faster at appending for the same owner."""
+
+_LOCKS = 64
+
+
+class RedisLog:
+    """The event log of a server.
+
+    As durable as the server's settings: with ``appendfsync always`` an acknowledged event survives a power cut, with
+    ``everysec`` the last second may be lost.
+
+    A position is reserved from one counter for all owners, and the events are appended under their owner only if it
+    lies beyond the owner's last one, else a new one is reserved: whoever follows an owner by position misses nothing.
+
+    Args:
+        connection: to the server; closed with the log.
+    """
+
+    def __init__(self, connection: RedisConnection) -> None:
+        self._connection = connection
+        self._keys = Keys(connection.prefix)
+        # Threads of one process queue here, and do not overtake each other between reserving and appending.
+        self._turns = [threading.Lock() for _ in range(_LOCKS)]
+        warn_of_losses(connection)
+
+    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
+        """Append all or nothing; see `EventLog.append`."""
+        self._connection.check_open()
+        if not drafts:
+            return []
+        values = [value for draft in drafts for value in to_values(draft)]
+        return self._written(owner, APPEND, drafts, values)
+
+    def read(
+        self,
+        scope: Scope,
+        *,
+        after: int = 0,
+        upto: int | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        kinds: Collection[EventKind] = (),
+        limit: int | None = None,
+        newest: bool = False,
+    ) -> list[Event]:
+        """Events of the scope, by position; see `EventLog.read`."""
+        self._connection.check_open()
+        times: list[Value] = ["-inf" if since is None else to_micros(since)]
+        times.append("+inf" if until is None else f"({to_micros(until)}")
+        session = "" if scope.session is None else digest_or_none(scope.session)
+        rest: list[Value] = [*times, int(newest), session, *(kind.value for kind in dict.fromkeys(kinds))]
+        while (events := self._pages(scope, (after, upto), limit, rest)) is None:
+            pass
+        return events[::-1] if newest else events
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
+        """The events with these ids; see `EventLog.get`."""
+        self._connection.check_open()
+        session = "" if scope.session is None else digest_or_none(scope.session)
+        found = self._run(GET, scope, [session, *dict.fromkeys(ids)]) if ids else []
+        events = [to_event(scope.owner, *pair) for pair in zip(found[::2], found[1::2], strict=True)]
+        return sorted(events, key=lambda event: event.position)
+
+    def erase(
+        self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
+    ) -> Appended:
+        """Destroy events, rewrite others, append the note; see `EventLog.erase`."""
+        values = [*to_values(note), len(rewritten)]
+        for position, payload in rewritten.items():
+            values += [position, payload_digest(payload), to_json(payload)]
+        return self._written(owner, ERASE, [note], [*values, *positions])[0]
+
+    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
+        """Remove events that an archive has; see `EventLog.drop`."""
+        self._run(DROP, owner, list(positions))
+
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        """Store events with their positions; see `EventLog.restore`."""
+        self._connection.check_open()
+        if not events:
+            return
+        # First, so that nobody is given a position that is about to be taken.
+        self._connection.script(RAISE, [self._keys.position], [max(event.position for event in events)])
+        self._connection.call("HSETNX", self._keys.owners, owner_tag(owner), owner_json(owner))
+        self._run(RESTORE, owner, [value for event in events for value in restored_values(event)])
+
+    def scrub(self) -> None:
+        """Have the server write its files anew; see `EventLog.scrub`."""
+        scrub(self._connection)
+
+    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
+        """The last position of each owner; see `EventLog.heads`."""
+        owners = [scope.owner] if scope is not None else self._owners()
+        last = self._connection.calls([("GET", f"{self._keys.log(owner_tag(owner))}:last") for owner in owners])
+        return {owner: int(position) for owner, position in zip(owners, last, strict=True) if position is not None}
+
+    def count(self, owner: Scope, *, after: int = 0) -> int:
+        """How many events the owner has beyond this position."""
+        return int(self._run(COUNT, owner, [f"({after}"]))
+
+    def size(self) -> LogSize:
+        """Counts over all owners."""
+        roots = [self._keys.log(owner_tag(owner)) for owner in self._owners()]
+        told = self._connection.calls(
+            [("HLEN", f"{root}:{part}") for root in roots for part in ("ids", "sessions", "events")]
+        )
+        return LogSize(
+            owners=sum(ids > 0 for ids in told[::3]),
+            sessions=sum(told[1::3]),
+            events=sum(told[2::3]),
+            bytes=size_bytes(self._connection),
+        )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def _written(
+        self, owner: Scope, script: Script, drafts: Sequence[Draft], values: Sequence[Value]
+    ) -> list[Appended]:
+        beyond = 0
+        with self._turns[crc32(owner_tag(owner).encode()) % _LOCKS]:
+            for _ in range(ATTEMPTS):
+                base = self._reserved(owner, len(drafts), beyond)
+                outcome, *told = self._run(script, owner, [base, *values])
+                if outcome == b"done":
+                    pairs = zip(drafts, told[::2], told[1::2], strict=True)
+                    return [Appended(draft.id, int(position), fresh=bool(fresh)) for draft, position, fresh in pairs]
+                if outcome == b"taken":
+                    raise IdConflictError(
+                        f"id {drafts[told[0] - 1].id!r} is taken in this session by another message (position "
+                        f"{int(told[1])}): the log is append-only, so give the new one an id of its own"
+                    )
+                beyond = int(told[0])
+        raise StoreUnavailableError(f"others were faster at writing for {owner} {ATTEMPTS} times: write less at once")
+
+    def _reserved(self, owner: Scope, size: int, beyond: int) -> int:
+        """A position, after which so many are ours, and that lies not before the other one."""
+        known = ("HSETNX", self._keys.owners, owner_tag(owner), owner_json(owner))
+        _, last = self._connection.calls([known, ("INCRBY", self._keys.position, size)])
+        if last - size < beyond:  # the counter was restored from a backup
+            last = self._connection.call("INCRBY", self._keys.position, beyond - (last - size))
+        return int(last) - size
+
+    def _pages(
+        self, scope: Scope, between: tuple[int, int | None], limit: int | None, rest: Sequence[Value]
+    ) -> list[Event] | None:
+        """Events page by page, in the order asked for; None if some were erased meanwhile."""
+        (after, upto), newest = between, rest[2] == 1
+        events: list[Event] = []
+        before = None
+        while limit is None or len(events) < limit:
+            size = PAGE if limit is None else min(PAGE, limit - len(events))
+            bounds: list[Value] = [f"({after}", "+inf" if upto is None else upto, size]
+            erasures, *found = self._run(READ, scope, [*bounds, *rest])
+            if before not in (None, erasures):
+                return None
+            before = erasures
+            page = [to_event(scope.owner, *pair) for pair in zip(found[::2], found[1::2], strict=True)]
+            events += page
+            if len(page) < size:
+                break
+            if newest:
+                upto = page[-1].position - 1
+            else:
+                after = page[-1].position
+        return events
+
+    def _owners(self) -> list[Scope]:
+        return [owner_of(owner) for owner in self._connection.call("HVALS", self._keys.owners)]
+
+    def _run(self, script: Script, owner: Scope, values: Sequence[Value]) -> Any:
+        return self._connection.script(script, [self._keys.log(owner_tag(owner))], values)

@@ -1,0 +1,222 @@
+"""What happens to one owner's events inside the server: each script is atomic, and touches one slot.
+
+Under the root, the first key of every script:
+
+- ``events``: a hash, position to event: a line with kind, session and time, a line of JSON, and the payload.
+- ``kind:<kind>`` and ``kind:<kind>:<session>``: sorted sets of positions; a range by position, from either end, is
+  read without looking at events of other kinds or sessions. A stream would have no such ranges by kind and session,
+  and what stands in it cannot be rewritten.
+- ``at``: a sorted set of positions by time.
+- ``ids``: a hash, ``<session>:<id>`` to position, kind and digest of the payload. ``names``: a sorted set of digest of
+  the id and session, which tells in which sessions an id occurs.
+- ``kinds``: a set. ``sessions``: a hash, how many ids each session has.
+- ``dropped``: a hash of what an archive has, position to kind, session and id.
+- ``head``: the last position ever given; ``last``: the last one that is there; ``erasures``: how many there were.
+"""
+
+from __future__ import annotations
+
+from hybrid_memory.engines.redis.connection import Script
+
+COMMON = r"""
+local root = KEYS[1]
+local function text(number) return string.format('%.0f', number) end
+
+local function parts(event)
+  return event:match('^(%S+) (%S+) (%S+)\n([^\n]*)\n(.*)$')
+end
+
+local function name_of(id) return redis.sha1hex(id):sub(1, 24) end
+
+local function counted(kind, session, step)
+  if session == '-' and kind ~= 'message' then return end
+  if redis.call('HINCRBY', root .. ':sessions', session, step) <= 0 then
+    redis.call('HDEL', root .. ':sessions', session)
+  end
+end
+
+local function unlisted(position, kind, session)
+  redis.call('ZREM', root .. ':kind:' .. kind, position)
+  redis.call('ZREM', root .. ':kind:' .. kind .. ':' .. session, position)
+  redis.call('ZREM', root .. ':at', position)
+  redis.call('HDEL', root .. ':events', position)
+end
+
+-- Kind, session and id of an event, whether it is there or in an archive; and the event if it is there.
+local function identity(position)
+  local event = redis.call('HGET', root .. ':events', position)
+  if event then
+    local kind, session, _, meta = parts(event)
+    return kind, session, cjson.decode(meta)[1], event
+  end
+  local dropped = redis.call('HGET', root .. ':dropped', position)
+  if dropped then return dropped:match('^(%S+) ([^:]+):(.*)$') end
+end
+
+local function add(position, session, id, kind, at, digest, meta, payload)
+  local line = kind .. ' ' .. session .. ' ' .. at .. '\n' .. meta .. '\n'
+  redis.call('HSET', root .. ':events', position, line .. payload)
+  redis.call('HSET', root .. ':ids', session .. ':' .. id, position .. ' ' .. kind .. ' ' .. digest)
+  redis.call('ZADD', root .. ':names', 0, name_of(id) .. session)
+  redis.call('SADD', root .. ':kinds', kind)
+  redis.call('ZADD', root .. ':kind:' .. kind, position, position)
+  redis.call('ZADD', root .. ':kind:' .. kind .. ':' .. session, position, position)
+  redis.call('ZADD', root .. ':at', at, position)
+  counted(kind, session, 1)
+end
+
+local function find_last()
+  local last = 0
+  for _, kind in ipairs(redis.call('SMEMBERS', root .. ':kinds')) do
+    local found = redis.call('ZREVRANGE', root .. ':kind:' .. kind, 0, 0)
+    if found[1] and tonumber(found[1]) > last then last = tonumber(found[1]) end
+  end
+  if last > 0 then redis.call('SET', root .. ':last', text(last)) else redis.call('DEL', root .. ':last') end
+end
+
+local function known(session, id)
+  local entry = redis.call('HGET', root .. ':ids', session .. ':' .. id)
+  if entry then return entry:match('^(%S+) (%S+) (%S+)$') end
+end
+"""
+
+APPEND = Script(
+    COMMON,
+    r"""
+-- base, then of each draft: fixed, session, id, kind, at, digest, meta, payload.
+local base, width = tonumber(ARGV[1]), 8
+local size = (#ARGV - 1) / width
+local head = tonumber(redis.call('GET', root .. ':head') or '0')
+local answer, new, seen, repeated = {'done'}, {}, {}, false
+for i = 1, size do
+  local first = 2 + (i - 1) * width
+  local fixed, session, id, kind, _, digest = unpack(ARGV, first, first + width - 1)
+  local field = session .. ':' .. id
+  local position, old_kind, old_digest = known(session, id)
+  local before = seen[field]
+  if before then
+    position, old_kind, old_digest = before[1], before[2], before[3]
+  elseif position and tonumber(position) > base and tonumber(position) <= base + size then
+    -- Nobody else writes at positions of this call: its answer was lost, and it is made again.
+    repeated, seen[field] = true, {position, kind, digest}
+    answer[#answer + 1] = position
+    answer[#answer + 1] = 1
+    position = nil
+    fixed = 'again'
+  end
+  if position then
+    if fixed ~= '1' or old_kind ~= kind or old_digest ~= digest then return {'taken', i, position} end
+    answer[#answer + 1] = position
+    answer[#answer + 1] = 0
+  elseif fixed ~= 'again' then
+    local given = text(base + #new + 1)
+    new[#new + 1] = {first, given}
+    seen[field] = {given, kind, digest}
+    answer[#answer + 1] = given
+    answer[#answer + 1] = 1
+  end
+end
+if #new == 0 or repeated then return answer end
+if base < head then return {'behind', text(head)} end
+for _, draft in ipairs(new) do
+  add(draft[2], unpack(ARGV, draft[1] + 1, draft[1] + width - 1))
+end
+redis.call('SET', root .. ':head', new[#new][2])
+redis.call('SET', root .. ':last', new[#new][2])
+return answer
+""",
+)
+
+ERASE = Script(
+    COMMON,
+    r"""
+-- base, the note as a draft, then how many positions are rewritten, each with digest and payload, then those that go.
+local base = tonumber(ARGV[1])
+local fixed, session, id, kind, at, digest, meta, payload = unpack(ARGV, 2, 9)
+local rewritten = tonumber(ARGV[10])
+local goes = {}
+for i = 11 + 3 * rewritten, #ARGV do
+  local old_kind, old_session, old_id = identity(ARGV[i])
+  if old_kind then goes[old_session .. ':' .. old_id] = {ARGV[i], old_kind, old_session, old_id} end
+end
+local there, there_kind, there_digest = known(session, id)
+if there and tonumber(there) == base + 1 then return {'done', there, 1} end
+local stands = there and not goes[session .. ':' .. id]
+if stands then
+  if fixed ~= '1' or there_kind ~= kind or there_digest ~= digest then return {'taken', 1, there} end
+elseif base < tonumber(redis.call('GET', root .. ':head') or '0') then
+  return {'behind', redis.call('GET', root .. ':head')}
+end
+for i = 0, rewritten - 1 do
+  local position, new_digest, words = unpack(ARGV, 11 + 3 * i, 13 + 3 * i)
+  local old_kind, old_session, old_id, event = identity(position)
+  if old_kind then
+    redis.call('HSET', root .. ':ids', old_session .. ':' .. old_id, position .. ' ' .. old_kind .. ' ' .. new_digest)
+    if event then
+      local _, _, said, old_meta = parts(event)
+      local line = old_kind .. ' ' .. old_session .. ' ' .. said .. '\n' .. old_meta .. '\n'
+      redis.call('HSET', root .. ':events', position, line .. words)
+    end
+  end
+end
+for field, gone in pairs(goes) do
+  unlisted(gone[1], gone[2], gone[3])
+  redis.call('HDEL', root .. ':dropped', gone[1])
+  redis.call('HDEL', root .. ':ids', field)
+  redis.call('ZREM', root .. ':names', name_of(gone[4]) .. gone[3])
+  counted(gone[2], gone[3], -1)
+end
+redis.call('INCR', root .. ':erasures')
+if stands then
+  find_last()
+  return {'done', there, 0}
+end
+add(text(base + 1), session, id, kind, at, digest, meta, payload)
+redis.call('SET', root .. ':head', text(base + 1))
+redis.call('SET', root .. ':last', text(base + 1))
+return {'done', text(base + 1), 1}
+""",
+)
+
+DROP = Script(
+    COMMON,
+    r"""
+-- Positions.
+for _, position in ipairs(ARGV) do
+  local kind, session, id, event = identity(position)
+  if event then
+    unlisted(position, kind, session)
+    redis.call('HSET', root .. ':dropped', position, kind .. ' ' .. session .. ':' .. id)
+  end
+end
+redis.call('INCR', root .. ':erasures')
+find_last()
+""",
+)
+
+RESTORE = Script(
+    COMMON,
+    r"""
+-- Of each event: position, session, id, kind, at, digest, meta, payload.
+for first = 1, #ARGV, 8 do
+  local position, session, id = ARGV[first], ARGV[first + 1], ARGV[first + 2]
+  local taken = redis.call('HEXISTS', root .. ':events', position) + redis.call('HEXISTS', root .. ':dropped', position)
+  if taken == 0 and not known(session, id) then
+    add(unpack(ARGV, first, first + 7))
+    if tonumber(position) > tonumber(redis.call('GET', root .. ':head') or '0') then
+      redis.call('SET', root .. ':head', position)
+    end
+    if tonumber(position) > tonumber(redis.call('GET', root .. ':last') or '0') then
+      redis.call('SET', root .. ':last', position)
+    end
+  end
+end
+""",
+)
+
+RAISE = Script(
+    r"""
+-- What the counter is to be at least.
+if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1]) end
+"""
+)

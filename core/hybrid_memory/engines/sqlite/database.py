@@ -1,0 +1,300 @@
+"""One SQLite file: opening, migrating, one writer, and a read connection for every thread."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from hybrid_memory.engines.sqlite.driver import Driver
+from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, MIGRATIONS
+from hybrid_memory.engines.sqlite.scrubbing import scrub, truncate_journal
+from hybrid_memory.engines.sqlite.values import owner_key
+from hybrid_memory.errors import (
+    InvalidConfigError,
+    MemoryClosedError,
+    StoreError,
+    StoreUnavailableError,
+    StoreVersionError,
+    WrongKeyError,
+)
+from hybrid_memory.log.port import Key
+from hybrid_memory.scope import Scope
+
+OPENING_SECONDS = 1
+"""How long opening waits for others in order to scrub: the next scrub can do it too."""
+
+OPENINGS = 3
+"""Of a new file that others are making at the same time."""
+
+SMALLEST_BYTES = 512
+"""Of a database; SQLite takes a file of fewer for an empty one, and would overwrite it."""
+
+_OWNER = "SELECT id FROM owners WHERE tenant = ? AND user = ? AND agent = ? AND space = ?"
+
+_log = logging.getLogger(__name__)
+
+
+class _Reader:
+    """A thread's connection; it goes with the thread."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self.lock = threading.Lock()  # SQLite crashes if a connection is closed under a running query
+
+    def close(self) -> None:
+        """Close it, after the query that runs on it."""
+        with self.lock:
+            self.connection.close()
+
+    def __del__(self) -> None:
+        self.connection.close()
+
+
+class Database:
+    """A store file, shared by the log and the index.
+
+    Every thread reads on a connection of its own; writes go through one connection and one lock, so that threads
+    queue here and only processes compete for SQLite's lock.
+
+    Args:
+        path: of the file; created if missing.
+        power_safe: fsync at every commit, so that an acknowledged write survives a power cut; without it it survives
+            a crash of the process only.
+        key: encrypts the whole file: a passphrase, a key of 32 bytes, or what returns one of them, called here.
+
+    Raises:
+        StoreUnavailableError: the path cannot be opened or written, or is not a store.
+        StoreVersionError: a newer version of this library wrote it.
+        WrongKeyError: the file has another key or none, or it has one and none was given.
+        InvalidConfigError: the key is empty, or bytes of another length.
+        MissingDependencyError: a key was given, and SQLCipher is not installed.
+    """
+
+    def __init__(self, path: Path, *, power_safe: bool = True, key: Key | None = None) -> None:
+        self.path = path
+        self._synchronous = "FULL" if power_safe else "NORMAL"
+        self._lock = threading.RLock()
+        self._registry = threading.Lock()
+        self._readers: weakref.WeakSet[_Reader] = weakref.WeakSet()
+        self._local = threading.local()
+        self._closed = False
+        self._owners: dict[Scope, int] = {}
+        self._functions: dict[str, Callable[[str, str], bool]] = {}
+        self._driver = Driver(path, key)
+        self._writer = self._opened()
+        self._finish_scrub()
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether the file is unreadable without a key."""
+        return self._driver.encrypted
+
+    def _opened(self) -> sqlite3.Connection:
+        for _ in range(OPENINGS):
+            try:
+                return self._tried()
+            except WrongKeyError:
+                if not self._driver.renew():  # else another process has just made the file, with a salt of its own
+                    raise
+        return self._tried()
+
+    def _tried(self) -> sqlite3.Connection:
+        """The connection that writes, to a file of ours at the latest schema."""
+        try:
+            if not self.path.parent.is_dir():
+                raise StoreUnavailableError(f"cannot open {self.path}: the folder {self.path.parent} does not exist")
+            if self.path.is_file() and 0 < self.path.stat().st_size < SMALLEST_BYTES:
+                raise StoreUnavailableError(f"cannot open {self.path}: it is not a store, choose another path")
+            connection = self._driver.connect()
+        except (OSError, self._driver.error) as error:
+            raise StoreUnavailableError(f"cannot open {self.path}: {error}") from error
+        try:
+            self._check_ours(connection)
+            self._configure(connection)
+            self._migrate(connection)
+        except self._driver.error as error:
+            connection.close()
+            raise self._driver.failure("open", error) from error
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _check_ours(self, connection: sqlite3.Connection) -> None:
+        """Refuse a foreign or newer file before anything is written to it."""
+        # Tables first: another process may be making the store, and gives it both mark and tables in one transaction.
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if application != APPLICATION_ID and tables:
+            raise StoreUnavailableError(f"{self.path} is a database of another program: choose another path")
+        if version > len(MIGRATIONS):
+            raise StoreVersionError(
+                f"{self.path} has schema version {version}, this version knows up to {len(MIGRATIONS)}: "
+                "upgrade hybrid-agent-memory"
+            )
+
+    def _configure(self, connection: sqlite3.Connection) -> None:
+        self._driver.use_wal(connection)
+        connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+        connection.execute("PRAGMA cache_size = -65536")  # 64 MiB: the terms of 100,000 turns stay in memory
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA secure_delete = ON")
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        with _transaction(connection):
+            self._check_ours(connection)  # another process may have migrated it meanwhile
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            for number, script in enumerate(MIGRATIONS[version:], version + 1):
+                for statement in script.split(";"):  # executescript would commit half-way
+                    if statement.strip():
+                        connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {number}")
+            if version == 0:
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: committed on exit, rolled back on error."""
+        with self._lock:
+            self._check_open()
+            try:
+                with _transaction(self._writer):
+                    yield self._writer
+            except self._driver.error as error:
+                raise self._driver.failure("write", error) from error
+
+    def add_function(self, name: str, function: Callable[[str, str], bool]) -> None:
+        """Let SELECTs call a pure function of two texts; before the first `query`."""
+        self._functions[name] = function
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a SELECT, on this thread's connection."""
+        reader = self._reader()
+        with reader.lock:
+            self._check_open()
+            try:
+                return reader.connection.execute(sql, parameters).fetchall()
+            except self._driver.error as error:
+                raise self._driver.failure("read", error) from error
+
+    def _reader(self) -> _Reader:
+        reader: _Reader | None = getattr(self._local, "reader", None)
+        if reader is None:
+            with self._registry:
+                self._check_open()
+                reader = self._local.reader = _Reader(self._reading())
+                self._readers.add(reader)
+        return reader
+
+    def _reading(self) -> sqlite3.Connection:
+        try:
+            connection = self._driver.connect()
+            self._configure(connection)
+            connection.execute("PRAGMA query_only = ON")
+            for name, function in self._functions.items():
+                connection.create_function(name, 2, function, deterministic=True)
+        except self._driver.error as error:
+            raise self._driver.failure("open", error) from error
+        return connection
+
+    def owner_id(self, scope: Scope) -> int | None:
+        """The number of the scope's owner; None if nothing was written for it."""
+        owner = scope.owner
+        known = self._owners.get(owner)
+        if known is None:
+            rows = self.query(_OWNER, owner_key(owner))
+            if rows:
+                known = self._owners[owner] = int(rows[0][0])
+        return known
+
+    def owner_id_for_writing(self, connection: sqlite3.Connection, scope: Scope) -> int:
+        """The number of the scope's owner, given out inside this transaction if it is new."""
+        known = self.owner_id(scope)
+        if known is not None:
+            return known
+        key = owner_key(scope)
+        connection.execute("INSERT OR IGNORE INTO owners(tenant, user, agent, space) VALUES (?, ?, ?, ?)", key)
+        row = connection.execute(_OWNER, key).fetchone()
+        return int(row[0])  # not remembered here: the transaction may still roll back
+
+    def scrub(self) -> None:
+        """Leave nothing of what was destroyed in the file and its write-ahead log; see `EventLog.scrub`."""
+        with self._lock:
+            self._check_open()
+            try:
+                done = scrub(self._writer)
+            except self._driver.error as error:
+                raise self._driver.failure("clean up", error) from error
+        if not done:
+            raise StoreUnavailableError(
+                f"cannot clean up {self.path}, as another process is reading it: what was erased may still stand in "
+                "its write-ahead log; try again"
+            )
+
+    def _finish_scrub(self) -> None:
+        """What a process that was killed did not come to do; not if others keep us from it for long."""
+        self._driver.wait(self._writer, OPENING_SECONDS)
+        try:
+            self.scrub()
+        except StoreError as error:
+            _log.warning("%s; it is tried again when the store is opened next", error)
+        self._driver.wait(self._writer)
+
+    def rekey(self, key: Key) -> None:
+        """Encrypt the file with another key, all of it or, after a crash, nothing; other processes must open it anew.
+
+        Raises:
+            InvalidConfigError: the file is not encrypted, or the key is none.
+            StoreUnavailableError: another process is writing.
+        """
+        if not self.encrypted:
+            raise InvalidConfigError(f"{self.path} is not encrypted: there is no key to change")
+        with self._lock, self._registry, ExitStack() as readers:
+            self._check_open()
+            held = list(self._readers)
+            for reader in held:
+                readers.enter_context(reader.lock)
+            self._driver.rekey(key)
+            self._writer.close()
+            self._writer = self._opened()
+            for reader in held:
+                reader.connection.close()
+                reader.connection = self._reading()
+            if not truncate_journal(self._writer):
+                _log.warning("%s has its new key; what is older stays in it until other processes close it", self.path)
+
+    def size_bytes(self) -> int:
+        """Of the file and its write-ahead log."""
+        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def close(self) -> None:
+        """Close every connection, each after the query that runs on it; harmless when repeated."""
+        with self._lock, self._registry:
+            self._closed = True
+            for reader in list(self._readers):
+                reader.close()
+            self._writer.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise MemoryClosedError
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

@@ -1,0 +1,166 @@
+"""How the file is opened: in plain by Python's own SQLite, or encrypted by SQLCipher."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from hybrid_memory.errors import (
+    InvalidConfigError,
+    MissingDependencyError,
+    StoreError,
+    StoreUnavailableError,
+    WrongKeyError,
+)
+from hybrid_memory.log.port import Key
+
+RAW_BYTES = 32
+KDF_ROUNDS = 256_000
+"""Of PBKDF2-HMAC-SHA512: what SQLCipher 4 does with a passphrase, so that its own shell opens the file too."""
+
+BUSY_SECONDS = 60
+"""How long a connection waits for another one's lock before it gives up."""
+
+_PLAIN_HEADER = b"SQLite format 3\x00"
+_PAGE_BYTES = 4096
+
+
+class Driver:
+    """Opens connections to one file, and tells its errors as ours.
+
+    A passphrase is turned into a key once, not by SQLCipher at every connection: that takes 0.2 s.
+
+    Args:
+        path: of the file.
+        key: of an encrypted file; None for a plain one.
+
+    Attributes:
+        error: the class that every error of a connection has.
+
+    Raises:
+        InvalidConfigError: the key is empty, or bytes of another length.
+        MissingDependencyError: SQLCipher is not installed.
+    """
+
+    def __init__(self, path: Path, key: Key | None) -> None:
+        self.path = path
+        self._module: Any = sqlite3 if key is None else _sqlcipher()
+        self._secret = None if key is None else _secret(key)
+        self.error: type[sqlite3.DatabaseError] = self._module.DatabaseError
+        self._salt = b""
+        self._key = b""
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether there is a key."""
+        return self._secret is not None
+
+    def renew(self) -> bool:
+        """Make the key for the salt in the file, or for a new one if it is empty; False if the salt is as before."""
+        if self._secret is None:
+            return False
+        before, self._salt = self._salt, self._salt_of_file()
+        if self._salt == before:
+            return False
+        self._key = _stretched(self._secret, self._salt)
+        return True
+
+    def connect(self) -> sqlite3.Connection:
+        """A connection in autocommit mode that any thread may use."""
+        if not self.encrypted:
+            return self._connection()
+        if not self._key:
+            self.renew()
+        connection = self._connection()
+        connection.execute(f"PRAGMA key = \"x'{self._key.hex()}{self._salt.hex()}'\"")
+        connection.execute("PRAGMA cipher_compatibility = 4")
+        return connection
+
+    def _connection(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection = self._module.connect(
+            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        if self.encrypted:
+            connection.execute("PRAGMA cipher_log_level = NONE")  # we report errors; it would write them to stderr too
+        return connection
+
+    def _salt_of_file(self) -> bytes:
+        """Asked of SQLCipher: whoever opens and closes the file by itself drops the locks of all its connections."""
+        connection = self._connection()
+        try:
+            connection.execute(f"PRAGMA key = \"x'{bytes(RAW_BYTES).hex()}'\"")
+            return bytes.fromhex(connection.execute("PRAGMA cipher_salt").fetchone()[0])
+        finally:
+            connection.close()
+
+    def wait(self, connection: sqlite3.Connection, seconds: float | None = None) -> None:
+        """Let the connection wait so long for the locks of others, instead of `BUSY_SECONDS`."""
+        connection.execute(f"PRAGMA busy_timeout = {int(1000 * (BUSY_SECONDS if seconds is None else seconds))}")
+
+    def use_wal(self, connection: sqlite3.Connection) -> None:
+        """Switch to the write-ahead log; SQLite does not wait by itself when another process is just doing the same."""
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+            except self.error as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
+    def rekey(self, key: Key) -> None:
+        """Encrypt the file anew, in one transaction; connections from before are of no use then."""
+        secret = _secret(key)
+        stretched = _stretched(secret, self._salt)
+        connection = self.connect()  # of its own: one whose rekeying fails would write with both keys from then on
+        try:
+            connection.execute(f"PRAGMA rekey = \"x'{stretched.hex()}'\"")
+        except self.error as error:
+            raise StoreUnavailableError(
+                f"cannot give {self.path} another key, it keeps the one it has: is another process writing? ({error})"
+            ) from error
+        finally:
+            connection.close()
+        self._secret, self._key = secret, stretched
+
+    def failure(self, doing: str, error: Exception) -> StoreError:
+        """What to raise for an error of a connection."""
+        if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB:
+            return StoreUnavailableError(f"cannot {doing} {self.path}: {error}")
+        if self.encrypted:
+            if self._salt == _PLAIN_HEADER:
+                return WrongKeyError(f"cannot {doing} {self.path} with a key: it is not encrypted")
+            return WrongKeyError(f"cannot {doing} {self.path} with this key: the store has another one, or is damaged")
+        # SQLCipher writes whole pages; a text or an image rarely ends at the edge of one.
+        if self.path.stat().st_size % _PAGE_BYTES == 0:
+            return WrongKeyError(f"cannot {doing} {self.path} without a key: it is encrypted, or damaged, or no store")
+        return StoreUnavailableError(f"cannot {doing} {self.path}: {error}")
+
+
+def _sqlcipher() -> Any:
+    try:
+        return import_module("sqlcipher3.dbapi2")
+    except ImportError as error:
+        raise MissingDependencyError("sqlcipher3", "encryption") from error
+
+
+def _secret(key: Key) -> str | bytes:
+    secret: object = key() if callable(key) else key
+    if isinstance(secret, str) and secret:
+        return secret
+    if isinstance(secret, bytes) and len(secret) == RAW_BYTES:
+        return secret
+    got = f"{type(secret).__name__} of length {len(secret)}" if isinstance(secret, str | bytes) else repr(type(secret))
+    raise InvalidConfigError(f"the key must be a passphrase (str) or {RAW_BYTES} bytes, got {got}")
+
+
+def _stretched(secret: str | bytes, salt: bytes) -> bytes:
+    if isinstance(secret, bytes):
+        return secret
+    return hashlib.pbkdf2_hmac("sha512", secret.encode("utf-8", "surrogatepass"), salt, KDF_ROUNDS, RAW_BYTES)

@@ -1,0 +1,158 @@
+"""Records as rows, and `Where` as SQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from hybrid_memory.engines.instants import from_micros, to_micros
+from hybrid_memory.engines.sqlite.values import owner_scope
+from hybrid_memory.index.port import Entry
+from hybrid_memory.index.record import Record, RecordKind, Where
+
+COLUMNS = (
+    "r.id, o.tenant, o.user, o.agent, o.space, r.session, r.kind, r.category, r.speaker, r.text, r.at, r.segment, "
+    "r.ordinal, r.importance, r.uses, r.last_used, r.valid_from, r.valid_to, r.sources, r.metadata, r.turn, r.author"
+)
+SELECT = f"SELECT {COLUMNS} FROM records r JOIN owners o ON o.id = r.owner"
+INSERT = (
+    "INSERT OR IGNORE INTO records(id, owner, session, kind, category, speaker, text, at, segment, ordinal, "
+    "length, importance, uses, last_used, valid_from, valid_to, sources, metadata, turn, author) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+def to_row(owner: int, entry: Entry) -> tuple[Any, ...]:
+    """The values of `INSERT`."""
+    record = entry.record
+    return (
+        record.id,
+        owner,
+        record.scope.session or "",
+        record.kind,
+        record.category,
+        record.speaker,
+        record.text,
+        to_micros(record.at),
+        record.segment,
+        record.ordinal,
+        len(record.text),
+        record.importance,
+        record.uses,
+        _micros(record.last_used),
+        _micros(record.valid_from),
+        _micros(record.valid_to),
+        json.dumps(record.sources),
+        json.dumps(record.metadata, ensure_ascii=False),
+        record.turn,
+        record.author,
+    )
+
+
+def to_record(row: tuple[Any, ...]) -> Record:
+    """The record of a row of `COLUMNS`."""
+    return Record(
+        id=row[0],
+        scope=owner_scope(*row[1:6]),
+        kind=RecordKind(row[6]),
+        category=row[7],
+        speaker=row[8],
+        text=row[9],
+        at=from_micros(row[10]),
+        segment=row[11],
+        ordinal=row[12],
+        importance=row[13],
+        uses=row[14],
+        last_used=_instant(row[15]),
+        valid_from=_instant(row[16]),
+        valid_to=_instant(row[17]),
+        sources=tuple(json.loads(row[18])),
+        metadata={} if row[19] == "{}" else json.loads(row[19]),  # most have none
+        turn=row[20],
+        author=row[21],
+    )
+
+
+def json_holds(metadata: str, wanted: str) -> bool:
+    """Whether a JSON object has every value of another, exactly."""
+    there = json.loads(metadata)
+    return all(
+        key in there and json.dumps(there[key]) == json.dumps(value) for key, value in json.loads(wanted).items()
+    )
+
+
+def narrowing(where: Where) -> tuple[list[str], list[Any]]:
+    """Conditions on ``records r`` beyond the owner and `visibility`, and their values; none if there are none."""
+    parts: list[str] = []
+    values: list[Any] = []
+    if where.scope.session is not None:
+        parts.append("r.session = ?")
+        values.append(where.scope.session)
+    for column, names in (("r.kind", where.kinds), ("r.category", where.categories)):
+        if names:
+            parts.append(f"{column} IN ({', '.join('?' * len(names))})")
+            values.extend(sorted(names))
+    if where.since is not None:
+        parts.append("r.at >= ?")
+        values.append(to_micros(where.since))
+    if where.until is not None:
+        parts.append("r.at < ?")
+        values.append(to_micros(where.until))
+    for key, value in where.metadata.items():
+        # json_each keeps types apart: true is not 1, "1" is not 1, and a stored null is not a missing key.
+        # SQLite compares text up to a NUL only, so where one occurs the function has the last word.
+        wanted = json.dumps({key: value})
+        parts.append(
+            "EXISTS (SELECT 1 FROM json_each(r.metadata) m, json_each(?) w "
+            "WHERE m.key = w.key AND m.type = w.type AND m.atom IS w.atom) "
+            r"AND (instr(r.metadata || ?, '\u0000') = 0 OR json_holds(r.metadata, ?))"
+        )
+        values.extend([wanted, wanted, wanted])
+    return parts, values
+
+
+def visibility(where: Where) -> tuple[list[str], list[Any]]:
+    """What `Where.hidden` and `Where.fresh` ask of ``records r``, as conditions and their values."""
+    parts: list[str] = []
+    values: list[Any] = []
+    if hidden := joined(where.hidden):
+        condition, positions = _outside(hidden)
+        parts.append(condition)
+        values.extend(positions)
+    for name, instant in where.fresh.items():
+        parts.append("(r.at >= ? OR (r.kind <> ? AND r.category IS NOT ?))")
+        values.extend([to_micros(instant), name, name])
+    return parts, values
+
+
+def joined(stretches: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same positions in stretches that neither touch nor overlap, ascending."""
+    separate: list[tuple[int, int]] = []
+    for first, last in sorted(stretches):
+        if separate and first <= separate[-1][1] + 1:
+            separate[-1] = separate[-1][0], max(separate[-1][1], last)
+        elif first <= last:
+            separate.append((first, last))
+    return separate
+
+
+def _outside(stretches: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
+    """Whether a turn lies in none of these, as a binary search in SQL."""
+    if not stretches:
+        return "1", []
+    middle = len(stretches) // 2
+    left, before = _outside(stretches[:middle])
+    right, after = _outside(stretches[middle + 1 :])
+    first, last = stretches[middle]
+    condition = f"CASE WHEN r.turn < ? THEN {left} WHEN r.turn <= ? THEN 0 ELSE {right} END"
+    return condition, [first, *before, last, *after]
+
+
+def _micros(at: datetime | None) -> int | None:
+    return None if at is None else to_micros(at)
+
+
+def _instant(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)

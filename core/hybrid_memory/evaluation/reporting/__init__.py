@@ -1,8 +1,0 @@
-"""A report for people: a page that needs nothing beside itself, and a table for a terminal."""
-
-from __future__ import annotations
-
-from hybrid_memory.evaluation.reporting.page import html
-from hybrid_memory.evaluation.reporting.table import printable, table
-
-__all__ = ["html", "printable", "table"]

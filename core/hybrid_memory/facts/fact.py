@@ -1,0 +1,169 @@
+"""What was learned: claims that single turns make, and the facts that follow from all of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Self
+
+from hybrid_memory import display
+
+USER = "user"
+"""The subject of what the owner says about themselves."""
+
+
+class Category(StrEnum):
+    """What a fact is about: a taste, something to be done, what is so, who is what to whom."""
+
+    PREFERENCE = "preference"
+    TASK = "task"
+    KNOWLEDGE = "knowledge"
+    RELATION = "relation"
+
+
+class Stance(StrEnum):
+    """What a claim says of its value: it holds, it no longer does, it never did; a task is done, or given up."""
+
+    HOLDS = "holds"
+    ENDED = "ended"
+    WRONG = "wrong"
+    DONE = "done"
+    DROPPED = "dropped"
+
+
+class FactState(StrEnum):
+    """Where a fact stands.
+
+    A task is open, done or dropped; anything else is current, ended (taken back), superseded (a newer value stands)
+    or disputed (two speakers disagree and neither gave way).
+    """
+
+    CURRENT = "current"
+    ENDED = "ended"
+    SUPERSEDED = "superseded"
+    DISPUTED = "disputed"
+    OPEN = "open"
+    DONE = "done"
+    DROPPED = "dropped"
+
+    @property
+    def standing(self) -> bool:
+        """Whether it counts today."""
+        return self in {FactState.CURRENT, FactState.DISPUTED, FactState.OPEN}
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What one turn says about something.
+
+    Attributes:
+        subject: ``user``, or a name as it was said.
+        attribute: in snake case, from `hybrid_memory.facts.attributes` where it has the thing.
+        value: in the words of the turn; empty with a stance other than ``holds`` means any value.
+        source: position of the turn.
+        single: a newer value takes the place of the older one.
+        confidence, importance: in [0, 1].
+        since, until: when it began or ended, where the turn tells; None: when it was said, and open.
+        due: when a task is to be done.
+        by: the rule or the model that read it.
+    """
+
+    subject: str
+    attribute: str
+    value: str
+    category: Category
+    source: int
+    stance: Stance = Stance.HOLDS
+    single: bool = False
+    confidence: float = 0.7
+    importance: float = 0.5
+    since: datetime | None = None
+    until: datetime | None = None
+    due: datetime | None = None
+    by: str = ""
+
+    def as_payload(self) -> dict[str, Any]:
+        """As JSON."""
+        values = asdict(self)
+        instants = {name: at.isoformat() for name in ("since", "until", "due") if (at := values[name]) is not None}
+        return {name: value for name, value in {**values, **instants}.items() if value is not None}
+
+    @classmethod
+    def of(cls, payload: dict[str, Any]) -> Self:
+        """The claim that `as_payload` wrote."""
+        values = {**payload, "category": Category(payload["category"]), "stance": Stance(payload["stance"])}
+        values |= {name: datetime.fromisoformat(values[name]) for name in ("since", "until", "due") if name in values}
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Fact:
+    """What follows from the claims so far; its records, sources and history lead back to the turns.
+
+    Attributes:
+        id: names it in this owner's memory; position of the event of its first claim.
+        state: where it stands; ``standing`` tells whether it counts today.
+        confidence: in [0, 1]; grows with every turn that says so.
+        importance: in [0, 1].
+        valid_from, valid_to: when it was so; ``valid_to`` None is open.
+        due: when a task is to be done.
+        sources: ids of the turns that say so, oldest first; positions: their places in the log.
+        records: ids of its records in the semantic index.
+        by: the rules and models that read it.
+        supersedes, superseded_by: ids of the facts before and after it.
+        rivals: ids of the facts that it is disputed with.
+        author: who wrote it, in a shared space.
+    """
+
+    id: int
+    subject: str
+    attribute: str
+    value: str
+    category: Category
+    state: FactState
+    confidence: float
+    importance: float
+    valid_from: datetime
+    valid_to: datetime | None
+    sources: tuple[str, ...]
+    positions: tuple[int, ...]
+    records: tuple[int, ...] = ()
+    due: datetime | None = None
+    by: tuple[str, ...] = ()
+    supersedes: int | None = None
+    superseded_by: int | None = None
+    rivals: tuple[int, ...] = ()
+    author: str = ""
+
+    @property
+    def current(self) -> bool:
+        """Whether it counts today."""
+        return self.state.standing
+
+    def __str__(self) -> str:
+        return f"{self.subject} · {self.attribute}: {self.value}"
+
+    def __repr__(self) -> str:
+        until = "" if self.valid_to is None else f" until {self.valid_to:%Y-%m-%d}"
+        return f"<Fact {self} ({self.state}, {self.confidence:.2f}, from {self.valid_from:%Y-%m-%d}{until})>"
+
+
+class Facts(list[Fact]):
+    """Facts, oldest first; a list that a notebook draws."""
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                display.text(fact.subject),
+                display.text(fact.attribute),
+                display.text(fact.value),
+                f"{fact.state}" if fact.current else f"<s>{fact.state}</s>",
+                f"{fact.valid_from:%Y-%m-%d} {'' if fact.valid_to is None else f'to {fact.valid_to:%Y-%m-%d}'}",
+                f"{fact.confidence:.2f}",
+                ", ".join(f"#{position}" for position in fact.positions),
+            )
+            for fact in self
+        ]
+        head = ("about", "what", "value", "state", "when", "confidence", "turns")
+        return display.card(display.counted(len(self), "fact"), display.table(head, rows))

@@ -1,0 +1,294 @@
+"""What is known of a person, field by field, with the turns that each value rests on."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import Enum
+from typing import Any, Self
+
+from pydantic import ConfigDict, Field, PrivateAttr
+
+from hybrid_memory import display
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.facts.fact import FactState
+from hybrid_memory.validation import CheckedModel, shown
+
+MAX_REPR_CHARS = 120
+UNTOLD_IMPORTANCE = 0.5
+"""Of a value that no fact stands behind."""
+
+LATIN_WORDS = 3
+"""So many Latin words that stand alone weigh as much as a Chinese value, or one of several words."""
+
+TASTES = frozenset(("likes", "preferences", "interests"))
+"""Fields that may hold the same value; a prompt says it once."""
+
+_BACKGROUND = "nickname, age, gender, hometown, nationality, religion, school, field_of_study"
+_FAMILY = "partner, marital_status, child, mother, father, parent, sibling, relative, pet"
+_PEOPLE = "friend, colleague, boss, roommate, neighbour"
+_NEEDS = "allergy, diet, condition, medicine, accessibility"
+
+_HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileEntry:
+    """A value that a profile has or had, and what it rests on.
+
+    Attributes:
+        value: as in the field.
+        facts: ids of the facts that say so; sources: ids of the turns behind them, oldest first.
+        state, valid_from, valid_to: of the fact; where several say so, of the best supported and from the first on.
+        confidence, importance: in [0, 1], the highest of the facts.
+    """
+
+    value: Any
+    facts: tuple[int, ...]
+    sources: tuple[str, ...]
+    state: FactState
+    valid_from: datetime
+    valid_to: datetime | None
+    confidence: float
+    importance: float
+
+    def __repr__(self) -> str:
+        until = "" if self.valid_to is None else f" to {self.valid_to:%Y-%m-%d}"
+        told = f"{self.state}, {self.confidence:.2f}, from {self.valid_from:%Y-%m-%d}{until}"
+        return f"<ProfileEntry {shown(self.value)} ({told}, {display.counted(len(self.sources), 'turn')})>"
+
+
+@dataclass(frozen=True, slots=True)
+class _Origins:
+    """By field: the entries that stand, all that there were, and the name in Chinese."""
+
+    standing: Mapping[str, tuple[ProfileEntry, ...]] = field(default_factory=dict)
+    history: Mapping[str, tuple[ProfileEntry, ...]] = field(default_factory=dict)
+    chinese: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    label: str
+    text: str
+    importance: float
+
+
+def _text(about: str, chinese: str, *, importance: float = 0.0, title: str | None = None) -> Any:
+    """A field that holds one text."""
+    extra: dict[str, Any] = {"chinese": chinese, "importance": importance}
+    return Field(default=None, description=about, title=title, json_schema_extra=extra)
+
+
+def _list(about: str, chinese: str, attributes: str, *, importance: float = 0.0, title: str | None = None) -> Any:
+    """A field that holds several texts, of facts with these attributes."""
+    extra: dict[str, Any] = {"chinese": chinese, "attributes": attributes.split(", "), "importance": importance}
+    return Field(default_factory=list, description=about, title=title, json_schema_extra=extra)
+
+
+class UserProfile(CheckedModel):
+    """What is known of a person; subclass it for fields of your own.
+
+    A field takes the facts whose attribute has its name, or lists it among its aliases; others are named with
+    ``Field(json_schema_extra={"attributes": ["home", "favorite_*"]})``. What a field of your own takes stands in no
+    field that every profile has. Its type is text, a number, a bool, a date, an Enum or a Literal, or a list, tuple or
+    set of one of these, and it has a default, for a profile begins empty. The description tells a language model what
+    to look for, the title is the field's name in a prompt, and ``{"chinese": "职业"}`` that in a Chinese profile; with
+    ``{"importance": 1.0}`` its values are the last that a cut leaves out.
+
+    Equality compares the fields; `sources` and `history` tell where their values come from.
+    """
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    name: str | None = _text("Their name.", "名字")
+    birthday: str | None = _text("When they were born.", "生日")
+    home: str | None = _text("Where they live.", "住在", title="lives in")
+    languages: list[str] = _list("Languages that they speak.", "会说", "language", title="speaks")
+    background: list[str] = _list("Age, origin, nationality, schooling.", "背景", _BACKGROUND)
+    family: list[str] = _list("Family and pets, by name.", "家人与宠物", _FAMILY, title="family and pets")
+    people: list[str] = _list("Others whom they know, by name.", "身边的人", _PEOPLE, title="people around them")
+    profession: str | None = _text("What they do for a living.", "职业")
+    work: list[str] = _list("Where they work, and on what.", "工作", "employer, project")
+    technical_stack: list[str] = _list("Languages, frameworks and tools of their work.", "技术栈", "technology")
+    needs: list[str] = _list(
+        "Allergies, diets, illnesses, aids.", "过敏与需要", _NEEDS, importance=1.0, title="allergies and needs"
+    )
+    likes: list[str] = _list("What they like.", "喜欢", "favorite_*, 最喜欢的*")
+    dislikes: list[str] = _list("What they do not want.", "不喜欢或忌口", "avoids", title="dislikes or avoids")
+    preferences: list[str] = _list("What they would rather have.", "偏好", "prefers", title="prefers")
+    interests: list[str] = _list("Hobbies and topics that they follow.", "兴趣", "interest")
+    communication_style: str | None = _text("How they want to be spoken to.", "沟通方式", importance=0.95)
+    instructions: list[str] = _list("What to do every time.", "长期要求", "rule: *", importance=0.95)
+    goals: list[str] = _list("What they want to achieve.", "目标", "goal")
+
+    _origins: _Origins = PrivateAttr(default_factory=_Origins)
+
+    def resting_on(
+        self,
+        standing: Mapping[str, tuple[ProfileEntry, ...]],
+        history: Mapping[str, tuple[ProfileEntry, ...]],
+        chinese: Mapping[str, str],
+    ) -> Self:
+        """The same profile, knowing by field where its values come from and what the field is called in Chinese."""
+        profile = self.model_copy()
+        profile._origins = _Origins(standing, history, chinese)  # noqa: SLF001 - of the same class
+        return profile
+
+    @property
+    def sources(self) -> dict[str, tuple[ProfileEntry, ...]]:
+        """By field its values in order, each with its facts and turns; a value set by hand has none."""
+        found = {}
+        for name, entries in self._origins.standing.items():
+            values = frozenset(self._values(name))
+            if kept := tuple(entry for entry in entries if entry.value in values):
+                found[name] = kept
+        return found
+
+    def history(self, field: str) -> tuple[ProfileEntry, ...]:
+        """All that the field ever held, oldest first, an entry for each fact; what stands is among it.
+
+        Raises:
+            InvalidInputError: there is no such field.
+        """
+        fields = type(self).model_fields
+        if field not in fields:
+            raise InvalidInputError(f"a {type(self).__name__} has no field {field!r}: take one of {', '.join(fields)}")
+        return self._origins.history.get(field, ())
+
+    @property
+    def text(self) -> str:
+        """A line for each field that has a value, in the order of the schema, its name in the language of the values.
+
+        The same values give the same text, so that a provider's prompt cache keeps it.
+        """
+        return _written(self._items())
+
+    def render(self, max_tokens: int, count: Callable[[str], int]) -> str:
+        """The `text` within so many tokens; the least important values are left out first."""
+        items = self._items()
+        ranked = sorted(range(len(items)), key=lambda row: -items[row].importance)
+
+        def best(number: int) -> str:
+            kept = frozenset(ranked[:number])
+            return _written(item for row, item in enumerate(items) if row in kept)
+
+        fitting = bisect_right(range(len(items) + 1), max_tokens, key=lambda number: count(best(number))) - 1
+        return best(max(fitting, 0))
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        line = self.text.replace("\n", " · ") or "nothing is known"
+        return f"<{type(self).__name__} {line if len(line) <= MAX_REPR_CHARS else f'{line[: MAX_REPR_CHARS - 1]}…'}>"
+
+    def __bool__(self) -> bool:
+        return any(self._values(name) for name in type(self).model_fields)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in type(self).model_fields)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _repr_html_(self) -> str:
+        chinese = self._is_chinese
+        rows = [row for name in type(self).model_fields for row in self._html_rows(name, chinese)]
+        return display.card("what is known", display.table(("field", "value", "since", "turns", "before"), rows))
+
+    def _html_rows(self, name: str, chinese: bool) -> Iterable[list[str]]:
+        """A row for each value; beside the first stands what the field held before."""
+        entries = self.sources.get(name, ())
+        former = [entry for entry in self.history(name) if not entry.state.standing]
+        before = "<br>".join(display.text(_told(entry, chinese)) for entry in former)
+        label = self._label(name, chinese)
+        for value in self._values(name) or ([""] if before else []):
+            entry = next((entry for entry in entries if entry.value == value), None)
+            since, turns = (f"{entry.valid_from:%Y&#8209;%m&#8209;%d}", ", ".join(entry.sources)) if entry else ("", "")
+            opened = display.fold(f"{len(entry.sources)}", display.text(turns)) if entry else ""
+            yield [display.text(label), display.text(_shown(value, chinese)), since, opened, before]
+            label = before = ""
+
+    def _values(self, name: str) -> tuple[Any, ...]:
+        """What stands in a field; a set in the order in which its facts came."""
+        value = getattr(self, name)
+        if value is None or value == "":
+            return ()
+        if isinstance(value, set | frozenset):
+            order = [entry.value for entry in self._origins.standing.get(name, ())]
+            return tuple(
+                sorted(value, key=lambda each: (order.index(each) if each in order else len(order), str(each)))
+            )
+        return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+    def _items(self) -> list[_Item]:
+        """All values in the order of the schema, as a prompt shows them."""
+        chinese = self._is_chinese
+        items = []
+        tastes: set[str] = set()
+        for name in type(self).model_fields:
+            known = {entry.value: entry.importance for entry in self._origins.standing.get(name, ())}
+            label = self._label(name, chinese) + ("：" if chinese else ": ")
+            least = self._extra(name).get("importance", 0.0)
+            for value in self._values(name):
+                text = _shown(value, chinese)
+                if name in TASTES and text.casefold() in tastes:
+                    continue
+                tastes.update([text.casefold()] if name in TASTES else [])
+                items.append(_Item(label, text, max(least, known.get(value, UNTOLD_IMPORTANCE))))
+        return items
+
+    def _label(self, name: str, chinese: bool) -> str:
+        label = (self._extra(name).get("chinese") or self._origins.chinese.get(name)) if chinese else None
+        return str(label or type(self).model_fields[name].title or name.replace("_", " "))
+
+    def _extra(self, name: str) -> dict[str, Any]:
+        extra = type(self).model_fields[name].json_schema_extra
+        return extra if isinstance(extra, dict) else {}
+
+    @property
+    def _is_chinese(self) -> bool:
+        return is_chinese(
+            value for name in type(self).model_fields for value in self._values(name) if isinstance(value, str)
+        )
+
+
+def is_chinese(values: Iterable[str]) -> bool:
+    """Whether a profile of these values is a Chinese one.
+
+    A single Latin word says little: names of tools and places are Latin in a Chinese profile too.
+    """
+    words = [value.strip() for value in values if any(map(str.isalpha, value))]
+    chinese = sum(_HAN.search(value) is not None for value in words)
+    phrases = sum(" " in value and _HAN.search(value) is None for value in words)
+    return chinese > 0 and phrases + (len(words) - chinese - phrases) / LATIN_WORDS <= chinese
+
+
+def _written(items: Iterable[_Item]) -> str:
+    lines: dict[str, list[str]] = {}
+    for item in items:
+        lines.setdefault(item.label, []).append(item.text)
+    return "\n".join(label + ("；" if label.endswith("：") else "; ").join(texts) for label, texts in lines.items())
+
+
+def _shown(value: Any, chinese: bool) -> str:
+    """A value in one line."""
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, bool):
+        return ("是" if value else "否") if chinese else ("yes" if value else "no")
+    if isinstance(value, date):
+        return value.isoformat()
+    return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
+
+
+def _told(entry: ProfileEntry, chinese: bool) -> str:
+    """A former value in one line."""
+    until = "" if entry.valid_to is None else f" to {entry.valid_to:%Y-%m-%d}"
+    when = f"{entry.valid_from:%Y-%m-%d}{until}"
+    return f"{_shown(entry.value, chinese)} ({entry.state}, {when}; {', '.join(entry.sources)})"

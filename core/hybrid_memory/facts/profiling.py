@@ -1,0 +1,190 @@
+"""From facts to a profile: the best supported value of a scalar, lists without near-duplicates, each with its sources.
+
+* A scalar takes the value with the most confidence, of equals the one that more turns say, then the one that holds
+  since later; if the field refuses it, the next.
+* A list unites its values and words each as its best supported fact does; the important ones first, then the newest.
+* What is empty, or was ended, replaced or corrected, is in the history alone: facts without a value change nothing.
+* In a list of several attributes a value says what it is, "mother Anna", unless it is what the list is of: likes,
+  preferences and interests, and dislikes where they stand by themselves.
+* What is disliked or avoided never stands bare among what is liked: a field that takes no such text leaves it out.
+* What a field of a subclass can hold is left out of the fields that every profile has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.facts.attributes import ATTRIBUTES, FAVOURITES, RULE, told_of
+from hybrid_memory.facts.fact import USER, Fact
+from hybrid_memory.facts.near_duplicates import Likeness, united
+from hybrid_memory.facts.profile import ProfileEntry, UserProfile, is_chinese
+from hybrid_memory.facts.profile_schema import ProfileField, profile_fields
+from hybrid_memory.facts.values import NOT_SAID
+
+P = TypeVar("P", bound=UserProfile)
+
+_AGAINST = frozenset(("dislikes", "avoids"))
+_PLAIN = frozenset(("likes", "prefers", "interest"))
+_HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A fact as a field reads it: its value in the field's type, and what else it says than the others there."""
+
+    fact: Fact
+    value: Any
+    kind: str
+
+    @property
+    def words(self) -> str:
+        """What is compared; what is no text, by what it was read as."""
+        return self.fact.value if isinstance(self.value, str) else repr(self.value)
+
+
+def own_facts(facts: Iterable[Fact], names: Iterable[str] = ()) -> list[Fact]:
+    """The facts about the user, who may go by these names; of people around them ("user's wife") none."""
+    own = {USER, *(name.strip().casefold() for name in names)}
+    return [fact for fact in facts if fact.subject.strip().casefold() in own]
+
+
+def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None = None) -> P:
+    """The profile that follows from one person's facts; their order does not matter.
+
+    Args:
+        facts: of one subject, in every state; those that do not stand give the history.
+        schema: of the profile; a value that its field refuses is left out, and stays a fact.
+        alike: cosine of two values, for lists; without it only wordings that differ in case, plural and signs are one.
+    """
+    by_attribute: dict[str, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        if fact.value.strip().casefold() not in NOT_SAID:
+            by_attribute[fact.attribute].append(fact)
+    fields = profile_fields(schema)
+    chinese = is_chinese(
+        fact.value
+        for attribute, told in by_attribute.items()
+        if any(field.takes(attribute) for field in fields)
+        for fact in told
+        if fact.state.standing
+    )
+    values: dict[str, Any] = {}
+    standing: dict[str, tuple[ProfileEntry, ...]] = {}
+    history: dict[str, tuple[ProfileEntry, ...]] = {}
+    for field in fields:
+        before = [] if field.own else [other for other in fields if other.own]
+        taken = [fact for attribute, told in by_attribute.items() if field.takes(attribute) for fact in told]
+        read = [
+            reading
+            for fact in taken
+            if not any(other.takes(fact.attribute) and _read(fact, other, schema, chinese) for other in before)
+            and (reading := _read(fact, field, schema, chinese)) is not None
+        ]
+        read.sort(key=lambda reading: _support(reading.fact), reverse=True)
+        entries = [_entry(group) for group in _groups(read, alike)]
+        value, kept = _accepted(entries, field, schema, values)
+        if kept:
+            values[field.name], standing[field.name] = value, kept
+        if read:
+            oldest = sorted(read, key=lambda reading: (reading.fact.valid_from, reading.fact.id))
+            history[field.name] = tuple(_entry([reading]) for reading in oldest)
+    labels = {field.name: field.chinese for field in fields if field.chinese}
+    return schema.of(values).resting_on(standing, history, labels)
+
+
+def _groups(read: Sequence[_Reading], alike: Likeness | None) -> list[list[_Reading]]:
+    standing = [reading for reading in read if reading.fact.state.standing]
+    texts = all(isinstance(reading.value, str) for reading in standing)
+    return united(
+        standing,
+        words=lambda reading: reading.words,
+        kind=lambda reading: reading.kind,
+        alike=alike if texts else None,
+    )
+
+
+def _support(fact: Fact) -> tuple[Any, ...]:
+    """Best supported last; facts of several spaces may share an id."""
+    return (
+        fact.confidence,
+        len(fact.sources),
+        fact.valid_from,
+        max(fact.positions, default=0),
+        fact.id,
+        fact.author,
+        fact.attribute,
+        fact.value,
+    )
+
+
+def _read(fact: Fact, field: ProfileField, schema: type[UserProfile], chinese: bool) -> _Reading | None:
+    plain = fact.value.strip()
+    if _needs_words(fact, field):
+        words = told_of(fact.attribute, plain, chinese=_HAN.search(plain) is not None or (chinese and " " not in plain))
+        value = _validated(words, field, schema)
+        if value is not None:
+            return _Reading(fact, value, "" if words == plain else fact.attribute)
+        if fact.attribute in _AGAINST:
+            return None
+    value = _validated(field.options.get(plain.casefold(), plain), field, schema)
+    return None if value is None else _Reading(fact, value, "")
+
+
+def _needs_words(fact: Fact, field: ProfileField) -> bool:
+    """Whether the value alone does not say what it is, among what the field takes."""
+    others = field.besides(fact.attribute)
+    if fact.attribute in _AGAINST:
+        return not _AGAINST.issuperset(others)
+    known = fact.attribute in ATTRIBUTES or fact.attribute.startswith((RULE, *FAVOURITES))
+    return known and bool(others) and field.many and fact.attribute not in _PLAIN
+
+
+def _validated(value: Any, field: ProfileField, schema: type[UserProfile]) -> Any:
+    """The value as the field holds it; None if it refuses it."""
+    try:
+        held = getattr(schema.of({field.name: [value] if field.many else value}), field.name)
+    except InvalidInputError:
+        return None
+    if field.many:
+        return next(iter(held), None)
+    return None if held == "" else held
+
+
+def _entry(group: Sequence[_Reading]) -> ProfileEntry:
+    """One value for readings that say the same, the best supported first."""
+    facts = [reading.fact for reading in group]
+    turns = {turn: position for fact in facts for position, turn in zip(fact.positions, fact.sources, strict=True)}
+    return ProfileEntry(
+        value=group[0].value,
+        facts=tuple(sorted({fact.id for fact in facts})),
+        sources=tuple(sorted(turns, key=lambda turn: (turns[turn], turn))),
+        state=facts[0].state,
+        valid_from=min(fact.valid_from for fact in facts),
+        valid_to=facts[0].valid_to,
+        confidence=max(fact.confidence for fact in facts),
+        importance=max(fact.importance for fact in facts),
+    )
+
+
+def _accepted(
+    entries: Sequence[ProfileEntry], field: ProfileField, schema: type[UserProfile], values: dict[str, Any]
+) -> tuple[Any, tuple[ProfileEntry, ...]]:
+    """What the field holds beside the fields before it: as many of the first entries as it takes, or the first one."""
+    if field.many:
+        ranked = sorted(entries, key=lambda entry: (entry.importance, entry.valid_from, entry.facts), reverse=True)
+        choices = (tuple(ranked[:number]) for number in range(len(ranked), 0, -1))
+    else:
+        choices = ((entry,) for entry in entries)
+    for choice in choices:
+        value = [entry.value for entry in choice] if field.many else choice[0].value
+        try:
+            schema.of({**values, field.name: value})
+        except InvalidInputError:
+            continue
+        return value, choice
+    return None, ()

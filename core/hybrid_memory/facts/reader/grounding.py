@@ -1,0 +1,236 @@
+"""What a turn has the words for: of what a language model says of it, only that counts."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from hybrid_memory.facts.attributes import ATTRIBUTES
+from hybrid_memory.facts.rules.chinese.lexicon import KIN as CHINESE_KIN
+from hybrid_memory.facts.rules.english.lexicon import KIN as ENGLISH_KIN
+from hybrid_memory.text.asking import asking_share
+from hybrid_memory.text.sentences import sentences
+from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, terms
+
+MAX_VALUE_CHARS = 120
+MAX_NAME_CHARS = 40
+"""Of a subject or an attribute."""
+
+SUPPORTED = 0.7
+"""Share of a value's terms that its turn must have."""
+
+KIN = {**ENGLISH_KIN, **CHINESE_KIN}
+"""A noun for a person as it is said: the attribute of its owner, and the noun that names the person in a subject."""
+
+MARKS = " \t\r\n\"'“”‘’「」『』《》()（）.,;:!?，。；：！？、*_`"
+NOTHING = (
+    ENGLISH_STOP_WORDS
+    | CHINESE_STOP_WORDS
+    | frozenset(
+        """something anything nothing everything someone somebody anyone everyone thing things stuff one ones user
+        speaker assistant unknown none null 东西 事情 这样 那样 这里 那里 这事 那事 某人 有人 大家 自己 用户 助手
+        未知""".split()
+    )
+)
+"""What names nobody and no value."""
+
+_FIRST = re.compile(
+    r"^(?:(?:an?|the|some|any|my|our)\s+(?=\S)|我的|我们的|一[个名位只家](?=.)|这[个位](?=.))", re.IGNORECASE
+)
+_LABELS = {
+    name: re.compile(
+        rf"^{re.escape(known.english)}\s+(?=\S)|^{known.chinese}(?=.)|(?<=.){known.chinese}$", re.IGNORECASE
+    )
+    for name, known in ATTRIBUTES.items()
+}
+"""What a value says of its attribute: "allergic to peanuts" is an allergy to peanuts."""
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b"
+)
+_NUMBER = re.compile(rf"(?P<digits>\d{{1,15}})|{_MONTH}", re.IGNORECASE)
+_NUMERAL = r"\d|[一二两三四五六七八九十百]|\b(?:\w+teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty)\b"
+_SHAPES = {
+    name: re.compile(shape, re.IGNORECASE)
+    for name, shape in {
+        "age": _NUMERAL,
+        "height": _NUMERAL,
+        "weight": _NUMERAL,
+        "birthday": f"{_NUMERAL}|{_MONTH}",
+        "phone": r"\d{3}",
+        "email": "@",
+    }.items()
+}
+"""What a value of the attribute must have: small models put anything anywhere."""
+
+_TIMED = re.compile(
+    r"\d|[一二两三四五六七八九十][点号日月年周天]|[今明昨后前去][天年晚早]|[上下本这]个?[周月]|周[一二三四五六日末]|星期|年初|年底"
+    r"|\b(?:to(?:day|night|morrow)|yesterday|ago|since|noon|midnight|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    rf"|weeks?|months?|years?|decades?|spring|summer|autumn|fall|winter|next|last)\b|{_MONTH}",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(r"[?？][\"'”’」）)]*\s*$|吗[。！!]*\s*$")
+_REQUESTS = re.compile(
+    r"\b(?:can|could|would|will) you\b|\bplease\b|\bremind\b|[能可]不[能可]|[能可][以否]?(?:帮|请|提醒|记)"
+    r"|请|帮我|提醒|以后",
+    re.IGNORECASE,
+)
+_OWN = re.compile(r"\b(?:i|my|we|our)\b|我|咱", re.IGNORECASE)
+_SELF = frozenset("i me my myself mine we us user speaker self 我 我们 本人 自己 用户 说话人".split()) | {
+    "the user",
+    "the speaker",
+}
+_OF = re.compile(r"(?:(?P<owner>.+?)(?:'s|’s|的)\s*|(?:my|our)\s+|我们?(?=.))(?P<noun>.+)", re.IGNORECASE)
+_LETTER = r"[^\W\u2e80-\u9fff]"
+_TASTES = frozenset(("likes", "prefers", "dislikes", "avoids"))
+_TASTE = re.compile(
+    r"\b(?:dis)?lik(?:e[sd]?|ing)\b|\b(?:lov|ador|enjoy|hat|despis|detest|avoid|prefer|appreciat)\w*|\bfavou?rites?\b"
+    r"|\b(?:fans?|fond|keen|into|passion\w*|obsess\w*|crazy|aversion|stand|bear|never|only|always|rather|refus\w*)\b"
+    r"|\b(?:best|worst|sick of|tired of|afraid|fear|bother\w*|annoy\w*|sensitive)\b"
+    r"|喜|(?<!可)爱|迷|偏|宁|倾向|讨厌|烦|恨|厌|嫌|怕|避免|受不了|不了|不想|从不|绝不|只|总|最|热衷|享受|欣赏|感兴趣|控",
+    re.IGNORECASE,
+)
+"""Of which one must stand in the turn, so that a thing mentioned is not taken for a thing liked."""
+
+_CALLED = {
+    name: frozenset([name, *more, *(word for word, (attribute, _) in KIN.items() if attribute == name)])
+    for name, more in {
+        "partner": ("married", "dating", "engaged", "结婚", "订婚", "嫁", "娶"),
+        "mother": (),
+        "father": (),
+        "parent": ("mother", "mom", "mum", "father", "dad", "妈", "爸"),
+        "child": (),
+        "sibling": (),
+        "relative": (),
+        "friend": (),
+        "colleague": (),
+        "boss": (),
+        "neighbour": (),
+        "roommate": (),
+        "pet": ("bird", "fish", "宠物", "狗", "猫", "鸟", "鱼", "兔", "龟", "鼠", "鹦鹉"),
+    }.items()
+}
+"""By attribute: words of which one must have been said."""
+
+_NAMED = r"(?:\b(?:name|called?|named|i['’]m|i am|this is|me)\b|叫|名字?|我是|[昵姓]称?)(?: is|['’]s|是|为)?\W{0,3}"
+_NAMES = frozenset(("name", "nickname"))
+_OTHERS = re.compile(r"['’]s\s|的")
+"""In the value of a relation it names somebody else's: "Tom's mother" is no mother of who says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A turn that claims are checked against.
+
+    Attributes:
+        position, at: of the turn.
+        speaker: the subject of what is said in the first person.
+        words: of the turn, those that assert or request something.
+        told: all that was said up to its end, with the names of the speakers, in lower case.
+    """
+
+    position: int
+    at: datetime
+    speaker: str
+    words: str
+    told: str
+
+    def subject(self, given: Any) -> str:
+        """Whom a fact is about, if the turns name them; empty for pronouns and strangers."""
+        text = " ".join(given.split()).strip(MARKS) if isinstance(given, str) else ""
+        plain = text.casefold()
+        if len(text) > MAX_NAME_CHARS:
+            return ""
+        if not text or plain in _SELF or plain == self.speaker.casefold():
+            return self.speaker
+        if found := _OF.fullmatch(text):
+            return self._person(found["owner"], found["noun"])
+        if plain.split()[0] in KIN:
+            return self._person(None, text)
+        return text if plain not in NOTHING and terms(text) and occurs(plain, self.told) else ""
+
+    def _person(self, owner: str | None, said: str) -> str:
+        """Somebody by what they are to somebody, or by the name behind that."""
+        first, _, name = said.partition(" ")
+        if first.casefold() in KIN and name:
+            return self.subject(name)
+        whose, given = self.subject(owner), KIN.get(said.casefold(), ("", said))[1]
+        words = {word: noun for word, (_, noun) in KIN.items() if noun == given or noun.endswith(f" {given}")}
+        called = max((word for word in words if occurs(word, self.told)), key=len, default="")
+        noun = words.get(called) or (given if occurs(given.casefold(), self.told) else "")
+        return f"{whose}'s {noun}" if whose and noun else ""
+
+    def speaks_of(self, attribute: str) -> bool:
+        """Whether such persons were spoken of, or a taste was told; always, where the attribute is neither."""
+        if attribute in _TASTES:
+            return _TASTE.search(self.words) is not None
+        return attribute not in _CALLED or any(occurs(word, self.told) for word in _CALLED[attribute])
+
+    def value(self, given: str, attribute: str) -> str:
+        """The value as the turn writes it, without marks and articles; empty if the turn has no words for it."""
+        value = " ".join(given.split()).strip(MARKS)
+        value = _FIRST.sub("", _LABELS[attribute].sub("", value) if attribute in _LABELS else value).strip(MARKS)
+        if not value or len(value) > MAX_VALUE_CHARS or not self._fits(value, attribute):
+            return ""
+        if value.isupper() and len(value) > 1 and value.isascii():  # "US" and "IT" are stop words in lower case
+            return value if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", self.words) else ""
+        wanted = _numbers(value)
+        if value.casefold() in NOTHING or not wanted <= _numbers(self.words):
+            return ""
+        words = [term for term in terms(value) if not term.isdecimal()]
+        said = set(terms(self.words))
+        if sum(term in said for term in words) < SUPPORTED * len(words) or not (words or wanted):
+            return ""
+        written = re.search(re.escape(value), self.words, re.IGNORECASE)
+        return written[0] if written else value
+
+    def _fits(self, value: str, attribute: str) -> bool:
+        """Whether something of this kind can be the value of the attribute."""
+        if attribute in _CALLED:
+            return _OTHERS.search(value) is None
+        if attribute in _NAMES:
+            return re.search(_NAMED + re.escape(value), self.words, re.IGNORECASE) is not None
+        return attribute not in _SHAPES or _SHAPES[attribute].search(value) is not None
+
+    def instant(self, given: Any) -> datetime | None:
+        """A date or time in ISO format, in the time zone of the turn where it names none.
+
+        None if it is none, or if the turn tells no time.
+        """
+        if not isinstance(given, str) or not _TIMED.search(self.words):
+            return None
+        try:
+            instant = datetime.fromisoformat(given.strip())
+            return (instant if instant.tzinfo else instant.replace(tzinfo=self.at.tzinfo)).astimezone(UTC)
+        except (ValueError, OverflowError):
+            return None
+
+
+def asserted(words: str) -> str:
+    """The words without what only asks: who asks whether somebody likes jazz does not say so."""
+    kept = []
+    for sentence in sentences(words):
+        if not _ASKS.search(sentence) or _REQUESTS.search(sentence):
+            kept.append(sentence)
+            continue
+        parts = re.split(r"[,;，；—–]", sentence)
+        kept += [part for part in parts[:-1] if _OWN.search(part) and not asking_share(part)]
+    return " ".join(kept)
+
+
+def occurs(word: str, text: str) -> bool:
+    """Whether a text has the word or its plural, as a whole where words are parted; both in lower case."""
+    if word not in text or not word.isascii():
+        return word in text
+    return re.search(rf"(?<!{_LETTER}){re.escape(word)}(?:e?s|ren)?(?!{_LETTER})", text) is not None
+
+
+def _numbers(text: str) -> frozenset[int]:
+    """The numbers of a text, months as well."""
+    found = _NUMBER.finditer(unicodedata.normalize("NFKC", text))
+    return frozenset(int(one["digits"] or _MONTHS.index(one[0][:3].lower()) + 1) for one in found)

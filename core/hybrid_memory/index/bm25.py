@@ -1,0 +1,48 @@
+"""BM25: how well a text answers a query by the words that they have in common."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from hybrid_memory.arrays import Array
+
+BM25_K1 = 1.2
+BM25_B = 0.75
+
+
+def idf(total: int, frequency: int) -> float:
+    """What a term says that so many of all texts have; of more than half of them hardly anything."""
+    return max(math.log((total - frequency + 0.5) / (frequency + 0.5)), 1e-6)
+
+
+def bm25(found: Iterable[tuple[float, int]], relative_length: float) -> float:
+    """``sum(idf * f * (k1 + 1) / (f + k1 * (1 - b + b * length / average)))``, with ``idf`` as in SQLite's FTS5.
+
+    See https://sqlite.org/fts5.html#the_bm25_function.
+
+    Args:
+        found: of each term that query and text share, its idf, and how often the text has it.
+        relative_length: of the text, where the average is 1.
+    """
+    norm = BM25_K1 * (1 - BM25_B + BM25_B * relative_length)
+    return sum(weight * count * (BM25_K1 + 1) / (count + norm) for weight, count in found)
+
+
+def matches(wanted: Sequence[str], texts: Sequence[Sequence[str]]) -> Array:
+    """BM25 of each text, as terms, with statistics over these texts; shape (n,), 0 without a common term."""
+    counts = [Counter(text) for text in texts]
+    average = sum(map(len, texts)) / max(len(texts), 1)
+    weights = {term: idf(len(texts), sum(term in count for count in counts)) for term in dict.fromkeys(wanted)}
+    return np.array(
+        [
+            bm25([(weight, count[term]) for term, weight in weights.items() if count[term]], len(text) / average)
+            if text
+            else 0.0
+            for text, count in zip(texts, counts, strict=True)
+        ],
+        dtype=np.float64,
+    )

@@ -1,0 +1,203 @@
+"""Items: a fold of the events that put, refreshed and destroyed them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from hybrid_memory.items.item import Namespace
+from hybrid_memory.log.event import Event, EventKind
+
+
+@dataclass(frozen=True, slots=True)
+class KeptItem:
+    """An item as it stands.
+
+    Attributes:
+        position: of the event that put it.
+        texts: positions of this event and of the further texts that came with it.
+        ttl: in seconds; expires: in seconds since 1970, infinite without a ttl.
+        refreshed: position of the event that refreshed it last, and 0 without one.
+        indexed: whether a search with words can find it.
+    """
+
+    position: int
+    value: dict[str, Any]
+    created: datetime
+    updated: datetime
+    ttl: float = math.inf
+    expires: float = math.inf
+    texts: tuple[int, ...] = ()
+    refreshed: int = 0
+    indexed: bool = False
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """Of every event that it stands in."""
+        return (*self.texts, self.refreshed) if self.refreshed else self.texts
+
+    def expired(self, now: datetime) -> bool:
+        """Whether its time to live is over."""
+        return self.expires <= now.timestamp()
+
+
+@dataclass(frozen=True, slots=True)
+class KeptItems:
+    """All items after the events up to a position.
+
+    Attributes:
+        items: by namespace and key.
+        dead: positions of what counts no more, but still stands in the log: values that were replaced, among others.
+        first_expiry: no item expires before, in seconds since 1970.
+        cleaned: when the files were cleaned of what was destroyed; soiled: whether they are to be cleaned again.
+    """
+
+    position: int = 0
+    items: Mapping[Namespace, Mapping[str, KeptItem]] = field(default_factory=dict)
+    dead: frozenset[int] = frozenset()
+    first_expiry: float = math.inf
+    cleaned: datetime | None = None
+    soiled: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many items there are, with those that have expired."""
+        return sum(map(len, self.items.values()))
+
+    def get(self, namespace: Namespace, key: str) -> KeptItem | None:
+        """The item of a key, also one that has expired."""
+        return self.items.get(namespace, {}).get(key)
+
+    def live(self, now: datetime, prefix: Namespace = ()) -> Iterator[tuple[Namespace, str, KeptItem]]:
+        """The items under a prefix that have not expired."""
+        seconds = now.timestamp()
+        for namespace, keys in self.items.items():
+            if namespace[: len(prefix)] == prefix:
+                for key, item in keys.items():
+                    if item.expires > seconds:
+                        yield namespace, key, item
+
+    def expired(self, now: datetime) -> int:
+        """How many items have expired."""
+        seconds = now.timestamp()
+        if self.first_expiry > seconds:
+            return 0
+        return sum(item.expires <= seconds for keys in self.items.values() for item in keys.values())
+
+    def after(self, events: Iterable[Event]) -> KeptItems:
+        """What stands after these, which follow by position."""
+        fold = _Fold(self)
+        for event in events:
+            fold.add(event)
+        return fold.result()
+
+
+class _Fold:
+    """A copy of what is changed, and the rest as it was."""
+
+    def __init__(self, start: KeptItems) -> None:
+        self._items: dict[Namespace, Mapping[str, KeptItem]] = dict(start.items)
+        self._open: dict[Namespace, dict[str, KeptItem]] = {}
+        self._dead = set(start.dead)
+        self._position = start.position
+        self._first_expiry = start.first_expiry
+        self._cleaned = start.cleaned
+        self._soiled = start.soiled
+        self._places: dict[int, tuple[Namespace, str]] | None = None
+
+    def add(self, event: Event) -> None:
+        said = event.payload
+        self._position = event.position
+        if event.kind is EventKind.ERASED:
+            self._erase(event)
+        elif "swept" in said:
+            self._sweep(event)
+        elif "refreshed" in said:
+            self._refresh(event)
+        elif "of" in said:
+            self._add_text(event)
+        else:
+            self._put(event)
+
+    def result(self) -> KeptItems:
+        items = {namespace: keys for namespace, keys in self._items.items() if keys}
+        return KeptItems(self._position, items, frozenset(self._dead), self._first_expiry, self._cleaned, self._soiled)
+
+    def _keys(self, namespace: Namespace) -> dict[str, KeptItem]:
+        if namespace not in self._open:
+            self._items[namespace] = self._open[namespace] = dict(self._items.get(namespace, {}))
+        return self._open[namespace]
+
+    def _put(self, event: Event) -> None:
+        namespace, key, value = tuple(event.payload["namespace"]), event.payload["key"], event.payload["value"]
+        keys = self._keys(namespace)
+        before = keys.pop(key, None)  # what is put last stands last
+        if before is not None:
+            self._dead.update(before.positions)
+        if value is None:
+            self._dead.add(event.position)
+            self._soiled = True
+            return
+        ttl = event.payload.get("ttl", math.inf)
+        keys[key] = KeptItem(
+            position=event.position,
+            value=value,
+            created=datetime.fromisoformat(event.payload.get("created", event.at.isoformat())),
+            updated=event.at,
+            ttl=ttl,
+            expires=event.at.timestamp() + ttl,
+            texts=(event.position,),
+            indexed="text" in event.payload,
+        )
+        self._first_expiry = min(self._first_expiry, keys[key].expires)
+        if self._places is not None:
+            self._places[event.position] = namespace, key
+
+    def _add_text(self, event: Event) -> None:
+        """A further text of the item that was put just before it."""
+        keys = self._keys(tuple(event.payload["namespace"]))
+        item = keys[event.payload["key"]]
+        keys[event.payload["key"]] = replace(item, texts=(*item.texts, event.position))
+
+    def _refresh(self, event: Event) -> None:
+        if self._places is None:
+            self._places = {
+                item.position: (namespace, key) for namespace, keys in self._items.items() for key, item in keys.items()
+            }
+        namespace, key = self._places.get(event.payload["refreshed"], ((), ""))
+        item = self._items.get(namespace, {}).get(key)
+        if item is None or item.position != event.payload["refreshed"] or item.expired(event.at):
+            self._dead.add(event.position)
+            return
+        if item.refreshed:
+            self._dead.add(item.refreshed)
+        expires = event.at.timestamp() + item.ttl
+        self._keys(namespace)[key] = replace(item, expires=expires, refreshed=event.position)
+
+    def _sweep(self, event: Event) -> None:
+        """What has expired by then is no item any more, whatever was refreshed later."""
+        self._dead.add(event.position)
+        self._soiled = True
+        self._first_expiry = math.inf
+        for namespace, keys in list(self._items.items()):
+            for key, item in list(keys.items()):
+                if item.expired(event.at):
+                    self._dead.update(self._keys(namespace).pop(key).positions)
+                else:
+                    self._first_expiry = min(self._first_expiry, item.expires)
+
+    def _erase(self, event: Event) -> None:
+        """Another process may have destroyed what was not read as dead here before."""
+        scrub = event.payload.get("scrub", "now")
+        self._soiled = scrub == "later" or (self._soiled and scrub != "now")
+        self._cleaned = event.at if scrub == "now" else self._cleaned
+        erased = {place for first, last in event.payload["positions"] for place in range(first, last + 1)}
+        unread = erased - self._dead
+        self._dead -= erased
+        if unread:
+            for namespace, keys in list(self._items.items()):
+                for key in [key for key, item in keys.items() if item.position in unread]:
+                    del self._keys(namespace)[key]

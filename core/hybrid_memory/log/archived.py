@@ -1,0 +1,217 @@
+"""L3 in two parts: a hot log, and an archive for the messages that have become old."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize
+from hybrid_memory.scope import Scope
+
+_ARCHIVED = (EventKind.MESSAGE,)
+"""What goes to the archive; all else is small, and read at every start."""
+
+_log = logging.getLogger(__name__)
+
+
+class ArchivedLog:
+    """An event log whose old messages stand in an archive, and are read as if they had never left.
+
+    While the archive is away, what needs none of its events goes on: writes, and readings of what is not archived.
+    Everything else raises `StoreUnavailableError`; of an owner for whom the archive has not answered since this log
+    was made, nothing is taken to be in the hot log alone.
+
+    Args:
+        log: the hot log.
+        archive: of this log alone.
+        refresh: how long it is taken for granted how far an owner's archive reaches. What another process archives is
+            out of sight here for at most this long.
+    """
+
+    def __init__(self, log: EventLog, archive: Archive, *, refresh: timedelta = timedelta(seconds=2)) -> None:
+        self._log = log
+        self._archive = archive
+        self._refresh_seconds = refresh.total_seconds()
+        self._reaches: dict[Scope, tuple[int, float | None]] = {}
+        self._reaches_lock = threading.Lock()
+        self._moving = threading.RLock()  # what is being moved must not be erased or counted half-way
+
+    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
+        """Append to the hot log; see `EventLog.append`."""
+        return self._log.append(owner, drafts)
+
+    def read(
+        self,
+        scope: Scope,
+        *,
+        after: int = 0,
+        upto: int | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        kinds: Collection[EventKind] = (),
+        limit: int | None = None,
+        newest: bool = False,
+    ) -> list[Event]:
+        """Events of the scope from both parts, by position; see `EventLog.read`."""
+        # The hot log first: what leaves it between the two readings is in the archive by then.
+        hot = self._log.read(
+            scope, after=after, upto=upto, since=since, until=until, kinds=kinds, limit=limit, newest=newest
+        )
+        if (kinds and not set(kinds) & set(_ARCHIVED)) or (limit is not None and limit <= 0):
+            return hot
+        if limit is not None and len(hot) >= limit:  # of the archive only what stands between these
+            after, upto = (hot[0].position, upto) if newest else (after, hot[-1].position)
+        if self._reach(scope, beyond=after) <= after:
+            return hot
+        old = self._archive.read(
+            scope, after=after, upto=upto, since=since, until=until, kinds=kinds, limit=limit, newest=newest
+        )
+        found = _merged(hot, old)
+        if limit is None:
+            return found
+        return found[-limit:] if newest else found[:limit]
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
+        """The events with these ids from both parts; see `EventLog.get`."""
+        hot = self._log.get(scope, ids)
+        left = set(ids)
+        if scope.session is not None:  # elsewhere another session may have the same id
+            left -= {event.id for event in hot}
+        if not left or not self._reach(scope):
+            return hot
+        return _merged(hot, self._archive.get(scope, sorted(left)))
+
+    def erase(
+        self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
+    ) -> Appended:
+        """Erase from both parts; see `EventLog.erase`.
+
+        The note stands in the hot log, and is written when the archive is done: what fails half-way is to be repeated.
+        """
+        with self._moving:
+            self._archive.erase(owner, positions, rewritten)
+            noted = self._log.erase(owner, positions, rewritten, note)
+            self._archive.erase(owner, positions, rewritten)  # what another process archived meanwhile
+            return noted
+
+    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
+        """Remove events of the hot log; see `EventLog.drop`."""
+        self._log.drop(owner, positions)
+
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        """Store events with their positions in the hot log; see `EventLog.restore`."""
+        self._log.restore(owner, events)
+
+    def scrub(self) -> None:
+        """Overwrite what was destroyed or dropped in the hot log; see `EventLog.scrub`."""
+        self._log.scrub()
+
+    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
+        """The last position of each owner, which is always in the hot log; see `EventLog.heads`."""
+        return self._log.heads(scope)
+
+    def count(self, owner: Scope, *, after: int = 0) -> int:
+        """How many events the owner has beyond this position, in both parts."""
+        with self._moving:
+            hot = self._log.count(owner, after=after)
+            reach = self._reach(owner, beyond=after)
+            if reach <= after:
+                return hot
+            # An `expire` that was cut short leaves events in both.
+            old = self._log.read(owner.owner, after=after, upto=reach, kinds=_ARCHIVED)
+            twice = self._archive.get(owner.owner, [event.id for event in old])
+            both = {event.position for event in old} & {event.position for event in twice}
+            return hot + self._archive.count(owner, after=after) - len(both)
+
+    def size(self) -> LogSize:
+        """Counts over all owners, in both parts; what an `expire` that was cut short left in both counts twice."""
+        with self._moving:
+            hot, old = self._log.size(), self._archive.size()
+        return LogSize(hot.owners, hot.sessions, hot.events + old.events, hot.bytes + old.bytes)
+
+    def expire(self, owner: Scope, before: datetime, batch: int = 1000) -> int:
+        """Move the owner's messages that were said before then to the archive; returns how many.
+
+        Each batch leaves the hot log when the archive has it, so that a call that was cut short can be repeated, and
+        nothing is ever in neither. The owner's last event stays.
+
+        Raises:
+            StoreUnavailableError: the archive or the log failed; the rest is still in the hot log.
+        """
+        owner = owner.owner
+        moved = after = 0
+        while True:
+            with self._moving:
+                head = self._log.heads(owner).get(owner, 0)
+                events = self._log.read(owner, after=after, upto=head - 1, until=before, kinds=_ARCHIVED, limit=batch)
+                if not events:
+                    return moved
+                self._move(owner, events, head)
+            moved += len(events)
+            after = events[-1].position
+
+    def close(self) -> None:
+        """Close both parts."""
+        try:
+            self._archive.close()
+        finally:
+            self._log.close()
+
+    def _move(self, owner: Scope, events: Sequence[Event], head: int) -> None:
+        self._archive.put(events)
+        self._reach(owner)  # while it answers, so that it is known when it does not
+        self._reached(owner, events[-1].position)
+        self._forget_again(owner, events, head)
+        self._log.drop(owner, [event.position for event in events])
+
+    def _forget_again(self, owner: Scope, events: Sequence[Event], head: int) -> None:
+        """Take out of the archive what another process erased or rewrote since these events were read."""
+        if not self._log.read(owner, after=head, kinds=[EventKind.ERASED], limit=1):
+            return
+        first, last = events[0].position, events[-1].position
+        left = self._log.read(owner, after=first - 1, upto=last, kinds=_ARCHIVED)
+        there = {event.position: event.payload for event in left}
+        gone = [event.position for event in events if event.position not in there]
+        changed = {
+            event.position: there[event.position]
+            for event in events
+            if event.position in there and there[event.position] != event.payload
+        }
+        self._archive.erase(owner, gone, changed)
+
+    def _reach(self, scope: Scope, *, beyond: int = 0) -> int:
+        """The last position that the owner's archive has or had; 0 if it never had any.
+
+        The archive is asked if what is known is old, unless it is known to go beyond the position.
+        """
+        owner, now = scope.owner, time.monotonic()
+        reach, asked = self._reaches.get(owner, (0, None))
+        if reach > beyond or (asked is not None and now - asked < self._refresh_seconds):
+            return reach
+        try:
+            return self._reached(owner, self._archive.heads(owner).get(owner, 0), now)
+        except StoreUnavailableError as error:
+            if asked is None:
+                raise
+            _log.warning("%s; until it is back, only what is not in it can be read", error)
+            return self._reached(owner, reach, time.monotonic())
+
+    def _reached(self, owner: Scope, reach: int, asked: float | None = None) -> int:
+        """Note how far the owner's archive goes at least, and when it was asked, if it was."""
+        with self._reaches_lock:
+            known, before = self._reaches.get(owner, (0, None))
+            reach = max(known, reach)
+            self._reaches[owner] = (reach, before if asked is None else asked)
+            return reach
+
+
+def _merged(*parts: Sequence[Event]) -> list[Event]:
+    """The events by position; what stands in several parts once, as the first one has it."""
+    found = {event.position: event for part in reversed(parts) for event in part}
+    return [found[position] for position in sorted(found)]

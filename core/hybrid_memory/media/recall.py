@@ -1,0 +1,200 @@
+"""``recall_media``: the pictures and sounds that answer a text, or are like an example."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Self
+
+import numpy as np
+
+from hybrid_memory.arrays import Floats
+from hybrid_memory.config.weights import Weights
+from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, ModelError
+from hybrid_memory.index.port import SemanticIndex
+from hybrid_memory.index.record import RecordKind, Where
+from hybrid_memory.log.media import Media, media_in, media_of
+from hybrid_memory.media.media import catch_up_media, media_key
+from hybrid_memory.models.port import MediaEmbedder
+from hybrid_memory.recall import plan as planning
+from hybrid_memory.recall import ranking, signals
+from hybrid_memory.recall import request as requests
+from hybrid_memory.recall.candidates import Asked, candidates
+from hybrid_memory.recall.hit import Hit, Signals
+from hybrid_memory.recall.query import Plan
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.scope import Scope
+from hybrid_memory.store.services import World
+from hybrid_memory.store.view import in_view
+from hybrid_memory.validation import shown
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A checked call of recall_media; either a text or an example."""
+
+    text: str
+    example: Media | None
+    k: int
+    where: Where
+
+    @classmethod
+    def of(
+        cls,
+        scope: Scope,
+        query: Any,
+        *,
+        k: int,
+        kinds: Any,
+        since: datetime | None,
+        until: datetime | None,
+        within: str,
+    ) -> Self:
+        """The request, if its parts are in order; raises `InvalidInputError`."""
+        if isinstance(kinds, str) or not isinstance(kinds, Collection) or not all(isinstance(k, str) for k in kinds):
+            raise InvalidInputError(f"kinds must be a collection such as ['image'], got {shown(kinds)}")
+        example = _example(query)
+        asked = requests.Request.of(
+            scope, query if example is None else example.kind or "media", k=k, within=within, kinds=(),
+            categories=kinds, since=since, until=until, metadata=None, weights=None,
+        )  # fmt: skip
+        return cls(asked.query if example is None else "", example, asked.k, asked.where)
+
+
+def _example(query: Any) -> Media | None:
+    """The example, None for a text."""
+    if isinstance(query, str):
+        return None
+    if isinstance(query, Mapping):
+        found = media_of(query)
+        if found is None:
+            raise InvalidInputError(f"this content block has no data that can be decoded: {shown(query)}")
+        return found
+    if isinstance(query, bytes | bytearray | memoryview) and len(query):
+        return media_in(bytes(query))
+    raise InvalidInputError(f"ask with a text, the bytes of an example, or a content block; got {shown(query)}")
+
+
+async def recall_media(run: Runner, world: World, request: Request) -> list[Hit]:
+    """At most k hits, best first; the index of media is brought up to the log first."""
+    index, embedder = _ready(world)
+    asked = replace(request, example=_of_kind(request, embedder))
+    note = await catch_up_media(run, world, request.where.scope.owner)
+    vector, failure = await _query_vector(run, world, index, embedder, asked)
+    settings = world.config.recall
+    plan = planning.plan(
+        request.text,
+        now=world.clock(),
+        candidates=max(settings.candidates, request.k),
+        synonyms=settings.synonyms,
+    )
+    # The same failure may have kept both the query and the new media from their vectors.
+    note = "; ".join(part for part in (failure, "" if note in failure else note) if part)
+    view = replace(await in_view(run, world, request.where.scope), index=index)
+    return await _ranked(run, view, asked, Asked(request.text, vector, plan), note)
+
+
+def _ready(world: World) -> tuple[SemanticIndex, MediaEmbedder]:
+    if world.media is None or world.media_embedder is None:
+        raise InvalidInputError(
+            "this memory embeds no images and no sounds: open it with an embedder that does, one with "
+            "embed_images(list of bytes) or embed_audio(list of bytes), or a LlamaIndex MultiModalEmbedding"
+        )
+    return world.media, world.media_embedder
+
+
+def _of_kind(request: Request, embedder: MediaEmbedder) -> Media | None:
+    """The example with its kind; raises `InvalidInputError` for a kind that is not embedded."""
+    example, wanted = request.example, request.where.categories
+    possible = sorted(embedder.kinds)
+    if unknown := sorted(wanted - embedder.kinds):
+        raise InvalidInputError(f"{embedder.name!r} embeds {', '.join(possible)}, not {', '.join(unknown)}")
+    if example is None:
+        return None
+    if not example.kind:
+        possible = sorted(wanted or embedder.kinds)
+        if len(possible) > 1:
+            raise InvalidInputError(f"are these bytes {' or '.join(possible)}? give kinds=, or a content block")
+        return replace(example, kind=possible[0])
+    if example.kind not in embedder.kinds:
+        raise InvalidInputError(f"{embedder.name!r} embeds {', '.join(possible)}, not {example.kind}")
+    return example
+
+
+async def _query_vector(
+    run: Runner, world: World, index: SemanticIndex, embedder: MediaEmbedder, request: Request
+) -> tuple[Floats | None, str]:
+    """The unit vector of the text or the example, and why there is none.
+
+    Raises:
+        ModelError: the embedder failed on an example, for which there are no words to go by.
+    """
+    example = request.example
+    data = request.text.encode(errors="surrogatepass") if example is None else example.data
+    key = media_key(embedder.name, "text" if example is None else example.kind, data)
+    vector = world.passages.get(key)
+    if vector is None and example is not None:  # it may be a picture that was shown before
+        vector = (await run.call(index.known, [key])).get(key)
+    if vector is None:
+        try:
+            vector = await _embedded(run, embedder, request)
+        except ModelError as error:
+            if example is not None:
+                raise
+            _log.warning("%s; recalling media by words alone", error)
+            return None, f"words alone, {error}"
+        world.passages.put(key, vector)
+    if example is not None and not vector.any():
+        raise InvalidInputError(f"{embedder.name!r} cannot read this example: give another, or a text")
+    there = await run.call(index.embedder)
+    if there is not None and there != (embedder.name, len(vector)):
+        raise EmbedderMismatchError(there, (embedder.name, len(vector)))
+    return vector, ""
+
+
+async def _embedded(run: Runner, embedder: MediaEmbedder, request: Request) -> Floats:
+    if request.example is None:
+        return await run.call(embedder.embed_query, request.text)
+    rows = await run.call(embedder.embed_media, [request.example.data], request.example.kind)
+    vector: Floats = rows[0]
+    return vector
+
+
+async def _ranked(run: Runner, world: World, request: Request, asked: Asked, note: str) -> list[Hit]:
+    """The hits among what the paths of the plan find; ``world`` as `in_view` gives it, with the index of media."""
+    retention = world.config.retention.ttl.get(RecordKind.TURN.value)
+    where = request.where
+    if retention is not None:
+        oldest = world.clock() - retention
+        where = replace(where, since=oldest if where.since is None else max(where.since, oldest))
+    found = await candidates(run, world, where, asked)
+    weights = _weights(request, asked)
+    columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(found.places.ids)))
+    columns["vector"] = signals.vector_signal(found.similarity, found.average)
+    columns["text"] = signals.text_signal(found.bm25)
+    scores = ranking.weighted_mean(columns, weights)
+    best = np.lexsort((-found.places.ids, -scores))[: request.k]
+    row_of = {number: row for row, number in enumerate(found.places.ids.tolist())}
+    plan: Plan | None = None if request.example else replace(asked.plan, corrected=found.corrected)
+    return [
+        Hit(
+            record=record,
+            score=float(scores[row_of[record.id]]),
+            signals=Signals(**{name: float(columns[name][row_of[record.id]]) for name in ("vector", "text")}),
+            weights=weights,
+            note=note,
+            plan=plan,
+        )
+        for record in await run.call(world.index.get, found.places.ids[best].tolist())
+    ]
+
+
+def _weights(request: Request, asked: Asked) -> Weights:
+    """Nearness and words, 0.7 to 0.3; of an example nearness alone, and without a vector the words."""
+    if request.example is not None:
+        return replace(Weights.plain(), vector=1.0, text=0.0)
+    return Weights.plain() if asked.vector is not None else replace(Weights.plain(), vector=0.0, text=1.0)

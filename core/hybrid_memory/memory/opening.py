@@ -1,0 +1,254 @@
+"""``open_memory``: the one place that names concrete engines and models, each imported when it is needed."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import warnings
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hybrid_memory.arrays import Floats
+from hybrid_memory.config import MemoryConfig
+from hybrid_memory.errors import EmbedderMismatchError, InvalidConfigError, MissingDependencyError, TextOnlyWarning
+from hybrid_memory.facts.port import FactExtractor
+from hybrid_memory.facts.profile import UserProfile
+from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
+from hybrid_memory.facts.rules.bilingual import BilingualRules
+from hybrid_memory.index.port import SemanticIndex
+from hybrid_memory.log.ids import TimeOrderedIds
+from hybrid_memory.log.port import Clock, Key
+from hybrid_memory.log.read_only import ReadOnlyLog
+from hybrid_memory.memory import HybridMemory
+from hybrid_memory.memory.engines import open_engines
+from hybrid_memory.models import tokenizers
+from hybrid_memory.models.batching import BatchingEmbedder
+from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder, as_embedder
+from hybrid_memory.models.media import as_media_embedder
+from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, TextCompressor
+from hybrid_memory.runtime.caches import LruCache
+from hybrid_memory.runtime.statistics import Statistics
+from hybrid_memory.store.services import World
+from hybrid_memory.text.tokens import TokenCounter
+
+COUNTED_TEXTS = 10_000
+"""Texts whose tokens are remembered."""
+
+
+def open_memory(
+    source: str | Path | MemoryConfig = "sqlite:///memory.db",
+    *,
+    embedder: Any = None,
+    language_model: Any = None,
+    compressor: TextCompressor | None = None,
+    token_counter: TokenCounter | None = None,
+    clock: Clock | None = None,
+    profile: type[UserProfile] = UserProfile,
+    key: Key | None = None,
+    read_only: bool = False,
+) -> HybridMemory:
+    """Open a memory, creating its store if there is none.
+
+    Args:
+        source: a store URL (``sqlite:///memory.db`` is relative, ``sqlite:////var/memory.db`` absolute, ``memory://``
+            lives as long as the process, ``redis://host:6379/0``), a `MemoryConfig`, or the path of a YAML file.
+        embedder: LangChain ``Embeddings``, a LlamaIndex ``BaseEmbedding``, or a callable from a list of texts to rows;
+            without one the configuration decides, by default the local embedder.
+        language_model: a LangChain chat model, a LlamaIndex ``LLM``, or a callable from text to text; without one every
+            summary is deterministic.
+        compressor: shortens texts for the strategy ``llmlingua``, as `hybrid_memory.models.llmlingua` does.
+        token_counter: counts the tokens of a text as your model does; by default tiktoken's cl100k_base where it is
+            installed, else an estimate.
+        clock: tells the time, aware; by default the system's.
+        profile: what is to be known of a user; `UserProfile`, or a subclass with fields of your own.
+        key: encrypts the store: a passphrase, 32 bytes, or a callable that gives one of them when the store is opened.
+            A store is encrypted from its first opening on, or never.
+        read_only: look only: verbs that change something raise `InvalidInputError`, nothing is indexed, learned or
+            counted, and nothing runs in the background. What was not indexed yet is not found.
+
+    Warns:
+        TextOnlyWarning: the local embedder is not installed; recall works on words alone.
+
+    Raises:
+        InvalidConfigError: the URL or a setting is wrong.
+        StoreUnavailableError: the store cannot be opened or written.
+        StoreVersionError: a newer version of this library wrote the store.
+        EmbedderMismatchError: the store's vectors come from another embedder.
+        WrongKeyError: the store has another key, or none; or it has one and none was given.
+        MissingDependencyError: the configuration asks for a package that is not installed.
+    """
+    check_profile_type(profile)
+    config = _config(source)
+    statistics = Statistics()
+    counted = _counter(token_counter or tokenizers.token_counter(), statistics)
+    embeddings: LruCache[bytes, Floats] = LruCache(
+        config.orchestration.cache, ttl=config.orchestration.cache_ttl.total_seconds()
+    )
+    statistics.watch("embeddings", embeddings)
+    batched = partial(_batched, config=config, statistics=statistics, cache=embeddings)
+    model = _embedder(config) if embedder is None else _given(embedder, config)
+    model = None if model is None else batched(model)
+    seeing = None if embedder is None else as_media_embedder(embedder)
+    engines = open_engines(config, key, media=seeing is not None)
+    try:
+        _check_embedder(engines.index, model)
+        _check_embedder(engines.media, seeing)
+    except BaseException:
+        engines.close()
+        raise
+    rules = BilingualRules()
+
+    def models(given: Any) -> tuple[LanguageModel | None, FactExtractor | None]:
+        writer = _language_model(given, config, statistics, counted)
+        return writer, _reader(writer, rules, profile)
+
+    language_model, reader = models(language_model)
+    world = World(
+        log=ReadOnlyLog(engines.log) if read_only else engines.log,
+        index=engines.index,
+        media=engines.media,
+        media_embedder=seeing,
+        archive=engines.archive,
+        outbox=engines.outbox,
+        embedder=model,
+        clock=clock or _now,
+        new_id=TimeOrderedIds(),
+        config=config,
+        count=counted,
+        language_model=language_model,
+        compressor=compressor,
+        rules=rules,
+        reader=reader,
+        profile=profile,
+        statistics=statistics,
+        embeddings=embeddings,
+        read_only=read_only,
+    )
+    statistics.watch("answers", world.answers)
+    return HybridMemory(world, lambda given: batched(as_embedder(given)), engines.rekey, models)
+
+
+async def aopen_memory(
+    source: str | Path | MemoryConfig = "sqlite:///memory.db",
+    *,
+    embedder: Any = None,
+    language_model: Any = None,
+    compressor: TextCompressor | None = None,
+    token_counter: TokenCounter | None = None,
+    clock: Clock | None = None,
+    profile: type[UserProfile] = UserProfile,
+    key: Key | None = None,
+    read_only: bool = False,
+) -> HybridMemory:
+    """Async twin of `open_memory`: reads the model and migrates the store off the event loop."""
+    return await asyncio.to_thread(
+        open_memory,
+        source,
+        embedder=embedder,
+        language_model=language_model,
+        compressor=compressor,
+        token_counter=token_counter,
+        clock=clock,
+        profile=profile,
+        key=key,
+        read_only=read_only,
+    )
+
+
+def _config(source: str | Path | MemoryConfig) -> MemoryConfig:
+    if isinstance(source, MemoryConfig):
+        return source
+    if isinstance(source, Path) or source.endswith((".yaml", ".yml")):
+        return MemoryConfig.from_yaml(source)
+    return MemoryConfig(url=source)
+
+
+def _given(embedder: Any, config: MemoryConfig) -> Embedder:
+    """What the caller gave, under the name that the configuration has for it."""
+    if config.embedder in {"auto", "local", "none", "hashing"}:
+        return as_embedder(embedder)
+    return WrappedEmbedder(embedder, name=config.embedder)
+
+
+def _batched(model: Embedder, config: MemoryConfig, statistics: Statistics, cache: LruCache[bytes, Floats]) -> Embedder:
+    """The embedder behind a cache and in batches."""
+    work = config.orchestration
+    return BatchingEmbedder(
+        model,
+        batch_size=work.batch,
+        window=work.window.total_seconds(),
+        concurrency=work.embedding_concurrency,
+        cache=cache,
+        statistics=statistics,
+    )
+
+
+def _counter(count: TokenCounter, statistics: Statistics) -> TokenCounter:
+    """The counter, which remembers what it counted: the same turns stand in prompt after prompt."""
+    cache: LruCache[bytes, int] = LruCache(COUNTED_TEXTS)
+    statistics.watch("token counts", cache)
+
+    def counted(text: str, /) -> int:
+        key = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
+        tokens = cache.get(key)
+        if tokens is None:
+            tokens = count(text)
+            cache.put(key, tokens)
+        return tokens
+
+    return counted
+
+
+def _embedder(config: MemoryConfig) -> Embedder | None:
+    if config.embedder not in {"auto", "local", "none", "hashing"}:
+        raise InvalidConfigError(
+            f"the embedder {config.embedder!r} is none of ours: give the model to open_memory(embedder=...), or use "
+            "auto, local, none or hashing"
+        )
+    if config.embedder == "none":
+        return None
+    if config.embedder == "hashing":
+        return HashingEmbedder()
+    try:
+        return LocalEmbedder()
+    except MissingDependencyError as error:
+        if config.embedder == "local":
+            raise
+        warnings.warn(
+            f"recall works on words alone: {error}; or give open_memory(embedder=...) a LangChain Embeddings, a "
+            "LlamaIndex BaseEmbedding or a callable; or silence this with MemoryConfig(embedder='none')",
+            TextOnlyWarning,
+            stacklevel=3,
+        )
+        return None
+
+
+def _language_model(
+    model: Any, config: MemoryConfig, statistics: Statistics, count: TokenCounter
+) -> LanguageModel | None:
+    if model is None:
+        return None
+    from hybrid_memory.models.language import as_language_model  # noqa: PLC0415 - only who has a model pays for it
+    from hybrid_memory.models.measured import MeasuredModel  # noqa: PLC0415 - only who has a model pays for it
+
+    return MeasuredModel(as_language_model(model, timeout=config.compaction.model_timeout), statistics, count)
+
+
+def _reader(model: LanguageModel | None, rules: FactExtractor, profile: type[UserProfile]) -> FactExtractor | None:
+    if model is None:
+        return None
+    from hybrid_memory.facts.reader.extractor import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
+
+    return ModelExtractor(model, rules=rules, fields=field_guide(profile))
+
+
+def _check_embedder(index: SemanticIndex | None, model: Embedder | MediaEmbedder | None) -> None:
+    there = None if index is None else index.embedder()
+    if there is not None and model is not None and there[0] != model.name:
+        raise EmbedderMismatchError(there, (model.name, None))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,126 @@
+"""What a store holds, and how far its index follows the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hybrid_memory import display
+from hybrid_memory.context.state import QueueState
+from hybrid_memory.context.summary import Audit
+from hybrid_memory.log.event import EventKind
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.statistics import WorkStats
+from hybrid_memory.scope import Scope
+from hybrid_memory.store.services import World
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a store holds, and how far its index follows the log.
+
+    Attributes:
+        owners, sessions, events, records, vectors: counts.
+        unindexed: events that the text index has not seen; pending: records that wait for their vector.
+        size_bytes: on disk, all files; 0 in memory.
+        embedder: its name, or None in text-only mode.
+        work: what was done so far by this process, and its caches.
+        waiting: messages in the outbox.
+        compactions: what became of the critical items of all turns that were folded.
+    """
+
+    url: str
+    owners: int
+    sessions: int
+    events: int
+    records: int
+    vectors: int
+    unindexed: int
+    pending: int
+    size_bytes: int
+    embedder: str | None
+    work: WorkStats
+    waiting: int = 0
+    compactions: Audit = field(default_factory=Audit)
+
+    def __repr__(self) -> str:
+        behind = f"; {self.unindexed:,} to be indexed, {self.pending:,} to be embedded" if self._behind else ""
+        return f"<Stats of {self.url}: {self._log}, {self._index}, {self.size_bytes / 1e6:,.1f} MB{behind}>"
+
+    @property
+    def _log(self) -> str:
+        counts = {"owner": self.owners, "session": self.sessions, "event": self.events}
+        return ", ".join(display.counted(number, noun) for noun, number in counts.items())
+
+    @property
+    def _index(self) -> str:
+        return f"{display.counted(self.records, 'record')}, {display.counted(self.vectors, 'vector')}"
+
+    @property
+    def _behind(self) -> bool:
+        return bool(self.unindexed or self.pending)
+
+    def _repr_html_(self) -> str:
+        log, index = display.EPISODIC, display.SEMANTIC
+        told = [
+            (log, "L3, the log", self._log),
+            (index, "L2, the index", f"{self._index} ({self.embedder or 'words alone'})"),
+            (index, "behind the log", f"{self.unindexed:,} events to index, {self.pending:,} records to embed"),
+            (log, "on disk", f"{self.size_bytes / 1e6:,.1f} MB"),
+        ]
+        if self.waiting:
+            told.append((display.PLAIN, "in the outbox", f"{self.waiting:,} messages"))
+        if self.compactions.compactions:
+            told.append((display.CONTEXT, "folded", repr(self.compactions)[1:-1]))
+        rows = [(display.legend([display.Part(name, 0, hue)]), display.text(words)) for hue, name, words in told]
+        return display.card(
+            display.text(self.url), display.table((), rows) + display.fold("work", self.work._repr_html_())
+        )
+
+
+MAX_READ = 1000
+"""Compactions of one owner that are looked at, the newest ones; a session without one among them is left out."""
+
+
+async def stats(run: Runner, world: World) -> Stats:
+    """Counts over all owners."""
+    log = await run.call(world.log.size)
+    index = await run.call(world.index.size)
+    heads = await run.call(world.log.heads)
+    unindexed = 0
+    for owner, head in heads.items():
+        applied = await run.call(world.index.applied, owner)
+        if applied < head:
+            unindexed += await run.call(world.log.count, owner, after=applied)
+    return Stats(
+        url=world.config.url,
+        owners=log.owners,
+        sessions=log.sessions,
+        events=log.events,
+        records=index.records,
+        vectors=index.vectors,
+        unindexed=unindexed,
+        pending=index.pending,
+        size_bytes=log.bytes,
+        embedder=None if world.embedder is None else world.embedder.name,
+        work=world.statistics.snapshot(),
+        waiting=0 if world.outbox is None else (await run.call(world.outbox.size)).events,
+        compactions=await _compactions(run, world, list(heads)),
+    )
+
+
+async def owners(run: Runner, world: World) -> list[Scope]:
+    """Every owner that something was written for, spaces among them, by name."""
+    return sorted(await run.call(world.truth.heads), key=str)
+
+
+async def _compactions(run: Runner, world: World, owners: Sequence[Scope]) -> Audit:
+    """The sum over all sessions; each carries its own sum in its newest compaction."""
+    total = Audit()
+    for owner in owners:
+        kinds = (EventKind.COMPACTION,)
+        events = await run.call(world.log.read, owner, kinds=kinds, limit=MAX_READ, newest=True)
+        newest = {event.scope: event for event in events}
+        for event in newest.values():
+            total += QueueState.of(event).audit
+    return total

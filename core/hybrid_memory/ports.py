@@ -1,0 +1,44 @@
+"""What we ask of the world; engines and models implement these.
+
+Methods block, may be called from any thread, and return lists or arrays, never lazy iterators. A port may also offer
+an async twin of a method under the same name with a leading ``a``; the async runner prefers it.
+Vectors are float32 unit rows. Contract suites are in `hybrid_memory.testing`.
+"""
+
+from __future__ import annotations
+
+from hybrid_memory.arrays import Floats, Ids
+from hybrid_memory.facts.port import FactExtractor
+from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Places, SemanticIndex, Use
+from hybrid_memory.log.port import Appended, Archive, Clock, Draft, EventLog, Expiring, IdSource, Key, LogSize
+from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, TextCompressor
+from hybrid_memory.runtime.progress import Progress
+from hybrid_memory.text.tokens import TokenCounter
+
+__all__ = [
+    "UNUSED",
+    "Appended",
+    "Archive",
+    "Clock",
+    "Draft",
+    "Embedder",
+    "Entry",
+    "EventLog",
+    "Expiring",
+    "FactExtractor",
+    "Floats",
+    "IdSource",
+    "Ids",
+    "IndexSize",
+    "Key",
+    "LanguageModel",
+    "LogSize",
+    "Matches",
+    "MediaEmbedder",
+    "Places",
+    "Progress",
+    "SemanticIndex",
+    "TextCompressor",
+    "TokenCounter",
+    "Use",
+]

@@ -1,0 +1,225 @@
+"""``recall``: the records that answer a query best, with the arithmetic of each score."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+import numpy as np
+
+from hybrid_memory.arrays import Array, Ids
+from hybrid_memory.config.weights import Weights
+from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.index.derive import SEGMENT_PAUSE
+from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.recall import cache as remembered
+from hybrid_memory.recall import plan as planning
+from hybrid_memory.recall import ranking, signals
+from hybrid_memory.recall.candidates import Asked, Found, candidates, query_vector
+from hybrid_memory.recall.degraded import from_log
+from hybrid_memory.recall.hit import Hit, Signals
+from hybrid_memory.recall.query import Plan
+from hybrid_memory.recall.request import Request
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.scope import Scope
+from hybrid_memory.store.indexing import catch_up
+from hybrid_memory.store.services import World
+from hybrid_memory.store.view import in_view
+from hybrid_memory.text.asking import about_now, about_the_past
+
+_log = logging.getLogger(__name__)
+
+SCORE_DIGITS = 6
+"""Scores that differ less are equal: engines add up in another order."""
+
+HEAD = 5
+"""Hits among which the newest comes first; what stands behind them is not lifted over what fits better."""
+
+DIVERSE_POOL = 50
+"""Candidates that compete when results are made diverse."""
+
+
+async def recall(run: Runner, world: World, request: Request, spaces: Sequence[Scope] = ()) -> list[Hit]:
+    """At most k hits, best first, from these spaces too; the index is brought up to the log first.
+
+    Where the question is about how things are now, the newer of two that say much the same stands first. What was
+    found lately is found again at once, as long as nothing was written. Without an index the log is looked through.
+    """
+    where, weights = request.where, request.weights or world.config.recall.weights
+    key = remembered.question(where, request.query, request.k, weights, request.intent, tuple(spaces), world.horizon)
+    now = await remembered.heads(run, world, [where.scope, *spaces])
+    hits = await remembered.lookup(run, world, key, now)
+    if hits is not None:
+        return hits
+    since = world.answers.cleared
+    try:
+        hits, failed = await _found(run, world, request, spaces)
+    except StoreUnavailableError as error:
+        _log.warning("%s; recalling from the log alone", error)
+        return await from_log(run, world, request, spaces, str(error))
+    if not failed:
+        remembered.keep(world, key, hits, now, since=since)
+    return hits
+
+
+async def _found(run: Runner, world: World, request: Request, spaces: Sequence[Scope]) -> tuple[list[Hit], bool]:
+    """The hits, and whether a path failed on the way."""
+    scopes = [request.where.scope, *spaces]
+    notes = dict.fromkeys([await catch_up(run, world, scope.owner) for scope in scopes])
+    vector, failure = await query_vector(run, world, request.query)
+    failed = any(notes) or (vector is None and world.embedder is not None)
+    settings = world.config.recall
+    plan = planning.plan(
+        request.query,
+        now=world.clock() if world.horizon is None else world.horizon.before or world.clock(),
+        candidates=max(settings.candidates, request.k),
+        wanted=request.intent,
+        synonyms=settings.synonyms,
+    )
+    several = []
+    for scope in scopes:
+        view = await in_view(run, world, scope)
+        where = replace(request.where, scope=scope)
+        several.append(await candidates(run, view, where, Asked(request.query, vector, plan)))
+    found = Found.joined(several)
+    if not len(found.places.ids):
+        return [], failed
+    plan = replace(plan, corrected=found.corrected)
+    weights = _applied(request.weights or settings.weights, found, request.query, plan, meaning=vector is not None)
+    columns = _columns(world, found, weights, plan)
+    scores = ranking.weighted_mean(columns, weights)
+    records = await _best(run, world, scopes, found.places.ids, scores, k=request.k)
+    row_of = {number: row for row, number in enumerate(found.places.ids.tolist())}
+    if (request.weights or settings.weights).current and about_now(request.query):
+        ranked = scores[[row_of[record.id] for record in records]]
+        records = await _newest_first(run, world, request.where.scope.owner, records, ranked)
+    near = _closeness(found, [row_of[record.id] for record in records if record.text.strip() == request.query.strip()])
+    # The same failure may have kept both the query and the new turns from their vectors.
+    note = "; ".join(part for part in (failure, *(part for part in notes if part not in failure)) if part)
+    hits = [
+        Hit(
+            record=record,
+            score=float(scores[row_of[record.id]]),
+            signals=Signals(**{name: float(column[row_of[record.id]]) for name, column in columns.items()}),
+            weights=weights,
+            note=note,
+            plan=plan,
+            closeness=float(near[row_of[record.id]]) if np.isfinite(near[row_of[record.id]]) else None,
+        )
+        for record in records
+    ]
+    return [_noted(hit, hits[row + 1 :]) for row, hit in enumerate(hits)], failed
+
+
+def _closeness(found: Found, asked: Sequence[int]) -> Array:
+    """How near each candidate is to the query by itself; the query's own words, said before, count for no average."""
+    average, count = found.average.copy(), found.count.copy()
+    for row in asked:
+        if np.isfinite(found.similarity[row]):
+            owner = (found.average == found.average[row]) & (found.count == found.count[row]) & (count > 1)
+            average[owner] = (average[owner] * count[owner] - found.similarity[row]) / (count[owner] - 1)
+            count[owner] -= 1
+    return signals.closeness(found.similarity, average, found.same, count)
+
+
+def _noted(hit: Hit, behind: Sequence[Hit]) -> Hit:
+    """The hit, with a word on why better ones stand behind it."""
+    if not behind or hit.score >= max(other.score for other in behind) - 10**-SCORE_DIGITS:
+        return hit
+    why = "before better ones, for the newest of much the same or for variety"
+    return replace(hit, note=f"{hit.note}; {why}" if hit.note else why)
+
+
+def _columns(world: World, found: Found, weights: Weights, plan: Plan) -> dict[str, Array]:
+    """Every signal of every candidate, under its field name."""
+    places = found.places
+    by_meaning = signals.vector_signal(found.similarity, found.average)
+    by_words = signals.text_signal(found.bm25)
+    share = weights.vector + weights.text
+    vector, text = (weights.vector / share, weights.text / share) if share else (0.0, 0.0)
+    relevance = vector * by_meaning + text * by_words
+    now, half_life = world.clock().timestamp(), world.config.recall.half_life.total_seconds()
+    return {
+        "vector": by_meaning,
+        "text": by_words,
+        "neighbours": signals.neighbour_signal(relevance, places.segments, places.ordinals, average=0.5 * vector),
+        "segment": signals.segment_signal(relevance, places.segments),
+        "recency": signals.recency_signal(now - places.at, half_life),
+        "importance": places.importance.astype(np.float64),
+        "use": signals.use_signal(places.uses, now - places.last_used, half_life),
+        "current": found.current.astype(np.float64),
+        "exact": found.exact,
+        "temporal": signals.temporal_signal(
+            places.at, [(span.since.timestamp(), span.until.timestamp()) for span in plan.times]
+        ),
+    }
+
+
+async def _best(run: Runner, world: World, scopes: Sequence[Scope], ids: Ids, scores: Array, *, k: int) -> list[Record]:
+    """The k best records; equal scores put the newer first, and what a turn says is returned once."""
+    best = np.lexsort((-ids, -np.round(scores, SCORE_DIGITS)))
+    diversity = world.config.recall.diversity
+    if diversity:
+        pool = best[: max(DIVERSE_POOL, k)]
+        # Records of different owners are not compared: 0.
+        likeness = np.sum([await run.call(world.index.likeness, scope.owner, ids[pool]) for scope in scopes], axis=0)
+        best = pool[ranking.diverse(scores[pool], likeness, len(pool), diversity)]
+    chosen: dict[int, Record] = {}
+    for start in range(0, len(best), k):
+        for record in await run.call(world.index.get, ids[best[start : start + k]].tolist()):
+            # A turn and what was read from it lead to the same words: the one that fits better stands for both.
+            if record.turn not in chosen and len(chosen) < k:
+                chosen[record.turn] = record
+        if len(chosen) >= k:
+            break
+    return list(chosen.values())
+
+
+async def _newest_first(run: Runner, world: World, owner: Scope, records: list[Record], scores: Array) -> list[Record]:
+    """The records, where among the first `HEAD` the newer of two that say much the same stands first."""
+    centroid, number = await run.call(world.index.centroid, owner)
+    if number < 2 or len(records) < 2 or world.config.recall.diversity:  # noqa: PLR2004 - nothing to compare
+        return records
+    head, rest = records[:HEAD], records[HEAD:]
+    ids = np.array([record.id for record in head], dtype=np.int64)
+    # The mean over all pairs of different records, from that over all pairs.
+    average = (number * float(centroid @ centroid) - 1) / (number - 1)
+    by_age = sorted(range(len(head)), key=lambda row: (head[row].at, head[row].turn), reverse=True)
+    order = ranking.newest_first(
+        await run.call(world.index.likeness, owner, ids),
+        scores[:HEAD],
+        np.argsort(by_age).astype(np.float64),
+        np.array([[_apart(one, other) for other in head] for one in head]),
+        average,
+    )
+    return [*(head[row] for row in order.tolist()), *rest]
+
+
+def _apart(one: Record, other: Record) -> bool:
+    """Whether two records can tell of a change: said on two occasions, and if both are facts, of the same subject."""
+    facts = one.kind is other.kind is RecordKind.FACT
+    if facts and one.speaker != other.speaker:
+        return False
+    return one.scope != other.scope or abs(one.at - other.at) > SEGMENT_PAUSE
+
+
+def _applied(weights: Weights, found: Found, query: str, plan: Plan, *, meaning: bool) -> Weights:
+    """The weights for these candidates: without vectors the text takes the weight of both.
+
+    What the query does not ask for has no share: the exact one where it names nothing, the temporal one without a time.
+    """
+    if not meaning:
+        weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
+    brevity = signals.brevity(found.places.lengths)
+    told = found.current.all() or about_the_past(query)
+    applied = asdict(weights) | {
+        "neighbours": weights.neighbours * brevity,
+        "segment": weights.segment * brevity,
+        "importance": weights.importance * brevity,
+        "current": 0.0 if told else weights.current,
+        "exact": weights.exact if plan.exact else 0.0,
+        "temporal": weights.temporal if plan.times else 0.0,
+    }
+    # Where nothing is left to judge by, all scores are 0 with any weights.
+    return Weights(**applied) if any(applied.values()) else weights

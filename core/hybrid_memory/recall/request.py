@@ -1,0 +1,105 @@
+"""A checked call of ``recall``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+from hybrid_memory.config.weights import Weights
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.index.record import RecordKind, Scalar, Where
+from hybrid_memory.recall.query import Intent
+from hybrid_memory.scope import Scope
+from hybrid_memory.store.history import check_span
+from hybrid_memory.validation import checked_count, shown, storable
+
+MAX_QUERY_CHARS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A checked call of recall."""
+
+    query: str
+    k: int
+    where: Where
+    weights: Weights | None
+    intent: Intent = Intent.AUTO
+    spaces: Collection[str] = ()
+
+    @classmethod
+    def of(
+        cls,
+        scope: Scope,
+        query: str,
+        *,
+        k: int,
+        within: str,
+        kinds: Collection[RecordKind | str],
+        categories: Collection[str],
+        since: datetime | None,
+        until: datetime | None,
+        metadata: Mapping[str, Scalar] | None,
+        weights: Weights | None,
+        intent: Intent | str = Intent.AUTO,
+        spaces: Collection[str] = (),
+    ) -> Self:
+        """The request, if its parts are in order; raises `InvalidInputError`."""
+        if not isinstance(query, str):
+            raise InvalidInputError(f"the query must be text, got {shown(query)}")
+        if not query.strip():
+            raise InvalidInputError("the query is empty: ask for something")
+        number = checked_count("k", k, least=1)
+        if within not in ("user", "session"):
+            raise InvalidInputError(f"within must be 'user' or 'session', got {within!r}")
+        if within == "session" and scope.session is None:
+            raise InvalidInputError("within='session' needs a scope with a session: scoped(..., session=...)")
+        if within == "session" and spaces:
+            raise InvalidInputError("within='session' is this handle's session alone: leave spaces out")
+        if isinstance(categories, str) or not isinstance(categories, Collection):
+            raise InvalidInputError(f"categories must be a collection of names, got {shown(categories)}")
+        if not isinstance(weights, Weights | None):
+            raise InvalidInputError(f"weights must be Weights(...), got {shown(weights)}")
+        check_span(since, until)
+        where = Where(
+            scope=scope if within == "session" else scope.owner,
+            kinds=_kinds(kinds),
+            categories=frozenset(categories),
+            since=since,
+            until=until,
+            metadata={} if metadata is None else _scalars(metadata),
+        )
+        return cls(query[:MAX_QUERY_CHARS], number, where, weights, _intent(intent), spaces)
+
+
+def _intent(intent: Intent | str) -> Intent:
+    try:
+        return Intent(intent)
+    except ValueError:
+        raise InvalidInputError(f"intent must be one of {', '.join(Intent)}; got {shown(intent)}") from None
+
+
+def _kinds(kinds: Collection[RecordKind | str]) -> frozenset[RecordKind]:
+    try:
+        return frozenset(RecordKind(kind) for kind in kinds)
+    except (TypeError, ValueError):
+        known = ", ".join(RecordKind)
+        raise InvalidInputError(f"kinds must be a collection of these: {known}; got {shown(kinds)}") from None
+
+
+def _scalars(metadata: Mapping[Any, Any]) -> dict[str, Scalar]:
+    """The metadata to look for, if every engine can compare its values for equality."""
+    if not isinstance(metadata, Mapping):
+        raise InvalidInputError(f"metadata must be values by name, got {shown(metadata)}")
+    for key, value in metadata.items():
+        if not isinstance(key, str) or not isinstance(value, Scalar):
+            raise InvalidInputError(
+                f"metadata can be text, numbers, booleans or None by name, got {shown(key)}: {shown(value)}"
+            )
+        try:
+            storable({key: value})
+        except ValueError as error:
+            raise InvalidInputError(f"no metadata has {shown(key)}: {shown(value)}; {error}") from None
+    return dict(metadata)

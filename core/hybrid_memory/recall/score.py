@@ -1,0 +1,217 @@
+"""``score``: how well texts that are no memories answer a query, by the arithmetic of recall."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Self
+
+import numpy as np
+
+from hybrid_memory.arrays import Array, Floats
+from hybrid_memory.config.weights import Weights
+from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.models.port import Embedder
+from hybrid_memory.recall import ranking, signals
+from hybrid_memory.recall.candidates import query_vector
+from hybrid_memory.recall.documents import by_meaning, by_words
+from hybrid_memory.recall.hit import Scored, Signals
+from hybrid_memory.recall.request import MAX_QUERY_CHARS
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.store.indexing import content_key, embedding
+from hybrid_memory.store.services import World
+from hybrid_memory.validation import checked_count, shown
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A checked call of score.
+
+    Attributes:
+        vectors: unit rows where they were given.
+        at: seconds since the epoch, NaN where they are not known; None if no time counts.
+    """
+
+    query: str
+    texts: Sequence[str]
+    vectors: Sequence[Floats | None]
+    at: Array | None
+    weights: Weights | None
+    k: int
+    diversity: float | None
+
+    @classmethod
+    def of(
+        cls,
+        query: str,
+        texts: Sequence[str],
+        *,
+        vectors: Sequence[Any] | None = None,
+        at: Sequence[datetime | None] | None = None,
+        weights: Weights | None = None,
+        k: int | None = None,
+        diversity: float | None = None,
+    ) -> Self:
+        """The request, if its parts are in order; raises `InvalidInputError`."""
+        texts = checked_texts(texts)
+        checked_query(query)
+        if not isinstance(weights, Weights | None):
+            raise InvalidInputError(f"weights must be Weights(...), got {shown(weights)}")
+        if diversity is not None and not 0 <= diversity <= 1:
+            raise InvalidInputError(f"diversity must lie in 0 to 1, got {shown(diversity)}")
+        for name, given in (("vectors", vectors), ("at", at)):
+            if given is not None and len(given) != len(texts):
+                raise InvalidInputError(f"{name} must have one entry a text: {len(texts)}, got {len(given)}")
+        return cls(
+            query=query[:MAX_QUERY_CHARS],
+            texts=texts,
+            vectors=[None] * len(texts)
+            if vectors is None
+            else [_unit(row, given) for row, given in enumerate(vectors)],
+            at=None if at is None else np.array([_seconds(instant) for instant in at], dtype=np.float64),
+            weights=weights,
+            k=len(texts) if k is None else checked_count("k", k, least=1),
+            diversity=diversity,
+        )
+
+
+def checked_texts(texts: Any) -> list[str]:
+    """The texts as a list; raises `InvalidInputError` if they are none."""
+    if isinstance(texts, str) or not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
+        raise InvalidInputError(f"texts must be a list of texts, got {shown(texts)}")
+    return list(texts)
+
+
+def checked_query(query: Any) -> str:
+    """The query; raises `InvalidInputError` if there is nothing in it."""
+    if not isinstance(query, str):
+        raise InvalidInputError(f"the query must be text, got {shown(query)}")
+    if not query.strip():
+        raise InvalidInputError("the query is empty: ask for something")
+    return query
+
+
+def _unit(row: int, given: Any) -> Floats | None:
+    if given is None:
+        return None
+    try:
+        vector = np.asarray(given, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"vectors[{row}] is no list of numbers: {error}") from None
+    if vector.ndim != 1 or not np.isfinite(vector).all():
+        raise InvalidInputError(f"vectors[{row}] must be finite numbers in one row, got shape {vector.shape}")
+    length = float(np.linalg.norm(vector))
+    return vector / length if length else vector
+
+
+def _seconds(instant: Any) -> float:
+    if instant is None:
+        return float("nan")
+    if not isinstance(instant, datetime) or instant.tzinfo is None:
+        raise InvalidInputError(f"at must be aware instants or None, got {shown(instant)}")
+    return instant.timestamp()
+
+
+async def score(run: Runner, world: World, request: Request) -> list[Scored]:
+    """At most k of the texts, best first; of equal scores the earlier text comes first."""
+    if not request.texts:
+        return []
+    found = await measured(run, world, request)
+    order = np.argsort(-found.scores, kind="stable")
+    diversity = world.config.recall.diversity if request.diversity is None else request.diversity
+    if diversity:
+        likeness = _likeness(found.vectors, len(order))[np.ix_(order, order)]
+        order = order[ranking.diverse(found.scores[order], likeness, request.k, diversity)]
+    return [
+        Scored(
+            row=row,
+            text=request.texts[row],
+            score=float(found.scores[row]),
+            signals=Signals(**{name: float(column[row]) for name, column in found.columns.items()}),
+            weights=found.weights,
+            note=found.note,
+        )
+        for row in order[: request.k].tolist()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Columns of shape (n,), the texts' vectors (None without meaning), and the weights as applied."""
+
+    columns: dict[str, Array]
+    scores: Array
+    weights: Weights
+    vectors: Floats | None
+    note: str
+
+
+async def measured(run: Runner, world: World, request: Request) -> Measured:
+    """The signals of each text, and its score, in the order given."""
+    weights = _applied(request.weights or world.config.recall.weights, timed=request.at is not None)
+    asked, vectors, note = await _vectors(run, world, request) if weights.vector else (None, None, "")
+    if weights.vector and (asked is None or vectors is None):  # the words take the weight of both
+        weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
+    nothing = np.zeros(len(request.texts))
+    columns = {
+        "vector": nothing if asked is None or vectors is None else by_meaning(asked, vectors),
+        "text": by_words(request.query, request.texts),
+        "recency": nothing,
+    }
+    if request.at is not None:
+        ages = world.clock().timestamp() - request.at
+        known = signals.recency_signal(ages, world.config.recall.half_life.total_seconds())
+        columns["recency"] = np.nan_to_num(known, nan=0.0)
+    return Measured(columns, ranking.weighted_mean(columns, weights), weights, vectors, note)
+
+
+def _applied(weights: Weights, *, timed: bool) -> Weights:
+    """Without what only a memory has: turns around it, importance, uses, and newer ones that say otherwise."""
+    recency = weights.recency if timed else 0.0
+    none = dict.fromkeys(("neighbours", "segment", "importance", "use", "current", "exact", "temporal"), 0.0)
+    return replace(weights, recency=recency, **none)
+
+
+async def _vectors(run: Runner, world: World, request: Request) -> tuple[Floats | None, Floats | None, str]:
+    """Vectors of the query and, where they are not given, of the texts; and why there are none."""
+    asked, note = await query_vector(run, world, request.query)
+    if asked is None or world.embedder is None:
+        return None, None, note
+    try:
+        return asked, await _rows(run, world, world.embedder, request, len(asked)), ""
+    except ModelError as error:
+        _log.warning("%s; scoring by words alone", error)
+        return None, None, f"words alone, {error}"
+
+
+async def _rows(run: Runner, world: World, embedder: Embedder, request: Request, width: int) -> Floats:
+    """A row for each text, of NaN where it is blank."""
+    given = zip(request.texts, request.vectors, strict=True)
+    wanted = dict.fromkeys(text for text, vector in given if vector is None and text.strip())
+    made = {text: world.passages.get(content_key(embedder.name, text)) for text in wanted}
+    missing = [text for text, vector in made.items() if vector is None]
+    if missing:
+        for text, vector in zip(missing, await embedding(run, embedder.embed_documents, missing), strict=True):
+            made[text] = vector
+            world.passages.put(content_key(embedder.name, text), vector)
+    rows = np.full((len(request.texts), width), np.nan, dtype=np.float32)
+    for row, (text, own) in enumerate(zip(request.texts, request.vectors, strict=True)):
+        known = made.get(text) if own is None else own
+        if known is None:
+            continue
+        if len(known) != width:
+            raise InvalidInputError(f"vectors[{row}] has {len(known)} numbers, the query's has {width}")
+        rows[row] = known
+    return rows
+
+
+def _likeness(vectors: Floats | None, count: int) -> Array:
+    """Inner products of the texts, of shape (n, n); 0 without vectors, as in an index."""
+    if vectors is None:
+        return np.zeros((count, count))
+    rows = np.nan_to_num(vectors.astype(np.float64), nan=0.0)
+    return np.asarray(rows @ rows.T)

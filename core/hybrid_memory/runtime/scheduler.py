@@ -1,0 +1,298 @@
+"""Threads for scheduled work: by priority, deadline and whose turn it is, within limits."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import Future
+from datetime import timedelta
+from functools import partial
+from typing import Any, TypeVar
+
+from hybrid_memory.errors import (
+    DeadlineExceededError,
+    MemoryClosedError,
+    ModelError,
+    QueueFullError,
+    StoreUnavailableError,
+)
+from hybrid_memory.runtime.admission import Room
+from hybrid_memory.runtime.checks import seconds, whole
+from hybrid_memory.runtime.periodic import Pauses, Periodic
+from hybrid_memory.runtime.priority_queue import Waiting
+from hybrid_memory.runtime.statistics import Statistics
+from hybrid_memory.runtime.tasks import Job, Task
+from hybrid_memory.runtime.timetable import Timer
+from hybrid_memory.runtime.worker_pool import Allowed, Crew
+
+T = TypeVar("T")
+AnyJob = Job[Any]
+
+PER_KIND = 10
+AGING = timedelta(seconds=10)
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+"""Before a retry, in seconds: at most the first, doubled for each further one, and never more than the longest."""
+DOUBLINGS = 16
+"""More would only make larger numbers."""
+
+
+class Scheduler:
+    """Does tasks on threads of its own, which start with the first task and do not keep the process alive.
+
+    A task with a higher priority comes first; among equals the earlier deadline, then the scope whose turn is longest
+    ago, then the order of arrival. A scope's first task gains one priority for each ``aging`` that it has waited.
+    Interactive tasks, of priority 8 and more, have one worker that no other task takes, and room of their own.
+
+    Args:
+        concurrency: how many tasks of a kind run at once, for all kinds or by kind; 10 where nothing is said.
+        workers: how many tasks run at once; by default 4 and one a core, at most 32.
+        capacity: how many tasks may be queued, interactive and others each; then `schedule` waits.
+        aging: how long a task waits for each priority that it gains.
+        statistics: counts what is done.
+        clock: seconds that never run backwards.
+
+    Raises:
+        InvalidInputError: a limit is below 1.
+    """
+
+    def __init__(
+        self,
+        *,
+        concurrency: Mapping[str, int] | int = PER_KIND,
+        workers: int | None = None,
+        capacity: int = 10_000,
+        aging: timedelta = AGING,
+        statistics: Statistics | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        workers = min(32, 4 + (os.cpu_count() or 1)) if workers is None else workers
+        limits = dict(concurrency) if isinstance(concurrency, Mapping) else {}
+        limit = PER_KIND if isinstance(concurrency, Mapping) else concurrency
+        for label, number in [("workers", workers), ("concurrency", limit), *limits.items()]:
+            whole(label, number, 1)
+        self.statistics = statistics or Statistics()
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._waiting = Waiting(seconds("aging", aging))
+        self._room = Room(whole("capacity", capacity, 1))
+        self._timer = Timer(clock)
+        self._pauses = Pauses(self._timer, self._start)
+        self._pausing: dict[AnyJob, None] = {}
+        self._crew = Crew(workers, limits, limit, self._lock, take=self._take, more=self._waiting.any, run=self._run)
+        self._closed = False
+
+    def schedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:
+        """The future of the task, once there is room for it in the queue; it may be awaited too.
+
+        On a thread of this scheduler it never waits, since room might then never come.
+
+        Args:
+            task: what to do; the caller's context variables go along.
+            timeout: seconds to wait for room, 0 for not at all, None for as long as it takes.
+
+        Raises:
+            QueueFullError: there was no room in time.
+            MemoryClosedError: after `close`.
+        """
+        job, entered = self._submit(task)
+        if entered is not None:
+            try:
+                entered.result(timeout)
+            except TimeoutError:
+                self._give_up(job, timeout)
+            except BaseException:
+                job.cancel()
+                raise
+        return job
+
+    async def aschedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:  # noqa: ASYNC109 - the twin's
+        """Like `schedule`, without blocking the loop while there is no room."""
+        job, entered = self._submit(task)
+        if entered is not None:
+            try:
+                async with asyncio.timeout(timeout):
+                    await asyncio.wrap_future(entered)
+            except TimeoutError:
+                self._give_up(job, timeout)
+            except BaseException:
+                job.cancel()
+                raise
+        return job
+
+    def every(self, interval: timedelta, task: Task[Any]) -> Periodic:
+        """A handle with ``cancel()`` of a task that runs again and again, each time so long after it last ended.
+
+        The first run is one interval from now. Each interval is up to a tenth shorter or longer. A failure is logged.
+        """
+        return Periodic(task, seconds("interval", interval), self._timer, self._start)
+
+    def debounced(self, key: Hashable, delay: timedelta, task: Task[Any]) -> None:
+        """Have the task done once nobody has asked for this key for so long; of several tasks the last counts.
+
+        Two tasks of one key never run at once. A failure is logged. After `close` nothing happens.
+        """
+        self._pauses.ask(key, max(0.0, delay.total_seconds()), task)
+
+    def close(self, *, wait: bool = True) -> None:
+        """Cancel what is queued, and wait for what runs; what waits for a retry fails with its last error."""
+        with self._lock:
+            self._closed = True
+            jobs = [*self._waiting.jobs(), *self._room.shut(MemoryClosedError())]
+            pausing = list(self._pausing)
+            self._crew.close()
+        self._timer.close()
+        for job in jobs:
+            if not job.cancel() and self._taken_off(job):  # it began once, and waits to be retried
+                self._abandon(job, job.error)
+        for job in pausing:
+            self._retry(job)
+        if wait:
+            self._timer.join()
+            self._crew.join()
+
+    def _submit(self, task: Task[T], *, forced: bool = False) -> tuple[Job[T], Future[None] | None]:
+        """The job, and where it has no room yet, the future that is done when it has."""
+        job = Job(task, self._clock(), self._dropped)
+        with self._lock:
+            if self._closed:
+                raise MemoryClosedError
+            entered = self._room.enter(job, forced=forced or threading.current_thread() in self._crew)
+            self.statistics.queued(task.kind)
+            self._watch(job)
+            if entered is None:
+                self._waiting.put(job, job.since)
+                self._crew.wake()
+        return job, entered
+
+    def _start(self, task: Task[Any]) -> AnyJob | None:
+        try:
+            return self._submit(task, forced=True)[0]
+        except MemoryClosedError:
+            return None
+
+    def _give_up(self, job: AnyJob, timeout: float | None) -> None:
+        if job.cancel():
+            sort = "interactive tasks" if job.task.interactive else "tasks"
+            raise QueueFullError(
+                f"the queue is full of {sort}, and none of them began within {timeout} seconds: wait longer, use a "
+                "larger capacity, or ask for less"
+            )
+
+    def _taken_off(self, job: AnyJob) -> bool:
+        """Whether the job was queued, or waited for room; whoever takes it off ends it."""
+        with self._lock:
+            if not self._waiting.remove(job):
+                return self._room.withdraw(job)
+            self._left(job)
+            return True
+
+    def _left(self, job: AnyJob) -> None:
+        """The job is no longer queued: the next one from outside is."""
+        if not self._closed and (following := self._room.left(job)) is not None:
+            self._waiting.put(following, self._clock())
+            self._crew.wake()
+
+    def _dropped(self, job: AnyJob) -> None:
+        """The job was cancelled."""
+        if self._taken_off(job):
+            job.set_running_or_notify_cancel()
+            self._cancelled(job)
+
+    def _cancelled(self, job: AnyJob) -> None:
+        self._unexpire(job)
+        self.statistics.cancelled(job.task.kind)
+
+    def _watch(self, job: AnyJob) -> None:
+        """Fail the job if it is still queued at its deadline."""
+        if job.task.deadline is not None:
+            job.expiry = self._timer.later(job.expires - self._clock(), partial(self._expire, job))
+
+    def _unexpire(self, job: AnyJob) -> None:
+        if job.expiry is not None:
+            self._timer.forget(job.expiry)
+
+    def _expire(self, job: AnyJob) -> None:
+        if self._taken_off(job):
+            self._abandon(job, _too_late(job))
+
+    def _abandon(self, job: AnyJob, error: BaseException | None) -> None:
+        """End a job that was taken off the queue with an error."""
+        if job.attempt or job.set_running_or_notify_cancel():
+            self._fail(job, error)
+        else:
+            self._cancelled(job)
+
+    def _fail(self, job: AnyJob, error: BaseException | None) -> None:
+        self._unexpire(job)
+        self.statistics.abandoned(job.task.kind, late=isinstance(error, DeadlineExceededError))
+        job.set_exception(error)
+
+    def _take(self, allowed: Allowed) -> AnyJob | None:
+        job = self._waiting.take(self._clock(), allowed)
+        if job is not None:
+            self._left(job)
+        return job
+
+    def _run(self, job: AnyJob) -> None:
+        if job.attempt == 0 and not job.set_running_or_notify_cancel():
+            self._cancelled(job)
+            return
+        kind, began = job.task.kind, self._clock()
+        if job.expires <= began:
+            self._fail(job, _too_late(job))
+            return
+        self._unexpire(job)
+        self.statistics.started(kind, began - job.since)
+        try:
+            result = job.run()
+        except BaseException as error:  # noqa: BLE001 - it is the caller's, whatever it is
+            if not self._pause(job, error):
+                ended = self._clock()
+                self.statistics.ended(kind, ended - began, failed=True, late=ended > job.expires)
+                job.set_exception(error)
+        else:
+            ended = self._clock()
+            self.statistics.ended(kind, ended - began, late=ended > job.expires)
+            job.set_result(result)
+
+    def _pause(self, job: AnyJob, error: BaseException) -> bool:
+        """Whether the job, which failed, will be done again after a pause."""
+        if job.attempt >= job.task.retries or not isinstance(error, ModelError | StoreUnavailableError):
+            return False
+        longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(job.attempt, DOUBLINGS))
+        pause = random.uniform(0, longest)  # noqa: S311 - no secret
+        if self._clock() + pause >= job.expires:
+            return False
+        with self._lock:
+            if self._closed:
+                return False
+            job.attempt, job.error = job.attempt + 1, error
+            self._pausing[job] = None
+            self.statistics.retried(job.task.kind)
+            self._timer.later(pause, partial(self._retry, job))
+            return True
+
+    def _retry(self, job: AnyJob) -> None:
+        """Queue a job again after its pause; where the scheduler was closed meanwhile, end it."""
+        with self._lock:
+            if job not in self._pausing:
+                return
+            del self._pausing[job]
+            if not self._closed:
+                job.since = self._clock()
+                self._room.enter(job, forced=True)
+                self._watch(job)
+                self._waiting.put(job, job.since)
+                self._crew.wake()
+                return
+        self._fail(job, job.error)
+
+
+def _too_late(job: AnyJob) -> DeadlineExceededError:
+    return DeadlineExceededError(
+        f"the {job.task.kind} task did not begin within {job.task.deadline}: give it more time or a higher priority"
+    )

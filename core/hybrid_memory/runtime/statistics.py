@@ -1,0 +1,282 @@
+"""Counts what is done, and how long it takes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from hybrid_memory import display
+from hybrid_memory.runtime.caches import LruCache
+
+ALPHA = 0.1
+"""Weight of the newest value in the moving averages."""
+RECENT = 1024
+"""Run times that the quantiles are taken over."""
+
+
+class Statistics:
+    """Collects the figures; each method may be called from any thread and takes a few microseconds."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kinds: dict[str, _Kind] = {}
+        self._caches: dict[str, LruCache[Any, Any]] = {}
+        self._model_calls = self._tokens = self._batches = self._batched = 0
+
+    def queued(self, kind: str) -> None:
+        """A task was scheduled."""
+        with self._lock:
+            self._of(kind).queued += 1
+
+    def started(self, kind: str, waited: float) -> None:
+        """A queued task began after so many seconds."""
+        with self._lock:
+            counts = self._of(kind)
+            counts.queued -= 1
+            counts.running += 1
+            counts.waiting = _averaged(counts.waiting, waited)
+
+    def ended(self, kind: str, seconds: float, *, failed: bool = False, late: bool = False) -> None:
+        """A task that had begun ended after so many seconds; late is after its deadline."""
+        with self._lock:
+            counts = self._of(kind)
+            counts.running -= 1
+            counts.missed += late
+            counts.ran(seconds, failed=failed)
+
+    def ran(self, kind: str, seconds: float, *, failed: bool = False) -> None:
+        """Work that was not scheduled took so many seconds."""
+        with self._lock:
+            self._of(kind).ran(seconds, failed=failed)
+
+    @contextmanager
+    def timed(self, kind: str) -> Iterator[None]:
+        """Time what is done inside the block, as work that was not scheduled."""
+        began = time.perf_counter()
+        try:
+            yield
+        except BaseException:
+            self.ran(kind, time.perf_counter() - began, failed=True)
+            raise
+        self.ran(kind, time.perf_counter() - began)
+
+    def retried(self, kind: str) -> None:
+        """A task that had begun failed, and waits for another attempt."""
+        with self._lock:
+            counts = self._of(kind)
+            counts.running -= 1
+            counts.queued += 1
+            counts.retried += 1
+
+    def cancelled(self, kind: str) -> None:
+        """A queued task was cancelled."""
+        with self._lock:
+            counts = self._of(kind)
+            counts.queued -= 1
+            counts.cancelled += 1
+
+    def abandoned(self, kind: str, *, late: bool) -> None:
+        """A queued task failed without being begun (again); late is because of its deadline."""
+        with self._lock:
+            counts = self._of(kind)
+            counts.queued -= 1
+            counts.failed += 1
+            counts.missed += late
+
+    def model_call(self, tokens: int = 0) -> None:
+        """A language model was asked; tokens in and out together."""
+        with self._lock:
+            self._model_calls += 1
+            self._tokens += tokens
+
+    def batch(self, texts: int) -> None:
+        """The embedder was given so many texts at once."""
+        with self._lock:
+            self._batches += 1
+            self._batched += texts
+
+    def watch(self, name: str, cache: LruCache[Any, Any]) -> None:
+        """Show the figures of this cache."""
+        with self._lock:
+            self._caches[name] = cache
+
+    def snapshot(self) -> WorkStats:
+        """The figures as they are now."""
+        with self._lock:
+            recent = {kind: list(counts.recent) for kind, counts in self._kinds.items()}
+            fields = {kind: counts.stats() for kind, counts in self._kinds.items()}
+            caches = dict(self._caches)
+            sums = (self._model_calls, self._tokens, self._batches, self._batched)
+        # Sorted outside the lock: nobody who records waits for it.
+        kinds = {kind: KindStats(**stats, **_quantiles(sorted(recent[kind]))) for kind, stats in fields.items()}
+        return WorkStats(kinds, {name: _cache_stats(cache) for name, cache in caches.items()}, *sums)
+
+    def _of(self, kind: str) -> _Kind:
+        counts = self._kinds.get(kind)
+        if counts is None:
+            counts = self._kinds[kind] = _Kind()
+        return counts
+
+
+class _Kind:
+    """The counters of one kind of work."""
+
+    def __init__(self) -> None:
+        self.done = self.failed = self.cancelled = self.retried = self.missed = self.running = self.queued = 0
+        self.latency: float | None = None
+        self.waiting: float | None = None
+        self.recent: deque[float] = deque(maxlen=RECENT)
+
+    def ran(self, seconds: float, *, failed: bool) -> None:
+        self.failed += failed
+        self.done += not failed
+        self.latency = _averaged(self.latency, seconds)
+        self.recent.append(seconds)
+
+    def stats(self) -> dict[str, Any]:
+        """The fields of `KindStats` except the quantiles."""
+        return {name: value for name, value in vars(self).items() if name != "recent"}
+
+
+def _averaged(average: float | None, value: float) -> float:
+    return value if average is None else average + ALPHA * (value - average)
+
+
+def _quantiles(values: Sequence[float]) -> dict[str, Any]:
+    """p50, p95 and p99 of sorted values: each the smallest value that so many percent do not exceed."""
+    return {f"p{percent}": values[(len(values) * percent - 1) // 100] for percent in (50, 95, 99) if values}
+
+
+def _cache_stats(cache: LruCache[Any, Any]) -> CacheStats:
+    return CacheStats(cache.size, cache.capacity, cache.hits, cache.misses)
+
+
+@dataclass(frozen=True, slots=True)
+class KindStats:
+    """Figures of one kind of work; times in seconds, None before the first.
+
+    Attributes:
+        done, failed, cancelled: how each ended; failed counts those whose deadline passed before they began, too.
+        retried: further attempts; missed: began or ended after the deadline.
+        running, queued: now; queued counts what waits for a retry, too.
+        latency: moving average of the run time; waiting: of the time in the queue.
+        p50, p95, p99: of the run time, over the last 1,024.
+    """
+
+    done: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    retried: int = 0
+    missed: int = 0
+    running: int = 0
+    queued: int = 0
+    latency: float | None = None
+    waiting: float | None = None
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """Figures of one cache."""
+
+    size: int
+    capacity: int
+    hits: int
+    misses: int
+
+    @property
+    def hit_rate(self) -> float | None:
+        """Share of hits; None before the first use."""
+        asked = self.hits + self.misses
+        return self.hits / asked if asked else None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkStats:
+    """What was done so far; `table` shows all of it.
+
+    Attributes:
+        kinds: by kind of work; caches: by name.
+        model_calls, tokens: of language models, tokens in and out together.
+        batches, batched: calls of the embedder, and texts in them.
+    """
+
+    kinds: Mapping[str, KindStats] = field(default_factory=dict)
+    caches: Mapping[str, CacheStats] = field(default_factory=dict)
+    model_calls: int = 0
+    tokens: int = 0
+    batches: int = 0
+    batched: int = 0
+
+    @property
+    def batch_size(self) -> float | None:
+        """Texts in a batch, on average; None before the first."""
+        return self.batched / self.batches if self.batches else None
+
+    def table(self) -> str:
+        """All figures as aligned text; times in milliseconds."""
+        parts = [_aligned(rows) for rows in (self._kind_rows(), self._cache_rows()) if len(rows) > 1]
+        return "\n\n".join([*parts, self._models()])
+
+    def __repr__(self) -> str:
+        kinds = self.kinds.values()
+        counts = ", ".join(
+            f"{sum(getattr(kind, name) for kind in kinds):,} {name}"
+            for name in ("done", "failed", "cancelled", "missed", "running", "queued")
+        )
+        return f"WorkStats({counts}; {self._models()})"
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            [
+                *(_html(rows) for rows in (self._kind_rows(), self._cache_rows()) if len(rows) > 1),
+                f"<p>{escape(self._models())}</p>",
+            ]
+        )
+
+    def _models(self) -> str:
+        size = f" of {self.batch_size:.1f} texts" if self.batch_size is not None else ""
+        return f"{self.model_calls:,} model calls, {self.tokens:,} tokens, {self.batches:,} batches{size}"
+
+    def _kind_rows(self) -> list[list[str]]:
+        counts = ("done", "failed", "cancelled", "retried", "missed", "running", "queued")
+        times = ("latency", "waiting", "p50", "p95", "p99")
+        rows = [["kind", *counts, *(f"{name} ms" for name in times)]]
+        for kind, stats in sorted(self.kinds.items()):
+            figures = [f"{getattr(stats, name):,}" for name in counts]
+            rows.append([kind, *figures, *(_milliseconds(getattr(stats, name)) for name in times)])
+        return rows
+
+    def _cache_rows(self) -> list[list[str]]:
+        rows = [["cache", "size", "capacity", "hits", "misses", "hit rate"]]
+        for name, cache in sorted(self.caches.items()):
+            rate = "" if cache.hit_rate is None else f"{cache.hit_rate:.0%}"
+            rows.append([name, f"{cache.size:,}", f"{cache.capacity:,}", f"{cache.hits:,}", f"{cache.misses:,}", rate])
+        return rows
+
+
+def _milliseconds(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds * 1000:,.1f}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        )
+        for row in rows
+    )
+
+
+def _html(rows: Sequence[Sequence[str]]) -> str:
+    head, *body = rows
+    return display.table(head, [[escape(cell) for cell in row] for row in body])

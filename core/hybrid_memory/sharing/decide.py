@@ -1,0 +1,287 @@
+"""Shared spaces: who may do what, decided by their admins, asked before every verb, and written down when refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any, TypeAlias
+
+from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError, StoreUnavailableError
+from hybrid_memory.log.author import author_of, principal_of
+from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.message import RESERVED
+from hybrid_memory.log.port import Draft
+from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.scope import Scope, check_name
+from hybrid_memory.sharing.grant import Denial, Grant, Right
+from hybrid_memory.sharing.standing import TRUSTED, Standing
+from hybrid_memory.store.services import World
+from hybrid_memory.validation import shown
+
+RACES = 100
+"""Decisions that other admins may make while one is being made, before we say so."""
+
+
+Decision: TypeAlias = Callable[[Standing], tuple[dict[str, Any], list[Draft]]]
+"""Given what holds: what is decided, and the events that go with it; may raise `InvalidInputError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A user or agent in a space, whatever their right."""
+
+    principal: Scope
+    space: Scope
+
+    @property
+    def author(self) -> str:
+        """Who that is, as text."""
+        return author_of(self.principal)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody wants to do.
+
+    Attributes:
+        verb: its name; needed: the right that it takes.
+        trusted: whether it also takes trust; what quarantine holds back does not.
+    """
+
+    verb: str
+    needed: Right
+    trusted: bool
+
+
+async def standing(run: Runner, world: World, space: Scope) -> Standing:
+    """What the decisions in the log come to now; a rollback does not change it."""
+    known = world.standings.get(space) or Standing()
+    news = await run.call(world.truth.read, space, after=known.position, kinds=(EventKind.GRANT,))
+    if news:
+        known = known.after(news)
+        world.standings.put(space, known)
+    return known
+
+
+async def admitted(run: Runner, world: World, member: Member, asked: Asked) -> Standing:
+    """What holds in the space, if it lets this user and agent do so.
+
+    Raises:
+        AccessDeniedError: it does not; written down where there is such a space.
+    """
+    known = await standing(run, world, member.space)
+    held = known.right(member.principal)
+    if held is None or not held.includes(asked.needed):
+        reason = f"it takes the right to {asked.needed}, given by an admin of the space"
+    elif asked.trusted and known.trust(member.principal) < TRUSTED:
+        reason = f"it takes a trust of {TRUSTED} or more, given by an admin of the space"
+    else:
+        return known
+    if known.number and not world.read_only:
+        denial = Draft(
+            id=world.new_id(),
+            fixed_id=False,
+            session=None,
+            kind=EventKind.DENIED,
+            at=world.clock(),
+            payload={"verb": asked.verb, "needed": asked.needed, "held": held},
+            author=member.author,
+        )
+        await run.call(world.truth.append, member.space, [denial])
+    raise AccessDeniedError(member.author, asked.verb, member.space.space or "", reason)
+
+
+async def create(run: Runner, world: World, member: Member) -> None:
+    """Make a space with this user and agent as its admin.
+
+    Raises:
+        InvalidInputError: there is one.
+    """
+    try:
+        first = _given(member.principal.user, member.principal.agent, Right.ADMIN)
+        await run.call(world.truth.append, member.space, [_decision(world, member, Standing(), first)])
+    except IdConflictError:
+        there = member.space.space
+        raise InvalidInputError(f"there is a space {there!r}: choose another name, or ask its admin") from None
+
+
+def _given(user: str | None, agent: str | None, right: Right | None, trust: float = 1.0) -> dict[str, Any]:
+    return {"user": user, "agent": agent, "right": right, "trust": trust}
+
+
+def _decision(world: World, member: Member, known: Standing, payload: dict[str, Any]) -> Draft:
+    """The next decision; its id is taken if another one was faster."""
+    return Draft(
+        id=f"{RESERVED}grant:{known.number + 1}",
+        fixed_id=False,
+        session=None,
+        kind=EventKind.GRANT,
+        at=world.clock(),
+        payload=payload,
+        author=member.author,
+    )
+
+
+async def decide(run: Runner, world: World, member: Member, verb: str, decision: Decision) -> Receipt:
+    """Let an admin decide something, given what holds at this moment; made again if another one was faster.
+
+    Raises:
+        AccessDeniedError: they are no admin any more.
+    """
+    asked = Asked(verb, Right.ADMIN, trusted=True)
+    for _ in range(RACES):
+        known = await admitted(run, world, member, asked)
+        payload, drafts = decision(known)
+        try:
+            appended = await run.call(
+                world.truth.append, member.space, [_decision(world, member, known, payload), *drafts]
+            )
+        except IdConflictError:
+            if (await standing(run, world, member.space)).number == known.number:
+                raise
+            continue
+        kept = appended[1:] or appended
+        return Receipt(
+            ids=tuple(event.id for event in kept),
+            positions=tuple(event.position for event in kept),
+            duplicates=tuple(event.id for event in kept if not event.fresh),
+        )
+    raise StoreUnavailableError(f"other admins kept deciding in {member.space} at the same time: try again")
+
+
+async def grant(run: Runner, world: World, member: Member, *, user: Any, agent: Any, right: Any, trust: Any) -> Receipt:
+    """Give a right; the last word for a grantee counts.
+
+    Raises:
+        InvalidInputError: nobody is named, there is no such right, the trust is out of range, or no admin is left.
+    """
+    named = _grantee(user, agent)
+    try:
+        level = Right(right)
+    except ValueError:
+        raise InvalidInputError(f"no right {shown(right)}: choose one of {', '.join(Right)}") from None
+    if isinstance(trust, bool) or not isinstance(trust, int | float) or not isfinite(trust) or not 0 <= trust <= 1:
+        raise InvalidInputError(f"trust must be a number in 0 to 1, got {shown(trust)}")
+    if level is Right.ADMIN and trust < TRUSTED:
+        raise InvalidInputError(f"an admin needs a trust of {TRUSTED} or more, got {trust}")
+    return await decide(run, world, member, "grant", _change(*named, level, float(trust)))
+
+
+async def revoke(run: Runner, world: World, member: Member, *, user: Any, agent: Any) -> Receipt:
+    """Take the right of a grantee.
+
+    Raises:
+        InvalidInputError: they have no grant, or no admin would be left.
+    """
+    return await decide(run, world, member, "revoke", _change(*_grantee(user, agent), None))
+
+
+def _grantee(user: Any, agent: Any) -> tuple[str | None, str | None]:
+    if user is None and agent is None:
+        raise InvalidInputError("whose right? give user=, agent= or both")
+    for label, name in (("user", user), ("agent", agent)):
+        try:
+            name is None or check_name(label, name)
+        except ValueError as error:
+            raise InvalidInputError(str(error)) from None
+    return user, agent
+
+
+def _change(user: str | None, agent: str | None, right: Right | None, trust: float = 1.0) -> Decision:
+    def decision(known: Standing) -> tuple[dict[str, Any], list[Draft]]:
+        there = known.grants.get((user, agent))
+        if right is None and there is None:
+            raise InvalidInputError(f"there is no grant for {Scope(user=user, agent=agent)}: see grants()")
+        if there is not None and there.right is Right.ADMIN and right is not Right.ADMIN and known.admins == 1:
+            raise InvalidInputError(f"{Scope(user=user, agent=agent)} is the last admin: make another one first")
+        return _given(user, agent, right, trust), []
+
+    return decision
+
+
+async def grants(run: Runner, world: World, space: Scope) -> list[Grant]:
+    """What stands, in the order of the last word."""
+    return list((await standing(run, world, space)).grants.values())
+
+
+async def denials(run: Runner, world: World, space: Scope) -> list[Denial]:
+    """Who was refused, oldest first."""
+    return [
+        Denial(
+            who=event.author,
+            verb=event.payload["verb"],
+            needed=Right(event.payload["needed"]),
+            held=None if event.payload["held"] is None else Right(event.payload["held"]),
+            at=event.at,
+        )
+        for event in await run.call(world.truth.read, space, kinds=(EventKind.DENIED,))
+    ]
+
+
+async def readable(run: Runner, world: World, principal: Scope) -> list[Scope]:
+    """The spaces of their tenant that this user and agent may read, by name."""
+    there = [owner for owner in await run.call(world.truth.heads) if owner.space and owner.tenant == principal.tenant]
+    rights = {space: (await standing(run, world, space)).right(principal) for space in there}
+    return sorted((space for space, right in rights.items() if right is not None), key=str)
+
+
+async def reached(run: Runner, world: World, principal: Scope, spaces: Any, verb: str) -> list[Scope]:
+    """These spaces, or with ``all`` those that may be read.
+
+    Raises:
+        AccessDeniedError: one that is named may not be read.
+        InvalidInputError: the names are no names.
+    """
+    if spaces == "all":
+        return await readable(run, world, principal)
+    if isinstance(spaces, str) or not isinstance(spaces, Collection):
+        raise InvalidInputError(f"spaces must be a list of names, or 'all', got {shown(spaces)}")
+    asked = Asked(verb, Right.READ, trusted=False)
+    found = {named(principal, name): None for name in spaces}
+    for space in found:
+        await admitted(run, world, Member(principal, space), asked)
+    return list(found)
+
+
+def named(principal: Scope, name: Any, session: str | None = None) -> Scope:
+    """The space of this name in the tenant of the user or agent; raises `InvalidInputError` if there can be none."""
+    if principal.user is None and principal.agent is None:
+        raise InvalidInputError(f"{principal} is no user and no agent: only they share spaces")
+    return Scope(tenant=principal.tenant, space=_space_name(name), session=session)
+
+
+def _space_name(name: Any) -> str:
+    try:
+        return check_name("the name of a space", name)
+    except ValueError as error:
+        raise InvalidInputError(str(error)) from None
+
+
+async def origin(run: Runner, world: World, scope: Scope, other: Scope, verb: str) -> Scope:
+    """The scope that something which a handle is shown again comes from: its own, or a space that it may read.
+
+    Raises:
+        AccessDeniedError: the user and agent may not read that space, or not any more.
+        InvalidInputError: it comes from somebody else.
+    """
+    if other.owner == scope.owner:
+        return other
+    if other.space is None or scope.space is not None or other.tenant != scope.tenant:
+        raise InvalidInputError(f"this is not of {scope.owner}: it comes from {other.owner}")
+    await admitted(run, world, Member(scope.owner, other.owner), Asked(verb, Right.READ, trusted=False))
+    return other
+
+
+async def trust(run: Runner, world: World, space: Scope) -> Callable[[str], float]:
+    """Of the authors in this space, in [0, 1]; of an owner's own words 1."""
+    if space.space is None:
+        return lambda _: 1.0
+    known = await standing(run, world, space.owner)
+    return lambda author: known.trust(principal_of(author)) if author else 1.0
+
+
+def entered(world: World, member: Member, known: Standing) -> World:
+    """The world in which this user and agent write."""
+    return replace(world, author=member.author, trusted=known.trust(member.principal) >= TRUSTED)

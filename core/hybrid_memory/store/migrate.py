@@ -1,0 +1,111 @@
+"""``migrate``: a copy of a memory on another engine or with another embedder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+
+from hybrid_memory import display
+from hybrid_memory.errors import InvalidInputError, StoreError
+from hybrid_memory.log.event import Event
+from hybrid_memory.runtime.progress import Progress
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.scope import Scope
+from hybrid_memory.store.indexing import index_texts, index_vectors
+from hybrid_memory.store.outbox import drain
+from hybrid_memory.store.services import World
+
+BATCH = 512
+
+
+async def migrate(run: Runner, source: World, target: World, progress: Progress | None = None) -> Migration:
+    """Copy every event with its position, index them there, and compare; what was copied before is not copied again.
+
+    Vectors of the same embedder are taken over, those of another are made.
+
+    Raises:
+        InvalidInputError: the target holds something else.
+        StoreError: the copy is not like the original; neither is changed.
+    """
+    await drain(run, source)
+    heads = await run.call(source.truth.heads)
+    there = await run.call(target.truth.heads)
+    for owner, head in there.items():
+        if await checksum(run, source, owner, upto=head) != await checksum(run, target, owner, upto=head):
+            raise InvalidInputError(f"the target has memories of {owner} that are not here: give an empty store")
+    total = sum([await run.call(source.truth.count, owner) for owner in heads])
+    done = 0
+    for owner in heads:
+        done += await _copied(run, source, target, owner)
+        if progress is not None:
+            progress(done, total)
+    digest = hashlib.sha256()
+    for owner, head in heads.items():
+        ours, theirs = [await checksum(run, world, owner, upto=head) for world in (source, target)]
+        if ours != theirs:
+            raise StoreError(f"the copy of what {owner} has is not like the original: {theirs} instead of {ours}")
+        digest.update(ours.encode())
+    indexed = embedded = 0
+    given = replace(target, donor=source.index)
+    for owner in heads:
+        indexed += await index_texts(run, given, owner)
+        if given.embedder is not None:
+            embedded += await index_vectors(run, given, owner, given.embedder, progress)
+            await run.call(given.index.settle, owner)
+    return Migration(owners=len(heads), events=total, indexed=indexed, embedded=embedded, checksum=digest.hexdigest())
+
+
+async def _copied(run: Runner, source: World, target: World, owner: Scope) -> int:
+    """Copy what the target does not have of this owner; returns how many events the source has."""
+    after = (await run.call(target.truth.heads, owner)).get(owner, 0)
+    while events := await run.call(source.truth.read, owner, after=after, limit=BATCH):
+        await run.call(target.truth.restore, owner, events)
+        after = events[-1].position
+    return await run.call(source.truth.count, owner)
+
+
+async def checksum(run: Runner, world: World, owner: Scope, *, upto: int) -> str:
+    """A digest of the owner's events up to a position, and of their order."""
+    digest = hashlib.sha256()
+    after = 0
+    while events := await run.call(world.truth.read, owner, after=after, upto=upto, limit=BATCH):
+        for event in events:
+            digest.update(_line(event))
+        after = events[-1].position
+    return digest.hexdigest()
+
+
+def _line(event: Event) -> bytes:
+    parts = [
+        event.position,
+        event.id,
+        event.scope.session,
+        event.kind,
+        event.at.isoformat(),
+        event.payload,
+        event.sources,
+        event.author,
+    ]
+    return json.dumps(parts, sort_keys=True, ensure_ascii=False).encode(errors="surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """What was copied.
+
+    Attributes:
+        owners, events: how many; indexed, embedded: records and vectors that were derived in the copy.
+        checksum: SHA-256 over the events of all owners, the same in the original and in the copy.
+    """
+
+    owners: int
+    events: int
+    indexed: int
+    embedded: int
+    checksum: str
+
+    def __repr__(self) -> str:
+        copied = f"{display.counted(self.owners, 'owner')}, {display.counted(self.events, 'event')}"
+        made = f"{display.counted(self.indexed, 'record')}, {display.counted(self.embedded, 'vector')}"
+        return f"<Migration of {copied}; {made} made; checksum {self.checksum[:8]}>"

@@ -1,0 +1,170 @@
+"""``remember``: from what the caller has to durable events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from hybrid_memory.errors import IdConflictError, InvalidMessageError, StoreUnavailableError
+from hybrid_memory.log.author import QUARANTINE
+from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.message import REPLACES, Message, Role
+from hybrid_memory.log.port import Draft
+from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.visible import visible
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.scope import MAX_NAME_CHARS, Scope
+from hybrid_memory.store.outbox import drain, put_aside
+from hybrid_memory.store.redact import stored
+from hybrid_memory.store.services import World
+from hybrid_memory.store.view import in_view, present
+from hybrid_memory.validation import shown
+
+Content = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[str, Any]]
+"""What can be remembered: text, a message, a dict in the OpenAI form, or a list of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Superseding:
+    """Messages that stand for what was said no longer, their ids by position; and positions of those that do again."""
+
+    gone: Mapping[int, str] = field(default_factory=dict)
+    restored: Sequence[int] = ()
+
+
+async def remember(
+    run: Runner, world: World, scope: Scope, messages: Sequence[Message], *, superseding: Superseding | None = None
+) -> Receipt:
+    """Append the messages to the log, all or none; they are durable when this returns.
+
+    Where the log cannot be reached they are durable in the outbox, if there is one. With them others are superseded,
+    unless the author is not trusted yet.
+    """
+    drafts = [draft_of(world, scope, message) for message in messages]
+    if superseding is not None and world.trusted:
+        drafts.append(_superseded(world, scope, messages, superseding))
+    try:
+        await drain(run, world)
+        await _check_visible(run, present(world), scope, drafts)
+        appended = await run.call(world.log.append, scope.owner, drafts)
+    except StoreUnavailableError as error:
+        return await put_aside(run, world, scope.owner, drafts, error)
+    said = appended[: len(messages)]
+    ids = tuple(event.id for event in said)
+    return Receipt(
+        ids=ids,
+        positions=tuple(event.position for event in said),
+        duplicates=tuple(event.id for event in said if not event.fresh),
+        quarantined=() if world.trusted else ids,
+    )
+
+
+def _superseded(world: World, scope: Scope, messages: Sequence[Message], superseding: Superseding) -> Draft:
+    """The event that marks messages as superseded; of an edited one it tells by which."""
+    edited = {message.replaces: message.id for message in messages if message.replaces}
+    return Draft(
+        id=world.new_id(),
+        fixed_id=False,
+        session=scope.session,
+        kind=EventKind.SUPERSEDED,
+        at=world.clock(),
+        payload={
+            "positions": list(superseding.gone),
+            "ids": list(superseding.gone.values()),
+            "restored": list(superseding.restored),
+            "by": {str(place): name for place, name in edited.items()},
+        },
+        author=world.author,
+    )
+
+
+async def _check_visible(run: Runner, world: World, scope: Scope, drafts: Sequence[Draft]) -> None:
+    """Refuse ids of messages that a rollback hides: they would count as written, and stay hidden."""
+    named = [draft.id for draft in drafts if draft.fixed_id]
+    world = await in_view(run, world, scope) if named else world
+    if not world.hidden:
+        return
+    for event in await run.call(world.truth.get, scope, named):
+        if event.scope == scope and not visible(event.position, world.hidden):
+            raise IdConflictError(
+                f"id {event.id!r} is that of a message which a rollback or an edit hides: give another id"
+            )
+
+
+def as_messages(
+    content: Content,
+    *,
+    role: Role | str = Role.USER,
+    at: datetime | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    message_id: str | None = None,
+) -> list[Message]:
+    """The messages behind what the caller gave, each checked.
+
+    ``role`` goes to plain texts; ``at`` and ``metadata`` to every message, where its own values win.
+
+    Raises:
+        InvalidMessageError: one of them cannot be stored, or one id is given for several.
+    """
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise InvalidMessageError(f"metadata must be values by name, got {shown(metadata)}")
+    # What cannot be remembered counts as one item, so that it is refused as it would be inside a list.
+    single = isinstance(content, str | bytes | Message | Mapping) or not isinstance(content, Iterable)
+    items: list[Any] = [content] if single else list(content)
+    if message_id is not None and len(items) != 1:
+        raise InvalidMessageError(
+            f"id={message_id!r} is for one message, got {len(items)}: put the ids into the messages"
+        )
+    return [_message(item, role, at, metadata or {}, message_id) for item in items]
+
+
+def _message(
+    item: Any, role: Role | str, at: datetime | None, metadata: Mapping[str, Any], message_id: str | None
+) -> Message:
+    if isinstance(item, Message):
+        fields = {name: getattr(item, name) for name in item.model_fields_set}
+    elif isinstance(item, Mapping):
+        fields = dict(item)
+    elif isinstance(item, str):
+        fields = {"content": item, "role": role}
+    else:
+        raise InvalidMessageError(
+            f"cannot remember a {type(item).__name__}: give text, a Message, a dict or a list of these"
+        )
+    if message_id is not None:
+        fields["id"] = message_id
+    if at is not None and fields.get("at") is None:
+        fields["at"] = at
+    if isinstance(extra := fields.get("extra"), Mapping) and REPLACES in extra:
+        # Of a message that was read here: written again, it is one of its own.
+        fields["extra"] = {key: value for key, value in extra.items() if key != REPLACES}
+    own = fields.get("metadata")
+    if metadata and isinstance(own, Mapping | None):
+        fields["metadata"] = {**metadata, **(own or {})}
+    return Message.of(fields)
+
+
+def draft_of(world: World, scope: Scope, message: Message) -> Draft:
+    """The event of a message, as it is stored: redacted, with an id and a time."""
+    message = stored(world, message)
+    name = message.id or world.new_id()
+    return Draft(
+        id=name if world.trusted else _held_back(name),
+        fixed_id=message.id is not None,
+        session=scope.session,
+        kind=EventKind.MESSAGE if world.trusted else EventKind.QUARANTINED,
+        at=message.at or world.clock().astimezone(UTC),
+        payload=message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"}),
+        author=world.author,
+    )
+
+
+def _held_back(name: str) -> str:
+    """The id under which a message waits, so that it takes none from those who are trusted."""
+    if len(name) > MAX_NAME_CHARS - len(QUARANTINE):
+        raise InvalidMessageError(
+            f"what waits for approval has ids of {MAX_NAME_CHARS - len(QUARANTINE)} characters at most"
+        )
+    return QUARANTINE + name

@@ -1,7 +1,0 @@
-"""The archive of L3 in ClickHouse: a server, or its engine in this process."""
-
-from __future__ import annotations
-
-from hybrid_memory.stores.clickhouse.archive import ClickHouseArchive
-
-__all__ = ["ClickHouseArchive"]

@@ -1,9 +1,0 @@
-"""Log, archive and index in plain Python and NumPy: the store of ``memory://``, and the oracle for every engine."""
-
-from __future__ import annotations
-
-from hybrid_memory.stores.memory.archive import InMemoryArchive
-from hybrid_memory.stores.memory.index import InMemoryIndex
-from hybrid_memory.stores.memory.log import InMemoryLog
-
-__all__ = ["InMemoryArchive", "InMemoryIndex", "InMemoryLog"]

@@ -1,9 +1,0 @@
-"""The embedded engine: log, index and vectors in one SQLite file."""
-
-from __future__ import annotations
-
-from hybrid_memory.stores.sqlite.database import Database
-from hybrid_memory.stores.sqlite.index import SqliteIndex
-from hybrid_memory.stores.sqlite.log import SqliteLog
-
-__all__ = ["Database", "SqliteIndex", "SqliteLog"]

@@ -1,1 +1,0 @@
-"""What each tier holds and how it follows the log; pure."""
