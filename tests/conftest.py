@@ -122,6 +122,6 @@ def alice(memory: HybridMemory) -> ScopedMemory:
 def no_learning_by_itself(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is learned in the background, unless a test is marked so: positions in the log depend on no pause."""
     if request.node.get_closest_marker("background") is None:
-        monkeypatch.setattr("hybrid_memory.memory.house.House.said", lambda *_: None)
-        monkeypatch.setattr("hybrid_memory.memory.house.House.opened", lambda *_: None)
-        monkeypatch.setattr("hybrid_memory.memory.house.House.recalled", lambda *_: None)
+        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.said", lambda *_: None)
+        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.opened", lambda *_: None)
+        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.recalled", lambda *_: None)

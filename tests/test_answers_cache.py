@@ -58,9 +58,9 @@ class Watched:
 
 
 def watched_index(memory: HybridMemory) -> Watched:
-    world = memory._house.world
-    index = Watched(world.index)
-    world.index = index
+    services = memory._runtime.services
+    index = Watched(services.index)
+    services.index = index
     return index
 
 
@@ -106,7 +106,7 @@ def test_what_was_rolled_back_is_gone_at_once_and_comes_back(face: Face, memory:
     place = alice.remember("my cat sleeps").positions[0]
     alice.remember("my cat eats")
     assert len(face(alice, "recall", "cat")) == 2
-    before = max(alice._house.world.truth.heads(alice.scope).values())
+    before = max(alice._runtime.services.truth.heads(alice.scope).values())
     face(alice, "rollback", place)
     assert texts_of(face(alice, "recall", "cat")) == ["my cat sleeps"]
     face(alice, "rollback", before)
@@ -320,7 +320,7 @@ def test_no_erased_word_stays_in_memory(face: Face, memory: HybridMemory, whole:
         face(memory, "forget", user="alice")
     else:
         face(alice, "forget", ids=told.ids[0])
-    kept = repr(list(memory._house.world.answers._entries.values()))
+    kept = repr(list(memory._runtime.services.answers._entries.values()))
     assert "Quinzel" not in kept
 
 
@@ -426,8 +426,8 @@ def test_an_answer_that_is_made_while_the_index_is_rebuilt_is_not_kept(opened: O
     memory = opened(url="memory://", embedder="none")
     alice = memory.scoped(user="alice")
     alice.remember(["my cat sleeps", "it rains"])
-    world = memory._house.world
-    world.index = Interrupting(world.index, lambda: memory.rebuild(embedder=HashingEmbedder()))
+    services = memory._runtime.services
+    services.index = Interrupting(services.index, lambda: memory.rebuild(embedder=HashingEmbedder()))
     assert alice.recall("cat")
     assert alice.recall("cat")[0].signals.vector == 1
 
@@ -436,8 +436,8 @@ def test_an_answer_that_is_made_while_its_words_are_forgotten_is_not_kept(opened
     memory = opened(url="memory://", embedder="none")
     alice = memory.scoped(user="alice")
     told = alice.remember(["my cat is Quinzel", "my cat sleeps"])
-    world = memory._house.world
-    world.index = Interrupting(world.index, lambda: alice.forget(ids=told.ids[0]))
+    services = memory._runtime.services
+    services.index = Interrupting(services.index, lambda: alice.forget(ids=told.ids[0]))
     alice.recall("cat")
-    assert "Quinzel" not in repr(list(world.answers._entries.values()))
+    assert "Quinzel" not in repr(list(services.answers._entries.values()))
     assert texts_of(alice.recall("cat")) == ["my cat sleeps"]

@@ -11,12 +11,12 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from hybrid_memory.ports import Floats
 
 from hybrid_memory import EventKind, HybridMemory, LearningConfig, MemoryConfig, open_memory
 from hybrid_memory.engines.in_memory.archive import InMemoryArchive
 from hybrid_memory.errors import MemoryClosedError, QueueFullError
 from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.ports import Floats
 from hybrid_memory.runtime.tasks import Task, current_priority
 from hybrid_memory.testing.faults import FaultyEmbedder
 from hybrid_memory.testing.language import ScriptedModel
@@ -306,17 +306,17 @@ def test_a_query_asked_again_costs_no_call_of_the_embedder(face: Face, opened: O
 
 
 def test_uses_are_noted_by_and_by(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.memory.house.USES_EVERY", timedelta(seconds=0.05))
+    monkeypatch.setattr("hybrid_memory.memory.runtime.USES_EVERY", timedelta(seconds=0.05))
     memory = opened(learning=SOON)
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
     for _ in range(3):
         alice.recall("cat")
-    wait_until(lambda: memory._house.world.uses.counted() == [])
+    wait_until(lambda: memory._runtime.services.uses.counted() == [])
     memory.flush()
-    world = memory._house.world
-    (said,) = world.truth.read(alice.scope, kinds=(EventKind.MESSAGE,))
-    (record,) = world.index.get([said.position])
+    services = memory._runtime.services
+    (said,) = services.truth.read(alice.scope, kinds=(EventKind.MESSAGE,))
+    (record,) = services.index.get([said.position])
     assert record.uses == 3
 
 
@@ -331,7 +331,7 @@ def test_what_is_old_is_archived_and_stays_readable(
     opened: Open, monkeypatch: pytest.MonkeyPatch, by_itself: bool
 ) -> None:
     archive, now = InMemoryArchive(), datetime.now(UTC)
-    monkeypatch.setattr("hybrid_memory.memory.house.ARCHIVE_EVERY", timedelta(seconds=0.05 if by_itself else 3600))
+    monkeypatch.setattr("hybrid_memory.memory.runtime.ARCHIVE_EVERY", timedelta(seconds=0.05 if by_itself else 3600))
     monkeypatch.setattr("hybrid_memory.engines.clickhouse.ClickHouseArchive", lambda *_, **__: archive)
     memory = opened(learning=SOON, archive={"url": "chdb:///unused", "after": timedelta(days=30)})
     people = [memory.scoped(user=name) for name in ("alice", "bob")]
@@ -375,6 +375,6 @@ def test_a_rebuild_takes_over_from_what_runs_in_the_background(face: Face, opene
     finally:
         embedder.gate.set()
     wait_until(lambda: indexed(memory, 2))
-    assert memory._house.world.index.embedder() == ("hashing-32", 32)
+    assert memory._runtime.services.index.embedder() == ("hashing-32", 32)
     (hit, _) = face(alice, "recall", "cat")
     assert (hit.record.text, hit.note) == ("my cat sleeps", "")

@@ -11,7 +11,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
-from hybrid_memory.ports import Appended, Draft
 
 from hybrid_memory import (
     CompactionConfig,
@@ -27,6 +26,7 @@ from hybrid_memory import (
 from hybrid_memory.context.summaries.strategies import STRATEGIES
 from hybrid_memory.context.summaries.survival import critical_items
 from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.ports import Appended, Draft
 from hybrid_memory.testing import FaultyModel, ScriptedModel
 from hybrid_memory.testing.language import Fault
 from hybrid_memory.text.tokens import estimate_tokens
@@ -68,7 +68,7 @@ LATEST = [Message(content="What now?"), assistant("We wait."), Message(content="
 
 
 def items_of(handle: ScopedMemory) -> set[str]:
-    log = handle._house.world.log
+    log = handle._runtime.services.log
     events = log.read(handle.scope, kinds=(EventKind.MESSAGE,), limit=len(SAID))
     return {item for event in events for item in critical_items(event)}
 
@@ -127,7 +127,7 @@ def test_a_span_is_tried_three_times_and_then_left_alone(face: Face, open_with: 
         face(alice, "assemble", k=0)
     assert model.calls == 3 * each
     assert face(alice, "summary").lines == before
-    states = alice._house.world.log.read(alice.scope, kinds=(EventKind.COMPACTION,))
+    states = alice._runtime.services.log.read(alice.scope, kinds=(EventKind.COMPACTION,))
     assert len(states) <= 3
 
 
@@ -223,9 +223,9 @@ def test_a_full_disk_leaves_queue_and_log_as_they_were(face: Face, open_with: Op
     face(alice, "remember", [*SAID, *LATEST])
     face(alice, "compact", keep=2)
     face(alice, "remember", [assistant("Until noon."), *SAID])
-    world = alice._house.world
-    before, history = face(alice, "summary"), world.log.read(alice.scope, kinds=TOLD)
-    world.log = disk = FullDisk(world.log)
+    services = alice._runtime.services
+    before, history = face(alice, "summary"), services.log.read(alice.scope, kinds=TOLD)
+    services.log = disk = FullDisk(services.log)
     attempts: list[tuple[str, dict[str, Any]]] = [
         ("compact", {"keep": 1}),
         ("assemble", {"query": "And then?", "k": 0}),
@@ -234,8 +234,8 @@ def test_a_full_disk_leaves_queue_and_log_as_they_were(face: Face, open_with: Op
         with pytest.raises(StoreUnavailableError, match="full"):
             face(alice, verb, **arguments)
     assert disk.refused == 2
-    world.log = disk.log
-    assert world.log.read(alice.scope, kinds=TOLD) == history
+    services.log = disk.log
+    assert services.log.read(alice.scope, kinds=TOLD) == history
     assert face(alice, "summary") == before
     assert face(alice, "compact", keep=1).folded > 0
     assert_nothing_is_lost(alice)

@@ -48,7 +48,7 @@ def rounds(first: int, last: int) -> list[Message]:
 
 
 def events(handle: ScopedMemory) -> int:
-    return len(handle._house.world.log.read(handle.scope))
+    return len(handle._runtime.services.log.read(handle.scope))
 
 
 BAD: list[tuple[str, dict[str, Any]]] = [

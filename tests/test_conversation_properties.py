@@ -177,7 +177,7 @@ def run(handle: ScopedMemory, step: Step) -> Context | None:
 
 
 def tokens_of(messages: list[Message] | tuple[Message, ...], handle: ScopedMemory, *, tools: bool) -> int:
-    tally = handle._house.world.count
+    tally = handle._runtime.services.count
     return (
         sum(message_tokens(message, tally) for message in messages) + (schema_tokens(TOOLS, tally) if tools else 0) + 3
     )
@@ -258,7 +258,7 @@ def test_every_prompt_is_one_that_a_model_accepts_within_its_budget(
 
 
 def session_of(handle: ScopedMemory) -> Session:
-    return drive(load(InlineRunner(), handle._house.world, handle.scope))
+    return drive(load(InlineRunner(), handle._runtime.services, handle.scope))
 
 
 @settings(max_examples=20)
@@ -310,7 +310,7 @@ def test_no_verb_shows_the_words_of_another_owner(
     owner: Owner, engine: str, turns: list[tuple[int, list[Step]]]
 ) -> None:
     first = owner(engine)
-    store = HybridMemory(first._house.world, lambda model: model)
+    store = HybridMemory(first._runtime.services, lambda model: model)
     users = [first.scope.user, f"{first.scope.user} or so"]
     handles = [store.scoped(user=users[row // 2], session=f"s{row % 2}") for row in range(4)]
     for row, steps in turns:

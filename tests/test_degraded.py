@@ -53,9 +53,9 @@ def url(request: pytest.FixtureRequest, store: str) -> str:
 
 def behind(memory: HybridMemory) -> Index:
     """The memory's index, from now on behind a line."""
-    world = memory._house.world
-    index = Index(world.index)
-    world.index = index
+    services = memory._runtime.services
+    index = Index(services.index)
+    services.index = index
     return index
 
 
@@ -140,7 +140,7 @@ def test_what_is_rolled_back_stays_hidden_and_the_past_is_seen(
     face: Face, filled: tuple[HybridMemory, Index, ScopedMemory]
 ) -> None:
     _, index, alice = filled
-    places = [event.position for event in alice._house.world.truth.read(alice.scope)]
+    places = [event.position for event in alice._runtime.services.truth.read(alice.scope)]
     alice.rollback(places[2])
     expected = found(alice.recall("cat", k=50))
     past = found(alice.at(places[1]).recall("cat", k=50))
@@ -254,9 +254,9 @@ def test_a_log_that_is_down_too_is_told(face: Face, opened: Open) -> None:
     memory = opened(url="memory://")
     alice = memory.scoped(user="alice")
     alice.remember("my cat")
-    world = memory._house.world
-    log = Index(world.log)
-    world.log = log
+    services = memory._runtime.services
+    log = Index(services.log)
+    services.log = log
     behind(memory).down = True
     log.down = True
     with pytest.raises(StoreUnavailableError):

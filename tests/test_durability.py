@@ -60,7 +60,7 @@ def assert_index_agrees_with_log(memory: HybridMemory) -> None:
     """Every message has exactly one record, found by its words and by its vector."""
     memory.flush()
     stats = memory.stats()
-    log = memory._house.world.log
+    log = memory._runtime.services.log
     messages = sum(len(log.read(owner, kinds=(EventKind.MESSAGE,))) for owner in log.heads())
     assert (stats.records, stats.vectors, stats.unindexed, stats.pending) == (messages, messages, 0, 0)
 
@@ -111,7 +111,7 @@ def test_two_processes_of_eight_threads_lose_nothing(child: Child, opened: Open,
     written = [name for process in done for name in process.stdout.split()]
     assert len(written) == len(set(written)) > 100
     with opened() as memory:
-        truth = memory._house.world.truth
+        truth = memory._runtime.services.truth
         told = [event for owner in truth.heads() for event in truth.read(owner)]
         assert sum(event.kind is EventKind.MESSAGE for event in told) == len(written)
         assert {event.kind for event in told} == {EventKind.MESSAGE, EventKind.USED}

@@ -109,7 +109,7 @@ ROME = [user("I live in Rome.", "1"), *PARIS[1:]]
 
 def log(memory: ScopedMemory, *kinds: EventKind) -> list[Event]:
     """All that the log holds of a session, seen or not."""
-    return memory._house.world.truth.read(memory.scope, kinds=kinds)
+    return memory._runtime.services.truth.read(memory.scope, kinds=kinds)
 
 
 def homes(memory: ScopedMemory) -> list[str]:

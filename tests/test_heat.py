@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hybrid_memory.ports import Draft
 
 from hybrid_memory import Event, EventKind, HybridMemory, Record, Scope, ScopedMemory, Weights
 from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.ports import Draft
 from hybrid_memory.runtime.counting import Counts
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ class FailingLog:
 
 def record_of(owner: ScopedMemory, text: str) -> Record:
     """As the index has it, whatever recall remembers."""
-    index = owner._house.world.index
-    ids = [event.position for event in owner._house.world.truth.read(owner.scope, kinds=(EventKind.MESSAGE,))]
+    index = owner._runtime.services.index
+    ids = [event.position for event in owner._runtime.services.truth.read(owner.scope, kinds=(EventKind.MESSAGE,))]
     return next(record for record in index.get(ids) if record.text == text)
 
 
@@ -60,7 +60,7 @@ def uses(owner: ScopedMemory, text: str) -> int:
 
 
 def notes(owner: ScopedMemory) -> list[Event]:
-    return owner._house.world.truth.read(owner.scope.owner, kinds=(EventKind.USED,))
+    return owner._runtime.services.truth.read(owner.scope.owner, kinds=(EventKind.USED,))
 
 
 def recall_all(face: Face, owner: ScopedMemory, query: str, times: int, **where: Any) -> None:
@@ -122,9 +122,9 @@ def test_nothing_to_note_writes_nothing(face: Face, memory: HybridMemory) -> Non
 
 def test_a_log_that_fails_loses_no_count(face: Face, opened: Open) -> None:
     memory = opened()
-    world = memory._house.world
-    log = FailingLog(world.log)
-    world.log = log
+    services = memory._runtime.services
+    log = FailingLog(services.log)
+    services.log = log
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
     recall_all(face, alice, "cat", 3)
@@ -142,13 +142,13 @@ def test_closing_succeeds_although_the_last_uses_cannot_be_noted(
     face: Face, opened: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
     memory = opened()
-    world = memory._house.world
+    services = memory._runtime.services
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
     face(alice, "recall", "cat")
-    log = FailingLog(world.log)
+    log = FailingLog(services.log)
     log.failing = True
-    world.log = log
+    services.log = log
     face(memory, "close")
     assert memory.closed
     assert "the last uses are not noted" in caplog.text
@@ -182,10 +182,10 @@ def test_what_a_space_showed_does_not_count_for_the_space(face: Face, memory: Hy
     team.remember("the cat of the team")
     assert len(face(alice, "recall", "cat", spaces=["team"])) == 2
     face(memory, "flush")
-    world = memory._house.world
+    services = memory._runtime.services
     space = Scope(space="team")
     assert uses(alice, "my cat sleeps") == 1
-    assert world.truth.read(space, kinds=(EventKind.USED,)) == []
+    assert services.truth.read(space, kinds=(EventKind.USED,)) == []
 
 
 def test_a_look_into_the_past_is_no_use(face: Face, memory: HybridMemory) -> None:

@@ -242,8 +242,8 @@ def test_a_deletion_destroys_all_values_to_the_last_byte(opened: Call, store: st
     assert not [name for name in (b"armadillo", b"aardvark") if name in there]
     # So soon after the files were cleaned, the next deletion leaves that to a later write.
     face(items, "batch", [PutItem(HOME, "b", None)])
-    world = memory._house.world
-    assert "buffalo" not in str(world.truth.read(items.scope))
+    services = memory._runtime.services
+    assert "buffalo" not in str(services.truth.read(items.scope))
     assert memory.stats().records == 1
     clock.pass_by(minutes=6)
     one(items, put("c", "c"))
@@ -271,7 +271,7 @@ def test_a_deletion_that_was_interrupted_is_finished_later(
         raise StoreUnavailableError("no disk")
 
     with monkeypatch.context() as broken:
-        broken.setattr(memory._house.world.log, "erase", fails)
+        broken.setattr(memory._runtime.services.log, "erase", fails)
         with pytest.raises(StoreUnavailableError):
             one(items, PutItem(HOME, "a", None))
     assert one(items, GetItem(HOME, "a")) is None
@@ -385,10 +385,10 @@ def test_the_fold_is_the_same_however_it_is_read(steps: list[tuple[Any, ...]]) -
                 clock.pass_by(minutes=step[1])
             else:
                 items.sweep()
-            world = memory._house.world
+            services = memory._runtime.services
             one(items, ListNamespaces())
-            known = world.items.get(items.scope) or KeptItems()
-            fresh = KeptItems().after(world.truth.read(items.scope, kinds=(EventKind.ITEM, EventKind.ERASED)))
+            known = services.items.get(items.scope) or KeptItems()
+            fresh = KeptItems().after(services.truth.read(items.scope, kinds=(EventKind.ITEM, EventKind.ERASED)))
             assert (known.items, known.dead, known.soiled, known.cleaned) == (
                 fresh.items, fresh.dead, fresh.soiled, fresh.cleaned,
             )  # fmt: skip

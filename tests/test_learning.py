@@ -46,7 +46,7 @@ def test_threads_and_processes_that_learn_at_once_lose_no_fact(tmp_path: Path, c
         crowd = memory.scoped(user="crowd")
         said = {f"topic{who}x{thread}x{number}" for who in "ab" for thread in range(8) for number in range(5)}
         assert {fact.value for fact in crowd.facts(attribute="likes")} == said
-        claims = memory._house.world.log.read(crowd.scope, kinds=(EventKind.CLAIM,))
+        claims = memory._runtime.services.log.read(crowd.scope, kinds=(EventKind.CLAIM,))
         assert set(Counter(event.payload["source"] for event in claims).values()) == {1}, "each turn was read once"
 
 
@@ -119,7 +119,7 @@ async def test_rules_read_by_themselves_after_the_reply() -> None:
     with opened(learning={"delay": timedelta(seconds=0.1)}) as memory:
         alice = memory.scoped(user="alice", session="s")
         await alice.aremember("I live in Paris.")
-        claims = memory._house.world.log.read
+        claims = memory._runtime.services.log.read
         assert not claims(alice.scope, kinds=(EventKind.CLAIM,))
         wait_until(lambda: len(claims(alice.scope, kinds=(EventKind.CLAIM,))) == 1)
 
@@ -129,10 +129,10 @@ def test_learning_by_itself_can_be_switched_off() -> None:
     with opened(learning={"background": False, "delay": timedelta(0)}) as memory:
         alice = memory.scoped(user="alice", session="s")
         alice.remember("I live in Paris.")
-        wait_until(lambda: memory._house.world.index.size().records == 1)
+        wait_until(lambda: memory._runtime.services.index.size().records == 1)
         wait_until(lambda: memory.stats().work.kinds["indexing"].done >= 1)
         assert "learning" not in memory.stats().work.kinds
-        assert not memory._house.world.log.read(alice.scope, kinds=(EventKind.CLAIM,))
+        assert not memory._runtime.services.log.read(alice.scope, kinds=(EventKind.CLAIM,))
 
 
 @pytest.mark.parametrize("fault", ["raises", "empty", "rubbish", "broken JSON"])
@@ -158,7 +158,7 @@ def test_a_model_that_comes_later_reads_everything() -> None:
         alice.remember("Every day the city sleeps when I run at dawn.")
         alice.learn()
         before = alice.facts()
-        memory._house.world.reader = _reader(ScriptedModel([answer]))
+        memory._runtime.services.reader = _reader(ScriptedModel([answer]))
         assert alice.learn().learned == 1
         assert len(alice.facts()) == len(before) + 1
 

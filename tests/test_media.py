@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Floats, SemanticIndex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.embeddings import MultiModalEmbedding
@@ -33,9 +32,10 @@ from hybrid_memory.errors import AccessDeniedError, EmbedderMismatchError, Inval
 from hybrid_memory.index.record import Where
 from hybrid_memory.log.media import Media, media_in, media_of
 from hybrid_memory.media import media as flow
-from hybrid_memory.memory.house import INLINE
+from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.models.media import PROBES, as_media_embedder
+from hybrid_memory.ports import Floats, SemanticIndex
 from hybrid_memory.runtime.runners import drive
 from hybrid_memory.testing.images import COLOURS, ColourEmbedder, picture, pixels, png
 
@@ -115,9 +115,9 @@ class Gallery:
     def open(self, embedder: Any = None, **named: Any) -> HybridMemory:
         url = {"url": "memory://"} if self.folder is None else {}
         memory: HybridMemory = self.opened(embedder="none", **url, **named)
-        world = memory._house.world
-        world.media = self.index()
-        world.media_embedder = as_media_embedder(embedder or self.eyes)
+        services = memory._runtime.services
+        services.media = self.index()
+        services.media_embedder = as_media_embedder(embedder or self.eyes)
         return memory
 
 
@@ -135,7 +135,7 @@ def alice(gallery: Gallery) -> ScopedMemory:
 
 
 def media(handle: ScopedMemory) -> SemanticIndex:
-    index = handle._house.world.media
+    index = handle._runtime.services.media
     assert index is not None
     return index
 
@@ -417,7 +417,7 @@ def test_what_has_no_data_or_no_sense_gives_no_record(alice: ScopedMemory, face:
             "Only words.",
         ]
     )
-    assert drive(flow.index_media(INLINE, alice._house.world, alice.scope)) == 0
+    assert drive(flow.index_media(INLINE, alice._runtime.services, alice.scope)) == 0
     assert face(alice, "recall_media", "red") == []
     assert face(alice, "flush").embedded == 0
 
@@ -552,7 +552,7 @@ def test_vectors_of_another_embedder_are_not_compared(gallery: Gallery, face: Ca
     alice = memory.scoped(user="alice")
     alice.remember(said(image(RED)))
     alice.recall_media("red")
-    memory._house.world.media_embedder = as_media_embedder(Plain())
+    memory._runtime.services.media_embedder = as_media_embedder(Plain())
     for query in ("red", RED):
         with pytest.raises(EmbedderMismatchError):
             face(alice, "recall_media", query)
@@ -568,11 +568,11 @@ def test_the_index_follows_the_log_from_where_it_stood(gallery: Gallery, monkeyp
     alice.remember([said(image(RED)), "words", said(image(BLUE)), said(image(RED)), said(image(GREEN)), "more"])
     receipt = memory.flush()
     assert (receipt.indexed, receipt.embedded) == (6, 4)  # two turns with words, and four pictures
-    assert {alice.scope: media(alice).applied(alice.scope)} == memory._house.world.log.heads()
-    memory._house.world.media_embedder = None
+    assert {alice.scope: media(alice).applied(alice.scope)} == memory._runtime.services.log.heads()
+    memory._runtime.services.media_embedder = None
     alice.remember(said(image(MIXED)))
     assert memory.flush().embedded == 0
-    memory._house.world.media_embedder = as_media_embedder(gallery.eyes)
+    memory._runtime.services.media_embedder = as_media_embedder(gallery.eyes)
     assert len(alice.recall_media("red")) == 5
 
 
@@ -601,11 +601,11 @@ def test_an_index_that_lost_the_race_looks_again(gallery: Gallery, monkeypatch: 
     def slow(*args: Any, **named: Any) -> bool:
         if not raced:
             raced.append(True)
-            assert drive(flow.index_media(INLINE, memory._house.world, alice.scope)) == 1
+            assert drive(flow.index_media(INLINE, memory._runtime.services, alice.scope)) == 1
         return upsert(*args, **named)
 
     monkeypatch.setattr(index, "upsert", slow)
-    assert drive(flow.index_media(INLINE, memory._house.world, alice.scope)) == 0
+    assert drive(flow.index_media(INLINE, memory._runtime.services, alice.scope)) == 0
     assert len(records(alice)) == 1
 
 
@@ -625,7 +625,7 @@ def test_what_is_being_indexed_while_it_is_forgotten_stays_out(
         return stored[0]
 
     monkeypatch.setattr(index, "upsert", slow)
-    drive(flow.index_media(INLINE, memory._house.world, alice.scope))
+    drive(flow.index_media(INLINE, memory._runtime.services, alice.scope))
     assert stored == [False]
     assert [record.turn for record in records(alice)] == [2]
 
@@ -642,7 +642,7 @@ def test_vectors_are_kept_batch_by_batch(
         return look(images)
 
     monkeypatch.setattr(eyes, "embed_images", tire)
-    alice._house.world.media_embedder = as_media_embedder(eyes)
+    alice._runtime.services.media_embedder = as_media_embedder(eyes)
     alice.recall_media("red")
     assert (media(alice).size().vectors, media(alice).size().pending) == (4, 2)
 
@@ -664,20 +664,20 @@ def test_following_step_by_step_comes_to_the_same_as_from_the_beginning(
         patch.setattr(flow, "READ_BATCH", batch)
         patch.setattr(flow, "STRETCHES", batch)
         patch.setattr(flow, "ERASE_BATCH", batch)
-        world, alice = memory._house.world, memory.scoped(user="alice")
-        world.media, world.media_embedder = InMemoryIndex(), wrapped(ColourEmbedder())
+        services, alice = memory._runtime.services, memory.scoped(user="alice")
+        services.media, services.media_embedder = InMemoryIndex(), wrapped(ColourEmbedder())
         for verb, what in steps:
             if verb == "say":
                 alice.remember(said(*[image(PICTURES[n]) if n >= 0 else words(f"word {n}") for n in what]))
             elif verb == "follow":
-                drive(flow.index_media(INLINE, world, alice.scope))
+                drive(flow.index_media(INLINE, services, alice.scope))
             elif verb == "flush":
                 memory.flush()
             elif said_so_far := alice.history():
                 alice.forget(ids=said_so_far[what % len(said_so_far)].id)
         memory.flush()
         step_by_step = state(alice)
-        world.media = InMemoryIndex()
+        services.media = InMemoryIndex()
         memory.flush()
         assert state(alice) == step_by_step
         there = [(block["image_url"]["url"]) for m in alice.history() for block in m.content if "image_url" in block]  # type: ignore[index]
@@ -733,7 +733,7 @@ def test_who_embeds_no_media_destroys_them_all_the_same(gallery: Gallery, face: 
     alice = memory.scoped(user="alice")
     alice.remember([said(image(RED)), said(image(BLUE))])
     memory.flush()
-    memory._house.world.media_embedder = None
+    memory._runtime.services.media_embedder = None
     face(alice, "forget", ids="#1")
     assert [record.turn for record in records(alice)] == [2]
 

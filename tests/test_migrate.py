@@ -62,9 +62,9 @@ class TargetLog:
 
 
 def behind(memory: HybridMemory) -> TargetLog:
-    world = memory._house.world
-    log = TargetLog(world.log)
-    world.log = log
+    services = memory._runtime.services
+    log = TargetLog(services.log)
+    services.log = log
     return log
 
 
@@ -93,7 +93,7 @@ def fill(memory: HybridMemory) -> None:
     alice.learn()
     memory.scoped(user="alice", session="s2").remember("I love jazz.", at=NOW)
     alice.forget(query="cat number 3")
-    place = max(memory._house.world.truth.heads(alice.scope).values())
+    place = max(memory._runtime.services.truth.heads(alice.scope).values())
     alice.remember("I will take this back.", at=NOW)
     alice.rollback(place)
     alice.remember("I live in Berlin now.", at=NOW)
@@ -143,8 +143,8 @@ def seen(memory: HybridMemory) -> dict[str, Any]:
     shown["past"] = [message.text for message in alice.at(NOW - 2 * DAY).history()]
     shown["items"] = memory.items("app").batch([GetItem(("users", "a"), "k")])
     shown["positions"] = {
-        str(owner): [(event.position, event.id, event.kind) for event in memory._house.world.truth.read(owner)]
-        for owner in memory._house.world.truth.heads()
+        str(owner): [(event.position, event.id, event.kind) for event in memory._runtime.services.truth.read(owner)]
+        for owner in memory._runtime.services.truth.heads()
     }
     return shown
 
@@ -183,7 +183,7 @@ def test_life_goes_on_in_the_copy(face: Face, make: Any) -> None:
     fill(original)
     face(original, "migrate", copy)
     alice = copy.scoped(user="alice", session="s1")
-    before = max(copy._house.world.truth.heads(alice.scope).values())
+    before = max(copy._runtime.services.truth.heads(alice.scope).values())
     receipt = face(alice, "remember", "I live in Rome now.")
     assert receipt.positions[0] > before
     assert "I live in Rome now." in [hit.record.text for hit in face(alice, "recall", "Rome")]
@@ -227,7 +227,7 @@ def test_another_embedder_makes_vectors_of_its_own(face: Face, make: Any, source
     assert face(original, "migrate", copy).embedded == 2
     stats = copy.stats()
     assert (stats.vectors, stats.embedder) == (2, "hashing-32")
-    assert copy._house.world.index.embedder() == ("hashing-32", 32)
+    assert copy._runtime.services.index.embedder() == ("hashing-32", 32)
     hit = face(copy.scoped(user="alice"), "recall", "cat", k=1)[0]
     assert (hit.record.text, hit.signals.vector) == ("my cat sleeps", 1)
     assert original.stats().embedder == "hashing-256"
@@ -315,11 +315,11 @@ def test_a_target_with_memories_of_its_own_is_refused_unchanged(face: Face, make
         other.scoped(user="alice").remember("my cat", id="a", at=NOW)
         if there == "more words":
             other.scoped(user="alice").remember("and my dog")
-    before = [other._house.world.truth.read(owner) for owner in other._house.world.truth.heads()]
+    before = [other._runtime.services.truth.read(owner) for owner in other._runtime.services.truth.heads()]
     stats = other.stats()
     with pytest.raises(InvalidInputError, match="not here"):
         face(original, "migrate", other)
-    assert [other._house.world.truth.read(owner) for owner in other._house.world.truth.heads()] == before
+    assert [other._runtime.services.truth.read(owner) for owner in other._runtime.services.truth.heads()] == before
     assert other.stats().events == stats.events
 
 
@@ -348,7 +348,7 @@ def test_nothing_gives_an_empty_copy(face: Face, make: Any) -> None:
 
 def test_what_waits_in_the_outbox_is_copied_too(make: Any, tmp_path: Path) -> None:
     original, copy = make("sqlite", outbox=str(tmp_path / "outbox.db")), make("memory")
-    log = original._house.world.log
+    log = original._runtime.services.log
 
     def down(*_: Any) -> None:
         raise StoreUnavailableError("down")

@@ -71,16 +71,16 @@ class Killed:
 
 def behind(memory: HybridMemory) -> Log:
     """The memory's log, from now on behind a line."""
-    world = memory._house.world
-    log = Log(world.log)
-    world.log = log
+    services = memory._runtime.services
+    log = Log(services.log)
+    services.log = log
     return log
 
 
 def alien(owner: ScopedMemory) -> list[Event]:
     """Events that nobody caused by what is done here."""
     ours = {EventKind.MESSAGE, EventKind.CLAIM, EventKind.LEARNED}
-    return [event for event in owner._house.world.truth.read(owner.scope) if event.kind not in ours]
+    return [event for event in owner._runtime.services.truth.read(owner.scope) if event.kind not in ours]
 
 
 def said(owner: ScopedMemory) -> list[str]:
@@ -162,7 +162,7 @@ def test_a_write_of_another_owner_drains_it(face: Face, memory: HybridMemory) ->
 
 @pytest.mark.background
 def test_it_drains_in_the_background(opened: Open, outbox: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.memory.house.OUTBOX_EVERY", timedelta(seconds=0.05))
+    monkeypatch.setattr("hybrid_memory.memory.runtime.OUTBOX_EVERY", timedelta(seconds=0.05))
     memory = opened(outbox=outbox, power_safe=False)
     alice = memory.scoped(user="alice")
     log = behind(memory)
@@ -194,7 +194,7 @@ def test_what_waits_outlives_a_killed_process(opened: Open, store: str, outbox: 
         "from hybrid_memory.errors import StoreUnavailableError\n"
         "memory = open_memory(MemoryConfig(url=sys.argv[1], outbox=sys.argv[2], embedder='none', power_safe=False))\n"
         "def down(*_, **__): raise StoreUnavailableError('down')\n"
-        "memory._house.world.log.append = down\n"
+        "memory._runtime.services.log.append = down\n"
         "print(len(memory.scoped(user='alice').remember(['one', 'two']).waiting), flush=True)\n"
         "os._exit(9)\n"
     )
@@ -239,8 +239,8 @@ def test_a_crash_while_the_outbox_is_emptied_repeats_nothing(opened: Open, outbo
         log.down = True
         alice.remember(["one", "two"])
         log.down = False
-        world = memory._house.world
-        world.outbox = Killed(world.outbox, step)
+        services = memory._runtime.services
+        services.outbox = Killed(services.outbox, step)
         try:
             memory.flush()
         except KeyboardInterrupt:
@@ -272,7 +272,7 @@ def test_saying_it_again_while_the_log_is_down_counts_once(face: Face, memory: H
     log.down = True
     for _ in range(2):
         face(alice, "remember", "one", id="m1")
-    assert memory._house.world.outbox is not None
+    assert memory._runtime.services.outbox is not None
     with pytest.raises(IdConflictError, match="m1"):
         face(alice, "remember", "another", id="m1")
     log.down = False
@@ -399,7 +399,7 @@ def test_only_messages_wait(memory: HybridMemory) -> None:
     for verb, arguments in (("reset", ()), ("rollback", (place,)), ("learn", ()), ("compact", ()), ("history", ())):
         with pytest.raises(StoreUnavailableError, match=FAILURE):
             getattr(alice, verb)(*arguments)
-    outbox = memory._house.world.outbox
+    outbox = memory._runtime.services.outbox
     assert outbox is not None
     assert outbox.heads() == {}
 
@@ -411,7 +411,7 @@ def test_a_crowd_of_owners_drains_one_by_one(memory: HybridMemory) -> None:
         memory.scoped(user=f"user {number}", tenant="北 :{}").remember(["one", "two"])
     log.down = False
     memory.flush()
-    truth = memory._house.world.truth
+    truth = memory._runtime.services.truth
     assert len(truth.heads()) == 30
     assert all(len(truth.read(owner, kinds=(EventKind.MESSAGE,))) == 2 for owner in truth.heads())
 

@@ -65,8 +65,8 @@ def looked_at(alice: ScopedMemory) -> None:
 
 
 def log_of(memory: HybridMemory) -> list[tuple[str, int]]:
-    world = memory._house.world
-    return [(str(owner), event.position) for owner in memory.owners() for event in world.truth.read(owner)]
+    services = memory._runtime.services
+    return [(str(owner), event.position) for owner in memory.owners() for event in services.truth.read(owner)]
 
 
 def test_looking_changes_nothing(left: MemoryConfig) -> None:
@@ -127,7 +127,7 @@ def test_a_prompt_of_a_long_past_has_as_many_turns_as_fit() -> None:
             assert context.messages[-1].text == "And the otter?"
             assert context.tokens <= budget
             left = bo.history(limit=shown + 2)[: -shown or None]
-            count = memory._house.world.count
+            count = memory._runtime.services.count
             assert context.tokens + sum(count(message.text) + 3 for message in left) > budget, "two more would fit"
 
 

@@ -109,9 +109,9 @@ def prepared(memory: HybridMemory, name: str) -> SpaceMemory:
 
     Another space has a block that all may read.
     """
-    world = memory._house.world
-    world.rules = ClaimsFriday()
-    world.media, world.media_embedder = InMemoryIndex(), as_media_embedder(ColourEmbedder())
+    services = memory._runtime.services
+    services.rules = ClaimsFriday()
+    services.media, services.media_embedder = InMemoryIndex(), as_media_embedder(ColourEmbedder())
     team = memory.scoped(user="alice").create_space(name)
     team.remember(["The launch is on Friday.", "The budget is 400 euros."])
     team.put_block("task")
@@ -351,7 +351,7 @@ def test_a_view_of_the_past_cannot_be_decided_in(face: Face, team: SpaceMemory) 
 
 
 def test_what_is_written_names_its_author(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    memory._house.world.rules = ClaimsFriday()
+    memory._runtime.services.rules = ClaimsFriday()
     team.grant(agent="planner", right="write")
     face(memory.scoped(user="bob", agent="planner").space("team"), "remember", "The launch moved to Monday.")
     hits = face(memory.scoped(user="alice"), "recall", "launch Monday Friday", spaces=["team"])
@@ -489,7 +489,7 @@ def stranger(memory: HybridMemory, team: SpaceMemory) -> SpaceMemory:
 def test_what_waits_in_quarantine_is_nowhere(
     face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
 ) -> None:
-    memory._house.world.rules = ClaimsFriday()
+    memory._runtime.services.rules = ClaimsFriday()
     receipt = face(stranger, "remember", "The launch is never, says Zanzibar.", id="m1")
     assert receipt.ids == receipt.quarantined
     for handle in (team, stranger):
@@ -509,7 +509,7 @@ def test_what_waits_in_quarantine_is_nowhere(
 def test_what_is_approved_becomes_a_turn_of_its_author(
     face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
 ) -> None:
-    memory._house.world.rules = ClaimsFriday()
+    memory._runtime.services.rules = ClaimsFriday()
     said = {"content": "The launch needs a permit.", "role": "assistant", "at": NOON, "metadata": {"page": 3}}
     for text in (said, "Buy gold now!", "The park closes at eight."):
         face(stranger, "remember", text)
@@ -556,7 +556,7 @@ def test_what_was_approved_is_forgotten_in_both_forms(face: Face, opened: Open, 
     face(crawler, "remember", ["The park closes at eight.", "Zanzibar7391 is the password."], at=NOON)
     face(team, "approve", face(team, "quarantined"))
     assert len(face(team, "recall", "Zanzibar7391", k=9)) == 2
-    name = next(event.id for event in memory._house.world.log.read(team.scope) if "Zanzibar" in str(event.payload))
+    name = next(event.id for event in memory._runtime.services.log.read(team.scope) if "Zanzibar" in str(event.payload))
     receipt = face(team, "forget", ids=name if waited else name.removeprefix("quarantined:"))
     assert len(receipt.ids) == 2
     assert [message.text for message in face(team, "history")] == ["The park closes at eight."]
@@ -614,7 +614,7 @@ def test_an_id_too_long_to_wait_is_refused(face: Face, team: SpaceMemory, strang
 
 def test_the_more_trusted_word_stands_and_follows_the_grants(face: Face, opened: Open) -> None:
     memory = opened(learning={"conflicts": "trusted"})
-    memory._house.world.rules = ClaimsFriday()
+    memory._runtime.services.rules = ClaimsFriday()
     team = memory.scoped(user="alice").create_space("team")
     for agent, trust in (("clerk", 0.9), ("intern", 0.6)):
         team.grant(agent=agent, right="write", trust=trust)
@@ -646,7 +646,7 @@ def test_threads_that_grant_at_once_lose_nothing(memory: HybridMemory, team: Spa
         list(pool.map(work, range(4)))
     expected = {f"{thread}-{number}" for thread in range(4) for number in range(20) if number % 4}
     assert {grant.user for grant in team.grants()} == {"alice", *expected}
-    decisions = memory._house.world.log.read(Scope(space="team"), kinds=(EventKind.GRANT,))
+    decisions = memory._runtime.services.log.read(Scope(space="team"), kinds=(EventKind.GRANT,))
     assert [event.id for event in decisions] == [f"hybrid-memory:grant:{n}" for n in range(1, len(decisions) + 1)]
 
 

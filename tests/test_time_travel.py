@@ -62,7 +62,7 @@ def state(memory: ScopedMemory) -> tuple[Any, ...]:
 
 
 def positions(memory: ScopedMemory) -> list[int]:
-    return [event.position for event in memory._house.world.truth.read(memory.scope.owner)]
+    return [event.position for event in memory._runtime.services.truth.read(memory.scope.owner)]
 
 
 WRITES = st.lists(

@@ -212,7 +212,7 @@ def test_an_update_is_found_instead_of_the_old_words(
 
 
 def _owner(memory: ScopedMemory) -> ScopedMemory:
-    return type(memory)(memory._house, memory.scope.owner)
+    return type(memory)(memory._runtime, memory.scope.owner)
 
 
 def test_an_update_is_found_by_words_that_only_the_old_turn_had(alice: ScopedMemory, use: Use) -> None:
@@ -382,7 +382,7 @@ def test_a_store_that_fails_is_logged_and_told(
     def full(*_: Any) -> None:
         raise StoreUnavailableError("/var/memory.db: disk full")
 
-    monkeypatch.setattr(alice._house.world.log, "append", full)
+    monkeypatch.setattr(alice._runtime.services.log, "append", full)
     answer = use(alice, "remember", text="I like tea.")
     assert answer.failed
     assert "cannot be reached" in answer.text

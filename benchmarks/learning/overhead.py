@@ -29,7 +29,7 @@ from hybrid_memory.engines.sqlite import Database, SqliteLog
 from hybrid_memory.facts.rules.bilingual import BilingualRules
 from hybrid_memory.log.ids import TimeOrderedIds
 from hybrid_memory.models.embedders import LocalEmbedder, as_embedder
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import estimate_tokens
 
 KEY = "correct horse battery staple"
@@ -195,7 +195,7 @@ def latencies(owner: ScopedMemory, call: Callable[[], object]) -> dict[str, Any]
 def opened(embedder: CachedEmbedder, *, learns: bool) -> HybridMemory:
     """A memory that learns by rules, or not at all."""
     config = MemoryConfig(url="memory://")
-    world = World(
+    world = Services(
         log=InMemoryLog(),
         index=InMemoryIndex(),
         embedder=as_embedder(embedder),

@@ -1,4 +1,4 @@
-"""What we ask of the world; engines and models implement these.
+"""What the library asks of engines and models.
 
 Methods block, may be called from any thread, and return lists or arrays, never lazy iterators. A port may also offer
 an async twin of a method under the same name with a leading ``a``; the async runner prefers it.

@@ -14,7 +14,7 @@ from hybrid_memory.log.port import Draft
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.remember import draft_of
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 
 FAILED = "failed"
@@ -159,37 +159,37 @@ def chain(events: Sequence[Event], *, number: int, since: int) -> Chain:
 KINDS = (EventKind.MESSAGE, EventKind.STEP, EventKind.RESET)
 
 
-async def work_left(run: Runner, world: World, scope: Scope) -> Chain:
+async def work_left(run: Runner, services: Services, scope: Scope) -> Chain:
     """Where the work of the session's agent stands."""
-    seen = await in_view(run, world, scope)
+    seen = await in_view(run, services, scope)
     last = await _last(run, seen, scope)
     # What a rollback hides keeps its number.
-    number = last if not seen.viewed else await _last(run, world, scope)
+    number = last if not seen.viewed else await _last(run, services, scope)
     since = 0 if last is None else last.payload["since"]
     events = await run.call(seen.log.read, scope, after=since, kinds=KINDS)
     found = chain(events, number=0 if number is None else int(number.id.rpartition(":")[2]), since=since)
     return replace(found, rewound=seen.viewed)
 
 
-async def _last(run: Runner, world: World, scope: Scope) -> Event | None:
-    found = await run.call(world.log.read, scope, kinds=(EventKind.STEP,), limit=1, newest=True)
+async def _last(run: Runner, services: Services, scope: Scope) -> Event | None:
+    found = await run.call(services.log.read, scope, kinds=(EventKind.STEP,), limit=1, newest=True)
     return found[-1] if found else None
 
 
-async def advance(run: Runner, world: World, scope: Scope, before: Chain, step: Step) -> bool:
+async def advance(run: Runner, services: Services, scope: Scope, before: Chain, step: Step) -> bool:
     """Write the next step with its messages, all or nothing; False if another process was faster."""
-    drafts = [draft_of(present(world), scope, message) for message in step.messages]
+    drafts = [draft_of(present(services), scope, message) for message in step.messages]
     note = Draft(
         id=f"{RESERVED}step:{before.number + 1}",
         fixed_id=False,
         session=scope.session,
         kind=EventKind.STEP,
-        at=world.clock(),
+        at=services.clock(),
         payload=step.payload(before.since),
         sources=tuple(draft.id for draft in drafts[-1:]),
     )
     try:
-        await run.call(world.truth.append, scope.owner, [note, *drafts])
+        await run.call(services.truth.append, scope.owner, [note, *drafts])
     except IdConflictError:
         return False
     return True

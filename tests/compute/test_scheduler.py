@@ -123,7 +123,7 @@ def test_an_idle_worker_keeps_neither_the_result_nor_the_work(make: Make) -> Non
     scheduler = make(workers=1)
     job = scheduler.schedule(Task(Heavy, "recall"))
     result = weakref.ref(job.result(20))
-    until(lambda: scheduler._crew._idle == 1)
+    until(lambda: scheduler._pool._idle == 1)
     job = scheduler.schedule(Task(int, "recall"))  # type: ignore[arg-type]
     until(lambda: result() is None)
 

@@ -172,7 +172,7 @@ class Player:
 
     def told(self) -> dict[str, Any]:
         rename = Names()
-        log = self.memory._house.world.truth
+        log = self.memory._runtime.services.truth
         owners = [owner for owner in sorted(log.heads(), key=str) if owner.user != "boss"]
         return {
             "runs": rename(self.runs),
@@ -227,8 +227,8 @@ def oracle() -> dict[str, Any]:
     clock = Clock()
     with open_memory(MemoryConfig(url="memory://", embedder="hashing"), clock=clock) as memory:
         told = Player(memory, clock).play()
-        kinds = Counter(event.kind for owner in memory._house.world.truth.heads() for event in
-                        memory._house.world.truth.read(owner))  # fmt: skip
+        kinds = Counter(event.kind for owner in memory._runtime.services.truth.heads() for event in
+                        memory._runtime.services.truth.read(owner))  # fmt: skip
     # That they agree would show little if nothing had happened.
     assert kinds[EventKind.COMPACTION] >= 2
     assert "Noted under pressure" in "".join(told["events"])
@@ -327,7 +327,7 @@ def prepared(memory: HybridMemory) -> tuple[SpaceMemory, ScopedMemory]:
 
 def assert_each_step_is_there_once(owner: ScopedMemory) -> None:
     """The steps are numbered without a gap, and each call has one result, behind it."""
-    log = owner._house.world.truth
+    log = owner._runtime.services.truth
     steps = [event.id for event in log.read(owner.scope, kinds=(EventKind.STEP,))]
     assert steps == [f"hybrid-memory:step:{number}" for number in range(1, len(steps) + 1)]
     said = [event.message for event in log.read(owner.scope, kinds=(EventKind.MESSAGE,))]
@@ -397,8 +397,8 @@ def test_a_write_that_is_done_but_not_acknowledged_is_told_as_done(every: int) -
 
     with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
         team, coach = prepared(memory)
-        world = memory._house.world
-        world.log = log = Deaf(world.log, every)
+        services = memory._runtime.services
+        services.log = log = Deaf(services.log, every)
         agent = PagedAgent(
             memory, agent="coach", user="ada", session="s", model=Planner(PLAN), functions=[measure],
             max_tokens=20_000, max_steps=200,

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hybrid_memory.ports import LanguageModel
 
 from hybrid_memory import (
     CompactionConfig,
@@ -21,6 +20,7 @@ from hybrid_memory import (
 from hybrid_memory.context.summaries.survival import critical_items
 from hybrid_memory.errors import ModelError
 from hybrid_memory.models.llmlingua import LlmLinguaCompressor
+from hybrid_memory.ports import LanguageModel
 
 BUDGET = 400
 ENGLISH = (
@@ -104,7 +104,7 @@ def assert_nothing_is_lost(handle: ScopedMemory, summary: Summary) -> None:
     audit = summary.audit
     assert audit.items == audit.in_summary + audit.in_ledger + audit.by_handle
     reachable = " ".join([summary.text, *(message.text for message in originals)])
-    log = handle._house.world.log
+    log = handle._runtime.services.log
     events = log.read(handle.scope, kinds=(EventKind.MESSAGE,), limit=len(originals))
     items = {item for event in events for item in critical_items(event)}
     assert items

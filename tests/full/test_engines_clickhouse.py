@@ -178,7 +178,7 @@ def test_what_is_archived_is_read_as_if_it_were_not(
     expected = answers(oracle, face)
     assert all(expected.values())
     assert answers(memory, face) == expected
-    hot: Any = memory._house.world.truth
+    hot: Any = memory._runtime.services.truth
     (alice,) = (owner for owner in hot.heads() if owner.user != "bob")
     before = hot._log.count(alice)
     # What was said 30 days ago to the minute stays; Bob's only message is the last of his log.

@@ -51,15 +51,15 @@ def words(page: str) -> str:
 def test_no_page_writes_learns_indexes_or_counts_anything(fresh: HybridMemory, browse: Any) -> None:
     # Not read for facts yet, and not indexed.
     fresh.scoped(user="alice", session="new").remember("I work as a pilot now. What was my job?")
-    world = fresh._house.world
-    before = {owner: world.log.read(owner) for owner in fresh.owners()}
-    applied = {owner: world.index.applied(owner) for owner in fresh.owners()}
+    services = fresh._runtime.services
+    before = {owner: services.log.read(owner) for owner in fresh.owners()}
+    applied = {owner: services.index.applied(owner) for owner in fresh.owners()}
     browser = browse(fresh, writable=True)
     for path in pages_of(fresh):
         assert browser.get(path).status_code == 200, path
-    assert {owner: world.log.read(owner) for owner in fresh.owners()} == before
-    assert {owner: world.index.applied(owner) for owner in fresh.owners()} == applied
-    assert not list(world.uses.counted())
+    assert {owner: services.log.read(owner) for owner in fresh.owners()} == before
+    assert {owner: services.index.applied(owner) for owner in fresh.owners()} == applied
+    assert not list(services.uses.counted())
 
 
 def test_a_crafted_text_is_text_on_every_page(told: HybridMemory, browse: Any) -> None:
@@ -335,7 +335,7 @@ def test_no_page_of_an_owner_reads_a_long_log_as_a_whole(
     dave = memory.scoped(user="dave", session="s")
     dave.remember([{"role": "user", "content": f"Turn {number} of many."} for number in range(1500)])
     memory.flush(progress=False)
-    log, sizes = memory._house.world.log, [0]
+    log, sizes = memory._runtime.services.log, [0]
     read = log.read
 
     def counted(*args: Any, **kwargs: Any) -> Any:

@@ -214,7 +214,7 @@ def test_a_long_history_is_bounded_and_its_beginning_stays_the_same(
         state = invoke(agent, said(f"Question {turn}: what about plan {turn % 7} for the garden, is it sunny?"), THREAD)
         if turn % 5 == 4:
             scoped.flush()
-    counted = memory._house.world.count
+    counted = memory._runtime.services.count
     changes = 0
     for before, after in zip(model.prompts, model.prompts[1:], strict=False):
         assert sum(counted(text) for text in words(after)) <= 550
@@ -367,7 +367,7 @@ def test_a_store_that_fails_does_not_end_the_run_and_loses_nothing(
         raise StoreUnavailableError("the disk is full")
 
     with monkeypatch.context() as patch, caplog.at_level(logging.WARNING):
-        patch.setattr(memory._house.world.log, "append", full)
+        patch.setattr(memory._runtime.services.log, "append", full)
         invoke(agent, said("second"), THREAD)
     assert "the disk is full" in caplog.text
     assert words(model.prompts[1]) == ["first", "one", "second"]

@@ -68,7 +68,7 @@ def of(memory: HybridMemory, user: str = "ada", session: str = "t1") -> ScopedMe
 
 
 def logged(memory: HybridMemory, *kinds: EventKind) -> Sequence[Event]:
-    return memory._house.world.log.read(of(memory).scope, kinds=kinds)
+    return memory._runtime.services.log.read(of(memory).scope, kinds=kinds)
 
 
 def chatty(prompt: list[BaseMessage]) -> AIMessage:
@@ -83,7 +83,7 @@ def chatty(prompt: list[BaseMessage]) -> AIMessage:
 
 
 def tokens(memory: HybridMemory, layer: HybridMemoryMiddleware[Any, Any], prompt: Sequence[BaseMessage]) -> int:
-    count = memory._house.world.count
+    count = memory._runtime.services.count
     tools = schema_tokens([convert_to_openai_tool(one) for one in layer.tools], count)
     return tools + sum(message_tokens(from_langchain(message), count) for message in prompt)
 
@@ -373,7 +373,7 @@ def test_a_store_that_fails_ends_no_run_and_loses_nothing(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    append = memory._house.world.log.append
+    append = memory._runtime.services.log.append
     broken = False
 
     def failing(*given: Any, **options: Any) -> Any:
@@ -381,7 +381,7 @@ def test_a_store_that_fails_ends_no_run_and_loses_nothing(
             raise StoreUnavailableError("the disk is full")
         return append(*given, **options)
 
-    monkeypatch.setattr(memory._house.world.log, "append", failing)
+    monkeypatch.setattr(memory._runtime.services.log, "append", failing)
 
     @tool
     def break_it() -> str:
@@ -418,7 +418,7 @@ def test_a_store_that_fails_from_the_beginning_ends_no_run(
     model = scripted(answers=["Hello.", "Hello again."])
     agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)], checkpointer=InMemorySaver())
     with monkeypatch.context() as patch:
-        patch.setattr(memory._house.world.log, "append", full)
+        patch.setattr(memory._runtime.services.log, "append", full)
         assert invoke(agent, said("hi"), THREAD)["messages"][-1].text == "Hello."
     invoke(agent, said("again"), THREAD)
     assert [message.text for message in of(memory).history()] == ["hi", "Hello.", "again", "Hello again."]

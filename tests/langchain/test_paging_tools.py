@@ -223,7 +223,7 @@ def test_a_store_that_fails_is_answered(filled: HybridMemory, face: str, monkeyp
         memory_tools(filled, user="alice", paging=True), calls(("core_memory_append", EXAMPLES["core_memory_append"]))
     )
     with monkeypatch.context() as patch:
-        patch.setattr(filled._house.world.log, "append", full)
+        patch.setattr(filled._runtime.services.log, "append", full)
         state = run(agent, face)
     assert [(message.status, "cannot be reached" in message.text) for message in results(state)] == [("error", True)]
     assert state["messages"][-1].text == "Done."

@@ -227,9 +227,9 @@ def test_recall_runs_once_between_two_messages_of_the_user(
     asked: list[str] = []
     real = recall.recall
 
-    async def counted(run: Any, world: Any, request: Any) -> Any:
+    async def counted(run: Any, services: Any, request: Any) -> Any:
         asked.append(request.query)
-        return await real(run, world, request)
+        return await real(run, services, request)
 
     monkeypatch.setattr("hybrid_memory.context.assemble.recall", counted)
     chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, k=1)
@@ -439,10 +439,10 @@ def test_the_agents_model_writes_summaries_if_it_is_asked_to(store: HybridMemory
         HybridChatMemory.from_defaults(user="alice", memory=store, model=True)
     llm = MockLLM(max_tokens=20)
     run(HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, llm=llm), "put", user("hi"))
-    models = [store._house.world.language_model]
+    models = [store._runtime.services.language_model]
     chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, llm=llm, model=True)
     run(chat, "put", user("hi"))
-    models.append(store._house.world.language_model)
+    models.append(store._runtime.services.language_model)
     assert [model is None for model in models] == [True, False]
     assert run(HybridChatMemory.from_dict(chat.to_dict()), "get_all") == run(chat, "get_all")
 

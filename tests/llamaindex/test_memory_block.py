@@ -101,7 +101,7 @@ async def host(block: HybridMemoryBlock) -> AsyncIterator[Host]:
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch, store: HybridMemory) -> Callable[[bool], None]:
     """Lets the store fail, or not any more."""
-    log = store._house.world.log
+    log = store._runtime.services.log
     real = log.append
     state = {"broken": False}
 
@@ -410,9 +410,9 @@ class TestContent:
         asked: list[str] = []
         real = recall.recall
 
-        async def counted(run: Any, world: Any, request: Any, *rest: Any) -> Any:
+        async def counted(run: Any, services: Any, request: Any, *rest: Any) -> Any:
             asked.append(request.query)
-            return await real(run, world, request, *rest)
+            return await real(run, services, request, *rest)
 
         monkeypatch.setattr("hybrid_memory.memory.scoped.recall", counted)
         call = ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_call_id="c", tool_name="w", tool_kwargs={})])

@@ -596,9 +596,9 @@ class TestAgentsAndEngines:
         asked: list[str] = []
         real = recall.recall
 
-        async def counted(run: Any, world: Any, request: Any, *rest: Any) -> Any:
+        async def counted(run: Any, services: Any, request: Any, *rest: Any) -> Any:
             asked.append(request.query)
-            return await real(run, world, request, *rest)
+            return await real(run, services, request, *rest)
 
         monkeypatch.setattr("hybrid_memory.memory.scoped.recall", counted)
         tool = FunctionTool.from_defaults(fn=lambda: "rain", name="weather", description="The weather.")

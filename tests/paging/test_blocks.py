@@ -90,11 +90,11 @@ def test_blocks_are_one_owners_in_all_sessions(face: Face, memory: HybridMemory)
 @pytest.mark.parametrize("label", BAD_LABELS, ids=repr)
 def test_a_label_is_checked_before_anything_changes(face: Face, alice: ScopedMemory, label: Any) -> None:
     alice.put_block("human", "Name: Ada")
-    before = alice._house.world.log.heads()
+    before = alice._runtime.services.log.heads()
     for verb, options in [*LATE_VERBS, ("block_history", {})]:
         with pytest.raises(InvalidInputError, match="label has 1 to 64 letters"):
             face(alice, verb, label, **options)
-    assert alice._house.world.log.heads() == before
+    assert alice._runtime.services.log.heads() == before
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ class Blocks(RuleBasedStateMachine):
 
     def mark(self) -> None:
         handle = self.handles[0]
-        self.past.append((handle._house.world.truth.heads()[handle.scope.owner], self.shelves))
+        self.past.append((handle._runtime.services.truth.heads()[handle.scope.owner], self.shelves))
 
     def shelf(self, label: str) -> Shelf:
         return self.shelves.get(label, Shelf())

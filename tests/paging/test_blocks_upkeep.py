@@ -57,7 +57,7 @@ def talked(memory: HybridMemory, *answers: str, said: str = "Hello.", **options:
 
 def told(memory: HybridMemory) -> list[tuple[Any, ...]]:
     """Blocks and steps as the log has them."""
-    log = memory._house.world.truth
+    log = memory._runtime.services.truth
     kinds = (EventKind.BLOCK, EventKind.STEP, EventKind.MESSAGE)
 
     def row(event: Event) -> tuple[Any, ...]:

@@ -36,9 +36,8 @@ from hybrid_memory.text.tokens import message_tokens
 from tests.paging.conftest import Script, call
 
 if TYPE_CHECKING:
-    from hybrid_memory.ports import Appended, Draft, EventLog
-
     from hybrid_memory import Scope
+    from hybrid_memory.ports import Appended, Draft, EventLog
 
 PRIMING = 3
 BLOCK_CHARS = 120
@@ -163,7 +162,7 @@ class Life(RuleBasedStateMachine):
         config = MemoryConfig(url=f"sqlite:///{self.folder / 'memory.db'}", embedder="none", power_safe=False)
         self.memory = open_memory(config)
         self.wire.fails = None
-        self.wire.into(self.memory._house.world.truth)
+        self.wire.into(self.memory._runtime.services.truth)
         self.agent = PagedAgent(
             self.memory,
             agent="clerk",
@@ -314,7 +313,7 @@ class Life(RuleBasedStateMachine):
     def roll_back(self, back: int, answers: Sequence[Any]) -> None:
         self.wire.fails = None
         assert self.memory is not None
-        head = self.memory._house.world.truth.heads()[self.agent.memory.scope.owner]
+        head = self.memory._runtime.services.truth.heads()[self.agent.memory.scope.owner]
         to = max(1, head - back)
         receipt = self.agent.memory.rollback(to)
         self.rollbacks.append((receipt.positions[0], to))
@@ -351,7 +350,7 @@ class Life(RuleBasedStateMachine):
         if self.memory is None:
             return
         for prompt in self.script.prompts:
-            tokens = PRIMING + sum(message_tokens(message, self.memory._house.world.count) for message in prompt)
+            tokens = PRIMING + sum(message_tokens(message, self.memory._runtime.services.count) for message in prompt)
             assert tokens <= self.size
             assert prompt[0].role is Role.SYSTEM
             assert prompt[-1].role is Role.USER

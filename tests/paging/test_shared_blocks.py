@@ -277,8 +277,8 @@ def memories(request: pytest.FixtureRequest, opened: Open) -> list[HybridMemory]
     else:
         memories = [opened(**options) for _ in range(2 if "two" in request.param else 1)]
     for memory in memories:
-        world = memory._house.world
-        world.log = Hesitant(world.log)
+        services = memory._runtime.services
+        services.log = Hesitant(services.log)
     return memories
 
 
@@ -303,7 +303,7 @@ def test_of_appends_at_once_none_is_lost(memories: list[HybridMemory], busy: Spa
             agents[number].edit_block("task", append=f"agent{number} turn {turn}", id=f"{number}-{turn}")
 
     at_once(work)
-    logs: list[Any] = [memory._house.world.log for memory in memories]
+    logs: list[Any] = [memory._runtime.services.log for memory in memories]
     assert all(log.conflicts for log in logs), "or nothing was shown"
     lines = text(busy).split("\n")
     assert Counter(lines) == Counter(f"agent{number} turn {turn}" for number in range(THREADS) for turn in range(4))

@@ -131,7 +131,7 @@ def test_what_was_deleted_since_the_file_stays_deleted(
 ) -> None:
     shutil.copytree(folder, tmp_path / "old")
     with small() as memory:
-        index = memory._house.world.index
+        index = memory._runtime.services.index
         gone = [hit.record.id for query in QUERIES for hit in memory.scoped(user="alice").recall(query, k=5)]
         index.delete(gone)
         expected = answers(memory)
@@ -139,9 +139,9 @@ def test_what_was_deleted_since_the_file_stays_deleted(
     shutil.copytree(tmp_path / "old", folder)
     with small() as memory:
         assert answers(memory) == expected
-        vectors = memory._house.world.embedder
+        vectors = memory._runtime.services.embedder
         assert vectors is not None
-        found = memory._house.world.index
+        found = memory._runtime.services.index
         scope = memory.scoped(user="alice").scope
         assert np.isnan(found.similar(vectors.embed_query("cat"), scope, np.array(gone, dtype=np.int64))).all()
 

@@ -1,4 +1,4 @@
-"""The artifact ledger: what a working agent did to the world, read from its messages without a model."""
+"""The artifact ledger: what a working agent did, read from its messages without a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a working agent did to the world: files, commands, tests, errors, ids."""
+"""What a working agent did: files, commands, tests, errors, ids."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class TestRun(CheckedModel):
 
 
 class Ledger(CheckedModel):
-    """What a span of messages did to the world; oldest first throughout, JSON by ``model_dump_json``.
+    """What a span of messages did; oldest first throughout, JSON by ``model_dump_json``.
 
     Attributes:
         files: never dropped, except those that were only read.

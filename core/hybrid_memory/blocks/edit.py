@@ -18,7 +18,7 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import decide as sharing
 from hybrid_memory.sharing.grant import Right
 from hybrid_memory.store.redact import stored_text
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.validation import checked_count, shown
 
@@ -38,7 +38,7 @@ Change = Callable[[KeptBlocks], Revision | None]
 class Owned:
     """Whose blocks a verb works on, and the user and agent who ask; ``attached`` is the space, seen from them."""
 
-    world: World
+    services: Services
     scope: Scope
     principal: Scope
     attached: str | None = None
@@ -51,14 +51,14 @@ class Owned:
 async def blocks(run: Runner, owned: Owned) -> dict[str, Block]:
     """The blocks that there are, with what the spaces of those attached say now, where they may be read."""
     found = {}
-    for label, block in (await kept_blocks(run, owned.world, owned.scope)).standing.items():
+    for label, block in (await kept_blocks(run, owned.services, owned.scope)).standing.items():
         if block.space is None:
             found[label] = block
             continue
         there = sharing.named(owned.principal, block.space)
-        held = (await sharing.standing(run, owned.world, there)).right(owned.principal)
+        held = (await sharing.standing(run, owned.services, there)).right(owned.principal)
         # Left out without a denial in the audit: nobody asked for it, the prompt did.
-        shared = None if held is None else (await kept_blocks(run, owned.world, there)).get(label)
+        shared = None if held is None else (await kept_blocks(run, owned.services, there)).get(label)
         if shared is not None and shared.space is None:
             found[label] = replace(shared, space=block.space)
     return found
@@ -70,49 +70,49 @@ async def home(run: Runner, owned: Owned, label: str, verb: str, needed: Right =
     Raises:
         AccessDeniedError: the verb takes a right in that space which the user and agent lack.
     """
-    block = (await kept_blocks(run, owned.world, owned.scope)).get(checked_label(label))
+    block = (await kept_blocks(run, owned.services, owned.scope)).get(checked_label(label))
     if block is None or block.space is None:
         return owned
     member = sharing.Member(owned.principal, sharing.named(owned.principal, block.space))
     asked = sharing.Asked(verb, needed, trusted=needed is not Right.READ)
-    known = await sharing.admitted(run, owned.world, member, asked)
-    return Owned(sharing.entered(owned.world, member, known), member.space, owned.principal, block.space)
+    known = await sharing.admitted(run, owned.services, member, asked)
+    return Owned(sharing.entered(owned.services, member, known), member.space, owned.principal, block.space)
 
 
-async def kept_blocks(run: Runner, world: World, scope: Scope) -> KeptBlocks:
+async def kept_blocks(run: Runner, services: Services, scope: Scope) -> KeptBlocks:
     """The owner's blocks as this handle sees them."""
-    return await _folded(run, await in_view(run, world, scope), scope.owner)
+    return await _folded(run, await in_view(run, services, scope), scope.owner)
 
 
-async def _folded(run: Runner, world: World, owner: Scope) -> KeptBlocks:
+async def _folded(run: Runner, services: Services, owner: Scope) -> KeptBlocks:
     """The fold of what is to be seen of the log, read on from where it was read last."""
-    key = (owner, world.hidden, world.horizon)
-    known = world.blocks.get(key) or KeptBlocks()
-    news = await run.call(world.log.read, owner, after=known.position, kinds=KINDS)
+    key = (owner, services.hidden, services.horizon)
+    known = services.blocks.get(key) or KeptBlocks()
+    news = await run.call(services.log.read, owner, after=known.position, kinds=KINDS)
     if any(event.kind is EventKind.ERASED for event in news):
         known = KeptBlocks()
-        news = await run.call(world.log.read, owner, kinds=KINDS)
+        news = await run.call(services.log.read, owner, kinds=KINDS)
     if news:
         known = known.after(event for event in news if event.kind is EventKind.BLOCK)
         known = replace(known, position=news[-1].position)
-        world.blocks.put(key, known)
+        services.blocks.put(key, known)
     return known
 
 
-async def put(run: Runner, world: World, scope: Scope, block: Block) -> Block:
+async def put(run: Runner, services: Services, scope: Scope, block: Block) -> Block:
     """Set a block, also one that is read-only; raises `InvalidInputError`."""
-    wanted = _put(world, block)
+    wanted = _put(services, block)
 
     def change(kept: KeptBlocks) -> Revision:
         _refuse_attached(kept.get(block.label))
         return Revision(wanted)
 
-    return await _changed(run, world, scope, block.label, change)
+    return await _changed(run, services, scope, block.label, change)
 
 
 async def edit(
     run: Runner,
-    world: World,
+    services: Services,
     scope: Scope,
     label: str,
     wanted: Edit,
@@ -130,7 +130,7 @@ async def edit(
         InvalidInputError: there is no such block, it is read-only, it would be too long, ``old`` is not in it exactly
             once, or it was changed since the revision ``seen``.
     """
-    wanted = _checked(world, wanted)
+    wanted = _checked(services, wanted)
     _check_known(seen, call, sources)
 
     def change(kept: KeptBlocks) -> Revision | None:
@@ -145,10 +145,10 @@ async def edit(
         made = replace(block, value=wanted.applied(block), change=wanted.change, sources=sources)
         return Revision(made, call)
 
-    return await _changed(run, world, scope, label, change)
+    return await _changed(run, services, scope, label, change)
 
 
-async def undo(run: Runner, world: World, scope: Scope, label: str) -> Block:
+async def undo(run: Runner, services: Services, scope: Scope, label: str) -> Block:
     """Take the last change back that still counts; raises `InvalidInputError` if there is none."""
 
     def change(kept: KeptBlocks) -> Revision:
@@ -157,7 +157,7 @@ async def undo(run: Runner, world: World, scope: Scope, label: str) -> Block:
             raise InvalidInputError(f"there is no change of the block {shown(label)} to undo")
         return Revision(replace(before.block, change="undo", sources=()), base=before.block.revision)
 
-    return await _changed(run, world, scope, label, change)
+    return await _changed(run, services, scope, label, change)
 
 
 async def attach(run: Runner, owned: Owned, label: str, space: str) -> Block:
@@ -167,8 +167,8 @@ async def attach(run: Runner, owned: Owned, label: str, space: str) -> Block:
         InvalidInputError: there is one here already, or none in the space.
         AccessDeniedError: the space may not be read.
     """
-    (there,) = await sharing.reached(run, owned.world, owned.principal, [space], "attach_block")
-    block = _there(await kept_blocks(run, owned.world, there), label)
+    (there,) = await sharing.reached(run, owned.services, owned.principal, [space], "attach_block")
+    block = _there(await kept_blocks(run, owned.services, there), label)
     _refuse_attached(block)
 
     def change(kept: KeptBlocks) -> Revision:
@@ -177,17 +177,17 @@ async def attach(run: Runner, owned: Owned, label: str, space: str) -> Block:
             raise InvalidInputError(f"there is a block {label!r} already: remove it first")
         return Revision(Block(label, change="attach", space=space))
 
-    await _changed(run, owned.world, owned.scope, label, change)
+    await _changed(run, owned.services, owned.scope, label, change)
     return replace(block, space=space)
 
 
-async def remove(run: Runner, world: World, scope: Scope, label: str) -> Block:
+async def remove(run: Runner, services: Services, scope: Scope, label: str) -> Block:
     """Take a block out of the prompt; its history stays."""
 
     def change(kept: KeptBlocks) -> Revision:
         return Revision(replace(_there(kept, label), change="remove", removed=True, sources=()))
 
-    return await _changed(run, world, scope, label, change)
+    return await _changed(run, services, scope, label, change)
 
 
 def history(kept: KeptBlocks, label: str) -> list[Block]:
@@ -197,28 +197,28 @@ def history(kept: KeptBlocks, label: str) -> list[Block]:
     return [made.block for made in kept.histories[label]]
 
 
-async def _changed(run: Runner, world: World, scope: Scope, label: str, change: Change) -> Block:
+async def _changed(run: Runner, services: Services, scope: Scope, label: str, change: Change) -> Block:
     """The block after the change, made on what stands then."""
-    present(world)
+    present(services)
     checked_label(label)
     for _ in range(RACES):
         # What a rollback hides keeps its number. Read first: what others write from here on then takes the id.
-        number = 1 + (await _folded(run, _whole(await in_view(run, world, scope)), scope.owner)).number(label)
-        kept = await kept_blocks(run, world, scope)
+        number = 1 + (await _folded(run, _whole(await in_view(run, services, scope)), scope.owner)).number(label)
+        kept = await kept_blocks(run, services, scope)
         made = change(kept)
         if made is None:
             return _there(kept, label)
-        block = replace(made.block, revision=number, at=world.clock(), author=world.author)
+        block = replace(made.block, revision=number, at=services.clock(), author=services.author)
         try:
-            draft = _draft(world, Revision(block, made.call, made.base or number))
-            await run.call(world.truth.append, scope.owner, [draft])
+            draft = _draft(services, Revision(block, made.call, made.base or number))
+            await run.call(services.truth.append, scope.owner, [draft])
         except IdConflictError:
             continue
         return block
     raise StoreUnavailableError(f"others kept changing the block {label!r} at the same time: try again")
 
 
-def _draft(world: World, made: Revision) -> Draft:
+def _draft(services: Services, made: Revision) -> Draft:
     """The event of a change; its id is taken if another one was faster."""
     block = made.block
     return Draft(
@@ -226,40 +226,40 @@ def _draft(world: World, made: Revision) -> Draft:
         fixed_id=False,
         session=None,
         kind=EventKind.BLOCK,
-        at=block.at or world.clock(),
+        at=block.at or services.clock(),
         payload=payload(made),
         sources=block.sources,
-        author=world.author,
+        author=services.author,
     )
 
 
-async def begin(run: Runner, world: World, scope: Scope, blocks: Sequence[Block]) -> None:
+async def begin(run: Runner, services: Services, scope: Scope, blocks: Sequence[Block]) -> None:
     """Give an owner who never had a block these, all or none of them; to others nothing."""
-    present(world)
-    wanted = [_put(world, block) for block in blocks]
-    if (await _folded(run, _whole(world), scope.owner)).histories:
+    present(services)
+    wanted = [_put(services, block) for block in blocks]
+    if (await _folded(run, _whole(services), scope.owner)).histories:
         return
-    drafts = [_draft(world, Revision(replace(block, revision=1, at=world.clock()), base=1)) for block in wanted]
+    drafts = [_draft(services, Revision(replace(block, revision=1, at=services.clock()), base=1)) for block in wanted]
     with suppress(IdConflictError):  # somebody was faster
-        await run.call(world.truth.append, scope.owner, drafts)
+        await run.call(services.truth.append, scope.owner, drafts)
 
 
-def _whole(world: World) -> World:
-    """The world with what a rollback hides."""
-    return replace(world, log=world.truth, hidden=(), horizon=None)
+def _whole(services: Services) -> Services:
+    """The services with what a rollback hides."""
+    return replace(services, log=services.truth, hidden=(), horizon=None)
 
 
-def _put(world: World, block: Block) -> Block:
+def _put(services: Services, block: Block) -> Block:
     """The block as the application wants it, checked."""
     label = checked_label(block.label)
-    told = stored_text(world, checked_text("description", block.description))
+    told = stored_text(services, checked_text("description", block.description))
     if len(told) > MOST_DESCRIBED:
         raise InvalidInputError(f"the description has {len(told)} of {MOST_DESCRIBED} characters")
     if isinstance(block.max_chars, bool) or checked_count("max_chars", block.max_chars, least=1) > MOST_CHARS:
         raise InvalidInputError(f"max_chars must lie in 1 to {MOST_CHARS}, got {shown(block.max_chars)}")
     if not isinstance(block.read_only, bool):
         raise InvalidInputError(f"read_only must be True or False, got {shown(block.read_only)}")
-    value = checked_length(label, stored_text(world, checked_text("value", block.value)), block.max_chars)
+    value = checked_length(label, stored_text(services, checked_text("value", block.value)), block.max_chars)
     return replace(block, value=value, description=told, change="put")
 
 
@@ -292,7 +292,7 @@ def _missing(kept: KeptBlocks, label: str) -> str:
     return f"there is no block {label!r}; there are: {there}"
 
 
-def _checked(world: World, wanted: Edit) -> Edit:
+def _checked(services: Services, wanted: Edit) -> Edit:
     parts = {"append": wanted.append, "old": wanted.old, "value": wanted.value}
     if sum(part is not None for part in parts.values()) != 1:
         raise InvalidInputError("change how? give exactly one of append=, old= (with new=) and value=")
@@ -304,5 +304,5 @@ def _checked(world: World, wanted: Edit) -> Edit:
         raise InvalidInputError("append is empty: say what to add")
     if wanted.old == "":
         raise InvalidInputError("old is empty: give the words to replace, letter for letter")
-    texts = {name: stored_text(world, part) for name, part in parts.items() if part is not None and name != "old"}
-    return replace(wanted, **texts, new=stored_text(world, wanted.new))
+    texts = {name: stored_text(services, part) for name, part in parts.items() if part is not None and name != "old"}
+    return replace(wanted, **texts, new=stored_text(services, wanted.new))

@@ -9,7 +9,7 @@ from typing import Any
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 
 
 def plain(text: str) -> str:
@@ -18,19 +18,19 @@ def plain(text: str) -> str:
 
 
 async def rewritten_blocks(
-    run: Runner, world: World, owner: Scope, gone: Callable[[Event], bool], words: str
+    run: Runner, services: Services, owner: Scope, gone: Callable[[Event], bool], words: str
 ) -> dict[int, dict[str, Any]]:
     """New payloads for the changes of the owner's blocks, by position.
 
     Args:
         run: of the flow.
-        world: its ports.
+        services: its ports.
         owner: whose blocks.
         gone: whether what a change put into its block goes.
         words: plain; lines with them go. Empty for none.
     """
     by_label: dict[str, list[Event]] = {}
-    for event in await run.call(world.truth.read, owner, kinds=(EventKind.BLOCK,)):
+    for event in await run.call(services.truth.read, owner, kinds=(EventKind.BLOCK,)):
         by_label.setdefault(event.payload["label"], []).append(event)
     found: dict[int, dict[str, Any]] = {}
     for events in by_label.values():

@@ -29,7 +29,7 @@ from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.recall import recall
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.uses import count_uses
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.text.small_talk import asks_nothing, is_memory
@@ -60,7 +60,7 @@ class Assembled:
     behind: bool = False
 
 
-async def assemble(run: Runner, world: World, scope: Scope, request: Request) -> Assembled:
+async def assemble(run: Runner, services: Services, scope: Scope, request: Request) -> Assembled:
     """The prompt; folds older turns first if a trigger asks for it, or if they no longer fit.
 
     In a view of the past, or read-only, it is laid out as far as it was folded there.
@@ -68,32 +68,32 @@ async def assemble(run: Runner, world: World, scope: Scope, request: Request) ->
     Raises:
         InvalidInputError: there is no question: none was given and the user has said nothing yet.
     """
-    world = paged(await in_view(run, world, scope), request)
-    await run.call(world.count, "")  # a counter may have tables to load, off the event loop
-    request = bounded(world, request)
-    request = replace(request, marks=world.config.prompt)
-    fixed = world.horizon is not None or world.read_only
+    services = paged(await in_view(run, services, scope), request)
+    await run.call(services.count, "")  # a counter may have tables to load, off the event loop
+    request = bounded(services, request)
+    request = replace(request, marks=services.config.prompt)
+    fixed = services.horizon is not None or services.read_only
     reason = ""
     for left in reversed(range(FOLDS + 1 + (request.paging is not None))):
-        session = await load(run, world, scope)
-        seen = await _view(run, world, session, request)
-        hits = await _recalled(run, world, scope, request, seen)
+        session = await load(run, services, scope)
+        seen = await _view(run, services, session, request)
+        hits = await _recalled(run, services, scope, request, seen)
         made = plan(seen, hits)
         if fixed:
-            return Assembled(_told(world, scope, seen, made, hits))
-        due_now = await _due(run, world, session, seen, made)
+            return Assembled(_told(services, scope, seen, made, hits))
+        due_now = await _due(run, services, session, seen, made)
         again = due_now.again and request.wait and not reason
         if due_now.later or not left or not (due_now.count or again):
-            if await warned(run, world, session, request, made):
+            if await warned(run, services, session, request, made):
                 continue
             break
-        if await fold(run, world, session, due_now.count, max_tokens=request.max_tokens, ask=request.wait):
+        if await fold(run, services, session, due_now.count, max_tokens=request.max_tokens, ask=request.wait):
             reason = reason or due_now.why or "the model is asked again"
     if request.k and seen.noted is None and seen.words and request.layout != "classic":
-        await _keep_note(run, world, scope, seen, made)
-    count_uses(world, scope.owner, made.hits)
+        await _keep_note(run, services, scope, seen, made)
+    count_uses(services, scope.owner, made.hits)
     behind = due_now.behind or (request.paging is None and seen.next_round + made.tokens > seen.budget)
-    return Assembled(replace(_told(world, scope, seen, made, hits), compacted=reason), behind=behind)
+    return Assembled(replace(_told(services, scope, seen, made, hits), compacted=reason), behind=behind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +110,17 @@ class _Due:
         return bool(self.count) or self.again
 
 
-async def _due(run: Runner, world: World, session: Session, seen: View, made: Plan) -> _Due:
+async def _due(run: Runner, services: Services, session: Session, seen: View, made: Plan) -> _Due:
     """What is due for the session as the log has it: the host may show less of it."""
     request, whole = seen.request, seen
     if seen.session is not session:
-        whole = await _view(run, world, session, replace(request, among=None))
-    why, count = await due(run, world, whole, made.wanted, seen.budget)
+        whole = await _view(run, services, session, replace(request, among=None))
+    why, count = await due(run, services, whole, made.wanted, seen.budget)
     count = min(count, _seen(session))
     if sum(whole.unit_costs[:count]) < WORTH * (made.wanted - seen.budget):
         why, count = "", 0  # what does not fit is one long message, which is shortened
     fits = made.wanted <= seen.budget
-    return _Due(why, count, retries(world, session), later=not request.wait and fits)
+    return _Due(why, count, retries(services, session), later=not request.wait and fits)
 
 
 def _seen(session: Session) -> int:
@@ -132,12 +132,12 @@ def _seen(session: Session) -> int:
     return last if units[last].messages[0].tool_calls else last + 1
 
 
-def _told(world: World, scope: Scope, seen: View, made: Plan, hits: Sequence[Hit]) -> Context:
+def _told(services: Services, scope: Scope, seen: View, made: Plan, hits: Sequence[Hit]) -> Context:
     """The prompt, with a warning if its budget is too small for what the caller put into it; once for each."""
-    context = context_of(seen, made, hits, world.config.compaction)
+    context = context_of(seen, made, hits, services.config.compaction)
     key = scope, seen.request.max_tokens
-    if context.tokens > seen.request.max_tokens and not world.warned.get(key):
-        world.warned.put(key, True)
+    if context.tokens > seen.request.max_tokens and not services.warned.get(key):
+        services.warned.put(key, True)
         _log.warning(
             "max_tokens=%d is too little: system prompt and tools take %d, the prompt %d; older turns, summary and "
             "memories were left out as far as needed",
@@ -146,25 +146,25 @@ def _told(world: World, scope: Scope, seen: View, made: Plan, hits: Sequence[Hit
     return context
 
 
-async def fold_ahead(run: Runner, world: World, scope: Scope, request: Request) -> bool:
+async def fold_ahead(run: Runner, services: Services, scope: Scope, request: Request) -> bool:
     """Fold now what the next prompt would have to fold, if it has a round like the last ones; False amid a round.
 
     With paging only what does not fit is folded, and what was folded before without the model it is asked about.
 
     Between a question and its answer nothing is folded, so that all prompts of a round begin alike.
     """
-    world = paged(await in_view(run, present(world), scope), request)
+    services = paged(await in_view(run, present(services), scope), request)
     request = replace(request, query="?", among=None, k=0)
     for turn in range(FOLDS):
-        session = await load(run, world, scope)
+        session = await load(run, services, scope)
         if not _answered(session):
             return False
-        seen = await _view(run, world, session, request)
+        seen = await _view(run, services, session, request)
         wanted = plan(seen, []).wanted + (seen.next_round if request.paging is None else 0)
-        _, count = await due(run, world, seen, wanted, seen.budget)
-        if not count and (turn or not retries(world, session)):
+        _, count = await due(run, services, seen, wanted, seen.budget)
+        if not count and (turn or not retries(services, session)):
             break
-        await fold(run, world, session, count, max_tokens=request.max_tokens)
+        await fold(run, services, session, count, max_tokens=request.max_tokens)
     return True
 
 
@@ -173,16 +173,16 @@ def _answered(session: Session) -> bool:
     return last is None or (last.role is Role.ASSISTANT and not last.tool_calls)
 
 
-async def _view(run: Runner, world: World, session: Session, request: Request) -> View:
+async def _view(run: Runner, services: Services, session: Session, request: Request) -> View:
     if request.profile is None:
-        known = await portrait(run, world, session, int(PROFILE_RATIO * request.max_tokens))
+        known = await portrait(run, services, session, int(PROFILE_RATIO * request.max_tokens))
         request = replace(request, profile=known)
     there, lines = session, session.state.lines
     if request.among is not None:
-        there, start = await hosted(run, world, session, request.among, request.began)
+        there, start = await hosted(run, services, session, request.among, request.began)
         lines = tuple(line for line in lines if line.first < start or not request.among.isdisjoint(line.sources))
-    lines = tuple(line for line in lines if visible(line.last, world.hidden))
-    seen = view(there, world.costs, world.config.compaction, request, lines)
+    lines = tuple(line for line in lines if visible(line.last, services.hidden))
+    seen = view(there, services.costs, services.config.compaction, request, lines)
     # What is left out on purpose does not come back as a memory.
     left_out = _ids(session) - _ids(there)
     return replace(seen, visible=seen.visible | left_out) if left_out else seen
@@ -193,7 +193,7 @@ def _ids(session: Session) -> set[str]:
     return {event.id for unit in session.queue.units for event in unit.events}
 
 
-async def _recalled(run: Runner, world: World, scope: Scope, request: Request, seen: View) -> list[Hit]:
+async def _recalled(run: Runner, services: Services, scope: Scope, request: Request, seen: View) -> list[Hit]:
     """What to recall for the question, best first: what has to do with it, and does not stand in the prompt anyway."""
     if not request.k or not seen.words or seen.noted is not None or asks_nothing(seen.words):
         return []
@@ -209,7 +209,7 @@ async def _recalled(run: Runner, world: World, scope: Scope, request: Request, s
         metadata=None,
         weights=None,
     )
-    hits = await recall(run, world, wanted)
+    hits = await recall(run, services, wanted)
     texts = {message.text.strip() for unit in seen.units for message in unit.messages}
     fresh = [
         hit
@@ -221,7 +221,7 @@ async def _recalled(run: Runner, world: World, scope: Scope, request: Request, s
         and (request.beside is None or hit.record.scope.session != request.beside)
         and not _works_for(hit.record.scope.session, request.beside)
     ]
-    bare = await _calls_alone(run, world, scope, fresh)
+    bare = await _calls_alone(run, services, scope, fresh)
     return fitting(seen.words, [hit for hit in fresh if hit.record.sources[0] not in bare][: request.k])
 
 
@@ -230,10 +230,10 @@ def _works_for(session: str | None, parent: str | None) -> bool:
     return parent is not None and session is not None and session.startswith(f"{parent}/")
 
 
-async def _calls_alone(run: Runner, world: World, scope: Scope, hits: Sequence[Hit]) -> set[str]:
+async def _calls_alone(run: Runner, services: Services, scope: Scope, hits: Sequence[Hit]) -> set[str]:
     """Those that only call tools: without their results they say nothing, and the results are found themselves."""
     asked = [hit.record.sources[0] for hit in hits if hit.record.speaker == Role.ASSISTANT]
-    events = await run.call(world.log.get, scope.owner, asked) if asked else []
+    events = await run.call(services.log.get, scope.owner, asked) if asked else []
     return {event.id for event in events if event.kind is EventKind.MESSAGE and _only_calls(event.message)}
 
 
@@ -246,16 +246,16 @@ def _texts(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
     return [block["text"] for block in blocks if isinstance(block.get("text"), str)]
 
 
-async def _keep_note(run: Runner, world: World, scope: Scope, seen: View, made: Plan) -> None:
+async def _keep_note(run: Runner, services: Services, scope: Scope, seen: View, made: Plan) -> None:
     """Write down what the turn was shown, so that later prompts show it in the same place."""
     turn = seen.question_id
     draft = Draft(
-        id=world.new_id(),
+        id=services.new_id(),
         fixed_id=False,
         session=scope.session,
         kind=EventKind.RECALLED,
-        at=world.clock(),
+        at=services.clock(),
         payload={"query": seen.words, "text": made.parts.note, **({"turn": turn} if turn else {})},
         sources=tuple(dict.fromkeys(source for hit in made.hits for source in hit.record.sources)),
     )
-    await run.call(world.log.append, scope.owner, [draft])
+    await run.call(services.log.append, scope.owner, [draft])

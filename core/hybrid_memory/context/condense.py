@@ -17,7 +17,7 @@ from hybrid_memory.log.message import Message
 from hybrid_memory.models.port import TextCompressor
 from hybrid_memory.recall import score
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import checked_count, shown
 
@@ -81,46 +81,46 @@ class Request:
         )
 
 
-async def condense(run: Runner, world: World, request: Request) -> Condensed:
+async def condense(run: Runner, services: Services, request: Request) -> Condensed:
     """The texts, of at most so many tokens together; as they are if they fit."""
-    compressor = world.compressor if request.how == "llmlingua" else None
+    compressor = services.compressor if request.how == "llmlingua" else None
     if request.how == "llmlingua" and compressor is None:
         raise InvalidInputError("how='llmlingua' needs a compressor: open_memory(..., compressor=...)")
     whole = [head + text if text else "" for head, text in zip(request.heads, request.texts, strict=True)]
-    before = _tokens(world, whole)
+    before = _tokens(services, whole)
     if sum(before) <= request.max_tokens:
         return Condensed(tuple(whole), before, before)
     if compressor is not None:
-        outcome = await _shortened(run, world, request, compressor)
+        outcome = await _shortened(run, services, request, compressor)
     elif request.how == "anchored":
-        outcome = await _noted(run, world, request)
+        outcome = await _noted(run, services, request)
     else:
-        outcome = await _extracted(run, world, request)
-    return Condensed(tuple(outcome.texts), before, _tokens(world, outcome.texts), outcome.how, outcome.note)
+        outcome = await _extracted(run, services, request)
+    return Condensed(tuple(outcome.texts), before, _tokens(services, outcome.texts), outcome.how, outcome.note)
 
 
-def _tokens(world: World, texts: Sequence[str]) -> tuple[int, ...]:
-    return tuple(world.count(text) if text else 0 for text in texts)
+def _tokens(services: Services, texts: Sequence[str]) -> tuple[int, ...]:
+    return tuple(services.count(text) if text else 0 for text in texts)
 
 
-async def _extracted(run: Runner, world: World, request: Request) -> _Outcome:
+async def _extracted(run: Runner, services: Services, request: Request) -> _Outcome:
     """The sentences that are worth most, from all texts together."""
     offered = [piece for row, text in enumerate(request.texts) for piece in pieces(row, text)]
     worths = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered]
-    texts, note = await _best(run, world, request, offered, worths, texts=request.texts)
+    texts, note = await _best(run, services, request, offered, worths, texts=request.texts)
     return _Outcome(texts, "extractive", note)
 
 
-async def _noted(run: Runner, world: World, request: Request) -> _Outcome:
+async def _noted(run: Runner, services: Services, request: Request) -> _Outcome:
     """The notes of an anchored summary: decisions, facts, what is to be done, files and ids."""
-    notes, worths, failure = await noted(run, world, request.given, request.max_tokens)
-    texts, note = await _best(run, world, request, notes, worths, texts=[""] * len(request.texts))
+    notes, worths, failure = await noted(run, services, request.given, request.max_tokens)
+    texts, note = await _best(run, services, request, notes, worths, texts=[""] * len(request.texts))
     return _Outcome(texts, "anchored", "; ".join(part for part in (failure, note) if part))
 
 
 async def _best(
     run: Runner,
-    world: World,
+    services: Services,
     request: Request,
     offered: Sequence[Piece],
     worths: Sequence[float],
@@ -131,21 +131,21 @@ async def _best(
     note = ""
     if request.query is not None and offered:
         asked = score.Request.of(request.query, [piece.text for piece in offered], weights=request.weights)
-        found = await score.measured(run, world, asked)
+        found = await score.measured(run, services, asked)
         pairs = zip(found.scores.tolist(), worths, strict=True)
         worths, note = [RELEVANCE * relevance + (1 - RELEVANCE) * worth for relevance, worth in pairs], found.note
     offers = [
-        Offer(piece, worth, world.count(piece.gap + piece.text), frozenset(terms(piece.text)))
+        Offer(piece, worth, services.count(piece.gap + piece.text), frozenset(terms(piece.text)))
         for piece, worth in zip(offered, worths, strict=True)
     ]
-    kept = chosen(offers, _tokens(world, request.heads), max_tokens=request.max_tokens)
-    return fitted(kept, texts, request.heads, max_tokens=request.max_tokens, count=world.count), note
+    kept = chosen(offers, _tokens(services, request.heads), max_tokens=request.max_tokens)
+    return fitted(kept, texts, request.heads, max_tokens=request.max_tokens, count=services.count), note
 
 
-async def _shortened(run: Runner, world: World, request: Request, compressor: TextCompressor) -> _Outcome:
+async def _shortened(run: Runner, services: Services, request: Request, compressor: TextCompressor) -> _Outcome:
     """Each text without the words that say little, to its share of the budget; where that fails, by sentences."""
-    sizes = [world.count(text) if text.strip() else 0 for text in request.texts]
-    share = (request.max_tokens - sum(_tokens(world, request.heads))) / max(sum(sizes), 1)
+    sizes = [services.count(text) if text.strip() else 0 for text in request.texts]
+    share = (request.max_tokens - sum(_tokens(services, request.heads))) / max(sum(sizes), 1)
     texts, failed, error = [], 0, ""
     for text, size in zip(request.texts, sizes, strict=True):
         room = int(size * share)
@@ -158,10 +158,10 @@ async def _shortened(run: Runner, world: World, request: Request, compressor: Te
             _log.warning("%s; shortened by sentences", failure)
             failed, error = failed + 1, f"{type(failure).__name__}: {failure}"
             part = replace(request, texts=[text], heads=[""], max_tokens=room)
-            texts.append((await _extracted(run, world, part)).texts[0])
+            texts.append((await _extracted(run, services, part)).texts[0])
     note = f"{failed} texts by sentences, {error}" if failed else ""
     result = [head + text if text.strip() else "" for head, text in zip(request.heads, texts, strict=True)]
     how: How = "llmlingua" if failed < sum(size * share >= 1 for size in sizes) else "extractive"
-    if sum(_tokens(world, result)) > request.max_tokens:  # the compressor counts in its own tokens
-        result = list((await _extracted(run, world, replace(request, texts=texts))).texts)
+    if sum(_tokens(services, result)) > request.max_tokens:  # the compressor counts in its own tokens
+        result = list((await _extracted(run, services, replace(request, texts=texts))).texts)
     return _Outcome(result, how, note)

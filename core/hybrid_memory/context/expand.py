@@ -19,30 +19,30 @@ from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import origin
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.validation import checked_count, shown, storable
 
 _HANDLE = re.compile(r"\[?#(\d{1,18})(?:-#?(\d{1,18}))?\]?")
 
 
-async def expand(run: Runner, world: World, scope: Scope, what: Any) -> list[Message]:
+async def expand(run: Runner, services: Services, scope: Scope, what: Any) -> list[Message]:
     """The original messages behind a line, a hit, a handle or an event id, oldest first.
 
     Raises:
         InvalidInputError: it is none of these, or nothing of this owner is there.
     """
     if isinstance(what, Summary):
-        found = [message for stretch in what.handles for message in await expand(run, world, scope, stretch)]
+        found = [message for stretch in what.handles for message in await expand(run, services, scope, stretch)]
         return list({message.id: message for message in found}.values())
-    events = await behind(run, world, scope, what)
+    events = await behind(run, services, scope, what)
     messages = [event.message for event in events if event.kind is EventKind.MESSAGE]
     if not messages:
         raise InvalidInputError(f"no message is behind {shown(what)}: what was put aside is read with fetch()")
     return messages
 
 
-async def behind(run: Runner, world: World, scope: Scope, what: Any) -> list[Event]:
+async def behind(run: Runner, services: Services, scope: Scope, what: Any) -> list[Event]:
     """The events behind a line, a hit, a record, a handle or an id.
 
     Raises:
@@ -51,28 +51,30 @@ async def behind(run: Runner, world: World, scope: Scope, what: Any) -> list[Eve
     wanted = what.handle if isinstance(what, Line | Dropped) else what
     wanted = wanted.record if isinstance(wanted, Hit) else wanted
     if isinstance(wanted, Record):
-        home = await origin(run, world, scope, wanted.scope, "expand")
-        return await run.call((await in_view(run, world, home)).log.get, home, [*wanted.sources])
-    world = await in_view(run, world, scope)
+        home = await origin(run, services, scope, wanted.scope, "expand")
+        return await run.call((await in_view(run, services, home)).log.get, home, [*wanted.sources])
+    services = await in_view(run, services, scope)
     if not isinstance(wanted, str):
         raise InvalidInputError(f"give a handle such as '#12', a line, a hit or an event id, got {shown(what)}")
     place = _HANDLE.fullmatch(wanted.strip())
     if place is None:
         # An id is unique in a session: this one's comes before that of another session of the owner.
-        events = await run.call(world.log.get, scope, [wanted]) or await run.call(world.log.get, scope.owner, [wanted])
+        events = await run.call(services.log.get, scope, [wanted]) or await run.call(
+            services.log.get, scope.owner, [wanted]
+        )
     else:
         first, last = int(place[1]), int(place[2] or place[1])
         # One turn may come from another session of the owner, as recall does; a stretch is this session's.
         reach = scope.owner if first == last else scope
-        events = await run.call(world.log.read, reach, after=first - 1, upto=last)
+        events = await run.call(services.log.read, reach, after=first - 1, upto=last)
     if not events:
         raise InvalidInputError(f"nothing is behind {wanted!r}: no event of {scope} has this handle or id")
     return events
 
 
-async def payload(run: Runner, world: World, scope: Scope, result_id: str) -> str:
+async def payload(run: Runner, services: Services, scope: Scope, result_id: str) -> str:
     """The whole text behind a ``result_id``: of a message, or put aside by `offload`."""
-    event = (await behind(run, world, scope, result_id))[0]
+    event = (await behind(run, services, scope, result_id))[0]
     if event.kind is EventKind.PAYLOAD:
         text: str = event.payload["text"]
         return text
@@ -82,25 +84,31 @@ async def payload(run: Runner, world: World, scope: Scope, result_id: str) -> st
 
 
 async def fetch(
-    run: Runner, world: World, scope: Scope, result_id: str, *, where: str | tuple[int, int] | None, max_chars: int
+    run: Runner,
+    services: Services,
+    scope: Scope,
+    result_id: str,
+    *,
+    where: str | tuple[int, int] | None,
+    max_chars: int,
 ) -> Page:
     """A page of it; see `hybrid_memory.context.offload.payloads.page`."""
     checked_count("max_chars", max_chars, least=1)
-    return page(await payload(run, world, scope, result_id), where, max_chars=max_chars)
+    return page(await payload(run, services, scope, result_id), where, max_chars=max_chars)
 
 
 async def search(
-    run: Runner, world: World, scope: Scope, result_id: str, pattern: str, *, context: int, max_chars: int
+    run: Runner, services: Services, scope: Scope, result_id: str, pattern: str, *, context: int, max_chars: int
 ) -> Matches:
     """The lines of it that match; see `hybrid_memory.context.offload.grep.grep`."""
     checked_count("max_chars", max_chars, least=1)
     checked_count("context", context, least=0)
-    return grep(await payload(run, world, scope, result_id), pattern, context=context, max_chars=max_chars)
+    return grep(await payload(run, services, scope, result_id), pattern, context=context, max_chars=max_chars)
 
 
-async def offload(run: Runner, world: World, scope: Scope, text: Any, max_tokens: int) -> Payload:
+async def offload(run: Runner, services: Services, scope: Scope, text: Any, max_tokens: int) -> Payload:
     """Put a text aside, durably; what comes back is what a prompt needs."""
-    present(world)
+    present(services)
     tokens = checked_count("max_tokens", max_tokens, least=1)
     if not isinstance(text, str) or not text:
         raise InvalidInputError(f"only a text that is not empty can be put aside, got {shown(text)}")
@@ -109,15 +117,15 @@ async def offload(run: Runner, world: World, scope: Scope, text: Any, max_tokens
     except ValueError as error:
         raise InvalidInputError(f"cannot put {shown(text)} aside: {error}") from error
     draft = Draft(
-        id=world.new_id(),
+        id=services.new_id(),
         fixed_id=False,
         session=scope.session,
         kind=EventKind.PAYLOAD,
-        at=world.clock(),
+        at=services.clock(),
         payload={"text": text},
-        author=world.author,
+        author=services.author,
     )
-    await run.call(world.count, "")
-    (appended,) = await run.call(world.log.append, scope.owner, [draft])
+    await run.call(services.count, "")
+    (appended,) = await run.call(services.log.append, scope.owner, [draft])
     name = handle(appended.position, appended.position)
-    return Payload(name, digest(text, result_id=name, max_tokens=tokens, count=world.count))
+    return Payload(name, digest(text, result_id=name, max_tokens=tokens, count=services.count))

@@ -21,7 +21,7 @@ from hybrid_memory.log.message import PRESSURE
 from hybrid_memory.log.visible import within
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.reading import at_positions
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.validation import shown as shown_value
 
 STANDING = 3
@@ -42,7 +42,7 @@ ATTEMPTS = 3
 
 async def fold(
     run: Runner,
-    world: World,
+    services: Services,
     session: Session,
     count: int,
     *,
@@ -55,15 +55,15 @@ async def fold(
     ``max_tokens`` is the budget of the prompts that the summary is for. With a count of 0 only a span that the model
     failed on before is tried again. Without ``ask`` no model is asked now; `retries` then says that one is to be.
     """
-    way = chosen_strategy(world.config.compaction, strategy)
+    way = chosen_strategy(services.config.compaction, strategy)
     old = session.state
     units, rest = folding(session.queue.units, count)
     span = [event for event in fresh_events(session, units) if event.message.event != PRESSURE]
-    shown = max(LEAST_SHOWN, int(world.config.compaction.summary_ratio * max_tokens))
-    state = await _retried(run, world, session, way, shown) if ask else old
+    shown = max(LEAST_SHOWN, int(services.config.compaction.summary_ratio * max_tokens))
+    state = await _retried(run, services, session, way, shown) if ask else old
     if span:
-        job = Job(state.lines, span, space(world, span, shown))
-        state = await _summarised(run, world, way, state, job, ask=ask)
+        job = Job(state.lines, span, space(services, span, shown))
+        state = await _summarised(run, services, way, state, job, ask=ask)
     state = replace(
         state,
         number=old.number + 1,
@@ -74,13 +74,13 @@ async def fold(
         episode=old.number + 1 if span else old.episode,
     )
     payload = state.as_payload()
-    return await write_state(run, world, session.scope, state, kind=EventKind.COMPACTION, payload=payload)
+    return await write_state(run, services, session.scope, state, kind=EventKind.COMPACTION, payload=payload)
 
 
-def retries(world: World, session: Session) -> bool:
+def retries(services: Services, session: Session) -> bool:
     """Whether a model is to be asked once more about turns that it failed on."""
-    way = chosen_strategy(world.config.compaction, None)
-    return bool(session.state.retry) and world.language_model is not None and _asked_again(way)
+    way = chosen_strategy(services.config.compaction, None)
+    return bool(session.state.retry) and services.language_model is not None and _asked_again(way)
 
 
 def _asked_again(way: Strategy) -> bool:
@@ -135,31 +135,31 @@ def chosen_strategy(config: CompactionConfig, given: str | Strategy | None) -> S
     return STRATEGIES[wanted]
 
 
-def space(world: World, span: Sequence[Event], shown: int) -> Room:
+def space(services: Services, span: Sequence[Event], shown: int) -> Room:
     """What the summary may cost after this span, where a prompt has so many tokens for it."""
-    tokens = sum(world.count(event.message.text) for event in span)
+    tokens = sum(services.count(event.message.text) for event in span)
     return Room(
         standing=STANDING * shown,
         shown=shown,
         fresh=max(LEAST_FRESH, min(shown, int(FRESH_RATIO * tokens))),
-        count=world.count,
-        cleaning=world.config.cleaning,
+        count=services.count,
+        cleaning=services.config.cleaning,
     )
 
 
 async def _summarised(
-    run: Runner, world: World, way: Strategy, state: QueueState, job: Job, *, ask: bool
+    run: Runner, services: Services, way: Strategy, state: QueueState, job: Job, *, ask: bool
 ) -> QueueState:
     span = job.span
     ledger = merge(state.ledger, read_on(state.ledger, [event.message for event in span]))
-    shown = render(ledger, max_tokens=LEDGER_TOKENS, count=world.count)
-    asked = world if ask else replace(world, language_model=None, compressor=None)
+    shown = render(ledger, max_tokens=LEDGER_TOKENS, count=services.count)
+    asked = services if ask else replace(services, language_model=None, compressor=None)
     written = await summarise(run, asked, way, job, shown)
-    lines = shown_lines(written.lines, max_tokens=job.room.shown, count=world.count)
+    lines = shown_lines(written.lines, max_tokens=job.room.shown, count=services.count)
     report = replace(audited(span, lines, written.fresh, shown), fallbacks=int(written.failed), filled=written.filled)
     earlier = remaining(state.audit, lines, report)
     missed = []
-    unasked = not ask and world.language_model is not None
+    unasked = not ask and services.language_model is not None
     if (written.failed or unasked) and _asked_again(way):
         missed.append(Attempt(tuple(event.position for event in span), int(written.failed), report))
     return replace(
@@ -173,22 +173,22 @@ async def _summarised(
     )
 
 
-async def _retried(run: Runner, world: World, session: Session, way: Strategy, room: int) -> QueueState:
+async def _retried(run: Runner, services: Services, session: Session, way: Strategy, room: int) -> QueueState:
     """The state after the model was asked once more about the oldest span that it failed on."""
     state = session.state
-    if not state.retry or world.language_model is None or not _asked_again(way):
+    if not state.retry or services.language_model is None or not _asked_again(way):
         return state
     attempt, *others = state.retry
-    span = await at_positions(run, world, session.scope, attempt.positions)
+    span = await at_positions(run, services, session.scope, attempt.positions)
     if not span:
         return replace(state, retry=tuple(others))
-    ledger = render(state.ledger, max_tokens=LEDGER_TOKENS, count=world.count)
-    job = Job(state.lines, span, space(world, span, room))
-    written = await again(run, world, way, job, ledger)
+    ledger = render(state.ledger, max_tokens=LEDGER_TOKENS, count=services.count)
+    job = Job(state.lines, span, space(services, span, room))
+    written = await again(run, services, way, job, ledger)
     if written is None:
         later = [attempt.once_more] if attempt.tries + 1 < ATTEMPTS else []
         return replace(state, retry=(*others, *later))
-    lines = shown_lines(written.lines, max_tokens=job.room.shown, count=world.count)
+    lines = shown_lines(written.lines, max_tokens=job.room.shown, count=services.count)
     report = replace(audited(span, lines, written.fresh, ledger), filled=written.filled)
     earlier = remaining(state.audit.without(attempt.report), lines, report)
     return replace(

@@ -15,14 +15,14 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.store.redact import stored
 from hybrid_memory.store.remember import Superseding, remember
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 
 LOOKED_AT = 50
 """Messages of the log beyond those given, since a copy may lack the steps between question and answer."""
 
 
-async def follow(run: Runner, world: World, scope: Scope, messages: Sequence[Message]) -> list[str | None]:
+async def follow(run: Runner, services: Services, scope: Scope, messages: Sequence[Message]) -> list[str | None]:
     """Write what the log does not have yet; the id of each message's event, or None where the log has none.
 
     A message is known by its id. If none of the ids is known, the copy may have been sent without its ids: then the
@@ -34,16 +34,16 @@ async def follow(run: Runner, world: World, scope: Scope, messages: Sequence[Mes
     written under an id made from both, stand in the place of the old ones, and supersede them. Words that the message
     had before stand again.
     """
-    world = await in_view(run, present(world), scope)
-    given = [stored(world, message) for message in messages]
-    there = await _events(run, world, scope, [message.id for message in given if message.id])
+    services = await in_view(run, present(services), scope)
+    given = [stored(services, message) for message in messages]
+    there = await _events(run, services, scope, [message.id for message in given if message.id])
     named = [message.id if message.id in there else None for message in given]
     gone: dict[int, str] = {}
     if given and not there:
-        said = await conversation(run, world, scope, len(given) * 4 + LOOKED_AT)
+        said = await conversation(run, services, scope, len(given) * 4 + LOOKED_AT)
         named, lost = said_anew(said, given) or (said_before(said, given), [])
-        gone = _places((await _events(run, world, scope, [message.id for message in lost if message.id])).values())
-    edits = await _edits(run, world, scope, given, there)
+        gone = _places((await _events(run, services, scope, [message.id for message in lost if message.id])).values())
+    edits = await _edits(run, services, scope, given, there)
     for row, edit in edits.items():
         named[row] = edit.name
         gone |= edit.gone
@@ -52,7 +52,7 @@ async def follow(run: Runner, world: World, scope: Scope, messages: Sequence[Mes
     if written or gone or given[start:]:
         restored = [edit.restored for edit in edits.values() if edit.restored]
         superseding = Superseding(gone, restored) if gone else None
-        receipt = await remember(run, world, scope, [*written, *given[start:]], superseding=superseding)
+        receipt = await remember(run, services, scope, [*written, *given[start:]], superseding=superseding)
         named[start:] = receipt.ids[len(written) : len(written) + len(given) - start]
     return named
 
@@ -75,39 +75,39 @@ class _Edit:
 
 
 async def _edits(
-    run: Runner, world: World, scope: Scope, given: Sequence[Message], there: Mapping[str, Event]
+    run: Runner, services: Services, scope: Scope, given: Sequence[Message], there: Mapping[str, Event]
 ) -> dict[int, _Edit]:
     """The messages that have other words than under their own id, or have these again; by row."""
     known = ((row, there.get(now.id or "")) for row, now in enumerate(given))
     rows = {
         row: old
         for row, old in known
-        if old is not None and (_other(old.message, given[row]) or old.position in world.superseded)
+        if old is not None and (_other(old.message, given[row]) or old.position in services.superseded)
     }
     if not rows:
         return {}
     names: dict[int, list[str]] = {old.position: [edited_id(given[row])] for row, old in rows.items()}
-    for change in await run.call(world.truth.read, scope, kinds=(EventKind.SUPERSEDED,)):
+    for change in await run.call(services.truth.read, scope, kinds=(EventKind.SUPERSEDED,)):
         for place, name in change.payload["by"].items():
             names.get(int(place), []).append(name)
-    kept = await _events(run, world, scope, [name for several in names.values() for name in several])
+    kept = await _events(run, services, scope, [name for several in names.values() for name in several])
     found = {}
     for row, old in rows.items():
         versions = [old, *(kept[name] for name in dict.fromkeys(names[old.position]) if name in kept)]
-        found[row] = _edit(world, given[row], versions)
+        found[row] = _edit(services, given[row], versions)
     return found
 
 
-def _edit(world: World, now: Message, versions: Sequence[Event]) -> _Edit:
+def _edit(services: Services, now: Message, versions: Sequence[Event]) -> _Edit:
     """What is to be done that these words stand; the first version is the message under its own id."""
-    standing = _places(event for event in versions if event.position not in world.superseded)
+    standing = _places(event for event in versions if event.position not in services.superseded)
     same = next((event for event in versions if not _other(event.message, now)), None)
     if same is None:
         old = versions[0]
         extra = {**now.extra, REPLACES: old.position, "made_of": [event.id for event in versions]}
         changes = {"id": edited_id(now), "extra": extra, "at": now.at or old.at}
         return _Edit(edited_id(now), now.model_copy(update=changes), standing)
-    if same.position not in world.superseded:
+    if same.position not in services.superseded:
         return _Edit(same.id)
     return _Edit(same.id, gone=standing, restored=same.position)
 
@@ -117,9 +117,9 @@ def _places(events: Iterable[Event]) -> dict[int, str]:
     return {event.position: event.id for event in events}
 
 
-async def _events(run: Runner, world: World, scope: Scope, ids: Sequence[str]) -> dict[str, Event]:
+async def _events(run: Runner, services: Services, scope: Scope, ids: Sequence[str]) -> dict[str, Event]:
     """The messages of the session that have one of these ids, also if a rollback hides them."""
-    events = await run.call(world.truth.get, scope, ids) if ids else []
+    events = await run.call(services.truth.get, scope, ids) if ids else []
     return {event.id: event for event in events if event.kind is EventKind.MESSAGE and event.scope == scope}
 
 

@@ -20,7 +20,7 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.text.protection import chunks
 
 CANDIDATES = 4
@@ -36,7 +36,7 @@ _SCOPE = Scope(agent="condense")
 
 
 async def noted(
-    run: Runner, world: World, given: Sequence[str | Message], max_tokens: int
+    run: Runner, services: Services, given: Sequence[str | Message], max_tokens: int
 ) -> tuple[list[Piece], list[float], str]:
     """Notes with the row of the text that they came from, what each is worth, and why a model did not write them."""
     messages = [text if isinstance(text, Message) else _said(text) for text in given]
@@ -44,12 +44,12 @@ async def noted(
     rows: list[int] = []
     for row, message in enumerate(messages):
         for part in _parts(message):
-            events.append(_event(world, len(events) + 1, part))
+            events.append(_event(services, len(events) + 1, part))
             rows.append(row)
-    artifacts, shown = _artifacts(world, events, max_tokens)
+    artifacts, shown = _artifacts(services, events, max_tokens)
     size = CANDIDATES * max_tokens
-    room = Room(standing=size, shown=size, fresh=size, count=world.count, cleaning=world.config.cleaning)
-    written = await summarise(run, world, STRATEGIES["anchored"], Job((), events, room), shown)
+    room = Room(standing=size, shown=size, fresh=size, count=services.count, cleaning=services.config.cleaning)
+    written = await summarise(run, services, STRATEGIES["anchored"], Job((), events, room), shown)
     notes = [
         *((rows[line.last - 1], _bare(line, messages[rows[line.last - 1]]), line.importance) for line in written.lines),
         *((row, text, worth) for row, message in enumerate(messages) for text, worth in _results(message)),
@@ -74,9 +74,9 @@ def _parts(message: Message) -> Iterator[Message]:
             yield message.model_copy(update={"content": part})
 
 
-def _event(world: World, position: int, message: Message) -> Event:
+def _event(services: Services, position: int, message: Message) -> Event:
     payload = message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"})
-    return Event(position, str(position), _SCOPE, EventKind.MESSAGE, message.at or world.clock(), payload)
+    return Event(position, str(position), _SCOPE, EventKind.MESSAGE, message.at or services.clock(), payload)
 
 
 def _bare(line: Line, message: Message) -> str:
@@ -92,13 +92,13 @@ def _results(message: Message) -> Iterator[tuple[str, float]]:
                 yield piece.text, RESULTS * judged(piece.text).score
 
 
-def _artifacts(world: World, events: Sequence[Event], max_tokens: int) -> tuple[list[tuple[int, str]], str]:
+def _artifacts(services: Services, events: Sequence[Event], max_tokens: int) -> tuple[list[tuple[int, str]], str]:
     """Lines of files, commands, ids and addresses, each with the place of the event behind it; and all of them."""
     ledger, lines = Ledger(), []
     starts = [at for at, event in enumerate(events) if at == 0 or event.message.role is not Role.TOOL]
     for start, end in pairwise([*starts, len(events)]):
         found = read_on(ledger, [event.message for event in events[start:end]])
         ledger = merge(ledger, found)
-        own = render(found, max_tokens=max_tokens // 4, count=world.count)
+        own = render(found, max_tokens=max_tokens // 4, count=services.count)
         lines += [(end - 1, line) for line in own.splitlines()]
-    return lines, render(ledger, max_tokens=LEDGER_TOKENS, count=world.count)
+    return lines, render(ledger, max_tokens=LEDGER_TOKENS, count=services.count)

@@ -11,7 +11,7 @@ from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import PRESSURE, Role
 from hybrid_memory.log.port import Draft
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 
 WARNING = (
     "Memory pressure: the context window is nearly full, and older messages will soon be folded into a summary. Save "
@@ -27,21 +27,21 @@ ROLLBACKS = 100
 CUT = " … (cut: the block is longer than its share of the window)"
 
 
-def paged(world: World, request: Request) -> World:
-    """The world with the settings of the request's paging, if it has any."""
+def paged(services: Services, request: Request) -> Services:
+    """The services with the settings of the request's paging, if it has any."""
     if request.paging is None:
-        return world
-    compaction = request.paging.applied(world.config.compaction)
-    return replace(world, config=world.config.model_copy(update={"compaction": compaction}))
+        return services
+    compaction = request.paging.applied(services.config.compaction)
+    return replace(services, config=services.config.model_copy(update={"compaction": compaction}))
 
 
-def bounded(world: World, request: Request) -> Request:
+def bounded(services: Services, request: Request) -> Request:
     """The request with blocks that take no more than their share, the longest cut first."""
     blocks = dict(request.blocks)
     if request.paging is None or not blocks:
         return request
     share = int(request.paging.blocks * request.max_tokens)
-    tokens = {label: world.count(text) for label, text in blocks.items()}
+    tokens = {label: services.count(text) for label, text in blocks.items()}
     while sum(tokens.values()) > share:
         longest = max(tokens, key=lambda label: tokens[label])
         if len(blocks[longest]) <= len(CUT):
@@ -49,13 +49,13 @@ def bounded(world: World, request: Request) -> Request:
         room = max(share - sum(tokens.values()) + tokens[longest], share // len(blocks), 1)
         keep = min(len(blocks[longest]) * room // tokens[longest], len(blocks[longest]) - 1)
         blocks[longest] = blocks[longest][: max(keep - len(CUT), 0)] + CUT
-        tokens[longest] = world.count(blocks[longest])
+        tokens[longest] = services.count(blocks[longest])
     return replace(request, blocks=blocks)
 
 
-async def warned(run: Runner, world: World, session: Session, request: Request, made: Plan) -> bool:
+async def warned(run: Runner, services: Services, session: Session, request: Request, made: Plan) -> bool:
     """Tell the model that messages will leave its context, once before they do; whether it was told now."""
-    full = made.tokens / request.max_tokens >= world.config.compaction.pressure
+    full = made.tokens / request.max_tokens >= services.config.compaction.pressure
     if request.paging is None or not full:
         return False
     episode = f"{PRESSURE}-{session.state.episode}"
@@ -68,13 +68,13 @@ async def warned(run: Runner, world: World, session: Session, request: Request, 
             fixed_id=True,
             session=session.scope.session,
             kind=EventKind.MESSAGE,
-            at=world.clock(),
+            at=services.clock(),
             payload={"role": Role.SYSTEM.value, "content": WARNING, "extra": {"event": PRESSURE}},
         )
-        (warning,) = await run.call(world.log.append, session.scope.owner, [draft])
+        (warning,) = await run.call(services.log.append, session.scope.owner, [draft])
         if warning.fresh:
             return True
-        there = await run.call(world.log.get, session.scope, [name])
+        there = await run.call(services.log.get, session.scope, [name])
         if there:
             # Another process told it, or it has left the window itself.
             return warning.position > session.state.cursor

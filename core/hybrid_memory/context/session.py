@@ -16,33 +16,33 @@ from hybrid_memory.log.visible import MAX_POSITION
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.reading import at_positions, placed
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 
 STATES = (EventKind.COMPACTION, EventKind.RESET)
 TURNS = (EventKind.MESSAGE, EventKind.RECALLED)
 
 
-async def load(run: Runner, world: World, scope: Scope) -> Session:
+async def load(run: Runner, services: Services, scope: Scope) -> Session:
     """The session as the log has it now; the cost is that of what is behind the cursor."""
-    world = await in_view(run, world, scope)
-    state = await state_of(run, world, scope)
-    if world.viewed and (last := await _last_state(run, world.truth, scope)) is not None:
+    services = await in_view(run, services, scope)
+    state = await state_of(run, services, scope)
+    if services.viewed and (last := await _last_state(run, services.truth, scope)) is not None:
         # What a rollback hides keeps its numbers.
         state = replace(state, number=QueueState.of(last).number)
     kept = {*state.kept, *([state.anchor] if state.anchor else [])}
-    events = await at_positions(run, world, scope, sorted(position for position in kept if position <= state.cursor))
-    events += await run.call(world.log.read, scope, after=state.cursor, kinds=TURNS)
+    events = await at_positions(run, services, scope, sorted(position for position in kept if position <= state.cursor))
+    events += await run.call(services.log.read, scope, after=state.cursor, kinds=TURNS)
     # What was recalled of superseded words is not shown again, but recalled anew.
-    lost = set(world.superseded.values())
+    lost = set(services.superseded.values())
     events = [event for event in events if event.kind is not EventKind.RECALLED or lost.isdisjoint(event.sources)]
     return Session(scope=scope, state=state, queue=queue(placed(events, state.cursor, kept, state.stretches)))
 
 
-async def state_of(run: Runner, world: World, scope: Scope) -> QueueState:
-    """What stands for the turns before the queue, without lines of superseded ones; ``world`` as `in_view` gives it."""
-    state = QueueState.of(await _last_state(run, world.log, scope))
-    lost = set(world.superseded.values())
+async def state_of(run: Runner, services: Services, scope: Scope) -> QueueState:
+    """What stands for the turns before the queue, without lines of superseded ones; ``services`` in view."""
+    state = QueueState.of(await _last_state(run, services.log, scope))
+    lost = set(services.superseded.values())
     return replace(state, lines=tuple(line for line in state.lines if not _outdated(line, lost))) if lost else state
 
 
@@ -52,22 +52,22 @@ def _outdated(line: Line, lost: Collection[str]) -> bool:
 
 
 async def hosted(
-    run: Runner, world: World, session: Session, ids: Collection[str], began: str | None
+    run: Runner, services: Services, session: Session, ids: Collection[str], began: str | None
 ) -> tuple[Session, int]:
     """The session as its host has it, and where its state began: from there on only the messages with these ids.
 
     What was edited or said anew stands in it where the host still has it, as in another branch of the conversation.
     ``began`` is the id of the first message that the host's state ever had; without one it is the first of these that
-    the log has. ``world`` as `in_view` gives it.
+    the log has. ``services`` as `in_view` gives them.
     """
-    lost = sorted(place for place, name in world.superseded.items() if place > session.state.cursor and name in ids)
-    again = await at_positions(run, replace(world, log=world.truth), session.scope, lost)
+    lost = sorted(place for place, name in services.superseded.items() if place > session.state.cursor and name in ids)
+    again = await at_positions(run, replace(services, log=services.truth), session.scope, lost)
     units = session.queue.units
     if again:
         said = [event for unit in units for event in unit.events]
         notes = {unit.events[0].id: unit for unit in units if unit.note is not None}
         units = _noted(queue(sorted([*said, *again], key=lambda event: event.position)).units, notes)
-    first = await run.call(world.truth.get, session.scope, [began]) if began else []
+    first = await run.call(services.truth.get, session.scope, [began]) if began else []
     start = _beginning(first, units, ids)
     if start is None:
         return session, MAX_POSITION
@@ -106,7 +106,7 @@ async def _last_state(run: Runner, log: EventLog, scope: Scope) -> Event | None:
 
 
 async def write_state(
-    run: Runner, world: World, scope: Scope, state: QueueState, *, kind: EventKind, payload: dict[str, object]
+    run: Runner, services: Services, scope: Scope, state: QueueState, *, kind: EventKind, payload: dict[str, object]
 ) -> bool:
     """Append the next revision of the state; False if another process was faster."""
     draft = Draft(
@@ -114,22 +114,22 @@ async def write_state(
         fixed_id=False,
         session=scope.session,
         kind=kind,
-        at=world.clock(),
+        at=services.clock(),
         payload=payload,
         sources=(),
     )
     try:
-        await run.call(present(world).truth.append, scope.owner, [draft])
+        await run.call(present(services).truth.append, scope.owner, [draft])
     except IdConflictError:
         return False
     return True
 
 
-async def reset(run: Runner, world: World, scope: Scope, kept: Sequence[str]) -> bool:
+async def reset(run: Runner, services: Services, scope: Scope, kept: Sequence[str]) -> bool:
     """Let the conversation start anew with these messages; False if another process was faster."""
-    world = await in_view(run, world, scope)
-    session = await load(run, world, scope)
-    events = await run.call(world.log.get, scope, list(kept))
+    services = await in_view(run, services, scope)
+    session = await load(run, services, scope)
+    events = await run.call(services.log.get, scope, list(kept))
     state = QueueState(number=session.state.number + 1)
     positions = [event.position for event in events if event.kind is EventKind.MESSAGE]
-    return await write_state(run, world, scope, state, kind=EventKind.RESET, payload={"kept": positions})
+    return await write_state(run, services, scope, state, kind=EventKind.RESET, payload={"kept": positions})

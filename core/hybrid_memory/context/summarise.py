@@ -13,7 +13,7 @@ from hybrid_memory.context.summary import Line
 from hybrid_memory.errors import ModelError
 from hybrid_memory.log.event import Event
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokenize import cjk_share, terms
 
 RELATED = 0.25
@@ -35,12 +35,12 @@ class Written:
     filled: int = 0
 
 
-async def summarise(run: Runner, world: World, way: Strategy, job: Job, ledger: str) -> Written:
+async def summarise(run: Runner, services: Services, way: Strategy, job: Job, ledger: str) -> Written:
     """The model's summary with the critical items that it dropped put back, or the deterministic one."""
     lines: list[Line] | None = None
     failed = False
     try:
-        lines = await asked(run, world, way, job)
+        lines = await asked(run, services, way, job)
     except ModelError as error:
         _log.warning("%s; summarised without it", error)
         failed = True
@@ -52,13 +52,13 @@ async def summarise(run: Runner, world: World, way: Strategy, job: Job, ledger: 
     return Written(*_measured(lines, job.standing, job.span), failed=failed, filled=filled)
 
 
-async def again(run: Runner, world: World, way: Strategy, job: Job, ledger: str) -> Written | None:
+async def again(run: Runner, services: Services, way: Strategy, job: Job, ledger: str) -> Written | None:
     """The lines with those of a span that the model failed on before made anew; None if it fails again."""
     first, last = job.span[0].position, job.span[-1].position
     outside = [line for line in job.standing if not (first <= line.first and line.last <= last)]
     job = replace(job, standing=outside)
     try:
-        lines = await asked(run, world, way, job)
+        lines = await asked(run, services, way, job)
     except ModelError as error:
         _log.warning("%s; the deterministic summary stays", error)
         return None
@@ -76,23 +76,23 @@ def _measured(lines: Sequence[Line], standing: Sequence[Line], span: Sequence[Ev
     return everything, [line for line in everything if line not in known]
 
 
-async def asked(run: Runner, world: World, way: Strategy, job: Job) -> list[Line] | None:
+async def asked(run: Runner, services: Services, way: Strategy, job: Job) -> list[Line] | None:
     """The lines after a model was asked; None if there is none to ask; raises `ModelError`, whatever went wrong."""
     questions = way.prompt(job)
     if not questions or not job.span:
         return None
     try:
         if way.name == "llmlingua":
-            if world.compressor is None:
+            if services.compressor is None:
                 return None
             text = questions[0].text
-            answer: object = await run.call(world.compressor.compress, text, max_tokens=job.room.shown)
-        elif world.language_model is None:
+            answer: object = await run.call(services.compressor.compress, text, max_tokens=job.room.shown)
+        elif services.language_model is None:
             return None
         elif way.schema is None:
-            answer = await run.call(world.language_model.complete, questions)
+            answer = await run.call(services.language_model.complete, questions)
         else:
-            answer = await run.call(world.language_model.structured, questions, way.schema)
+            answer = await run.call(services.language_model.structured, questions, way.schema)
         lines = _related(way.read(answer, job), job)
     except ModelError:
         raise

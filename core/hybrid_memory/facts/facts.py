@@ -29,7 +29,7 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import trust
 from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.reading import at_positions
-from hybrid_memory.store.services import Knowledge, World
+from hybrid_memory.store.services import Knowledge, Services
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.validation import shown
 
@@ -42,7 +42,7 @@ SUBJECTS = 4
 
 async def facts(
     run: Runner,
-    world: World,
+    services: Services,
     scope: Scope,
     *,
     subject: str | None = None,
@@ -55,10 +55,10 @@ async def facts(
     for name, value in (("subject", subject), ("attribute", attribute)):
         if not isinstance(value, str | None):
             raise InvalidInputError(f"{name} must be text, got {shown(value)}")
-    await learn(run, world, scope)
+    await learn(run, services, scope)
     return [
         fact
-        for fact in await resolved(run, await in_view(run, world, scope), scope)
+        for fact in await resolved(run, await in_view(run, services, scope), scope)
         if (history or fact.current)
         and (subject is None or normalised(fact.subject) == normalised(subject))
         and (attribute is None or fact.attribute == attribute)
@@ -73,40 +73,40 @@ def _category(category: Any) -> Category:
         raise InvalidInputError(f"no category {shown(category)}: choose one of {', '.join(Category)}") from None
 
 
-async def outdated(run: Runner, world: World, scope: Scope) -> Outdated:
-    """What the facts that were learned so far say is no longer so; ``world`` as `in_view` gives it."""
-    return (await _known(run, world, scope)).outdated
+async def outdated(run: Runner, services: Services, scope: Scope) -> Outdated:
+    """What the facts that were learned so far say is no longer so; ``services`` as `in_view` gives them."""
+    return (await _known(run, services, scope)).outdated
 
 
-async def resolved(run: Runner, world: World, scope: Scope) -> list[Fact]:
-    """All facts of the owner with their history, as far as the turns were read; ``world`` as `in_view` gives it."""
-    return (await _known(run, world, scope)).facts
+async def resolved(run: Runner, services: Services, scope: Scope) -> list[Fact]:
+    """All facts of the owner with their history, as far as the turns were read; ``services`` in view."""
+    return (await _known(run, services, scope)).facts
 
 
-async def _known(run: Runner, world: World, scope: Scope) -> Knowledge:
-    mark = await _mark(run, world, scope)
+async def _known(run: Runner, services: Services, scope: Scope) -> Knowledge:
+    mark = await _mark(run, services, scope)
     if not mark[0]:
         return Knowledge(mark, [], Outdated())
-    key = (scope.owner, world.hidden, world.horizon)
-    there = world.facts.get(key)
+    key = (scope.owner, services.hidden, services.horizon)
+    there = services.facts.get(key)
     if there is not None and there.mark == mark:
         return there
-    claims = await _claims(run, world, scope)
-    trusted = await trust(run, world, scope)
-    found = resolve(claims, rule=world.config.learning.conflicts, trust=trusted)
+    claims = await _claims(run, services, scope)
+    trusted = await trust(run, services, scope)
+    found = resolve(claims, rule=services.config.learning.conflicts, trust=trusted)
     told = sorted((_place(event), "" if _settles(event) else event.scope.session or "") for event in claims)
     known = Knowledge(mark, found, Outdated.of(found), tuple(told))
-    world.facts.put(key, known)
+    services.facts.put(key, known)
     return known
 
 
-async def _claims(run: Runner, world: World, scope: Scope) -> list[Event]:
+async def _claims(run: Runner, services: Services, scope: Scope) -> list[Event]:
     """The claims that are visible: with their turns, however late these were read."""
-    before = None if world.horizon is None else world.horizon.before
+    before = None if services.horizon is None else services.horizon.before
     return [
         event
-        for event in await run.call(world.truth.read, scope.owner, kinds=(EventKind.CLAIM,))
-        if visible(_place(event), world.hidden) and (before is None or event.at < before)
+        for event in await run.call(services.truth.read, scope.owner, kinds=(EventKind.CLAIM,))
+        if visible(_place(event), services.hidden) and (before is None or event.at < before)
     ]
 
 
@@ -119,33 +119,38 @@ def _settles(event: Event) -> bool:
     return bool(event.payload["by"] == SETTLED)
 
 
-async def _mark(run: Runner, world: World, scope: Scope) -> tuple[int, ...]:
+async def _mark(run: Runner, services: Services, scope: Scope) -> tuple[int, ...]:
     """The last positions of the events that facts depend on."""
     # In a space it also counts who is trusted how much.
     kinds = MARKS if scope.space is None else (*MARKS, EventKind.GRANT)
-    return tuple([await _newest(run, world, scope, kind) for kind in kinds])
+    return tuple([await _newest(run, services, scope, kind) for kind in kinds])
 
 
-async def _newest(run: Runner, world: World, scope: Scope, kind: EventKind) -> int:
+async def _newest(run: Runner, services: Services, scope: Scope, kind: EventKind) -> int:
     """Position of the owner's last event of a kind; 0 without one."""
-    found = await run.call(world.truth.read, scope.owner, kinds=(kind,), limit=1, newest=True)
+    found = await run.call(services.truth.read, scope.owner, kinds=(kind,), limit=1, newest=True)
     return found[0].position if found else 0
 
 
 async def profile(
-    run: Runner, world: World, scope: Scope, *, names: Collection[str] = (), schema: type[UserProfile] | None = None
+    run: Runner,
+    services: Services,
+    scope: Scope,
+    *,
+    names: Collection[str] = (),
+    schema: type[UserProfile] | None = None,
 ) -> UserProfile:
     """What stands of the user, by the fields of the profile's type."""
     if isinstance(names, str) or not isinstance(names, Collection):
         raise InvalidInputError(f"names must be a collection of names, got {shown(names)}")
-    await learn(run, world, scope)
-    seen = await in_view(run, world, scope)
+    await learn(run, services, scope)
+    seen = await in_view(run, services, scope)
     known = await _known(run, seen, scope)
     mine = own_facts(known.facts, [*names, *await _called(run, seen, scope, known)])
-    return profile_of(mine, schema or world.profile, alike=await _alike(run, world, mine))
+    return profile_of(mine, schema or services.profile, alike=await _alike(run, services, mine))
 
 
-async def _called(run: Runner, world: World, scope: Scope, known: Knowledge) -> list[str]:
+async def _called(run: Runner, services: Services, scope: Scope, known: Knowledge) -> list[str]:
     """What the user is called in facts: their id, and the one name under which they speak; of several names none.
 
     It is read off the first and the last turn behind the subjects of which most is known, so the cost is flat.
@@ -159,51 +164,51 @@ async def _called(run: Runner, world: World, scope: Scope, known: Knowledge) -> 
     most = sorted(about.values(), key=lambda places: (-len(places), places))[:SUBJECTS]
     places = sorted({place for places in most for place in (min(places, default=0), max(places, default=0))})
     key = (scope.owner, tuple(places), known.mark[1])
-    name = world.portraits.get(key)
+    name = services.portraits.get(key)
     if name is None:
-        turns = await at_positions(run, world, scope.owner, places)
+        turns = await at_positions(run, services, scope.owner, places)
         said = [turn.message for turn in turns if turn.kind is EventKind.MESSAGE]
         names = {message.name or "" for message in said if message.role is Role.USER}
         name = names.pop() if len(names) == 1 else ""
-        world.portraits.put(key, name)
+        services.portraits.put(key, name)
     return [*ids, name] if name else ids
 
 
-async def portrait(run: Runner, world: World, session: Session, max_tokens: int) -> str:
+async def portrait(run: Runner, services: Services, session: Session, max_tokens: int) -> str:
     """The profile as text, as a prompt of this session shows it.
 
     It is that of the log where the queue of the session begins, and stays so while nothing but the session itself
     tells more, for its turns stand in the prompt: a provider's prompt cache keeps working. What another session told
     since, a value that is no longer so, and an erasure renew it, up to the turn that did so.
     """
-    begin = await _begin(run, world, session)
-    if world.horizon is None:
-        await learn(run, world, session.scope)
-    seen = await in_view(run, world, session.scope)
+    begin = await _begin(run, services, session)
+    if services.horizon is None:
+        await learn(run, services, session.scope)
+    seen = await in_view(run, services, session.scope)
     known = await _known(run, seen, session.scope)
     names = await _called(run, seen, session.scope, known)
-    upto = _renewed(known, max(begin, known.mark[1]), session.scope, own_facts(known.facts, names), world.profile)
+    upto = _renewed(known, max(begin, known.mark[1]), session.scope, own_facts(known.facts, names), services.profile)
     count = bisect_right(known.told, upto, key=lambda told: told[0])
     if not count:
         return ""
-    key = (session.scope.owner, seen.hidden, world.horizon, upto, count, known.mark[1:], max_tokens, *names)
-    text = world.portraits.get(key)
+    key = (session.scope.owner, seen.hidden, services.horizon, upto, count, known.mark[1:], max_tokens, *names)
+    text = services.portraits.get(key)
     if text is None:
         claims = [event for event in await _claims(run, seen, session.scope) if _place(event) <= upto]
         trusted = await trust(run, seen, session.scope)
-        mine = own_facts(resolve(claims, rule=world.config.learning.conflicts, trust=trusted), names)
-        shown_so = profile_of(mine, world.profile, alike=await _alike(run, world, mine))
-        text = shown_so.render(max_tokens, world.count)
-        world.portraits.put(key, text)
+        mine = own_facts(resolve(claims, rule=services.config.learning.conflicts, trust=trusted), names)
+        shown_so = profile_of(mine, services.profile, alike=await _alike(run, services, mine))
+        text = shown_so.render(max_tokens, services.count)
+        services.portraits.put(key, text)
     return text
 
 
-async def _begin(run: Runner, world: World, session: Session) -> int:
+async def _begin(run: Runner, services: Services, session: Session) -> int:
     """The position before the queue of the session."""
     if session.state.cursor:
         return session.state.cursor
-    first = await run.call(world.log.read, session.scope, kinds=(EventKind.MESSAGE,), limit=1)
-    last = [] if first else await run.call(world.log.read, session.scope.owner, limit=1, newest=True)
+    first = await run.call(services.log.read, session.scope, kinds=(EventKind.MESSAGE,), limit=1)
+    last = [] if first else await run.call(services.log.read, session.scope.owner, limit=1, newest=True)
     return first[0].position - 1 if first else last[0].position if last else 0
 
 
@@ -228,24 +233,24 @@ def _lapse(fact: Fact, by_id: Mapping[int, Fact]) -> int:
     return after.positions[0] if after.positions[0] > fact.positions[0] else after.positions[-1]
 
 
-async def _alike(run: Runner, world: World, mine: Collection[Fact]) -> Callable[[str, str], float] | None:
+async def _alike(run: Runner, services: Services, mine: Collection[Fact]) -> Callable[[str, str], float] | None:
     """Likeness of two values by meaning; None without an embedder, or when it fails."""
     values = sorted({fact.value for fact in mine if fact.current})
-    if world.embedder is None or len(values) < 2:  # noqa: PLR2004 - one value is like no other
+    if services.embedder is None or len(values) < 2:  # noqa: PLR2004 - one value is like no other
         return None
     try:
-        rows = await embedding(run, world.embedder.embed_documents, values)
+        rows = await embedding(run, services.embedder.embed_documents, values)
     except ModelError:
         return None
     places = {value: place for place, value in enumerate(values)}
     return lambda one, other: float(np.dot(rows[places[one]], rows[places[other]]))
 
 
-async def settle(run: Runner, world: World, scope: Scope, fact: Any) -> Receipt:
+async def settle(run: Runner, services: Services, scope: Scope, fact: Any) -> Receipt:
     """Write a claim that this fact stands."""
     if not isinstance(fact, Fact):
         raise InvalidInputError(f"give a fact from facts(), got {shown(fact)}")
-    known = {one.id: one for one in await facts(run, present(world), scope, history=True)}
+    known = {one.id: one for one in await facts(run, present(services), scope, history=True)}
     if fact.id not in known or not fact.positions:
         raise InvalidInputError(f"no such fact of {scope.owner}: {fact!r}")
     claim = Claim(
@@ -260,14 +265,14 @@ async def settle(run: Runner, world: World, scope: Scope, fact: Any) -> Receipt:
         by=SETTLED,
     )
     draft = Draft(
-        id=world.new_id(),
+        id=services.new_id(),
         fixed_id=False,
         session=scope.session,
         kind=EventKind.CLAIM,
-        at=world.clock(),
+        at=services.clock(),
         payload=claim.as_payload(),
         sources=(fact.sources[-1],),
-        author=world.author,
+        author=services.author,
     )
-    (appended,) = await run.call(world.truth.append, scope.owner, [draft])
+    (appended,) = await run.call(services.truth.append, scope.owner, [draft])
     return Receipt(ids=(appended.id,), positions=(appended.position,), learned=1)

@@ -17,7 +17,7 @@ from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.redact import learnt
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 
 READ_BATCH = 512
 """Turns that rules read in one step."""
@@ -54,7 +54,7 @@ class _Step:
 
 
 async def learn(
-    run: Runner, world: World, owner: Scope, *, model: bool = False, progress: Progress | None = None
+    run: Runner, services: Services, owner: Scope, *, model: bool = False, progress: Progress | None = None
 ) -> int:
     """Read the turns of this owner that were not read yet; returns how many claims they made.
 
@@ -62,55 +62,55 @@ async def learn(
         ModelError: the model failed; what the rules found is kept, and the model is given the turns again next time.
     """
     count = 0
-    if world.read_only:
+    if services.read_only:
         return count
-    if world.rules is not None:
-        count += await _catch_up(run, world, owner.owner, world.rules, progress)
-    if model and world.reader is not None and world.config.learning.model:
-        count += await _catch_up(run, world, owner.owner, world.reader, progress)
+    if services.rules is not None:
+        count += await _catch_up(run, services, owner.owner, services.rules, progress)
+    if model and services.reader is not None and services.config.learning.model:
+        count += await _catch_up(run, services, owner.owner, services.reader, progress)
     return count
 
 
 async def _catch_up(
-    run: Runner, world: World, owner: Scope, extractor: FactExtractor, progress: Progress | None
+    run: Runner, services: Services, owner: Scope, extractor: FactExtractor, progress: Progress | None
 ) -> int:
     """Let one extractor read on, step by step; each step is durable, and made once however many processes try."""
     count = done = 0
-    limit = CALL_TURNS if extractor is world.reader else READ_BATCH
+    limit = CALL_TURNS if extractor is services.reader else READ_BATCH
     while True:
-        read = await _read_so_far(run, world, owner)
+        read = await _read_so_far(run, services, owner)
         after = read.cursors.get(extractor.name, 0)
-        turns = await run.call(world.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=limit)
-        turns = _within(world, turns) if extractor is world.reader else turns
+        turns = await run.call(services.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=limit)
+        turns = _within(services, turns) if extractor is services.reader else turns
         if not turns:
             return count
-        claims = _drafts(extractor.name, await _claims(run, world, extractor, turns))
+        claims = _drafts(extractor.name, await _claims(run, services, extractor, turns))
         step = _Step(extractor.name, claims, turns[-1].position)
-        written = await _write(run, world, owner, read, step)
+        written = await _write(run, services, owner, read, step)
         while not written:
             # Another process was faster. If it wrote for another extractor, what a model answered is still good.
-            read = await _read_so_far(run, world, owner)
+            read = await _read_so_far(run, services, owner)
             if read.cursors.get(extractor.name, 0) != after:
                 break
-            written = await _write(run, world, owner, read, step)
+            written = await _write(run, services, owner, read, step)
         if written:
             count, done = count + len(claims), done + len(turns)
             if progress is not None:
-                left = await run.call(world.truth.count, owner, after=turns[-1].position)
+                left = await run.call(services.truth.count, owner, after=turns[-1].position)
                 progress(done, done + left)
 
 
-async def _read_so_far(run: Runner, world: World, owner: Scope) -> _Progress:
-    found = await run.call(world.truth.read, owner, kinds=(EventKind.LEARNED,), limit=1, newest=True)
+async def _read_so_far(run: Runner, services: Services, owner: Scope) -> _Progress:
+    found = await run.call(services.truth.read, owner, kinds=(EventKind.LEARNED,), limit=1, newest=True)
     return _Progress.of(found[0] if found else None)
 
 
-def _within(world: World, turns: Sequence[Event]) -> list[Event]:
+def _within(services: Services, turns: Sequence[Event]) -> list[Event]:
     """The first of the turns that one call has room for, at least one."""
     total = 0
     kept: list[Event] = []
     for turn in turns:
-        total += world.count(turn.message.text)
+        total += services.count(turn.message.text)
         if kept and total > CALL_TOKENS:
             break
         kept.append(turn)
@@ -118,7 +118,7 @@ def _within(world: World, turns: Sequence[Event]) -> list[Event]:
 
 
 async def _claims(
-    run: Runner, world: World, extractor: FactExtractor, turns: Sequence[Event]
+    run: Runner, services: Services, extractor: FactExtractor, turns: Sequence[Event]
 ) -> list[tuple[Event, Claim]]:
     """What the turns claim; those of a session are read together, with the turns before them."""
     by_session: dict[str | None, list[Event]] = {}
@@ -128,7 +128,7 @@ async def _claims(
     found: list[Claim] = []
     for told in by_session.values():
         before = await run.call(
-            world.truth.read,
+            services.truth.read,
             told[0].scope,
             upto=told[0].position - 1,
             kinds=(EventKind.MESSAGE,),
@@ -138,7 +138,7 @@ async def _claims(
         # A handle without a session writes to none, but reads all: those of others are no context.
         before = [turn for turn in before if turn.scope == told[0].scope]
         try:
-            found += await run.call(extractor.extract, learnt(world, told), learnt(world, before))
+            found += await run.call(extractor.extract, learnt(services, told), learnt(services, before))
         except ModelError:
             raise
         except Exception as error:
@@ -146,18 +146,18 @@ async def _claims(
     return [(places[claim.source], claim) for claim in found if claim.source in places]
 
 
-async def _write(run: Runner, world: World, owner: Scope, read: _Progress, step: _Step) -> bool:
+async def _write(run: Runner, services: Services, owner: Scope, read: _Progress, step: _Step) -> bool:
     """Append the claims and how far was read, all or nothing; False if another process was faster."""
     marker = Draft(
         id=f"{RESERVED}learned:{read.number + 1}",
         fixed_id=False,
         session=None,
         kind=EventKind.LEARNED,
-        at=world.clock(),
+        at=services.clock(),
         payload={"cursors": {**read.cursors, step.reader: step.upto}},
     )
     try:
-        await run.call(world.truth.append, owner, [*step.claims, marker])
+        await run.call(services.truth.append, owner, [*step.claims, marker])
     except IdConflictError:
         return False
     return True

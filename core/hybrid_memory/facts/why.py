@@ -18,7 +18,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import origin
 from hybrid_memory.store.reading import at_positions
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
 from hybrid_memory.validation import shown
 
@@ -26,28 +26,28 @@ MAX_CHAIN = 20
 """Facts that are told of a chain of replacements."""
 
 
-async def why(run: Runner, world: World, scope: Scope, what: Any) -> Explanation:
+async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Explanation:
     """What it is, who or what read it, what it replaced, and the words that it comes from.
 
     Raises:
         InvalidInputError: it is none of these, or not of this owner.
     """
     if isinstance(what, Fact):
-        known = {fact.id: fact for fact in await facts(run, world, scope, history=True)}
+        known = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
         if what.id not in known:
             raise InvalidInputError(f"no such fact of {scope.owner}: {what!r}")
-        return await _of_fact(run, world, scope, known[what.id], known)
+        return await _of_fact(run, services, scope, known[what.id], known)
     if isinstance(what, Hit):
-        return await _of_hit(run, world, scope, what)
+        return await _of_hit(run, services, scope, what)
     if isinstance(what, Line):
-        return await _of_line(run, world, scope, what)
-    if isinstance(what, str) and what in world.profile.model_fields:
-        return await _of_field(run, world, scope, what)
-    fields = ", ".join(world.profile.model_fields)
+        return await _of_line(run, services, scope, what)
+    if isinstance(what, str) and what in services.profile.model_fields:
+        return await _of_field(run, services, scope, what)
+    fields = ", ".join(services.profile.model_fields)
     raise InvalidInputError(f"give a fact, a hit, a summary line or a profile field ({fields}), got {shown(what)}")
 
 
-async def _of_fact(run: Runner, world: World, scope: Scope, fact: Fact, known: dict[int, Fact]) -> Explanation:
+async def _of_fact(run: Runner, services: Services, scope: Scope, fact: Fact, known: dict[int, Fact]) -> Explanation:
     chain = _chain(fact, known)
     told = [part for one in chain for part in one.positions]
     steps = [_told(fact), *(f"replaced {_told(old)}" for old in chain[1:] if old.id not in fact.rivals)]
@@ -55,7 +55,7 @@ async def _of_fact(run: Runner, world: World, scope: Scope, fact: Fact, known: d
         steps.append(f"replaced by {_told(known[fact.superseded_by])}")
     steps += [f"disputed with {_told(known[rival])}" for rival in fact.rivals if rival in known]
     return Explanation(
-        about=str(fact), steps=tuple(steps), turns=await _turns(run, world, scope, told), facts=tuple(chain)
+        about=str(fact), steps=tuple(steps), turns=await _turns(run, services, scope, told), facts=tuple(chain)
     )
 
 
@@ -76,9 +76,9 @@ def _told(fact: Fact) -> str:
     )
 
 
-async def _of_hit(run: Runner, world: World, scope: Scope, hit: Hit) -> Explanation:
-    home = await origin(run, world, scope, hit.record.scope, "why")
-    view = await in_view(run, world, home)
+async def _of_hit(run: Runner, services: Services, scope: Scope, hit: Hit) -> Explanation:
+    home = await origin(run, services, scope, hit.record.scope, "why")
+    view = await in_view(run, services, home)
     known = await resolved(run, view, home)
     place = hit.record.turn if hit.record.kind is RecordKind.MEDIA else hit.record.id
     behind = [
@@ -87,36 +87,38 @@ async def _of_hit(run: Runner, world: World, scope: Scope, hit: Hit) -> Explanat
         if place in fact.records or (hit.record.kind in {RecordKind.TURN, RecordKind.MEDIA} and place in fact.positions)
     ]
     steps = [hit.why(), *(f"{'says' if fact.current else 'once said'} {_told(fact)}" for fact in behind)]
-    turns = await _turns(run, world, home, [hit.record.turn])
+    turns = await _turns(run, services, home, [hit.record.turn])
     return Explanation(about=repr(hit), steps=tuple(steps), turns=turns, facts=tuple(behind))
 
 
-async def _of_line(run: Runner, world: World, scope: Scope, line: Line) -> Explanation:
-    view = await in_view(run, world, scope)
+async def _of_line(run: Runner, services: Services, scope: Scope, line: Line) -> Explanation:
+    view = await in_view(run, services, scope)
     events = await run.call(view.log.get, scope, list(line.sources))
     if not events:
         raise InvalidInputError(f"no turn of {scope} is behind {line!r}")
     words = "word for word" if line.closeness == 1 else f"{line.closeness:.0%} in the words of the turns"
     steps = (f"stands for {line.handle} in {line.section}, importance {line.importance:.2f}, {words}",)
     positions = [event.position for event in events]
-    return Explanation(about=line.text, steps=steps, turns=await _turns(run, world, scope, positions))
+    return Explanation(about=line.text, steps=steps, turns=await _turns(run, services, scope, positions))
 
 
-async def _of_field(run: Runner, world: World, scope: Scope, field: str) -> Explanation:
-    mine = await profile(run, world, scope)
-    known = {fact.id: fact for fact in await facts(run, world, scope, history=True)}
+async def _of_field(run: Runner, services: Services, scope: Scope, field: str) -> Explanation:
+    mine = await profile(run, services, scope)
+    known = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
     behind = [known[number] for entry in mine.history(field) for number in entry.facts if number in known]
     positions = [position for fact in behind for position in fact.positions]
     return Explanation(
         about=f"{field}: {getattr(mine, field)!r}",
         steps=tuple(_told(fact) for fact in behind) or ("nothing was said of it",),
-        turns=await _turns(run, world, scope, positions),
+        turns=await _turns(run, services, scope, positions),
         facts=tuple(behind),
     )
 
 
-async def _turns(run: Runner, world: World, scope: Scope, positions: Iterable[int]) -> tuple[tuple[str, Message], ...]:
-    view = await in_view(run, world, scope)
+async def _turns(
+    run: Runner, services: Services, scope: Scope, positions: Iterable[int]
+) -> tuple[tuple[str, Message], ...]:
+    view = await in_view(run, services, scope)
     events: Sequence[Any] = await at_positions(run, view, scope.owner, sorted(set(positions)))
     said = [event for event in events if event.kind is EventKind.MESSAGE]
     return tuple((handle(event.position, event.position), event.message) for event in said)

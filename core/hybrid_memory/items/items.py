@@ -24,7 +24,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import index_texts
 from hybrid_memory.store.reading import runs
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 
 Name: TypeAlias = tuple[Namespace, str]
 
@@ -62,7 +62,7 @@ class _Batch:
 
 
 async def batch(
-    run: Runner, world: World, owner: Scope, operations: Sequence[ItemOperation], sweep_every: timedelta
+    run: Runner, services: Services, owner: Scope, operations: Sequence[ItemOperation], sweep_every: timedelta
 ) -> list[ItemResult]:
     """The results, in order; what is read is what stood before, what is written is written at once, all or nothing.
 
@@ -70,36 +70,36 @@ async def batch(
     What has expired goes along, and the files are cleaned, if that was not done for ``sweep_every``. Values that were
     replaced go along too, or when there are many.
     """
-    now = world.clock()
-    job = _Batch(owner, await kept_items(run, world, owner), now)
-    results = [await _done(run, world, job, operation) for operation in operations]
+    now = services.clock()
+    job = _Batch(owner, await kept_items(run, services, owner), now)
+    results = [await _done(run, services, job, operation) for operation in operations]
     puts = [put for name, put in job.puts.items() if put.value is not None or job.kept.get(*name) is not None]
     due = job.kept.cleaned is None or now - job.kept.cleaned >= sweep_every
     sweep = bool(puts) and due and bool(job.kept.soiled or job.kept.expired(now))
-    drafts = [draft for put in puts for draft in _drafts(world, job, put)]
-    drafts += [_draft(world, now, {"refreshed": position}) for position in job.refreshed]
-    drafts += [_draft(world, now, {"swept": True})] if sweep else []
+    drafts = [draft for put in puts for draft in _drafts(services, job, put)]
+    drafts += [_draft(services, now, {"refreshed": position}) for position in job.refreshed]
+    drafts += [_draft(services, now, {"swept": True})] if sweep else []
     if drafts:
-        await run.call(world.truth.append, owner, drafts)
+        await run.call(services.truth.append, owner, drafts)
     if sweep or any(put.value is None for put in puts):
-        await _destroy(run, world, owner, scrub="now" if due else "later")
+        await _destroy(run, services, owner, scrub="now" if due else "later")
     elif puts and len(job.kept.dead) >= REPLACED and len(job.kept.dead) >= job.kept.count // 10:
-        await _destroy(run, world, owner, scrub="never")
+        await _destroy(run, services, owner, scrub="never")
     return results
 
 
-async def sweep(run: Runner, world: World, owner: Scope) -> int:
+async def sweep(run: Runner, services: Services, owner: Scope) -> int:
     """Destroy what has expired, and what a process that died left behind; returns how many items expired."""
-    now = world.clock()
-    kept = await kept_items(run, world, owner)
+    now = services.clock()
+    kept = await kept_items(run, services, owner)
     count = kept.expired(now)
     if count or kept.soiled:
-        await run.call(world.truth.append, owner, [_draft(world, now, {"swept": True})])
-    await _destroy(run, world, owner, scrub="now")
+        await run.call(services.truth.append, owner, [_draft(services, now, {"swept": True})])
+    await _destroy(run, services, owner, scrub="now")
     return count
 
 
-async def _done(run: Runner, world: World, job: _Batch, operation: ItemOperation) -> ItemResult:
+async def _done(run: Runner, services: Services, job: _Batch, operation: ItemOperation) -> ItemResult:
     if isinstance(operation, PutItem):
         job.puts.pop((operation.namespace, operation.key), None)
         job.puts[operation.namespace, operation.key] = operation
@@ -111,7 +111,7 @@ async def _done(run: Runner, world: World, job: _Batch, operation: ItemOperation
         job.read(item, refresh=operation.refresh)
         return _shown((operation.namespace, operation.key), item)
     if isinstance(operation, FindItems):
-        return await _found(run, world, job, operation)
+        return await _found(run, services, job, operation)
     return sorted({namespace for namespace, _, _ in job.kept.live(job.now)})
 
 
@@ -119,13 +119,13 @@ def _shown(name: Name, item: KeptItem, score: float | None = None) -> Item:
     return Item(*name, deepcopy(item.value), item.created, item.updated, score)
 
 
-async def _found(run: Runner, world: World, job: _Batch, asked: FindItems) -> list[Item]:
+async def _found(run: Runner, services: Services, job: _Batch, asked: FindItems) -> list[Item]:
     """The items by rank, and behind them what cannot be ranked, the one that was put last first."""
     there = await run.call(_wanted, job.kept, job.now, asked)
     scores: dict[Name, float] = {}
     rest, upto = there, asked.offset + asked.limit
     if asked.query.strip() and there:
-        scores = await _ranked(run, world, job, asked, there)
+        scores = await _ranked(run, services, job, asked, there)
         rest = {name: item for name, item in there.items() if not item.indexed}
     newest = nlargest(upto - len(scores), rest, key=lambda name: rest[name].position) if len(scores) < upto else []
     found = []
@@ -144,7 +144,7 @@ def _wanted(kept: KeptItems, now: datetime, asked: FindItems) -> dict[Name, Kept
 
 
 async def _ranked(
-    run: Runner, world: World, job: _Batch, asked: FindItems, there: dict[Name, KeptItem]
+    run: Runner, services: Services, job: _Batch, asked: FindItems, there: dict[Name, KeptItem]
 ) -> dict[Name, float]:
     """Scores of at least as many items as are asked for, best first: an item's score is that of its best text."""
     spread = {namespace for namespace, _ in there}
@@ -155,7 +155,7 @@ async def _ranked(
     k = count * among // len(there) + CANDIDATES // 10
     while True:
         request = Request(query=asked.query[:MAX_QUERY_CHARS], k=k, where=where, weights=Weights.plain())
-        hits = await recall(run, _view(world), request)
+        hits = await recall(run, _view(services), request)
         scores: dict[Name, float] = {}
         for hit in hits:
             said = hit.record.metadata
@@ -168,20 +168,20 @@ async def _ranked(
         k *= 4
 
 
-def _view(world: World) -> World:
-    """The world without what concerns turns only: nothing of an application's is forgotten, hidden or diversified."""
-    recalling: RecallConfig = world.config.recall.model_copy(update={"diversity": 0.0, "candidates": CANDIDATES})
-    config = world.config.model_copy(update={"recall": recalling, "retention": RetentionConfig()})
-    return replace(world, config=config, viewed=True)
+def _view(services: Services) -> Services:
+    """The services without what concerns turns only: nothing of an application's is forgotten, hidden or diversified."""
+    recalling: RecallConfig = services.config.recall.model_copy(update={"diversity": 0.0, "candidates": CANDIDATES})
+    config = services.config.model_copy(update={"recall": recalling, "retention": RetentionConfig()})
+    return replace(services, config=config, viewed=True)
 
 
-def _drafts(world: World, job: _Batch, put: PutItem) -> list[Draft]:
+def _drafts(services: Services, job: _Batch, put: PutItem) -> list[Draft]:
     """The event of a put, and one more for each further text."""
     now, before = job.now, job.get(put.namespace, put.key)
     name = {"namespace": list(put.namespace), "key": put.key}
     first: dict[str, Any] = {**name, "value": put.value}
     if put.value is None:
-        return [_draft(world, now, first)]
+        return [_draft(services, now, first)]
     if before is not None:
         first["created"] = before.created.isoformat()
     if put.ttl is not None:
@@ -189,25 +189,25 @@ def _drafts(world: World, job: _Batch, put: PutItem) -> list[Draft]:
     texts = list(dict.fromkeys(text for text in put.texts if text.strip()))
     if texts:
         first["text"] = texts[0]
-    head = _draft(world, now, first)
-    return [head, *(_draft(world, now, {**name, "of": head.id, "text": text}) for text in texts[1:])]
+    head = _draft(services, now, first)
+    return [head, *(_draft(services, now, {**name, "of": head.id, "text": text}) for text in texts[1:])]
 
 
-def _draft(world: World, now: datetime, payload: dict[str, Any], kind: EventKind = EventKind.ITEM) -> Draft:
-    return Draft(id=world.new_id(), fixed_id=False, session=None, kind=kind, at=now, payload=payload)
+def _draft(services: Services, now: datetime, payload: dict[str, Any], kind: EventKind = EventKind.ITEM) -> Draft:
+    return Draft(id=services.new_id(), fixed_id=False, session=None, kind=kind, at=now, payload=payload)
 
 
-async def _destroy(run: Runner, world: World, owner: Scope, *, scrub: Literal["now", "later", "never"]) -> None:
+async def _destroy(run: Runner, services: Services, owner: Scope, *, scrub: Literal["now", "later", "never"]) -> None:
     """Destroy what counts no more; the index drops it when it follows the log, and has the files cleaned if it is so.
 
     Cleaning writes a whole file anew: 0.3 s for 30 MB.
     """
-    kept = await kept_items(run, world, owner)
+    kept = await kept_items(run, services, owner)
     if not kept.dead:
         return
     said = {"positions": runs(sorted(kept.dead)), "scrub": scrub}
-    note = _draft(world, world.clock(), said, EventKind.ERASED)
+    note = _draft(services, services.clock(), said, EventKind.ERASED)
     # A process that has read the texts already can then no longer index them.
-    await index_texts(run, world, owner)
-    await run.call(world.truth.erase, owner, sorted(kept.dead), {}, note)
-    await index_texts(run, world, owner)
+    await index_texts(run, services, owner)
+    await run.call(services.truth.erase, owner, sorted(kept.dead), {}, note)
+    await index_texts(run, services, owner)

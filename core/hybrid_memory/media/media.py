@@ -21,7 +21,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.reading import runs
 from hybrid_memory.store.redact import learnt
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.tokenize import terms
 
@@ -42,37 +42,37 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _log = logging.getLogger(__name__)
 
 
-async def flush_media(run: Runner, world: World, owner: Scope) -> tuple[int, int]:
+async def flush_media(run: Runner, services: Services, owner: Scope) -> tuple[int, int]:
     """Index the owner's media beyond the index; how many records and vectors. Nothing where no media are embedded.
 
     Raises:
         ModelError: the embedder failed; the records are there, and the vectors that wait are made next time.
         EmbedderMismatchError: the store's vectors come from another embedder.
     """
-    if world.media is None or world.media_embedder is None:
+    if services.media is None or services.media_embedder is None:
         return 0, 0
-    indexed = await index_media(run, world, owner)
-    embedded = await _index_vectors(run, world, owner, world.media, world.media_embedder)
-    await run.call(world.media.settle, owner)
+    indexed = await index_media(run, services, owner)
+    embedded = await _index_vectors(run, services, owner, services.media, services.media_embedder)
+    await run.call(services.media.settle, owner)
     return indexed, embedded
 
 
-async def index_media(run: Runner, world: World, owner: Scope) -> int:
+async def index_media(run: Runner, services: Services, owner: Scope) -> int:
     """Derive records from new events, and drop those of what was erased; returns how many are new."""
-    media, embedder, count = world.media, world.media_embedder, 0
+    media, embedder, count = services.media, services.media_embedder, 0
     if media is None or embedder is None:
         return 0
-    head = (await run.call(world.truth.heads, owner)).get(owner.owner, 0)
+    head = (await run.call(services.truth.heads, owner)).get(owner.owner, 0)
     kinds = (EventKind.MESSAGE, EventKind.ERASED)
     while (after := await run.call(media.applied, owner)) < head:
         events = await run.call(
-            world.truth.read, owner.owner, after=after, upto=head, kinds=kinds, limit=READ_BATCH
+            services.truth.read, owner.owner, after=after, upto=head, kinds=kinds, limit=READ_BATCH
         )  # fmt: skip
         erased = [event for event in events if event.kind is EventKind.ERASED]
         gone = [(first, last) for event in erased for first, last in event.payload["positions"]]
-        if await unindex_media(run, world, owner, gone):
-            await _scrubbed(run, world)
-        entries = [entry for event in events for entry in _entries(world, event, embedder.kinds)]
+        if await unindex_media(run, services, owner, gone):
+            await _scrubbed(run, services)
+        entries = [entry for event in events for entry in _entries(services, event, embedder.kinds)]
         upto = events[-1].position if len(events) == READ_BATCH else head
         # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
         if await run.call(media.upsert, owner, entries, after=after, upto=upto):
@@ -80,15 +80,15 @@ async def index_media(run: Runner, world: World, owner: Scope) -> int:
     return count
 
 
-async def unindex_media(run: Runner, world: World, owner: Scope, gone: Iterable[tuple[int, int]]) -> int:
+async def unindex_media(run: Runner, services: Services, owner: Scope, gone: Iterable[tuple[int, int]]) -> int:
     """Drop the records of media that stood in these stretches of the log; returns how many there were."""
-    if world.media is None:
+    if services.media is None:
         return 0
     count, stretches = 0, joined(gone)
     for start in range(0, len(stretches), STRETCHES):
         where = Where(owner.owner, hidden=_between(stretches[start : start + STRETCHES]))
-        while len(ids := await run.call(world.media.latest, where, ERASE_BATCH)):
-            count += await run.call(world.media.delete, ids.tolist())
+        while len(ids := await run.call(services.media.latest, where, ERASE_BATCH)):
+            count += await run.call(services.media.delete, ids.tolist())
     return count
 
 
@@ -99,27 +99,27 @@ def _between(stretches: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...
     return tuple((first, last) for first, last in zip(firsts, lasts, strict=True) if first <= last)
 
 
-async def _scrubbed(run: Runner, world: World) -> None:
+async def _scrubbed(run: Runner, services: Services) -> None:
     """Clean up behind what another process erased, perhaps one that was killed on the way."""
-    if world.media is None:
+    if services.media is None:
         return
     try:
-        await run.call(world.media.scrub)
+        await run.call(services.media.scrub)
     except StoreUnavailableError as error:
         _log.warning("%s; what was erased is cleaned up later", error)
 
 
-def _entries(world: World, event: Event, kinds: frozenset[str]) -> Iterator[Entry]:
+def _entries(services: Services, event: Event, kinds: frozenset[str]) -> Iterator[Entry]:
     """What the index takes for the media of a message, by what is said with them."""
     if event.kind is not EventKind.MESSAGE or not isinstance(event.message.content, list):
         return
     found = [(block, media) for block, media in _media(event.message) if media.kind in kinds]
     if not found or event.message.role is Role.SYSTEM or is_echo(event.message):
         return
-    words = learnt(world, [event])[0].message.text
+    words = learnt(services, [event])[0].message.text
     for block, media in found:
         record = _record(event, block, media, "\n".join(part for part in (words, media.name) if part))
-        yield Entry(record, " ".join(terms(clean(record.text, world.config.cleaning))))
+        yield Entry(record, " ".join(terms(clean(record.text, services.config.cleaning))))
 
 
 def _record(event: Event, block: int, media: Media, words: str) -> Record:
@@ -155,12 +155,14 @@ def _media(message: Message) -> list[tuple[int, Media]]:
     return [(number, media) for number, media in found if media is not None]
 
 
-async def _index_vectors(run: Runner, world: World, owner: Scope, index: SemanticIndex, embedder: MediaEmbedder) -> int:
+async def _index_vectors(
+    run: Runner, services: Services, owner: Scope, index: SemanticIndex, embedder: MediaEmbedder
+) -> int:
     """Give waiting records their vectors, in batches that survive a crash one by one; returns how many."""
     count = 0
     while waiting := await run.call(index.pending, owner, EMBED_BATCH):
         records = [record for record, _ in waiting]
-        there = await _data(run, world, owner, records)
+        there = await _data(run, services, owner, records)
         known = {number: media for number, media in there.items() if media.kind in embedder.kinds}
         if lost := [record.id for record in records if record.id not in known]:
             # Erased meanwhile, or of a kind that the embedder had when they were indexed.
@@ -172,12 +174,12 @@ async def _index_vectors(run: Runner, world: World, owner: Scope, index: Semanti
     return count
 
 
-async def _data(run: Runner, world: World, owner: Scope, records: Sequence[Record]) -> dict[int, Media]:
+async def _data(run: Runner, services: Services, owner: Scope, records: Sequence[Record]) -> dict[int, Media]:
     """The media behind these records, by record."""
     found: dict[int, Media] = {}
     for first, last in runs(sorted({record.turn for record in records})):
         said = (EventKind.MESSAGE,)
-        for event in await run.call(world.truth.read, owner.owner, after=first - 1, upto=last, kinds=said):
+        for event in await run.call(services.truth.read, owner.owner, after=first - 1, upto=last, kinds=said):
             found |= {event.position * MAX_BLOCKS + block: media for block, media in _media(event.message)}
     return {record.id: found[record.id] for record in records if record.id in found}
 
@@ -198,15 +200,15 @@ async def _embed_batch(
     await run.call(index.put_vectors, (embedder.name, width), keys, fresh)
 
 
-async def catch_up_media(run: Runner, world: World, owner: Scope) -> str:
+async def catch_up_media(run: Runner, services: Services, owner: Scope) -> str:
     """Index what is new before a recall; returns a note if the embedder failed and vectors are missing."""
-    if world.read_only:
+    if services.read_only:
         return ""
-    await index_media(run, world, owner)
-    if world.media is None or world.media_embedder is None:
+    await index_media(run, services, owner)
+    if services.media is None or services.media_embedder is None:
         return ""
     try:
-        await _index_vectors(run, world, owner, world.media, world.media_embedder)
+        await _index_vectors(run, services, owner, services.media, services.media_embedder)
     except ModelError as error:
         _log.warning("%s; the media wait for their vectors", error)
         return str(error)

@@ -26,7 +26,7 @@ from hybrid_memory.recall.hit import Hit, Signals
 from hybrid_memory.recall.query import Plan
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
 from hybrid_memory.validation import shown
 
@@ -79,32 +79,32 @@ def _example(query: Any) -> Media | None:
     raise InvalidInputError(f"ask with a text, the bytes of an example, or a content block; got {shown(query)}")
 
 
-async def recall_media(run: Runner, world: World, request: Request) -> list[Hit]:
+async def recall_media(run: Runner, services: Services, request: Request) -> list[Hit]:
     """At most k hits, best first; the index of media is brought up to the log first."""
-    index, embedder = _ready(world)
+    index, embedder = _ready(services)
     asked = replace(request, example=_of_kind(request, embedder))
-    note = await catch_up_media(run, world, request.where.scope.owner)
-    vector, failure = await _query_vector(run, world, index, embedder, asked)
-    settings = world.config.recall
+    note = await catch_up_media(run, services, request.where.scope.owner)
+    vector, failure = await _query_vector(run, services, index, embedder, asked)
+    settings = services.config.recall
     plan = planning.plan(
         request.text,
-        now=world.clock(),
+        now=services.clock(),
         candidates=max(settings.candidates, request.k),
         synonyms=settings.synonyms,
     )
     # The same failure may have kept both the query and the new media from their vectors.
     note = "; ".join(part for part in (failure, "" if note in failure else note) if part)
-    view = replace(await in_view(run, world, request.where.scope), index=index)
+    view = replace(await in_view(run, services, request.where.scope), index=index)
     return await _ranked(run, view, asked, Asked(request.text, vector, plan), note)
 
 
-def _ready(world: World) -> tuple[SemanticIndex, MediaEmbedder]:
-    if world.media is None or world.media_embedder is None:
+def _ready(services: Services) -> tuple[SemanticIndex, MediaEmbedder]:
+    if services.media is None or services.media_embedder is None:
         raise InvalidInputError(
             "this memory embeds no images and no sounds: open it with an embedder that does, one with "
             "embed_images(list of bytes) or embed_audio(list of bytes), or a LlamaIndex MultiModalEmbedding"
         )
-    return world.media, world.media_embedder
+    return services.media, services.media_embedder
 
 
 def _of_kind(request: Request, embedder: MediaEmbedder) -> Media | None:
@@ -126,7 +126,7 @@ def _of_kind(request: Request, embedder: MediaEmbedder) -> Media | None:
 
 
 async def _query_vector(
-    run: Runner, world: World, index: SemanticIndex, embedder: MediaEmbedder, request: Request
+    run: Runner, services: Services, index: SemanticIndex, embedder: MediaEmbedder, request: Request
 ) -> tuple[Floats | None, str]:
     """The unit vector of the text or the example, and why there is none.
 
@@ -136,7 +136,7 @@ async def _query_vector(
     example = request.example
     data = request.text.encode(errors="surrogatepass") if example is None else example.data
     key = media_key(embedder.name, "text" if example is None else example.kind, data)
-    vector = world.passages.get(key)
+    vector = services.passages.get(key)
     if vector is None and example is not None:  # it may be a picture that was shown before
         vector = (await run.call(index.known, [key])).get(key)
     if vector is None:
@@ -147,7 +147,7 @@ async def _query_vector(
                 raise
             _log.warning("%s; recalling media by words alone", error)
             return None, f"words alone, {error}"
-        world.passages.put(key, vector)
+        services.passages.put(key, vector)
     if example is not None and not vector.any():
         raise InvalidInputError(f"{embedder.name!r} cannot read this example: give another, or a text")
     there = await run.call(index.embedder)
@@ -164,14 +164,14 @@ async def _embedded(run: Runner, embedder: MediaEmbedder, request: Request) -> F
     return vector
 
 
-async def _ranked(run: Runner, world: World, request: Request, asked: Asked, note: str) -> list[Hit]:
-    """The hits among what the paths of the plan find; ``world`` as `in_view` gives it, with the index of media."""
-    retention = world.config.retention.ttl.get(RecordKind.TURN.value)
+async def _ranked(run: Runner, services: Services, request: Request, asked: Asked, note: str) -> list[Hit]:
+    """The hits among what the paths of the plan find; ``services`` as `in_view` gives them, with the index of media."""
+    retention = services.config.retention.ttl.get(RecordKind.TURN.value)
     where = request.where
     if retention is not None:
-        oldest = world.clock() - retention
+        oldest = services.clock() - retention
         where = replace(where, since=oldest if where.since is None else max(where.since, oldest))
-    found = await candidates(run, world, where, asked)
+    found = await candidates(run, services, where, asked)
     weights = _weights(request, asked)
     columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(found.places.ids)))
     columns["vector"] = signals.vector_signal(found.similarity, found.average)
@@ -189,7 +189,7 @@ async def _ranked(run: Runner, world: World, request: Request, asked: Asked, not
             note=note,
             plan=plan,
         )
-        for record in await run.call(world.index.get, found.places.ids[best].tolist())
+        for record in await run.call(services.index.get, found.places.ids[best].tolist())
     ]
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from hybrid_memory.blocks import edit as flows
 from hybrid_memory.blocks.block import MAX_CHARS, Block
 from hybrid_memory.blocks.kept import Edit
-from hybrid_memory.memory.house import INLINE
 from hybrid_memory.memory.membership import Membership
+from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.runtime.runners import Runner, drive
 from hybrid_memory.sharing.grant import Right
 
@@ -28,14 +28,14 @@ class Blocks(Membership):
 
     async def ablocks(self) -> dict[str, Block]:
         """Async twin of `blocks`."""
-        return await self._blocks(self._house.loop)
+        return await self._blocks(self._runtime.loop)
 
     async def _blocks(self, run: Runner) -> dict[str, Block]:
         return await flows.blocks(run, self._owned)
 
     async def _begin_blocks(self, run: Runner, blocks: Sequence[Block]) -> None:
         """Give an owner who never had a block these, all or none of them."""
-        await flows.begin(run, self._world, self.scope, blocks)
+        await flows.begin(run, self._services, self.scope, blocks)
 
     def put_block(
         self, label: str, value: str = "", *, description: str = "", max_chars: int = MAX_CHARS, read_only: bool = False
@@ -59,11 +59,11 @@ class Blocks(Membership):
         self, label: str, value: str = "", *, description: str = "", max_chars: int = MAX_CHARS, read_only: bool = False
     ) -> Block:
         """Async twin of `put_block`."""
-        return await self._put_block(self._house.loop, Block(label, value, description, max_chars, read_only))
+        return await self._put_block(self._runtime.loop, Block(label, value, description, max_chars, read_only))
 
     async def _put_block(self, run: Runner, block: Block) -> Block:
         there = await flows.home(run, self._owned, block.label, "put_block")
-        return there.seen(await flows.put(run, there.world, there.scope, block))
+        return there.seen(await flows.put(run, there.services, there.scope, block))
 
     def edit_block(
         self,
@@ -113,14 +113,14 @@ class Blocks(Membership):
     ) -> Block:
         """Async twin of `edit_block`."""
         wanted = Edit(append, old, new, value)
-        return await self._edit_block(self._house.loop, label, wanted, revision, id, source)
+        return await self._edit_block(self._runtime.loop, label, wanted, revision, id, source)
 
     async def _edit_block(  # noqa: PLR0917 - private, of one call
         self, run: Runner, label: str, wanted: Edit, seen: int | None, call: str, source: str | Sequence[str]
     ) -> Block:
         there = await flows.home(run, self._owned, label, "edit_block")
         sources = (source,) if isinstance(source, str) else tuple(source)
-        edit = flows.edit(run, there.world, there.scope, label, wanted, seen=seen, call=call, sources=sources)
+        edit = flows.edit(run, there.services, there.scope, label, wanted, seen=seen, call=call, sources=sources)
         return there.seen(await edit)
 
     def undo_block(self, label: str) -> Block:
@@ -134,11 +134,11 @@ class Blocks(Membership):
 
     async def aundo_block(self, label: str) -> Block:
         """Async twin of `undo_block`."""
-        return await self._undo_block(self._house.loop, label)
+        return await self._undo_block(self._runtime.loop, label)
 
     async def _undo_block(self, run: Runner, label: str) -> Block:
         there = await flows.home(run, self._owned, label, "undo_block")
-        undone = there.seen(await flows.undo(run, there.world, there.scope, label))
+        undone = there.seen(await flows.undo(run, there.services, there.scope, label))
         # Of a block that is attached again, what its space says.
         return (await self._blocks(run)).get(label, undone)
 
@@ -153,11 +153,11 @@ class Blocks(Membership):
 
     async def ablock_history(self, label: str) -> list[Block]:
         """Async twin of `block_history`."""
-        return await self._block_history(self._house.loop, label)
+        return await self._block_history(self._runtime.loop, label)
 
     async def _block_history(self, run: Runner, label: str) -> list[Block]:
         there = await flows.home(run, self._owned, label, "block_history", Right.READ)
-        changes = flows.history(await flows.kept_blocks(run, there.world, there.scope), label)
+        changes = flows.history(await flows.kept_blocks(run, there.services, there.scope), label)
         return [there.seen(block) for block in changes]
 
     def attach_block(self, label: str, *, space: str) -> Block:
@@ -171,7 +171,7 @@ class Blocks(Membership):
 
     async def aattach_block(self, label: str, *, space: str) -> Block:
         """Async twin of `attach_block`."""
-        return await self._attach_block(self._house.loop, label, space)
+        return await self._attach_block(self._runtime.loop, label, space)
 
     async def _attach_block(self, run: Runner, label: str, space: str) -> Block:
         return await flows.attach(run, self._owned, label, space)
@@ -182,12 +182,12 @@ class Blocks(Membership):
         Raises:
             InvalidInputError: there is none.
         """
-        drive(flows.remove(INLINE, self._world, self.scope, label))
+        drive(flows.remove(INLINE, self._services, self.scope, label))
 
     async def aremove_block(self, label: str) -> None:
         """Async twin of `remove_block`."""
-        await flows.remove(self._house.loop, self._world, self.scope, label)
+        await flows.remove(self._runtime.loop, self._services, self.scope, label)
 
     @property
     def _owned(self) -> flows.Owned:
-        return flows.Owned(self._world, self.scope, self._principal)
+        return flows.Owned(self._services, self.scope, self._principal)

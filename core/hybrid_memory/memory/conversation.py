@@ -20,7 +20,7 @@ from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory.blocks import Blocks
-from hybrid_memory.memory.house import INLINE
+from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner, drive
 
@@ -98,8 +98,8 @@ class Conversation(Blocks):
             tools=tools, k=k, layout=layout, among=among, began=began, beside=beside, reader=reader, wait=wait,
             paging=paging,
         ))  # fmt: skip
-        made = drive(assembling.assemble(INLINE, self._world, self.scope, request))
-        return self._house.assembled(self.scope, request, made)
+        made = drive(assembling.assemble(INLINE, self._services, self.scope, request))
+        return self._runtime.assembled(self.scope, request, made)
 
     async def aassemble(
         self,
@@ -122,15 +122,15 @@ class Conversation(Blocks):
     ) -> Context:
         """Async twin of `assemble`."""
         request = await self._request(
-            self._house.loop, query, max_tokens, identity=identity, instructions=instructions, blocks=blocks,
+            self._runtime.loop, query, max_tokens, identity=identity, instructions=instructions, blocks=blocks,
             profile=profile, tools=tools, k=k, layout=layout, among=among, began=began, beside=beside, reader=reader,
             wait=wait, paging=paging,
         )  # fmt: skip
-        made = await assembling.assemble(self._house.loop, self._world, self.scope, request)
-        return self._house.assembled(self.scope, request, made)
+        made = await assembling.assemble(self._runtime.loop, self._services, self.scope, request)
+        return self._runtime.assembled(self.scope, request, made)
 
     async def _request(self, run: Runner, query: str | None, max_tokens: int | None, **wanted: Any) -> Request:
-        default = self._world.config.compaction.max_tokens
+        default = self._services.config.compaction.max_tokens
         if wanted["blocks"] is None:
             there = (await self._blocks(run)).values()
             edited = wanted["paging"] is not None
@@ -147,28 +147,28 @@ class Conversation(Blocks):
         Raises:
             InvalidInputError: no such strategy, or a ``keep`` below 1.
         """
-        flow = compacting.compact(INLINE, self._world, self.scope, strategy=strategy, keep=keep)
+        flow = compacting.compact(INLINE, self._services, self.scope, strategy=strategy, keep=keep)
         return drive(flow)
 
     async def acompact(self, *, strategy: str | Strategy | None = None, keep: int | None = None) -> Receipt:
         """Async twin of `compact`."""
-        return await compacting.compact(self._house.loop, self._world, self.scope, strategy=strategy, keep=keep)
+        return await compacting.compact(self._runtime.loop, self._services, self.scope, strategy=strategy, keep=keep)
 
     def summary(self) -> Summary:
         """What stands for the turns that were folded, with the audit of what survived; empty before the first time."""
-        return drive(compacting.summary(INLINE, self._world, self.scope))
+        return drive(compacting.summary(INLINE, self._services, self.scope))
 
     async def asummary(self) -> Summary:
         """Async twin of `summary`."""
-        return await compacting.summary(self._house.loop, self._world, self.scope)
+        return await compacting.summary(self._runtime.loop, self._services, self.scope)
 
     def conversation(self, *, limit: int | None = None) -> list[Message]:
         """The messages since the last `reset`, folded or not, oldest first; with a limit the newest ones."""
-        return drive(compacting.conversation(INLINE, self._world, self.scope, limit))
+        return drive(compacting.conversation(INLINE, self._services, self.scope, limit))
 
     async def aconversation(self, *, limit: int | None = None) -> list[Message]:
         """Async twin of `conversation`."""
-        return await compacting.conversation(self._house.loop, self._world, self.scope, limit)
+        return await compacting.conversation(self._runtime.loop, self._services, self.scope, limit)
 
     def reset(self, *, keep: Sequence[str] = ()) -> None:
         """Let the conversation start anew from here, with these messages only; the log and recall keep all.
@@ -176,11 +176,11 @@ class Conversation(Blocks):
         Raises:
             InvalidInputError: ``keep`` is no list of ids of this session's messages.
         """
-        drive(compacting.reset(INLINE, self._world, self.scope, keep))
+        drive(compacting.reset(INLINE, self._services, self.scope, keep))
 
     async def areset(self, *, keep: Sequence[str] = ()) -> None:
         """Async twin of `reset`."""
-        await compacting.reset(self._house.loop, self._world, self.scope, keep)
+        await compacting.reset(self._runtime.loop, self._services, self.scope, keep)
 
     def expand(self, what: str | Line | Hit | Record | Dropped | Summary) -> list[Message]:
         """The original messages behind a summary line, a hit, a handle such as ``#12`` or ``#12-40``, or an event id.
@@ -188,11 +188,11 @@ class Conversation(Blocks):
         Raises:
             InvalidInputError: it is none of these, or nothing of this owner is there.
         """
-        return drive(expanding.expand(INLINE, self._world, self.scope, what))
+        return drive(expanding.expand(INLINE, self._services, self.scope, what))
 
     async def aexpand(self, what: str | Line | Hit | Record | Dropped | Summary) -> list[Message]:
         """Async twin of `expand`."""
-        return await expanding.expand(self._house.loop, self._world, self.scope, what)
+        return await expanding.expand(self._runtime.loop, self._services, self.scope, what)
 
     def fetch(self, result_id: str, where: str | tuple[int, int] | None = None, *, max_chars: int = PAGE_CHARS) -> Page:
         """A page of a payload that stands in a prompt as a digest.
@@ -206,14 +206,14 @@ class Conversation(Blocks):
         Raises:
             InvalidInputError: nothing has this id, or ``where`` is not in it.
         """
-        return drive(expanding.fetch(INLINE, self._world, self.scope, result_id, where=where, max_chars=max_chars))
+        return drive(expanding.fetch(INLINE, self._services, self.scope, result_id, where=where, max_chars=max_chars))
 
     async def afetch(
         self, result_id: str, where: str | tuple[int, int] | None = None, *, max_chars: int = PAGE_CHARS
     ) -> Page:
         """Async twin of `fetch`."""
         return await expanding.fetch(
-            self._house.loop, self._world, self.scope, result_id, where=where, max_chars=max_chars
+            self._runtime.loop, self._services, self.scope, result_id, where=where, max_chars=max_chars
         )
 
     def grep(self, result_id: str, pattern: str, *, context: int = 0, max_chars: int = PAGE_CHARS) -> Matches:
@@ -222,15 +222,15 @@ class Conversation(Blocks):
         Raises:
             InvalidInputError: nothing has this id, or the pattern is no valid expression.
         """
-        world = self._world
-        flow = expanding.search(INLINE, world, self.scope, result_id, pattern, context=context, max_chars=max_chars)
+        services = self._services
+        flow = expanding.search(INLINE, services, self.scope, result_id, pattern, context=context, max_chars=max_chars)
         return drive(flow)
 
     async def agrep(self, result_id: str, pattern: str, *, context: int = 0, max_chars: int = PAGE_CHARS) -> Matches:
         """Async twin of `grep`."""
-        world = self._world
+        services = self._services
         return await expanding.search(
-            self._house.loop, world, self.scope, result_id, pattern, context=context, max_chars=max_chars
+            self._runtime.loop, services, self.scope, result_id, pattern, context=context, max_chars=max_chars
         )
 
     def offload(self, text: str, *, max_tokens: int = DIGEST_TOKENS) -> Payload:
@@ -243,8 +243,8 @@ class Conversation(Blocks):
         Raises:
             InvalidInputError: it is empty or cannot be stored.
         """
-        return drive(expanding.offload(INLINE, self._world, self.scope, text, max_tokens))
+        return drive(expanding.offload(INLINE, self._services, self.scope, text, max_tokens))
 
     async def aoffload(self, text: str, *, max_tokens: int = DIGEST_TOKENS) -> Payload:
         """Async twin of `offload`."""
-        return await expanding.offload(self._house.loop, self._world, self.scope, text, max_tokens)
+        return await expanding.offload(self._runtime.loop, self._services, self.scope, text, max_tokens)

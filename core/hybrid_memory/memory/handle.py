@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hybrid_memory.log.visible import Horizon
-from hybrid_memory.memory.house import House
+from hybrid_memory.memory.runtime import Runtime
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 
 
 class Handle:
@@ -17,12 +17,12 @@ class Handle:
         scope: whose it is.
     """
 
-    def __init__(self, house: House, scope: Scope, horizon: Horizon | None = None) -> None:
-        self._house = house
+    def __init__(self, runtime: Runtime, scope: Scope, horizon: Horizon | None = None) -> None:
+        self._runtime = runtime
         self._horizon = horizon
         self.scope = scope
 
     @property
-    def _world(self) -> World:
-        world = self._house.world
-        return world if self._horizon is None else replace(world, horizon=self._horizon)
+    def _services(self) -> Services:
+        services = self._runtime.services
+        return services if self._horizon is None else replace(services, horizon=self._horizon)

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from hybrid_memory.items import items
 from hybrid_memory.items.item import ItemOperation, ItemResult
-from hybrid_memory.memory.house import INLINE, House
+from hybrid_memory.memory.runtime import INLINE, Runtime
 from hybrid_memory.runtime.runners import drive
 from hybrid_memory.scope import Scope
 
@@ -22,8 +22,8 @@ class ItemMemory:
         sweep_every: what has expired is never found; it is destroyed with the first write after this time.
     """
 
-    def __init__(self, house: House, scope: Scope, sweep_every: timedelta = SWEEP_EVERY) -> None:
-        self._house = house
+    def __init__(self, runtime: Runtime, scope: Scope, sweep_every: timedelta = SWEEP_EVERY) -> None:
+        self._runtime = runtime
         self.scope = scope
         self.sweep_every = sweep_every
 
@@ -37,19 +37,19 @@ class ItemMemory:
         Raises:
             StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
         """
-        return drive(items.batch(INLINE, self._house.world, self.scope, operations, self.sweep_every))
+        return drive(items.batch(INLINE, self._runtime.services, self.scope, operations, self.sweep_every))
 
     async def abatch(self, operations: Sequence[ItemOperation]) -> list[ItemResult]:
         """Async twin of `batch`."""
-        return await items.batch(self._house.loop, self._house.world, self.scope, operations, self.sweep_every)
+        return await items.batch(self._runtime.loop, self._runtime.services, self.scope, operations, self.sweep_every)
 
     def sweep(self) -> int:
         """Destroy now what has expired; returns how many items that were."""
-        return drive(items.sweep(INLINE, self._house.world, self.scope))
+        return drive(items.sweep(INLINE, self._runtime.services, self.scope))
 
     async def asweep(self) -> int:
         """Async twin of `sweep`."""
-        return await items.sweep(self._house.loop, self._house.world, self.scope)
+        return await items.sweep(self._runtime.loop, self._runtime.services, self.scope)
 
     def __repr__(self) -> str:
-        return f"<ItemMemory {self.scope} in {self._house}>"
+        return f"<ItemMemory {self.scope} in {self._runtime}>"

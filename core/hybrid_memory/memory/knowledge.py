@@ -17,7 +17,7 @@ from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory.handle import Handle
-from hybrid_memory.memory.house import INLINE
+from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.recall import why_not as missing
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.query import Intent
@@ -45,12 +45,12 @@ class Knowledge(Handle):
 
     async def alearn(self, *, progress: bool | None = None) -> Receipt:
         """Async twin of `learn`."""
-        return await self._learn(self._house.loop, progress)
+        return await self._learn(self._runtime.loop, progress)
 
     async def _learn(self, run: Runner, shown: bool | None) -> Receipt:
-        world = present(self._world)
+        services = present(self._services)
         with progress_bar("learning", shown=shown) as advance:
-            return Receipt(learned=await learning.learn(run, world, self.scope.owner, model=True, progress=advance))
+            return Receipt(learned=await learning.learn(run, services, self.scope.owner, model=True, progress=advance))
 
     def facts(
         self,
@@ -72,7 +72,7 @@ class Knowledge(Handle):
             InvalidInputError: there is no such category, or a name is no text.
         """
         flow = knowing.facts(
-            INLINE, self._world, self.scope, subject=subject, attribute=attribute, category=category, history=history
+            INLINE, self._services, self.scope, subject=subject, attribute=attribute, category=category, history=history
         )
         return Facts(drive(flow))
 
@@ -85,10 +85,10 @@ class Knowledge(Handle):
         history: bool = False,
     ) -> Facts:
         """Async twin of `facts`."""
-        run, world = self._house.loop, self._world
+        run, services = self._runtime.loop, self._services
         return Facts(
             await knowing.facts(
-                run, world, self.scope, subject=subject, attribute=attribute, category=category, history=history
+                run, services, self.scope, subject=subject, attribute=attribute, category=category, history=history
             )
         )
 
@@ -107,7 +107,7 @@ class Knowledge(Handle):
             InvalidConfigError: a field of the schema cannot be filled.
             InvalidInputError: names is no collection of names.
         """
-        return drive(knowing.profile(INLINE, self._world, self.scope, names=names, schema=schema))
+        return drive(knowing.profile(INLINE, self._services, self.scope, names=names, schema=schema))
 
     @overload
     async def aprofile(self, *, names: Collection[str] = ()) -> UserProfile: ...
@@ -115,7 +115,7 @@ class Knowledge(Handle):
     async def aprofile(self, schema: type[P], *, names: Collection[str] = ()) -> P: ...
     async def aprofile(self, schema: type[Any] | None = None, *, names: Collection[str] = ()) -> Any:
         """Async twin of `profile`."""
-        return await knowing.profile(self._house.loop, self._world, self.scope, names=names, schema=schema)
+        return await knowing.profile(self._runtime.loop, self._services, self.scope, names=names, schema=schema)
 
     def settle(self, fact: Fact) -> Receipt:
         """Let this fact stand against those that it is disputed with, or against a newer one.
@@ -123,11 +123,11 @@ class Knowledge(Handle):
         Raises:
             InvalidInputError: it is no fact of this owner.
         """
-        return drive(knowing.settle(INLINE, self._world, self.scope, fact))
+        return drive(knowing.settle(INLINE, self._services, self.scope, fact))
 
     async def asettle(self, fact: Fact) -> Receipt:
         """Async twin of `settle`."""
-        return await knowing.settle(self._house.loop, self._world, self.scope, fact)
+        return await knowing.settle(self._runtime.loop, self._services, self.scope, fact)
 
     def why(self, what: Fact | Hit | Line | str) -> Explanation:
         """Where a fact, a field of the profile, a line of a summary or a hit comes from.
@@ -135,11 +135,11 @@ class Knowledge(Handle):
         Raises:
             InvalidInputError: it is none of these, or not of this owner.
         """
-        return drive(explaining.why(INLINE, self._world, self.scope, what))
+        return drive(explaining.why(INLINE, self._services, self.scope, what))
 
     async def awhy(self, what: Fact | Hit | Line | str) -> Explanation:
         """Async twin of `why`."""
-        return await explaining.why(self._house.loop, self._world, self.scope, what)
+        return await explaining.why(self._runtime.loop, self._services, self.scope, what)
 
     def why_not(
         self,
@@ -178,7 +178,7 @@ class Knowledge(Handle):
             self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
             since=since, until=until, metadata=metadata, weights=weights, intent=intent,
         )  # fmt: skip
-        return drive(missing.why_not(INLINE, self._world, request, self.scope, what))
+        return drive(missing.why_not(INLINE, self._services, request, self.scope, what))
 
     async def awhy_not(
         self,
@@ -200,4 +200,4 @@ class Knowledge(Handle):
             self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
             since=since, until=until, metadata=metadata, weights=weights, intent=intent,
         )  # fmt: skip
-        return await missing.why_not(self._house.loop, self._world, request, self.scope, what)
+        return await missing.why_not(self._runtime.loop, self._services, request, self.scope, what)

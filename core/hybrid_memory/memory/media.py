@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from hybrid_memory.media import recall as media_recall
 from hybrid_memory.memory.handle import Handle
-from hybrid_memory.memory.house import INLINE
+from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner, drive
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
@@ -64,9 +64,9 @@ class Media(Handle):
     ) -> list[Hit]:
         """Async twin of `recall_media`."""
         named = {"k": k, "kinds": kinds, "since": since, "until": until, "within": within}
-        return await self._recall_media(self._house.loop, query, named)
+        return await self._recall_media(self._runtime.loop, query, named)
 
     async def _recall_media(self, run: Runner, query: Any, named: dict[str, Any]) -> list[Hit]:
-        world = self._world
-        with at_priority(INTERACTIVE), world.statistics.timed("recall_media"):
-            return await media_recall.recall_media(run, world, media_recall.Request.of(self.scope, query, **named))
+        services = self._services
+        with at_priority(INTERACTIVE), services.statistics.timed("recall_media"):
+            return await media_recall.recall_media(run, services, media_recall.Request.of(self.scope, query, **named))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hybrid_memory.memory.handle import Handle
-from hybrid_memory.memory.house import INLINE
+from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.runtime.runners import Runner, drive
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import decide as sharing
@@ -34,12 +34,12 @@ class Membership(Handle):
 
     async def acreate_space(self, name: str) -> SpaceMemory:
         """Async twin of `create_space`."""
-        return await self._create_space(self._house.loop, name)
+        return await self._create_space(self._runtime.loop, name)
 
     async def _create_space(self, run: Runner, name: str) -> SpaceMemory:
         there = self.space(name)
-        world = present(replace(self._house.world, horizon=self._horizon))
-        await sharing.create(run, world, sharing.Member(self._principal, there.scope))
+        services = present(replace(self._runtime.services, horizon=self._horizon))
+        await sharing.create(run, services, sharing.Member(self._principal, there.scope))
         return there
 
     def space(self, name: str, *, session: str | None = None) -> SpaceMemory:
@@ -55,7 +55,7 @@ class Membership(Handle):
         from hybrid_memory.memory.space import SpaceMemory  # noqa: PLC0415 - it has these verbs itself
 
         scope = sharing.named(self._principal, name, session)
-        return SpaceMemory(self._house, scope, self._horizon, principal=self._principal)
+        return SpaceMemory(self._runtime, scope, self._horizon, principal=self._principal)
 
     def spaces(self) -> list[str]:
         """The names of the spaces that this user and agent may read."""
@@ -63,8 +63,8 @@ class Membership(Handle):
 
     async def aspaces(self) -> list[str]:
         """Async twin of `spaces`."""
-        return await self._spaces(self._house.loop)
+        return await self._spaces(self._runtime.loop)
 
     async def _spaces(self, run: Runner) -> list[str]:
-        there = await sharing.readable(run, self._house.world, self._principal)
+        there = await sharing.readable(run, self._runtime.services, self._principal)
         return [space.space for space in there if space.space is not None]

@@ -30,7 +30,7 @@ from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, TextCompressor
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import TokenCounter
 
 COUNTED_TEXTS = 10_000
@@ -105,7 +105,7 @@ def open_memory(
         return writer, _reader(writer, rules, profile)
 
     language_model, reader = models(language_model)
-    world = World(
+    services = Services(
         log=ReadOnlyLog(engines.log) if read_only else engines.log,
         index=engines.index,
         media=engines.media,
@@ -126,8 +126,8 @@ def open_memory(
         embeddings=embeddings,
         read_only=read_only,
     )
-    statistics.watch("answers", world.answers)
-    return HybridMemory(world, lambda given: batched(as_embedder(given)), engines.rekey, models)
+    statistics.watch("answers", services.answers)
+    return HybridMemory(services, lambda given: batched(as_embedder(given)), engines.rekey, models)
 
 
 async def aopen_memory(

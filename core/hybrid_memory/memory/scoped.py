@@ -15,9 +15,9 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory.conversation import Conversation
-from hybrid_memory.memory.house import INLINE, flush_owners
 from hybrid_memory.memory.knowledge import Knowledge
 from hybrid_memory.memory.media import Media
+from hybrid_memory.memory.runtime import INLINE, flush_owners
 from hybrid_memory.memory.upkeep import Upkeep
 from hybrid_memory.recall.hit import Hits
 from hybrid_memory.recall.query import Intent
@@ -68,8 +68,8 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
             StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
         """
         messages = as_messages(content, role=role, at=at, metadata=metadata, message_id=id)
-        receipt = drive(remember.remember(INLINE, self._world, self.scope, messages))
-        self._house.said(self.scope)
+        receipt = drive(remember.remember(INLINE, self._services, self.scope, messages))
+        self._runtime.said(self.scope)
         return receipt
 
     async def aremember(
@@ -83,8 +83,8 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
     ) -> Receipt:
         """Async twin of `remember`."""
         messages = as_messages(content, role=role, at=at, metadata=metadata, message_id=id)
-        receipt = await remember.remember(self._house.loop, self._world, self.scope, messages)
-        self._house.said(self.scope)
+        receipt = await remember.remember(self._runtime.loop, self._services, self.scope, messages)
+        self._runtime.said(self.scope)
         return receipt
 
     def follow(self, messages: Sequence[Message]) -> list[str | None]:
@@ -100,14 +100,14 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
             InvalidMessageError: one of them cannot be stored. Nothing was written.
             StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
         """
-        ids = drive(following.follow(INLINE, self._world, self.scope, as_messages(messages)))
-        self._house.said(self.scope)
+        ids = drive(following.follow(INLINE, self._services, self.scope, as_messages(messages)))
+        self._runtime.said(self.scope)
         return ids
 
     async def afollow(self, messages: Sequence[Message]) -> list[str | None]:
         """Async twin of `follow`."""
-        ids = await following.follow(self._house.loop, self._world, self.scope, as_messages(messages))
-        self._house.said(self.scope)
+        ids = await following.follow(self._runtime.loop, self._services, self.scope, as_messages(messages))
+        self._runtime.said(self.scope)
         return ids
 
     def recall(
@@ -178,15 +178,15 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
             self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
             since=since, until=until, metadata=metadata, weights=weights, intent=intent, spaces=spaces,
         )  # fmt: skip
-        return await self._recall(self._house.loop, request)
+        return await self._recall(self._runtime.loop, request)
 
     async def _recall(self, run: Runner, request: Request) -> Hits:
-        world = self._world
-        with at_priority(INTERACTIVE), world.statistics.timed("recall"):
-            spaces = await sharing.reached(run, world, self._principal, request.spaces, "recall")
-            hits = await recall(run, world, request, [space for space in spaces if space != self.scope.owner])
-        if count_uses(world, self.scope.owner, hits):
-            self._house.recalled()
+        services = self._services
+        with at_priority(INTERACTIVE), services.statistics.timed("recall"):
+            spaces = await sharing.reached(run, services, self._principal, request.spaces, "recall")
+            hits = await recall(run, services, request, [space for space in spaces if space != self.scope.owner])
+        if count_uses(services, self.scope.owner, hits):
+            self._runtime.recalled()
         return Hits(hits, request.query)
 
     def history(
@@ -202,15 +202,15 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
         Raises:
             InvalidInputError: a negative limit, or an instant that is naive or after the other.
         """
-        flow = history.history(INLINE, self._world, self.scope, limit=limit, since=since, until=until)
+        flow = history.history(INLINE, self._services, self.scope, limit=limit, since=since, until=until)
         return drive(flow)
 
     async def ahistory(
         self, *, limit: int | None = None, since: datetime | None = None, until: datetime | None = None
     ) -> list[Message]:
         """Async twin of `history`."""
-        world = self._world
-        return await history.history(self._house.loop, world, self.scope, limit=limit, since=since, until=until)
+        services = self._services
+        return await history.history(self._runtime.loop, services, self.scope, limit=limit, since=since, until=until)
 
     def events(
         self,
@@ -235,7 +235,7 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
         """
         return drive(
             history.events(
-                INLINE, self._world, self.scope, before=before, kinds=kinds, since=since, until=until, limit=limit
+                INLINE, self._services, self.scope, before=before, kinds=kinds, since=since, until=until, limit=limit
             )
         )
 
@@ -250,7 +250,14 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
     ) -> list[Event]:
         """Async twin of `events`."""
         return await history.events(
-            self._house.loop, self._world, self.scope, before=before, kinds=kinds, since=since, until=until, limit=limit
+            self._runtime.loop,
+            self._services,
+            self.scope,
+            before=before,
+            kinds=kinds,
+            since=since,
+            until=until,
+            limit=limit,
         )
 
     def flush(self, *, progress: bool | None = None) -> Receipt:
@@ -262,13 +269,13 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
         Raises:
             ModelError: the embedder failed; texts are indexed, and the vectors that wait are made next time.
         """
-        drive(self._house.fold_ahead(INLINE, self.scope.owner))
-        return drive(flush_owners(INLINE, self._world, [self.scope.owner], progress))
+        drive(self._runtime.fold_ahead(INLINE, self.scope.owner))
+        return drive(flush_owners(INLINE, self._services, [self.scope.owner], progress))
 
     async def aflush(self, *, progress: bool | None = None) -> Receipt:
         """Async twin of `flush`."""
-        await self._house.fold_ahead(self._house.loop, self.scope.owner)
-        return await flush_owners(self._house.loop, self._world, [self.scope.owner], progress)
+        await self._runtime.fold_ahead(self._runtime.loop, self.scope.owner)
+        return await flush_owners(self._runtime.loop, self._services, [self.scope.owner], progress)
 
     def _repr_html_(self) -> str:
         try:
@@ -288,4 +295,4 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
 
     def __repr__(self) -> str:
         past = "" if self._horizon is None else f" as of {self._horizon}"
-        return f"<ScopedMemory {self.scope} in {self._house}{past}>"
+        return f"<ScopedMemory {self.scope} in {self._runtime}{past}>"

@@ -12,7 +12,7 @@ from hybrid_memory.errors import AccessDeniedError
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.log.visible import Horizon
-from hybrid_memory.memory.house import INLINE, House
+from hybrid_memory.memory.runtime import INLINE, Runtime
 from hybrid_memory.memory.scoped import ScopedMemory
 from hybrid_memory.runtime.runners import Runner, drive
 from hybrid_memory.scope import Scope
@@ -21,7 +21,7 @@ from hybrid_memory.sharing import quarantine
 from hybrid_memory.sharing.grant import Denial, Grant, Right
 from hybrid_memory.sharing.standing import Standing
 from hybrid_memory.store import rollback
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
 
 READING = (
@@ -59,8 +59,8 @@ class SpaceMemory(ScopedMemory):
         scope: the space.
     """
 
-    def __init__(self, house: House, scope: Scope, horizon: Horizon | None = None, *, principal: Scope) -> None:
-        super().__init__(house, scope, horizon)
+    def __init__(self, runtime: Runtime, scope: Scope, horizon: Horizon | None = None, *, principal: Scope) -> None:
+        super().__init__(runtime, scope, horizon)
         self._member = sharing.Member(principal, scope.owner)
         self._standing: Standing | None = None
 
@@ -69,23 +69,23 @@ class SpaceMemory(ScopedMemory):
         return self._member.principal
 
     @property
-    def _world(self) -> World:
+    def _services(self) -> Services:
         if self._standing is None:  # a verb that is not guarded
             raise AccessDeniedError(self._member.author, "do this", str(self.scope.space), "nobody may")
-        return sharing.entered(super()._world, self._member, self._standing)
+        return sharing.entered(super()._services, self._member, self._standing)
 
     async def _admitted(self, run: Runner, verb: str, needed: Right) -> Self:
         """This handle for one call."""
         asked = sharing.Asked(verb, needed, trusted=needed is not Right.READ and verb != HELD_BACK)
         handle = copy(self)
         handle._standing = await sharing.admitted(  # noqa: SLF001 - a copy of this one
-            run, self._house.world, self._member, asked
+            run, self._runtime.services, self._member, asked
         )
         return handle
 
     def at(self, moment: datetime | int) -> Self:
         """This space as it was, to be read only; see `ScopedMemory.at`. Who may read it is asked at every verb."""
-        return type(self)(self._house, self.scope, rollback.horizon(moment), principal=self._principal)
+        return type(self)(self._runtime, self.scope, rollback.horizon(moment), principal=self._principal)
 
     def grant(
         self,
@@ -111,8 +111,8 @@ class SpaceMemory(ScopedMemory):
             AccessDeniedError: this user and agent are no admin.
             InvalidInputError: neither is named, there is no such right, an admin of little trust, or no admin left.
         """
-        world = present(self._world)
-        return drive(sharing.grant(INLINE, world, self._member, user=user, agent=agent, right=right, trust=trust))
+        services = present(self._services)
+        return drive(sharing.grant(INLINE, services, self._member, user=user, agent=agent, right=right, trust=trust))
 
     async def agrant(
         self,
@@ -123,8 +123,8 @@ class SpaceMemory(ScopedMemory):
         trust: float = 1.0,
     ) -> Receipt:
         """Async twin of `grant`."""
-        world, run = present(self._world), self._house.loop
-        return await sharing.grant(run, world, self._member, user=user, agent=agent, right=right, trust=trust)
+        services, run = present(self._services), self._runtime.loop
+        return await sharing.grant(run, services, self._member, user=user, agent=agent, right=right, trust=trust)
 
     def revoke(self, *, user: str | None = None, agent: str | None = None) -> Receipt:
         """Take the grant of this user, agent, or both together; it counts from the next call of any handle.
@@ -133,37 +133,37 @@ class SpaceMemory(ScopedMemory):
             AccessDeniedError: this user and agent are no admin.
             InvalidInputError: there is no such grant, or no admin would be left.
         """
-        world = present(self._world)
-        return drive(sharing.revoke(INLINE, world, self._member, user=user, agent=agent))
+        services = present(self._services)
+        return drive(sharing.revoke(INLINE, services, self._member, user=user, agent=agent))
 
     async def arevoke(self, *, user: str | None = None, agent: str | None = None) -> Receipt:
         """Async twin of `revoke`."""
-        world, run = present(self._world), self._house.loop
-        return await sharing.revoke(run, world, self._member, user=user, agent=agent)
+        services, run = present(self._services), self._runtime.loop
+        return await sharing.revoke(run, services, self._member, user=user, agent=agent)
 
     def grants(self) -> list[Grant]:
         """The grants that stand now, in the order in which they were given."""
-        return drive(sharing.grants(INLINE, present(self._world), self.scope.owner))
+        return drive(sharing.grants(INLINE, present(self._services), self.scope.owner))
 
     async def agrants(self) -> list[Grant]:
         """Async twin of `grants`."""
-        return await sharing.grants(self._house.loop, present(self._world), self.scope.owner)
+        return await sharing.grants(self._runtime.loop, present(self._services), self.scope.owner)
 
     def audit(self) -> list[Denial]:
         """Who was refused what, oldest first."""
-        return drive(sharing.denials(INLINE, present(self._world), self.scope.owner))
+        return drive(sharing.denials(INLINE, present(self._services), self.scope.owner))
 
     async def aaudit(self) -> list[Denial]:
         """Async twin of `audit`."""
-        return await sharing.denials(self._house.loop, present(self._world), self.scope.owner)
+        return await sharing.denials(self._runtime.loop, present(self._services), self.scope.owner)
 
     def quarantined(self) -> list[Event]:
         """The messages that wait for an admin, oldest first, each an event with ``id``, ``author`` and ``message``."""
-        return drive(quarantine.waiting(INLINE, self._world, self.scope))
+        return drive(quarantine.waiting(INLINE, self._services, self.scope))
 
     async def aquarantined(self) -> list[Event]:
         """Async twin of `quarantined`."""
-        return await quarantine.waiting(self._house.loop, self._world, self.scope)
+        return await quarantine.waiting(self._runtime.loop, self._services, self.scope)
 
     def approve(self, which: str | Event | Collection[str | Event]) -> Receipt:
         """Let messages out of quarantine: they become turns of their authors, said when they were said.
@@ -175,12 +175,12 @@ class SpaceMemory(ScopedMemory):
             InvalidInputError: one of them does not wait there. Nothing was approved.
             IdConflictError: meanwhile another message has its id. Nothing was approved.
         """
-        return drive(quarantine.approve(INLINE, present(self._world), self.scope, self._member, which))
+        return drive(quarantine.approve(INLINE, present(self._services), self.scope, self._member, which))
 
     async def aapprove(self, which: str | Event | Collection[str | Event]) -> Receipt:
         """Async twin of `approve`."""
-        world, run = present(self._world), self._house.loop
-        return await quarantine.approve(run, world, self.scope, self._member, which)
+        services, run = present(self._services), self._runtime.loop
+        return await quarantine.approve(run, services, self.scope, self._member, which)
 
     def reject(self, which: str | Event | Collection[str | Event]) -> Receipt:
         """Destroy messages in quarantine.
@@ -188,15 +188,15 @@ class SpaceMemory(ScopedMemory):
         Raises:
             InvalidInputError: one of them does not wait there. Nothing was destroyed.
         """
-        return drive(quarantine.reject(INLINE, present(self._world), self.scope, which))
+        return drive(quarantine.reject(INLINE, present(self._services), self.scope, which))
 
     async def areject(self, which: str | Event | Collection[str | Event]) -> Receipt:
         """Async twin of `reject`."""
-        return await quarantine.reject(self._house.loop, present(self._world), self.scope, which)
+        return await quarantine.reject(self._runtime.loop, present(self._services), self.scope, which)
 
     def __repr__(self) -> str:
         past = "" if self._horizon is None else f" as of {self._horizon}"
-        return f"<SpaceMemory {self.scope} for {self._member.author} in {self._house}{past}>"
+        return f"<SpaceMemory {self.scope} for {self._member.author} in {self._runtime}{past}>"
 
 
 def _guard(name: str, needed: Right) -> None:
@@ -209,7 +209,7 @@ def _guard(name: str, needed: Right) -> None:
 
     @wraps(twin)
     async def guarded_twin(self: SpaceMemory, *args: Any, **kwargs: Any) -> Any:
-        return await twin(await self._admitted(self._house.loop, name, needed), *args, **kwargs)
+        return await twin(await self._admitted(self._runtime.loop, name, needed), *args, **kwargs)
 
     setattr(SpaceMemory, name, guarded)
     setattr(SpaceMemory, f"a{name}", guarded_twin)

@@ -12,7 +12,7 @@ from hybrid_memory.log.event import EventKind
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +82,18 @@ MAX_READ = 1000
 """Compactions of one owner that are looked at, the newest ones; a session without one among them is left out."""
 
 
-async def stats(run: Runner, world: World) -> Stats:
+async def stats(run: Runner, services: Services) -> Stats:
     """Counts over all owners."""
-    log = await run.call(world.log.size)
-    index = await run.call(world.index.size)
-    heads = await run.call(world.log.heads)
+    log = await run.call(services.log.size)
+    index = await run.call(services.index.size)
+    heads = await run.call(services.log.heads)
     unindexed = 0
     for owner, head in heads.items():
-        applied = await run.call(world.index.applied, owner)
+        applied = await run.call(services.index.applied, owner)
         if applied < head:
-            unindexed += await run.call(world.log.count, owner, after=applied)
+            unindexed += await run.call(services.log.count, owner, after=applied)
     return Stats(
-        url=world.config.url,
+        url=services.config.url,
         owners=log.owners,
         sessions=log.sessions,
         events=log.events,
@@ -102,24 +102,24 @@ async def stats(run: Runner, world: World) -> Stats:
         unindexed=unindexed,
         pending=index.pending,
         size_bytes=log.bytes,
-        embedder=None if world.embedder is None else world.embedder.name,
-        work=world.statistics.snapshot(),
-        waiting=0 if world.outbox is None else (await run.call(world.outbox.size)).events,
-        compactions=await _compactions(run, world, list(heads)),
+        embedder=None if services.embedder is None else services.embedder.name,
+        work=services.statistics.snapshot(),
+        waiting=0 if services.outbox is None else (await run.call(services.outbox.size)).events,
+        compactions=await _compactions(run, services, list(heads)),
     )
 
 
-async def owners(run: Runner, world: World) -> list[Scope]:
+async def owners(run: Runner, services: Services) -> list[Scope]:
     """Every owner that something was written for, spaces among them, by name."""
-    return sorted(await run.call(world.truth.heads), key=str)
+    return sorted(await run.call(services.truth.heads), key=str)
 
 
-async def _compactions(run: Runner, world: World, owners: Sequence[Scope]) -> Audit:
+async def _compactions(run: Runner, services: Services, owners: Sequence[Scope]) -> Audit:
     """The sum over all sessions; each carries its own sum in its newest compaction."""
     total = Audit()
     for owner in owners:
         kinds = (EventKind.COMPACTION,)
-        events = await run.call(world.log.read, owner, kinds=kinds, limit=MAX_READ, newest=True)
+        events = await run.call(services.log.read, owner, kinds=kinds, limit=MAX_READ, newest=True)
         newest = {event.scope: event for event in events}
         for event in newest.values():
             total += QueueState.of(event).audit

@@ -15,8 +15,8 @@ from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.log.port import Key
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory import stats
-from hybrid_memory.memory.house import INLINE, House, flush_owners
 from hybrid_memory.memory.items import SWEEP_EVERY, ItemMemory
+from hybrid_memory.memory.runtime import INLINE, Runtime, flush_owners
 from hybrid_memory.memory.scoped import ScopedMemory
 from hybrid_memory.memory.stats import Stats
 from hybrid_memory.memory.texts import Texts
@@ -28,7 +28,7 @@ from hybrid_memory.runtime.tasks import Job, Task
 from hybrid_memory.scope import Scope
 from hybrid_memory.store import archive, forget, migrate, rebuild
 from hybrid_memory.store.migrate import Migration
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class HybridMemory(Texts):
     """A memory store. Open one with `open_memory`, close it or use it in a ``with`` block; any thread may call it.
 
     Args:
-        world: its ports, from `hybrid_memory.memory.opening`.
+        services: its ports, from `hybrid_memory.memory.opening`.
         as_embedder: turns what the caller gives to `rebuild` into an embedder.
         rekey: gives an encrypted store another key.
         as_models: makes of a language model what writes summaries, and what reads facts.
@@ -45,13 +45,13 @@ class HybridMemory(Texts):
 
     def __init__(
         self,
-        world: World,
+        services: Services,
         as_embedder: Callable[[Any], Embedder],
         rekey: Callable[[Key], None] | None = None,
         as_models: Callable[[Any], tuple[LanguageModel | None, FactExtractor | None]] | None = None,
     ) -> None:
-        self._house = House(world)
-        self._house.opened()
+        self._runtime = Runtime(services)
+        self._runtime.opened()
         self._as_embedder = as_embedder
         self._rekey = rekey
         self._as_models = as_models
@@ -59,17 +59,17 @@ class HybridMemory(Texts):
     @property
     def url(self) -> str:
         """Where the store is, as in its configuration."""
-        return self._house.url
+        return self._runtime.url
 
     @property
     def compaction(self) -> CompactionConfig:
         """How long conversations are folded; another one set here counts from the next call on."""
-        return self._house.world.config.compaction
+        return self._runtime.services.config.compaction
 
     @compaction.setter
     def compaction(self, config: CompactionConfig) -> None:
-        world = self._house.world
-        world.config = world.config.model_copy(update={"compaction": config})
+        services = self._runtime.services
+        services.config = services.config.model_copy(update={"compaction": config})
 
     def adopt(self, language_model: Any) -> None:
         """Let this model write summaries and read facts, unless the memory has one: as in `open_memory`.
@@ -77,19 +77,19 @@ class HybridMemory(Texts):
         Raises:
             InvalidInputError: it is no language model.
         """
-        world = self._house.world
-        if world.language_model is None and self._as_models is not None:
-            world.language_model, world.reader = self._as_models(language_model)
+        services = self._runtime.services
+        if services.language_model is None and self._as_models is not None:
+            services.language_model, services.reader = self._as_models(language_model)
 
     @property
     def work(self) -> WorkStats:
         """What was done so far by this process, how long it took, and its caches; cheap, also after `close`."""
-        return self._house.statistics.snapshot()
+        return self._runtime.statistics.snapshot()
 
     @property
     def closed(self) -> bool:
         """Whether `close` was called."""
-        return self._house.closed
+        return self._runtime.closed
 
     def scoped(
         self,
@@ -104,7 +104,7 @@ class HybridMemory(Texts):
         Raises:
             InvalidScopeError: none of tenant, user and agent is given, or one is malformed.
         """
-        return ScopedMemory(self._house, Scope(tenant=tenant, user=user, agent=agent, session=session))
+        return ScopedMemory(self._runtime, Scope(tenant=tenant, user=user, agent=agent, session=session))
 
     def items(self, agent: str, *, tenant: str | None = None, sweep_every: timedelta = SWEEP_EVERY) -> ItemMemory:
         """What an application keeps under namespaces and keys; nothing of it is a turn, is learned from, or recalled.
@@ -117,33 +117,33 @@ class HybridMemory(Texts):
         Raises:
             InvalidScopeError: a name is malformed.
         """
-        return ItemMemory(self._house, Scope(tenant=tenant, agent=agent), sweep_every)
+        return ItemMemory(self._runtime, Scope(tenant=tenant, agent=agent), sweep_every)
 
     def flush(self, *, progress: bool | None = None) -> Receipt:
         """Do all derived work now, for every owner; see `ScopedMemory.flush`."""
-        drive(self._house.fold_ahead(INLINE, None))
-        return drive(flush_owners(INLINE, self._house.world, None, progress))
+        drive(self._runtime.fold_ahead(INLINE, None))
+        return drive(flush_owners(INLINE, self._runtime.services, None, progress))
 
     async def aflush(self, *, progress: bool | None = None) -> Receipt:
         """Async twin of `flush`."""
-        await self._house.fold_ahead(self._house.loop, None)
-        return await flush_owners(self._house.loop, self._house.world, None, progress)
+        await self._runtime.fold_ahead(self._runtime.loop, None)
+        return await flush_owners(self._runtime.loop, self._runtime.services, None, progress)
 
     def owners(self) -> list[Scope]:
         """Every owner that something was written for, shared spaces among them, by name."""
-        return drive(stats.owners(INLINE, self._house.world))
+        return drive(stats.owners(INLINE, self._runtime.services))
 
     async def aowners(self) -> list[Scope]:
         """Async twin of `owners`."""
-        return await stats.owners(self._house.loop, self._house.world)
+        return await stats.owners(self._runtime.loop, self._runtime.services)
 
     def stats(self) -> Stats:
         """What the store holds, and how far its index follows the log."""
-        return drive(stats.stats(INLINE, self._house.world))
+        return drive(stats.stats(INLINE, self._runtime.services))
 
     async def astats(self) -> Stats:
         """Async twin of `stats`."""
-        return await stats.stats(self._house.loop, self._house.world)
+        return await stats.stats(self._runtime.loop, self._runtime.services)
 
     def rebuild(self, *, embedder: Any = None, progress: bool | None = None) -> Receipt:
         """Drop the index and derive it again from the log, with another embedder if one is given.
@@ -152,13 +152,13 @@ class HybridMemory(Texts):
             ModelError: the embedder failed; the texts are indexed, and `flush` makes the vectors later.
         """
         with progress_bar("rebuilding", shown=progress) as advance:
-            return drive(rebuild.rebuild(INLINE, self._house.world, self._replacement(embedder), advance))
+            return drive(rebuild.rebuild(INLINE, self._runtime.services, self._replacement(embedder), advance))
 
     async def arebuild(self, *, embedder: Any = None, progress: bool | None = None) -> Receipt:
         """Async twin of `rebuild`."""
         with progress_bar("rebuilding", shown=progress) as advance:
-            world = self._house.world
-            return await rebuild.rebuild(self._house.loop, world, self._replacement(embedder), advance)
+            services = self._runtime.services
+            return await rebuild.rebuild(self._runtime.loop, services, self._replacement(embedder), advance)
 
     def migrate(self, target: HybridMemory, *, progress: bool | None = None) -> Migration:
         """Copy this memory into another one, of another engine or with another embedder, and compare the two.
@@ -175,13 +175,13 @@ class HybridMemory(Texts):
             ModelError: the target's embedder failed; its vectors are made later.
         """
         with progress_bar("copying", shown=progress) as advance:
-            return drive(migrate.migrate(INLINE, self._house.world, target._house.world, advance))
+            return drive(migrate.migrate(INLINE, self._runtime.services, target._runtime.services, advance))
 
     async def amigrate(self, target: HybridMemory, *, progress: bool | None = None) -> Migration:
         """Async twin of `migrate`."""
         with progress_bar("copying", shown=progress) as advance:
-            world, other = self._house.world, target._house.world
-            return await migrate.migrate(self._house.loop, world, other, advance)
+            services, other = self._runtime.services, target._runtime.services
+            return await migrate.migrate(self._runtime.loop, services, other, advance)
 
     def archive(self) -> Receipt:
         """Move what is older than configured into the archive now; it is done in the background too.
@@ -189,11 +189,11 @@ class HybridMemory(Texts):
         Raises:
             StoreUnavailableError: the archive cannot be reached; what it has not taken stays in the log.
         """
-        return drive(archive.archive(INLINE, self._house.world))
+        return drive(archive.archive(INLINE, self._runtime.services))
 
     async def aarchive(self) -> Receipt:
         """Async twin of `archive`."""
-        return await archive.archive(self._house.loop, self._house.world)
+        return await archive.archive(self._runtime.loop, self._runtime.services)
 
     def schedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:
         """Have work of your own done beside the library's: by priority, deadline and scope, within the same limits.
@@ -208,13 +208,13 @@ class HybridMemory(Texts):
         Raises:
             QueueFullError: there was no room in time.
         """
-        _ = self._house.world  # raises where it is closed
-        return self._house.scheduler.schedule(task, timeout=timeout)
+        _ = self._runtime.services  # raises where it is closed
+        return self._runtime.scheduler.schedule(task, timeout=timeout)
 
     async def aschedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:  # noqa: ASYNC109 - the twin's
         """Like `schedule`, without blocking the loop while there is no room."""
-        _ = self._house.world
-        return await self._house.scheduler.aschedule(task, timeout=timeout)
+        _ = self._runtime.services
+        return await self._runtime.scheduler.aschedule(task, timeout=timeout)
 
     def forget(self, *, user: str, tenant: str | None = None, dry_run: bool = False) -> Receipt:
         """Destroy everything of a user: with every agent, and what they wrote into shared spaces.
@@ -229,13 +229,15 @@ class HybridMemory(Texts):
             StoreUnavailableError: another process keeps the engine from cleaning its files; call it again.
         """
         scope = Scope(tenant=tenant, user=user)
-        return drive(forget.forget_user(INLINE, self._house.world, scope.user or "", scope.tenant, dry_run=dry_run))
+        return drive(
+            forget.forget_user(INLINE, self._runtime.services, scope.user or "", scope.tenant, dry_run=dry_run)
+        )
 
     async def aforget(self, *, user: str, tenant: str | None = None, dry_run: bool = False) -> Receipt:
         """Async twin of `forget`."""
         scope = Scope(tenant=tenant, user=user)
-        world = self._house.world
-        return await forget.forget_user(self._house.loop, world, scope.user or "", scope.tenant, dry_run=dry_run)
+        services = self._runtime.services
+        return await forget.forget_user(self._runtime.loop, services, scope.user or "", scope.tenant, dry_run=dry_run)
 
     def rekey(self, key: Key) -> None:
         """Encrypt the store with another key; other processes must open it anew.
@@ -249,7 +251,7 @@ class HybridMemory(Texts):
         """
         if self._rekey is None:
             raise InvalidConfigError(f"{self.url} is not encrypted: there is no key to change")
-        _ = self._house.world  # raises where it is closed
+        _ = self._runtime.services  # raises where it is closed
         self._rekey(key)
 
     async def arekey(self, key: Key) -> None:
@@ -258,11 +260,11 @@ class HybridMemory(Texts):
 
     def close(self) -> None:
         """Release the store; harmless when repeated. What is not indexed yet is indexed after the next opening."""
-        self._house.close()
+        self._runtime.close()
 
     async def aclose(self) -> None:
         """Async twin of `close`."""
-        await asyncio.to_thread(self._house.close)
+        await asyncio.to_thread(self._runtime.close)
 
     def __enter__(self) -> Self:
         return self
@@ -281,7 +283,7 @@ class HybridMemory(Texts):
         await self.aclose()
 
     def __repr__(self) -> str:
-        return f"<HybridMemory {self._house}>"
+        return f"<HybridMemory {self._runtime}>"
 
     def _repr_html_(self) -> str:
         try:
@@ -290,4 +292,4 @@ class HybridMemory(Texts):
             return f"<p>{display.text(repr(self))}: {display.text(error)}</p>"
 
     def _replacement(self, embedder: Any) -> Embedder | None:
-        return self._house.world.embedder if embedder is None else self._as_embedder(embedder)
+        return self._runtime.services.embedder if embedder is None else self._as_embedder(embedder)

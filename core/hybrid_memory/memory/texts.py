@@ -11,7 +11,7 @@ from hybrid_memory.context import condense as condensing
 from hybrid_memory.context.condense import How
 from hybrid_memory.context.condensed import Condensed
 from hybrid_memory.log.message import Message
-from hybrid_memory.memory.house import INLINE, House
+from hybrid_memory.memory.runtime import INLINE, Runtime
 from hybrid_memory.recall import score as scoring
 from hybrid_memory.recall.hit import Scored
 from hybrid_memory.runtime.runners import drive
@@ -20,7 +20,7 @@ from hybrid_memory.runtime.runners import drive
 class Texts:
     """What a memory does with texts of the caller: with its embedder, its models and its token counter, unstored."""
 
-    _house: House
+    _runtime: Runtime
 
     def score(
         self,
@@ -55,7 +55,7 @@ class Texts:
         request = scoring.Request.of(
             query, texts, k=k, vectors=vectors, at=at, weights=weights, diversity=diversity
         )  # fmt: skip
-        return drive(scoring.score(INLINE, self._house.world, request))
+        return drive(scoring.score(INLINE, self._runtime.services, request))
 
     async def ascore(
         self,
@@ -72,7 +72,7 @@ class Texts:
         request = scoring.Request.of(
             query, texts, k=k, vectors=vectors, at=at, weights=weights, diversity=diversity
         )  # fmt: skip
-        return await scoring.score(self._house.loop, self._house.world, request)
+        return await scoring.score(self._runtime.loop, self._runtime.services, request)
 
     def condense(
         self,
@@ -102,7 +102,7 @@ class Texts:
             InvalidInputError: no compressor for ``llmlingua``, an empty query, or a budget below 1.
         """
         request = condensing.Request.of(texts, query=query, max_tokens=max_tokens, how=how, weights=weights)
-        return drive(condensing.condense(INLINE, self._house.world, request))
+        return drive(condensing.condense(INLINE, self._runtime.services, request))
 
     async def acondense(
         self,
@@ -115,4 +115,4 @@ class Texts:
     ) -> Condensed:
         """Async twin of `condense`."""
         request = condensing.Request.of(texts, query=query, max_tokens=max_tokens, how=how, weights=weights)
-        return await condensing.condense(self._house.loop, self._house.world, request)
+        return await condensing.condense(self._runtime.loop, self._runtime.services, request)

@@ -11,7 +11,7 @@ from hybrid_memory.facts.fact import Fact
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory.handle import Handle
-from hybrid_memory.memory.house import INLINE
+from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import drive
 from hybrid_memory.store import forget as forgetting
@@ -32,7 +32,7 @@ class Upkeep(Handle):
         Raises:
             InvalidInputError: a naive datetime, or neither.
         """
-        return type(self)(self._house, self.scope, rolling.horizon(moment))
+        return type(self)(self._runtime, self.scope, rolling.horizon(moment))
 
     def rollback(self, to: datetime | int) -> Receipt:
         """Show the whole memory of this owner, all sessions, as it stood at this place in the log.
@@ -42,11 +42,11 @@ class Upkeep(Handle):
         Raises:
             InvalidInputError: it is no place in this owner's log.
         """
-        return drive(rolling.rollback(INLINE, self._world, self.scope, to))
+        return drive(rolling.rollback(INLINE, self._services, self.scope, to))
 
     async def arollback(self, to: datetime | int) -> Receipt:
         """Async twin of `rollback`."""
-        return await rolling.rollback(self._house.loop, self._world, self.scope, to)
+        return await rolling.rollback(self._runtime.loop, self._services, self.scope, to)
 
     def forget(
         self,
@@ -79,7 +79,7 @@ class Upkeep(Handle):
         request = forgetting.Request.of(
             self.scope, ids=ids, query=query, user=user, before=before, expired=expired, dry_run=dry_run
         )
-        return drive(forgetting.forget(INLINE, self._world, self.scope, request))
+        return drive(forgetting.forget(INLINE, self._services, self.scope, request))
 
     async def aforget(
         self,
@@ -95,4 +95,4 @@ class Upkeep(Handle):
         request = forgetting.Request.of(
             self.scope, ids=ids, query=query, user=user, before=before, expired=expired, dry_run=dry_run
         )
-        return await forgetting.forget(self._house.loop, self._world, self.scope, request)
+        return await forgetting.forget(self._runtime.loop, self._services, self.scope, request)

@@ -13,7 +13,7 @@ from hybrid_memory.log.event import EventKind
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 
 NOTES = frozenset(
     {EventKind.USED, EventKind.RECALLED, EventKind.COMPACTION, EventKind.LEARNED, EventKind.BLOCK, EventKind.STEP}
@@ -37,45 +37,48 @@ def question(where: Where, *rest: Hashable) -> Hashable:
     return (where.scope, where.kinds, where.categories, where.since, where.until, metadata, *rest)
 
 
-async def heads(run: Runner, world: World, owners: Sequence[Scope]) -> dict[Scope, int]:
+async def heads(run: Runner, services: Services, owners: Sequence[Scope]) -> dict[Scope, int]:
     """How far the log of each owner goes."""
     there: dict[Scope, int] = {}
     for owner in owners:
-        there |= await run.call(world.truth.heads, owner)
+        there |= await run.call(services.truth.heads, owner)
     return there
 
 
-async def lookup(run: Runner, world: World, key: Hashable, now: dict[Scope, int]) -> list[Hit] | None:
+async def lookup(run: Runner, services: Services, key: Hashable, now: dict[Scope, int]) -> list[Hit] | None:
     """The answer, if it is not too old and nothing was written since."""
-    entry = world.answers.get(key)
+    entry = services.answers.get(key)
     if entry is None:
         return None
-    if not await _stands(run, world, entry, now):
-        world.answers.reject(key)
+    if not await _stands(run, services, entry, now):
+        services.answers.reject(key)
         return None
     return _copies(entry.hits)
 
 
-async def _stands(run: Runner, world: World, entry: Remembered, now: dict[Scope, int]) -> bool:
-    age = world.clock() - entry.at
-    if not -world.config.recall.cache_ttl < age < world.config.recall.cache_ttl or entry.heads.keys() != now.keys():
+async def _stands(run: Runner, services: Services, entry: Remembered, now: dict[Scope, int]) -> bool:
+    age = services.clock() - entry.at
+    if (
+        not -services.config.recall.cache_ttl < age < services.config.recall.cache_ttl
+        or entry.heads.keys() != now.keys()
+    ):
         return False
     for owner, head in now.items():
         after = entry.heads[owner]
         if head != after:
-            written = await run.call(world.truth.read, owner, after=after, kinds=WRITES, limit=1)
+            written = await run.call(services.truth.read, owner, after=after, kinds=WRITES, limit=1)
             if written:
                 return False
     return True
 
 
-def keep(world: World, key: Hashable, hits: list[Hit], heads: dict[Scope, int], *, since: int) -> None:
+def keep(services: Services, key: Hashable, hits: list[Hit], heads: dict[Scope, int], *, since: int) -> None:
     """Keep an answer for the next time, unless all answers were dropped while it was made.
 
     Not where records are hidden by their age: that changes without a write.
     """
-    if not world.config.retention.ttl:
-        world.answers.put(key, Remembered(_copies(hits), heads, world.clock()), since=since)
+    if not services.config.retention.ttl:
+        services.answers.put(key, Remembered(_copies(hits), heads, services.clock()), since=since)
 
 
 def _copies(hits: Sequence[Hit]) -> list[Hit]:

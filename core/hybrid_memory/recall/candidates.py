@@ -22,7 +22,7 @@ from hybrid_memory.recall.query import Plan
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.expired import retained
 from hybrid_memory.store.indexing import embedding
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.text.dates.time_span import TimeSpan
 from hybrid_memory.text.spelling import slips
 from hybrid_memory.text.tokenize import terms
@@ -92,9 +92,9 @@ class Found:
         )
 
 
-async def query_vector(run: Runner, world: World, query: str) -> tuple[Floats | None, str]:
+async def query_vector(run: Runner, services: Services, query: str) -> tuple[Floats | None, str]:
     """The query's unit vector, and why there is none."""
-    embedder = world.embedder
+    embedder = services.embedder
     if embedder is None:
         return None, "words alone, no embedder"
     try:
@@ -102,7 +102,7 @@ async def query_vector(run: Runner, world: World, query: str) -> tuple[Floats | 
     except ModelError as error:
         _log.warning("%s; recalling by words alone", error)
         return None, f"words alone, {error}"
-    there = await run.call(world.index.embedder)
+    there = await run.call(services.index.embedder)
     if there is not None and there != (embedder.name, len(vector)):
         raise EmbedderMismatchError(there, (embedder.name, len(vector)))
     return vector, ""
@@ -122,19 +122,19 @@ class Asked:
     plan: Plan
 
 
-async def candidates(run: Runner, world: World, where: Where, asked: Asked) -> Found:
-    """What the paths of the plan found, and its neighbours; ``world`` as `in_view` gives it."""
-    index, where, plan = world.index, narrowed(world, where), asked.plan
-    words, corrected = await _words(run, world, where, asked)
-    vector, average, count = await centred(run, world, where, asked.vector)
+async def candidates(run: Runner, services: Services, where: Where, asked: Asked) -> Found:
+    """What the paths of the plan found, and its neighbours; ``services`` as `in_view` gives them."""
+    index, where, plan = services.index, narrowed(services, where), asked.plan
+    words, corrected = await _words(run, services, where, asked)
+    vector, average, count = await centred(run, services, where, asked.vector)
     same = 0.0 if vector is None or asked.vector is None else float(vector @ asked.vector)
-    by_words, others = await _paths(run, world, where, replace(asked, vector=vector), words)
+    by_words, others = await _paths(run, services, where, replace(asked, vector=vector), words)
     seeds: Ids = np.unique(np.concatenate([_NONE, *(matches.ids for matches in (*by_words, *others))]))
     places = await run.call(index.places, seeds, where, NEIGHBOURS)
     similarity = np.full(len(places.ids), np.nan)
     if vector is not None:
         similarity = (await run.call(index.similar, vector, where.scope.owner, places.ids)).astype(np.float64)
-    stale = (await outdated(run, world, where.scope)).among(places.ids.tolist())
+    stale = (await outdated(run, services, where.scope)).among(places.ids.tolist())
     found = Found(
         places=places,
         similarity=similarity,
@@ -143,18 +143,18 @@ async def candidates(run: Runner, world: World, where: Where, asked: Asked) -> F
         count=np.full(len(places.ids), count),
         bm25=_scores(places, by_words),
         current=~np.isin(places.ids, list(stale)) if stale else np.ones(len(places.ids), dtype=bool),
-        exact=await _exact(run, world, places, plan, seeds),
+        exact=await _exact(run, services, places, plan, seeds),
         corrected=corrected,
     )
-    kept = retained(world, places)
+    kept = retained(services, places)
     return found if kept.all() else found.rows(kept)
 
 
 async def _paths(
-    run: Runner, world: World, where: Where, asked: Asked, words: Sequence[str]
+    run: Runner, services: Services, where: Where, asked: Asked, words: Sequence[str]
 ) -> tuple[list[Matches], list[Matches]]:
     """What was found by the words of the query, and what else; the paths run side by side."""
-    index, plan, vector = world.index, asked.plan, asked.vector
+    index, plan, vector = services.index, asked.plan, asked.vector
     named = list(dict.fromkeys(term for entity in plan.entities if entity.verbatim for term in terms(entity.text)))
     searches = [(where, plan.vector, plan.text)]
     searches += [(span, plan.temporal, plan.temporal) for span in _spans(where, plan.times)]
@@ -185,11 +185,13 @@ async def _paths(
     return found[: len(searches)], found[len(searches) :]
 
 
-async def centred(run: Runner, world: World, where: Where, vector: Floats | None) -> tuple[Floats | None, float, int]:
+async def centred(
+    run: Runner, services: Services, where: Where, vector: Floats | None
+) -> tuple[Floats | None, float, int]:
     """The query vector as it is compared, its inner product with an average record of the owner, and their number."""
     if vector is None:
         return None, 0.0, 0
-    centroid, number = await run.call(world.index.centroid, where.scope.owner)
+    centroid, number = await run.call(services.index.centroid, where.scope.owner)
     if not number:
         return None, 0.0, 0
     middle = centroid.astype(np.float64)
@@ -197,13 +199,13 @@ async def centred(run: Runner, world: World, where: Where, vector: Floats | None
     return compared.astype(np.float32), float(compared @ middle), number
 
 
-async def _words(run: Runner, world: World, where: Where, asked: Asked) -> tuple[list[str], dict[str, str]]:
+async def _words(run: Runner, services: Services, where: Where, asked: Asked) -> tuple[list[str], dict[str, str]]:
     """The terms to look for, and which of the query's were taken for slips."""
     words = terms(asked.query)
     corrected: dict[str, str] = {}
     # The longest are the rarest, and the most easily mistyped.
     for word in sorted(dict.fromkeys(word for word in words if slips(word)), key=len, reverse=True)[:SPELT_WORDS]:
-        if meant := await run.call(world.index.spellings, word, where.scope.owner, 1):
+        if meant := await run.call(services.index.spellings, word, where.scope.owner, 1):
             corrected[word] = meant[0]
     words = [corrected.get(word, word) for word in words]
     return words + [
@@ -233,14 +235,14 @@ def _scores(places: Places, several: Sequence[Matches]) -> Array:
     return bm25
 
 
-async def _exact(run: Runner, world: World, places: Places, plan: Plan, seeds: Ids) -> Array:
+async def _exact(run: Runner, services: Services, places: Places, plan: Plan, seeds: Ids) -> Array:
     """The share of the plan's entities that each place has word for word; neighbours are not asked."""
     share = np.zeros(len(places.ids))
     if not plan.exact:
         return share
     row_of = {number: row for row, number in enumerate(places.ids.tolist())}
     names = [folded(entity.text) for entity in plan.entities if entity.verbatim]
-    for record in await run.call(world.index.get, seeds.tolist()):
+    for record in await run.call(services.index.get, seeds.tolist()):
         if record.id in row_of:
             text = _folded(record)
             share[row_of[record.id]] = sum(name in text for name in names) / len(names)
@@ -251,10 +253,10 @@ def _folded(record: Record) -> str:
     return folded(f"{record.speaker}: {record.text}")
 
 
-def narrowed(world: World, where: Where) -> Where:
+def narrowed(services: Services, where: Where) -> Where:
     """What the search may return in this view of the memory."""
-    before = None if world.horizon is None else world.horizon.before
+    before = None if services.horizon is None else services.horizon.before
     until = where.until if before is None else before if where.until is None else min(before, where.until)
-    now = world.clock()
-    fresh: dict[str, datetime] = {name: now - age for name, age in world.config.retention.ttl.items()}
-    return replace(where, hidden=world.hidden, until=until, fresh=fresh)
+    now = services.clock()
+    fresh: dict[str, datetime] = {name: now - age for name, age in services.config.retention.ttl.items()}
+    return replace(where, hidden=services.hidden, until=until, fresh=fresh)

@@ -20,7 +20,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.expired import kept
 from hybrid_memory.store.redact import learnt
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
 
 NEWEST = 1000
@@ -30,24 +30,26 @@ WEIGHTS = replace(Weights.plain(), vector=0.0, text=0.9, recency=0.1)
 """Without a common word the newest comes first."""
 
 
-async def from_log(run: Runner, world: World, request: Request, spaces: Sequence[Scope], failure: str) -> list[Hit]:
+async def from_log(
+    run: Runner, services: Services, request: Request, spaces: Sequence[Scope], failure: str
+) -> list[Hit]:
     """The hits that the newest turns of the log give, with a note of what failed."""
     records: list[Record] = []
     for scope in (request.where.scope, *spaces):
-        view = await in_view(run, world, scope)
+        view = await in_view(run, services, scope)
         allowed = narrowed(view, replace(request.where, scope=scope))
         events = await run.call(view.log.read, scope, kinds=(EventKind.MESSAGE,), limit=NEWEST, newest=True)
-        records += [item.record for item in derive(learnt(world, events), {}) if allowed.allows(item.record)]
+        records += [item.record for item in derive(learnt(services, events), {}) if allowed.allows(item.record)]
     importance = np.array([record.importance for record in records])
     said = np.array([record.at.timestamp() for record in records])
-    known = kept(world, said, importance, np.zeros(len(records), dtype=np.int64))
+    known = kept(services, said, importance, np.zeros(len(records), dtype=np.int64))
     records = [record for record, stays in zip(records, known, strict=True) if stays]
     if not records:
         return []
-    age = world.clock().timestamp() - np.array([record.at.timestamp() for record in records])
+    age = services.clock().timestamp() - np.array([record.at.timestamp() for record in records])
     columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(records)))
     columns["text"] = by_words(request.query, [record.text for record in records])
-    columns["recency"] = signals.recency_signal(age, world.config.recall.half_life.total_seconds())
+    columns["recency"] = signals.recency_signal(age, services.config.recall.half_life.total_seconds())
     scores = ranking.weighted_mean(columns, WEIGHTS)
     best = np.lexsort((-np.array([record.id for record in records]), -scores))[: request.k]
     note = f"the index cannot be reached, so this is by words alone over the newest {NEWEST:,} turns: {failure}"

@@ -24,7 +24,7 @@ from hybrid_memory.recall.request import Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import catch_up
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
 from hybrid_memory.text.asking import about_now, about_the_past
 
@@ -40,46 +40,46 @@ DIVERSE_POOL = 50
 """Candidates that compete when results are made diverse."""
 
 
-async def recall(run: Runner, world: World, request: Request, spaces: Sequence[Scope] = ()) -> list[Hit]:
+async def recall(run: Runner, services: Services, request: Request, spaces: Sequence[Scope] = ()) -> list[Hit]:
     """At most k hits, best first, from these spaces too; the index is brought up to the log first.
 
     Where the question is about how things are now, the newer of two that say much the same stands first. What was
     found lately is found again at once, as long as nothing was written. Without an index the log is looked through.
     """
-    where, weights = request.where, request.weights or world.config.recall.weights
-    key = remembered.question(where, request.query, request.k, weights, request.intent, tuple(spaces), world.horizon)
-    now = await remembered.heads(run, world, [where.scope, *spaces])
-    hits = await remembered.lookup(run, world, key, now)
+    where, weights = request.where, request.weights or services.config.recall.weights
+    key = remembered.question(where, request.query, request.k, weights, request.intent, tuple(spaces), services.horizon)
+    now = await remembered.heads(run, services, [where.scope, *spaces])
+    hits = await remembered.lookup(run, services, key, now)
     if hits is not None:
         return hits
-    since = world.answers.cleared
+    since = services.answers.cleared
     try:
-        hits, failed = await _found(run, world, request, spaces)
+        hits, failed = await _found(run, services, request, spaces)
     except StoreUnavailableError as error:
         _log.warning("%s; recalling from the log alone", error)
-        return await from_log(run, world, request, spaces, str(error))
+        return await from_log(run, services, request, spaces, str(error))
     if not failed:
-        remembered.keep(world, key, hits, now, since=since)
+        remembered.keep(services, key, hits, now, since=since)
     return hits
 
 
-async def _found(run: Runner, world: World, request: Request, spaces: Sequence[Scope]) -> tuple[list[Hit], bool]:
+async def _found(run: Runner, services: Services, request: Request, spaces: Sequence[Scope]) -> tuple[list[Hit], bool]:
     """The hits, and whether a path failed on the way."""
     scopes = [request.where.scope, *spaces]
-    notes = dict.fromkeys([await catch_up(run, world, scope.owner) for scope in scopes])
-    vector, failure = await query_vector(run, world, request.query)
-    failed = any(notes) or (vector is None and world.embedder is not None)
-    settings = world.config.recall
+    notes = dict.fromkeys([await catch_up(run, services, scope.owner) for scope in scopes])
+    vector, failure = await query_vector(run, services, request.query)
+    failed = any(notes) or (vector is None and services.embedder is not None)
+    settings = services.config.recall
     plan = planning.plan(
         request.query,
-        now=world.clock() if world.horizon is None else world.horizon.before or world.clock(),
+        now=services.clock() if services.horizon is None else services.horizon.before or services.clock(),
         candidates=max(settings.candidates, request.k),
         wanted=request.intent,
         synonyms=settings.synonyms,
     )
     several = []
     for scope in scopes:
-        view = await in_view(run, world, scope)
+        view = await in_view(run, services, scope)
         where = replace(request.where, scope=scope)
         several.append(await candidates(run, view, where, Asked(request.query, vector, plan)))
     found = Found.joined(several)
@@ -87,13 +87,13 @@ async def _found(run: Runner, world: World, request: Request, spaces: Sequence[S
         return [], failed
     plan = replace(plan, corrected=found.corrected)
     weights = _applied(request.weights or settings.weights, found, request.query, plan, meaning=vector is not None)
-    columns = _columns(world, found, weights, plan)
+    columns = _columns(services, found, weights, plan)
     scores = ranking.weighted_mean(columns, weights)
-    records = await _best(run, world, scopes, found.places.ids, scores, k=request.k)
+    records = await _best(run, services, scopes, found.places.ids, scores, k=request.k)
     row_of = {number: row for row, number in enumerate(found.places.ids.tolist())}
     if (request.weights or settings.weights).current and about_now(request.query):
         ranked = scores[[row_of[record.id] for record in records]]
-        records = await _newest_first(run, world, request.where.scope.owner, records, ranked)
+        records = await _newest_first(run, services, request.where.scope.owner, records, ranked)
     near = _closeness(found, [row_of[record.id] for record in records if record.text.strip() == request.query.strip()])
     # The same failure may have kept both the query and the new turns from their vectors.
     note = "; ".join(part for part in (failure, *(part for part in notes if part not in failure)) if part)
@@ -131,7 +131,7 @@ def _noted(hit: Hit, behind: Sequence[Hit]) -> Hit:
     return replace(hit, note=f"{hit.note}; {why}" if hit.note else why)
 
 
-def _columns(world: World, found: Found, weights: Weights, plan: Plan) -> dict[str, Array]:
+def _columns(services: Services, found: Found, weights: Weights, plan: Plan) -> dict[str, Array]:
     """Every signal of every candidate, under its field name."""
     places = found.places
     by_meaning = signals.vector_signal(found.similarity, found.average)
@@ -139,7 +139,7 @@ def _columns(world: World, found: Found, weights: Weights, plan: Plan) -> dict[s
     share = weights.vector + weights.text
     vector, text = (weights.vector / share, weights.text / share) if share else (0.0, 0.0)
     relevance = vector * by_meaning + text * by_words
-    now, half_life = world.clock().timestamp(), world.config.recall.half_life.total_seconds()
+    now, half_life = services.clock().timestamp(), services.config.recall.half_life.total_seconds()
     return {
         "vector": by_meaning,
         "text": by_words,
@@ -156,18 +156,20 @@ def _columns(world: World, found: Found, weights: Weights, plan: Plan) -> dict[s
     }
 
 
-async def _best(run: Runner, world: World, scopes: Sequence[Scope], ids: Ids, scores: Array, *, k: int) -> list[Record]:
+async def _best(
+    run: Runner, services: Services, scopes: Sequence[Scope], ids: Ids, scores: Array, *, k: int
+) -> list[Record]:
     """The k best records; equal scores put the newer first, and what a turn says is returned once."""
     best = np.lexsort((-ids, -np.round(scores, SCORE_DIGITS)))
-    diversity = world.config.recall.diversity
+    diversity = services.config.recall.diversity
     if diversity:
         pool = best[: max(DIVERSE_POOL, k)]
         # Records of different owners are not compared: 0.
-        likeness = np.sum([await run.call(world.index.likeness, scope.owner, ids[pool]) for scope in scopes], axis=0)
+        likeness = np.sum([await run.call(services.index.likeness, scope.owner, ids[pool]) for scope in scopes], axis=0)
         best = pool[ranking.diverse(scores[pool], likeness, len(pool), diversity)]
     chosen: dict[int, Record] = {}
     for start in range(0, len(best), k):
-        for record in await run.call(world.index.get, ids[best[start : start + k]].tolist()):
+        for record in await run.call(services.index.get, ids[best[start : start + k]].tolist()):
             # A turn and what was read from it lead to the same words: the one that fits better stands for both.
             if record.turn not in chosen and len(chosen) < k:
                 chosen[record.turn] = record
@@ -176,10 +178,12 @@ async def _best(run: Runner, world: World, scopes: Sequence[Scope], ids: Ids, sc
     return list(chosen.values())
 
 
-async def _newest_first(run: Runner, world: World, owner: Scope, records: list[Record], scores: Array) -> list[Record]:
+async def _newest_first(
+    run: Runner, services: Services, owner: Scope, records: list[Record], scores: Array
+) -> list[Record]:
     """The records, where among the first `HEAD` the newer of two that say much the same stands first."""
-    centroid, number = await run.call(world.index.centroid, owner)
-    if number < 2 or len(records) < 2 or world.config.recall.diversity:  # noqa: PLR2004 - nothing to compare
+    centroid, number = await run.call(services.index.centroid, owner)
+    if number < 2 or len(records) < 2 or services.config.recall.diversity:  # noqa: PLR2004 - nothing to compare
         return records
     head, rest = records[:HEAD], records[HEAD:]
     ids = np.array([record.id for record in head], dtype=np.int64)
@@ -187,7 +191,7 @@ async def _newest_first(run: Runner, world: World, owner: Scope, records: list[R
     average = (number * float(centroid @ centroid) - 1) / (number - 1)
     by_age = sorted(range(len(head)), key=lambda row: (head[row].at, head[row].turn), reverse=True)
     order = ranking.newest_first(
-        await run.call(world.index.likeness, owner, ids),
+        await run.call(services.index.likeness, owner, ids),
         scores[:HEAD],
         np.argsort(by_age).astype(np.float64),
         np.array([[_apart(one, other) for other in head] for one in head]),

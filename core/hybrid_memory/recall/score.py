@@ -21,7 +21,7 @@ from hybrid_memory.recall.hit import Scored, Signals
 from hybrid_memory.recall.request import MAX_QUERY_CHARS
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.indexing import content_key, embedding
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.validation import checked_count, shown
 
 _log = logging.getLogger(__name__)
@@ -116,13 +116,13 @@ def _seconds(instant: Any) -> float:
     return instant.timestamp()
 
 
-async def score(run: Runner, world: World, request: Request) -> list[Scored]:
+async def score(run: Runner, services: Services, request: Request) -> list[Scored]:
     """At most k of the texts, best first; of equal scores the earlier text comes first."""
     if not request.texts:
         return []
-    found = await measured(run, world, request)
+    found = await measured(run, services, request)
     order = np.argsort(-found.scores, kind="stable")
-    diversity = world.config.recall.diversity if request.diversity is None else request.diversity
+    diversity = services.config.recall.diversity if request.diversity is None else request.diversity
     if diversity:
         likeness = _likeness(found.vectors, len(order))[np.ix_(order, order)]
         order = order[ranking.diverse(found.scores[order], likeness, request.k, diversity)]
@@ -150,10 +150,10 @@ class Measured:
     note: str
 
 
-async def measured(run: Runner, world: World, request: Request) -> Measured:
+async def measured(run: Runner, services: Services, request: Request) -> Measured:
     """The signals of each text, and its score, in the order given."""
-    weights = _applied(request.weights or world.config.recall.weights, timed=request.at is not None)
-    asked, vectors, note = await _vectors(run, world, request) if weights.vector else (None, None, "")
+    weights = _applied(request.weights or services.config.recall.weights, timed=request.at is not None)
+    asked, vectors, note = await _vectors(run, services, request) if weights.vector else (None, None, "")
     if weights.vector and (asked is None or vectors is None):  # the words take the weight of both
         weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
     nothing = np.zeros(len(request.texts))
@@ -163,8 +163,8 @@ async def measured(run: Runner, world: World, request: Request) -> Measured:
         "recency": nothing,
     }
     if request.at is not None:
-        ages = world.clock().timestamp() - request.at
-        known = signals.recency_signal(ages, world.config.recall.half_life.total_seconds())
+        ages = services.clock().timestamp() - request.at
+        known = signals.recency_signal(ages, services.config.recall.half_life.total_seconds())
         columns["recency"] = np.nan_to_num(known, nan=0.0)
     return Measured(columns, ranking.weighted_mean(columns, weights), weights, vectors, note)
 
@@ -176,28 +176,28 @@ def _applied(weights: Weights, *, timed: bool) -> Weights:
     return replace(weights, recency=recency, **none)
 
 
-async def _vectors(run: Runner, world: World, request: Request) -> tuple[Floats | None, Floats | None, str]:
+async def _vectors(run: Runner, services: Services, request: Request) -> tuple[Floats | None, Floats | None, str]:
     """Vectors of the query and, where they are not given, of the texts; and why there are none."""
-    asked, note = await query_vector(run, world, request.query)
-    if asked is None or world.embedder is None:
+    asked, note = await query_vector(run, services, request.query)
+    if asked is None or services.embedder is None:
         return None, None, note
     try:
-        return asked, await _rows(run, world, world.embedder, request, len(asked)), ""
+        return asked, await _rows(run, services, services.embedder, request, len(asked)), ""
     except ModelError as error:
         _log.warning("%s; scoring by words alone", error)
         return None, None, f"words alone, {error}"
 
 
-async def _rows(run: Runner, world: World, embedder: Embedder, request: Request, width: int) -> Floats:
+async def _rows(run: Runner, services: Services, embedder: Embedder, request: Request, width: int) -> Floats:
     """A row for each text, of NaN where it is blank."""
     given = zip(request.texts, request.vectors, strict=True)
     wanted = dict.fromkeys(text for text, vector in given if vector is None and text.strip())
-    made = {text: world.passages.get(content_key(embedder.name, text)) for text in wanted}
+    made = {text: services.passages.get(content_key(embedder.name, text)) for text in wanted}
     missing = [text for text, vector in made.items() if vector is None]
     if missing:
         for text, vector in zip(missing, await embedding(run, embedder.embed_documents, missing), strict=True):
             made[text] = vector
-            world.passages.put(content_key(embedder.name, text), vector)
+            services.passages.put(content_key(embedder.name, text), vector)
     rows = np.full((len(request.texts), width), np.nan, dtype=np.float32)
     for row, (text, own) in enumerate(zip(request.texts, request.vectors, strict=True)):
         known = made.get(text) if own is None else own

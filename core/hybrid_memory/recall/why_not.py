@@ -20,7 +20,7 @@ from hybrid_memory.recall.request import Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.expired import retained
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import shown
@@ -32,24 +32,24 @@ TOLD = 3
 """Signals that are told of, those that cost most."""
 
 
-async def why_not(run: Runner, world: World, request: Request, scope: Scope, what: Any) -> Explanation:
+async def why_not(run: Runner, services: Services, request: Request, scope: Scope, what: Any) -> Explanation:
     """Where the turn stands for this query and what it lacks, or why no path of the recall found it.
 
     Raises:
         InvalidInputError: nothing of this owner is behind it, or no turn.
     """
-    event = (await behind(run, world, scope, what))[0]
+    event = (await behind(run, services, scope, what))[0]
     if event.kind is not EventKind.MESSAGE:
         raise InvalidInputError(f"{shown(what)} is no turn but an event of the kind {event.kind}: recall finds turns")
     name = handle(event.position, event.position)
-    hits = await recall(run, world, request)
+    hits = await recall(run, services, request)
     place = _row(hits, event.position)
     if place is None:
-        hits = await recall(run, world, replace(request, k=max(DEPTH, request.k)))
+        hits = await recall(run, services, replace(request, k=max(DEPTH, request.k)))
         place = _row(hits, event.position)
         about = f"{name} does not come back for {request.query!r}"
         if place is None:
-            view = await in_view(run, world, scope)
+            view = await in_view(run, services, scope)
             steps = tuple([step async for step in _missed(run, view, request, event.position, len(hits))])
         else:
             about += f" among the first {request.k}: it stands in place {place + 1}"
@@ -80,7 +80,7 @@ def _outranked(hits: Sequence[Hit], place: int, k: int) -> Iterator[str]:
             yield f"{lacks[name]:.3f} less by {name}: {has:.2f} against {needs:.2f}"
 
 
-async def _missed(run: Runner, view: World, request: Request, position: int, depth: int) -> AsyncIterator[str]:
+async def _missed(run: Runner, view: Services, request: Request, position: int, depth: int) -> AsyncIterator[str]:
     """Why no path brought the turn in; ``view`` as `in_view` gives it."""
     records = await run.call(view.index.get, [position])
     where = narrowed(view, request.where)
@@ -122,7 +122,7 @@ def barriers(record: Record, where: Where) -> Iterator[str]:
             yield reason
 
 
-async def _nearness(run: Runner, view: World, request: Request, where: Where, position: int) -> str:
+async def _nearness(run: Runner, view: Services, request: Request, where: Where, position: int) -> str:
     vector, failure = await query_vector(run, view, request.query)
     vector, average, _ = await centred(run, view, where, vector)
     if vector is None:

@@ -1,6 +1,6 @@
 """One coroutine per verb, driven two ways: here and now, or on an event loop with worker threads.
 
-A flow reaches the world only through ``await run.call(port.verb, ...)`` and ``await run.gather(...)``.
+A flow does its input and output only through ``await run.call(port.verb, ...)`` and ``await run.gather(...)``.
 """
 
 from __future__ import annotations

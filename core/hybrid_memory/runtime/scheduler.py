@@ -27,7 +27,7 @@ from hybrid_memory.runtime.priority_queue import Waiting
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import Job, Task
 from hybrid_memory.runtime.timetable import Timer
-from hybrid_memory.runtime.worker_pool import Allowed, Crew
+from hybrid_memory.runtime.worker_pool import Allowed, WorkerPool
 
 T = TypeVar("T")
 AnyJob = Job[Any]
@@ -82,7 +82,9 @@ class Scheduler:
         self._timer = Timer(clock)
         self._pauses = Pauses(self._timer, self._start)
         self._pausing: dict[AnyJob, None] = {}
-        self._crew = Crew(workers, limits, limit, self._lock, take=self._take, more=self._waiting.any, run=self._run)
+        self._pool = WorkerPool(
+            workers, limits, limit, self._lock, take=self._take, more=self._waiting.any, run=self._run
+        )
         self._closed = False
 
     def schedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:
@@ -143,7 +145,7 @@ class Scheduler:
             self._closed = True
             jobs = [*self._waiting.jobs(), *self._room.shut(MemoryClosedError())]
             pausing = list(self._pausing)
-            self._crew.close()
+            self._pool.close()
         self._timer.close()
         for job in jobs:
             if not job.cancel() and self._taken_off(job):  # it began once, and waits to be retried
@@ -152,7 +154,7 @@ class Scheduler:
             self._retry(job)
         if wait:
             self._timer.join()
-            self._crew.join()
+            self._pool.join()
 
     def _submit(self, task: Task[T], *, forced: bool = False) -> tuple[Job[T], Future[None] | None]:
         """The job, and where it has no room yet, the future that is done when it has."""
@@ -160,12 +162,12 @@ class Scheduler:
         with self._lock:
             if self._closed:
                 raise MemoryClosedError
-            entered = self._room.enter(job, forced=forced or threading.current_thread() in self._crew)
+            entered = self._room.enter(job, forced=forced or threading.current_thread() in self._pool)
             self.statistics.queued(task.kind)
             self._watch(job)
             if entered is None:
                 self._waiting.put(job, job.since)
-                self._crew.wake()
+                self._pool.wake()
         return job, entered
 
     def _start(self, task: Task[Any]) -> AnyJob | None:
@@ -194,7 +196,7 @@ class Scheduler:
         """The job is no longer queued: the next one from outside is."""
         if not self._closed and (following := self._room.left(job)) is not None:
             self._waiting.put(following, self._clock())
-            self._crew.wake()
+            self._pool.wake()
 
     def _dropped(self, job: AnyJob) -> None:
         """The job was cancelled."""
@@ -287,7 +289,7 @@ class Scheduler:
                 self._room.enter(job, forced=True)
                 self._watch(job)
                 self._waiting.put(job, job.since)
-                self._crew.wake()
+                self._pool.wake()
                 return
         self._fail(job, job.error)
 

@@ -13,7 +13,7 @@ Allowed = Callable[[str, bool], bool]
 """Whether one more job of a kind, interactive or not, may begin."""
 
 
-class Crew:
+class WorkerPool:
     """Threads that start as they are needed and do not keep the process alive.
 
     Args:

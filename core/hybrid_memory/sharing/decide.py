@@ -17,7 +17,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope, check_name
 from hybrid_memory.sharing.grant import Denial, Grant, Right
 from hybrid_memory.sharing.standing import TRUSTED, Standing
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.validation import shown
 
 RACES = 100
@@ -55,23 +55,23 @@ class Asked:
     trusted: bool
 
 
-async def standing(run: Runner, world: World, space: Scope) -> Standing:
+async def standing(run: Runner, services: Services, space: Scope) -> Standing:
     """What the decisions in the log come to now; a rollback does not change it."""
-    known = world.standings.get(space) or Standing()
-    news = await run.call(world.truth.read, space, after=known.position, kinds=(EventKind.GRANT,))
+    known = services.standings.get(space) or Standing()
+    news = await run.call(services.truth.read, space, after=known.position, kinds=(EventKind.GRANT,))
     if news:
         known = known.after(news)
-        world.standings.put(space, known)
+        services.standings.put(space, known)
     return known
 
 
-async def admitted(run: Runner, world: World, member: Member, asked: Asked) -> Standing:
+async def admitted(run: Runner, services: Services, member: Member, asked: Asked) -> Standing:
     """What holds in the space, if it lets this user and agent do so.
 
     Raises:
         AccessDeniedError: it does not; written down where there is such a space.
     """
-    known = await standing(run, world, member.space)
+    known = await standing(run, services, member.space)
     held = known.right(member.principal)
     if held is None or not held.includes(asked.needed):
         reason = f"it takes the right to {asked.needed}, given by an admin of the space"
@@ -79,21 +79,21 @@ async def admitted(run: Runner, world: World, member: Member, asked: Asked) -> S
         reason = f"it takes a trust of {TRUSTED} or more, given by an admin of the space"
     else:
         return known
-    if known.number and not world.read_only:
+    if known.number and not services.read_only:
         denial = Draft(
-            id=world.new_id(),
+            id=services.new_id(),
             fixed_id=False,
             session=None,
             kind=EventKind.DENIED,
-            at=world.clock(),
+            at=services.clock(),
             payload={"verb": asked.verb, "needed": asked.needed, "held": held},
             author=member.author,
         )
-        await run.call(world.truth.append, member.space, [denial])
+        await run.call(services.truth.append, member.space, [denial])
     raise AccessDeniedError(member.author, asked.verb, member.space.space or "", reason)
 
 
-async def create(run: Runner, world: World, member: Member) -> None:
+async def create(run: Runner, services: Services, member: Member) -> None:
     """Make a space with this user and agent as its admin.
 
     Raises:
@@ -101,7 +101,7 @@ async def create(run: Runner, world: World, member: Member) -> None:
     """
     try:
         first = _given(member.principal.user, member.principal.agent, Right.ADMIN)
-        await run.call(world.truth.append, member.space, [_decision(world, member, Standing(), first)])
+        await run.call(services.truth.append, member.space, [_decision(services, member, Standing(), first)])
     except IdConflictError:
         there = member.space.space
         raise InvalidInputError(f"there is a space {there!r}: choose another name, or ask its admin") from None
@@ -111,20 +111,20 @@ def _given(user: str | None, agent: str | None, right: Right | None, trust: floa
     return {"user": user, "agent": agent, "right": right, "trust": trust}
 
 
-def _decision(world: World, member: Member, known: Standing, payload: dict[str, Any]) -> Draft:
+def _decision(services: Services, member: Member, known: Standing, payload: dict[str, Any]) -> Draft:
     """The next decision; its id is taken if another one was faster."""
     return Draft(
         id=f"{RESERVED}grant:{known.number + 1}",
         fixed_id=False,
         session=None,
         kind=EventKind.GRANT,
-        at=world.clock(),
+        at=services.clock(),
         payload=payload,
         author=member.author,
     )
 
 
-async def decide(run: Runner, world: World, member: Member, verb: str, decision: Decision) -> Receipt:
+async def decide(run: Runner, services: Services, member: Member, verb: str, decision: Decision) -> Receipt:
     """Let an admin decide something, given what holds at this moment; made again if another one was faster.
 
     Raises:
@@ -132,14 +132,14 @@ async def decide(run: Runner, world: World, member: Member, verb: str, decision:
     """
     asked = Asked(verb, Right.ADMIN, trusted=True)
     for _ in range(RACES):
-        known = await admitted(run, world, member, asked)
+        known = await admitted(run, services, member, asked)
         payload, drafts = decision(known)
         try:
             appended = await run.call(
-                world.truth.append, member.space, [_decision(world, member, known, payload), *drafts]
+                services.truth.append, member.space, [_decision(services, member, known, payload), *drafts]
             )
         except IdConflictError:
-            if (await standing(run, world, member.space)).number == known.number:
+            if (await standing(run, services, member.space)).number == known.number:
                 raise
             continue
         kept = appended[1:] or appended
@@ -151,7 +151,9 @@ async def decide(run: Runner, world: World, member: Member, verb: str, decision:
     raise StoreUnavailableError(f"other admins kept deciding in {member.space} at the same time: try again")
 
 
-async def grant(run: Runner, world: World, member: Member, *, user: Any, agent: Any, right: Any, trust: Any) -> Receipt:
+async def grant(
+    run: Runner, services: Services, member: Member, *, user: Any, agent: Any, right: Any, trust: Any
+) -> Receipt:
     """Give a right; the last word for a grantee counts.
 
     Raises:
@@ -166,16 +168,16 @@ async def grant(run: Runner, world: World, member: Member, *, user: Any, agent: 
         raise InvalidInputError(f"trust must be a number in 0 to 1, got {shown(trust)}")
     if level is Right.ADMIN and trust < TRUSTED:
         raise InvalidInputError(f"an admin needs a trust of {TRUSTED} or more, got {trust}")
-    return await decide(run, world, member, "grant", _change(*named, level, float(trust)))
+    return await decide(run, services, member, "grant", _change(*named, level, float(trust)))
 
 
-async def revoke(run: Runner, world: World, member: Member, *, user: Any, agent: Any) -> Receipt:
+async def revoke(run: Runner, services: Services, member: Member, *, user: Any, agent: Any) -> Receipt:
     """Take the right of a grantee.
 
     Raises:
         InvalidInputError: they have no grant, or no admin would be left.
     """
-    return await decide(run, world, member, "revoke", _change(*_grantee(user, agent), None))
+    return await decide(run, services, member, "revoke", _change(*_grantee(user, agent), None))
 
 
 def _grantee(user: Any, agent: Any) -> tuple[str | None, str | None]:
@@ -201,12 +203,12 @@ def _change(user: str | None, agent: str | None, right: Right | None, trust: flo
     return decision
 
 
-async def grants(run: Runner, world: World, space: Scope) -> list[Grant]:
+async def grants(run: Runner, services: Services, space: Scope) -> list[Grant]:
     """What stands, in the order of the last word."""
-    return list((await standing(run, world, space)).grants.values())
+    return list((await standing(run, services, space)).grants.values())
 
 
-async def denials(run: Runner, world: World, space: Scope) -> list[Denial]:
+async def denials(run: Runner, services: Services, space: Scope) -> list[Denial]:
     """Who was refused, oldest first."""
     return [
         Denial(
@@ -216,18 +218,20 @@ async def denials(run: Runner, world: World, space: Scope) -> list[Denial]:
             held=None if event.payload["held"] is None else Right(event.payload["held"]),
             at=event.at,
         )
-        for event in await run.call(world.truth.read, space, kinds=(EventKind.DENIED,))
+        for event in await run.call(services.truth.read, space, kinds=(EventKind.DENIED,))
     ]
 
 
-async def readable(run: Runner, world: World, principal: Scope) -> list[Scope]:
+async def readable(run: Runner, services: Services, principal: Scope) -> list[Scope]:
     """The spaces of their tenant that this user and agent may read, by name."""
-    there = [owner for owner in await run.call(world.truth.heads) if owner.space and owner.tenant == principal.tenant]
-    rights = {space: (await standing(run, world, space)).right(principal) for space in there}
+    there = [
+        owner for owner in await run.call(services.truth.heads) if owner.space and owner.tenant == principal.tenant
+    ]
+    rights = {space: (await standing(run, services, space)).right(principal) for space in there}
     return sorted((space for space, right in rights.items() if right is not None), key=str)
 
 
-async def reached(run: Runner, world: World, principal: Scope, spaces: Any, verb: str) -> list[Scope]:
+async def reached(run: Runner, services: Services, principal: Scope, spaces: Any, verb: str) -> list[Scope]:
     """These spaces, or with ``all`` those that may be read.
 
     Raises:
@@ -235,13 +239,13 @@ async def reached(run: Runner, world: World, principal: Scope, spaces: Any, verb
         InvalidInputError: the names are no names.
     """
     if spaces == "all":
-        return await readable(run, world, principal)
+        return await readable(run, services, principal)
     if isinstance(spaces, str) or not isinstance(spaces, Collection):
         raise InvalidInputError(f"spaces must be a list of names, or 'all', got {shown(spaces)}")
     asked = Asked(verb, Right.READ, trusted=False)
     found = {named(principal, name): None for name in spaces}
     for space in found:
-        await admitted(run, world, Member(principal, space), asked)
+        await admitted(run, services, Member(principal, space), asked)
     return list(found)
 
 
@@ -259,7 +263,7 @@ def _space_name(name: Any) -> str:
         raise InvalidInputError(str(error)) from None
 
 
-async def origin(run: Runner, world: World, scope: Scope, other: Scope, verb: str) -> Scope:
+async def origin(run: Runner, services: Services, scope: Scope, other: Scope, verb: str) -> Scope:
     """The scope that something which a handle is shown again comes from: its own, or a space that it may read.
 
     Raises:
@@ -270,18 +274,18 @@ async def origin(run: Runner, world: World, scope: Scope, other: Scope, verb: st
         return other
     if other.space is None or scope.space is not None or other.tenant != scope.tenant:
         raise InvalidInputError(f"this is not of {scope.owner}: it comes from {other.owner}")
-    await admitted(run, world, Member(scope.owner, other.owner), Asked(verb, Right.READ, trusted=False))
+    await admitted(run, services, Member(scope.owner, other.owner), Asked(verb, Right.READ, trusted=False))
     return other
 
 
-async def trust(run: Runner, world: World, space: Scope) -> Callable[[str], float]:
+async def trust(run: Runner, services: Services, space: Scope) -> Callable[[str], float]:
     """Of the authors in this space, in [0, 1]; of an owner's own words 1."""
     if space.space is None:
         return lambda _: 1.0
-    known = await standing(run, world, space.owner)
+    known = await standing(run, services, space.owner)
     return lambda author: known.trust(principal_of(author)) if author else 1.0
 
 
-def entered(world: World, member: Member, known: Standing) -> World:
-    """The world in which this user and agent write."""
-    return replace(world, author=member.author, trusted=known.trust(member.principal) >= TRUSTED)
+def entered(services: Services, member: Member, known: Standing) -> Services:
+    """The services with which this user and agent write."""
+    return replace(services, author=member.author, trusted=known.trust(member.principal) >= TRUSTED)

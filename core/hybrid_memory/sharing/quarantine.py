@@ -15,27 +15,27 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import Member, decide, standing
 from hybrid_memory.sharing.standing import Standing
 from hybrid_memory.store import forget as forgetting
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.validation import shown
 
 
-async def waiting(run: Runner, world: World, scope: Scope) -> list[Event]:
+async def waiting(run: Runner, services: Services, scope: Scope) -> list[Event]:
     """The messages that were neither approved nor rejected, oldest first."""
-    view = await in_view(run, present(world), scope)
-    known = await standing(run, world, scope.owner)
+    view = await in_view(run, present(services), scope)
+    known = await standing(run, services, scope.owner)
     events = await run.call(view.log.read, scope, kinds=(EventKind.QUARANTINED,))
     return [event for event in events if event.position not in known.approved]
 
 
-async def approve(run: Runner, world: World, scope: Scope, member: Member, which: Any) -> Receipt:
+async def approve(run: Runner, services: Services, scope: Scope, member: Member, which: Any) -> Receipt:
     """Let these messages into the space, as those of their authors, said when they were said.
 
     Raises:
         InvalidInputError: one of them does not wait there.
         IdConflictError: meanwhile there is another message with this id.
     """
-    chosen = await _chosen(run, world, scope, which)
+    chosen = await _chosen(run, services, scope, which)
     drafts = {event.position: _draft(event) for event in chosen}
 
     def decision(known: Standing) -> tuple[dict[str, Any], list[Draft]]:
@@ -44,7 +44,7 @@ async def approve(run: Runner, world: World, scope: Scope, member: Member, which
             raise InvalidInputError(f"{late[0]!r} was approved by another admin meanwhile")
         return {"approved": list(drafts)}, list(drafts.values())
 
-    return await decide(run, world, member, "approve", decision)
+    return await decide(run, services, member, "approve", decision)
 
 
 def _draft(event: Event) -> Draft:
@@ -60,20 +60,20 @@ def _draft(event: Event) -> Draft:
     )
 
 
-async def reject(run: Runner, world: World, scope: Scope, which: Any) -> Receipt:
+async def reject(run: Runner, services: Services, scope: Scope, which: Any) -> Receipt:
     """Destroy these messages.
 
     Raises:
         InvalidInputError: one of them does not wait there.
     """
-    chosen = await _chosen(run, world, scope, which)
+    chosen = await _chosen(run, services, scope, which)
     handles = tuple(f"#{event.position}" for event in chosen)
-    return await forgetting.forget(run, world, scope, forgetting.Request(ids=handles))
+    return await forgetting.forget(run, services, scope, forgetting.Request(ids=handles))
 
 
-async def _chosen(run: Runner, world: World, scope: Scope, which: Any) -> list[Event]:
+async def _chosen(run: Runner, services: Services, scope: Scope, which: Any) -> list[Event]:
     """The waiting messages that are meant."""
-    there = await waiting(run, world, scope)
+    there = await waiting(run, services, scope)
     items = [which] if isinstance(which, str | Event) or not isinstance(which, Collection) else list(which)
     chosen: dict[int, Event] = {}
     for item in items:

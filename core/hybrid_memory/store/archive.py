@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
 
 
-async def archive(run: Runner, world: World) -> Receipt:
+async def archive(run: Runner, services: Services) -> Receipt:
     """Move what is older than configured, of every owner; nothing where no archive is configured.
 
     Raises:
         StoreUnavailableError: the archive cannot be reached; what it has not taken stays in the log.
     """
-    present(world)
-    if world.archive is None:
+    present(services)
+    if services.archive is None:
         return Receipt()
-    before = world.clock() - world.config.archive.after
+    before = services.clock() - services.config.archive.after
     count = 0
-    for owner in await run.call(world.truth.heads):
-        count += await run.call(world.archive.expire, owner, before)
+    for owner in await run.call(services.truth.heads):
+        count += await run.call(services.archive.expire, owner, before)
     return Receipt(archived=count)

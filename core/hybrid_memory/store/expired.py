@@ -13,36 +13,36 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import index_texts
 from hybrid_memory.store.retention import retention
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 
 WHOLE_BATCH = 10_000
 
 
-def retained(world: World, places: Places) -> npt.NDArray[np.bool_]:
+def retained(services: Services, places: Places) -> npt.NDArray[np.bool_]:
     """Which of the records are remembered well enough to be found; all where nothing is to be forgotten."""
-    return kept(world, np.maximum(places.at, places.last_used), places.importance.astype(np.float64), places.uses)
+    return kept(services, np.maximum(places.at, places.last_used), places.importance.astype(np.float64), places.uses)
 
 
-def kept(world: World, fresh: Array, importance: Array, uses: Ids) -> npt.NDArray[np.bool_]:
+def kept(services: Services, fresh: Array, importance: Array, uses: Ids) -> npt.NDArray[np.bool_]:
     """The same for columns; ``fresh`` is when each was said or used last, in seconds since 1970."""
-    policy = world.config.retention
+    policy = services.config.retention
     if policy.half_life is None:
         return np.ones(len(fresh), dtype=bool)
-    age = np.maximum(world.clock().timestamp() - fresh, 0.0)
+    age = np.maximum(services.clock().timestamp() - fresh, 0.0)
     left = retention(age, importance, uses, policy.half_life.total_seconds())
     enough: npt.NDArray[np.bool_] = left >= policy.least
     return enough
 
 
-async def expired_turns(run: Runner, world: World, scope: Scope) -> list[Event]:
+async def expired_turns(run: Runner, services: Services, scope: Scope) -> list[Event]:
     """The turns of the scope that the policy hides, by position."""
-    await index_texts(run, world, scope.owner)
-    now = world.clock()
-    events = await run.call(world.truth.read, scope, kinds=(EventKind.MESSAGE,))
-    age = world.config.retention.ttl.get(RecordKind.TURN.value)
+    await index_texts(run, services, scope.owner)
+    now = services.clock()
+    events = await run.call(services.truth.read, scope, kinds=(EventKind.MESSAGE,))
+    age = services.config.retention.ttl.get(RecordKind.TURN.value)
     old = {event.position for event in events if age is not None and event.at < now - age}
     for start in range(0, len(events), WHOLE_BATCH):
         ids = np.array([event.position for event in events[start : start + WHOLE_BATCH]], dtype=np.int64)
-        places = await run.call(world.index.places, ids, Where(scope), 0)
-        old |= set(places.ids[~retained(world, places)].tolist())
+        places = await run.call(services.index.places, ids, Where(scope), 0)
+        old |= set(places.ids[~retained(services, places)].tolist())
     return [event for event in events if event.position in old]

@@ -28,7 +28,7 @@ from hybrid_memory.store.history import check_span
 from hybrid_memory.store.indexing import index_texts
 from hybrid_memory.store.outbox import drain
 from hybrid_memory.store.reading import runs
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
 from hybrid_memory.validation import shown
 
@@ -106,44 +106,44 @@ class _Plan:
         return sorted(event.position for event in [*self.turns, *self.derived])
 
 
-async def forget(run: Runner, world: World, scope: Scope, request: Request) -> Receipt:
+async def forget(run: Runner, services: Services, scope: Scope, request: Request) -> Receipt:
     """Destroy what is asked for with everything derived from it, or say what would be destroyed.
 
     Raises:
         InvalidInputError: an id is not there.
         StoreUnavailableError: it was destroyed, but another process keeps the engine from cleaning up; try again.
     """
-    await drain(run, present(world))
-    chosen = await _chosen(run, world, scope, request)
-    receipt = await _destroy(run, world, scope, chosen, request)
+    await drain(run, present(services))
+    chosen = await _chosen(run, services, scope, request)
+    receipt = await _destroy(run, services, scope, chosen, request)
     if not request.dry_run:
-        await _clean(run, world)
+        await _clean(run, services)
     if request.query and scope.session is not None:
-        found = {event.position for event in await _asked(run, world, scope.owner, request)}
+        found = {event.position for event in await _asked(run, services, scope.owner, request)}
         if left := len(found.difference(receipt.positions)):
             note = f"{left:,} of other sessions hold these words too: a handle without a session reaches them"
             receipt = replace(receipt, note=note)
     return receipt
 
 
-async def forget_user(run: Runner, world: World, user: str, tenant: str | None, *, dry_run: bool) -> Receipt:
+async def forget_user(run: Runner, services: Services, user: str, tenant: str | None, *, dry_run: bool) -> Receipt:
     """Destroy everything of a user: whatever agent it was told to, and what they wrote into the spaces of the tenant.
 
     Raises:
         StoreUnavailableError: it was destroyed, but another process keeps the engine from cleaning up; try again.
     """
-    await drain(run, world)
+    await drain(run, services)
     request = Request(user=user, dry_run=dry_run)
     receipts = []
-    for owner in await run.call(world.truth.heads):
+    for owner in await run.call(services.truth.heads):
         if owner.tenant != tenant or (owner.user != user and owner.space is None):
             continue
-        said = await run.call(world.truth.read, owner, kinds=SAID)
+        said = await run.call(services.truth.read, owner, kinds=SAID)
         if owner.space is not None:
             said = [event for event in said if event.author and principal_of(event.author).user == user]
-        receipts.append(await _destroy(run, world, owner, said, request))
+        receipts.append(await _destroy(run, services, owner, said, request))
     if not dry_run:
-        await _clean(run, world)
+        await _clean(run, services)
     counts = sum((Counter(receipt.erased) for receipt in receipts), Counter())
     return Receipt(
         ids=tuple(name for receipt in receipts for name in receipt.ids),
@@ -153,18 +153,18 @@ async def forget_user(run: Runner, world: World, user: str, tenant: str | None, 
     )
 
 
-async def _clean(run: Runner, world: World) -> None:
-    for cache in (world.shown, world.embeddings, world.answers, world.facts, world.portraits):
+async def _clean(run: Runner, services: Services) -> None:
+    for cache in (services.shown, services.embeddings, services.answers, services.facts, services.portraits):
         cache.clear()
-    await run.call(world.truth.scrub)
-    if world.config.index.url not in {None, world.config.url}:
-        await run.call(world.index.scrub)
-    if world.media is not None:
-        await run.call(world.media.scrub)
+    await run.call(services.truth.scrub)
+    if services.config.index.url not in {None, services.config.url}:
+        await run.call(services.index.scrub)
+    if services.media is not None:
+        await run.call(services.media.scrub)
 
 
-async def _destroy(run: Runner, world: World, scope: Scope, chosen: list[Event], request: Request) -> Receipt:
-    plan = await _planned(run, world, scope, chosen, request)
+async def _destroy(run: Runner, services: Services, scope: Scope, chosen: list[Event], request: Request) -> Receipt:
+    plan = await _planned(run, services, scope, chosen, request)
     receipt = Receipt(
         ids=tuple(event.id for event in plan.turns),
         positions=tuple(event.position for event in plan.turns),
@@ -175,42 +175,42 @@ async def _destroy(run: Runner, world: World, scope: Scope, chosen: list[Event],
         return receipt
     if plan.positions or plan.rewritten:
         note = Draft(
-            id=world.new_id(),
+            id=services.new_id(),
             fixed_id=False,
             session=None,
             kind=EventKind.ERASED,
-            at=world.clock(),
+            at=services.clock(),
             payload={"positions": [list(stretch) for stretch in runs(plan.positions)]},
         )
         # A process that has read the turns already can then no longer index them.
-        await index_texts(run, world, scope.owner)
-        await index_media(run, world, scope.owner)
-        indexed = await run.call(world.index.get, plan.positions)
-        await run.call(world.truth.erase, scope.owner, plan.positions, plan.rewritten, note)
-        await index_texts(run, world, scope.owner)
-        media = await unindex_media(run, world, scope.owner, runs(plan.positions))
+        await index_texts(run, services, scope.owner)
+        await index_media(run, services, scope.owner)
+        indexed = await run.call(services.index.get, plan.positions)
+        await run.call(services.truth.erase, scope.owner, plan.positions, plan.rewritten, note)
+        await index_texts(run, services, scope.owner)
+        media = await unindex_media(run, services, scope.owner, runs(plan.positions))
         receipt = replace(receipt, erased={**receipt.erased, "records": len(indexed) + media})
     return receipt
 
 
-async def _chosen(run: Runner, world: World, scope: Scope, request: Request) -> list[Event]:
+async def _chosen(run: Runner, services: Services, scope: Scope, request: Request) -> list[Event]:
     """The turns and payloads that are asked for, by position; what was approved in a space, in both its forms."""
-    chosen = await _with_notes(run, world, scope, await _asked(run, world, scope, request))
+    chosen = await _with_notes(run, services, scope, await _asked(run, services, scope, request))
     if scope.space is None or not chosen:
         return chosen
     found = {event.position: event for event in chosen}
     ids = {(event.scope, event.id) for event in chosen}
     waited = {(event.scope, source) for event in chosen for source in event.sources}
-    for event in await run.call(world.truth.read, scope.owner, kinds=SAID):
+    for event in await run.call(services.truth.read, scope.owner, kinds=SAID):
         if (event.scope, event.id) in waited or ids.intersection((event.scope, source) for source in event.sources):
             found[event.position] = event
     return [found[position] for position in sorted(found)]
 
 
-async def _with_notes(run: Runner, world: World, scope: Scope, chosen: list[Event]) -> list[Event]:
+async def _with_notes(run: Runner, services: Services, scope: Scope, chosen: list[Event]) -> list[Event]:
     """These turns, the notes that were made of them, and what stood in their place before they were edited."""
     ids = {event.id for event in chosen}
-    said = await run.call(world.truth.read, scope.owner, kinds=(EventKind.MESSAGE,)) if ids else []
+    said = await run.call(services.truth.read, scope.owner, kinds=(EventKind.MESSAGE,)) if ids else []
     edited = {
         name
         for event in chosen
@@ -223,13 +223,13 @@ async def _with_notes(run: Runner, world: World, scope: Scope, chosen: list[Even
     return sorted([*chosen, *made], key=lambda event: event.position) if made else chosen
 
 
-async def _asked(run: Runner, world: World, scope: Scope, request: Request) -> list[Event]:
+async def _asked(run: Runner, services: Services, scope: Scope, request: Request) -> list[Event]:
     if request.ids:
-        return await _named(run, world, scope, request.ids)
+        return await _named(run, services, scope, request.ids)
     if request.expired:
-        return await expired_turns(run, world, scope)
+        return await expired_turns(run, services, scope)
     reach = scope if request.before else scope.owner
-    events = await run.call(world.truth.read, reach, kinds=SAID, until=request.before)
+    events = await run.call(services.truth.read, reach, kinds=SAID, until=request.before)
     if not request.query:
         return events
     # With a session its turns, and notes, which belong to none.
@@ -245,14 +245,14 @@ def _words(event: Event) -> str:
     return f"{message.text} {calls}"
 
 
-async def _named(run: Runner, world: World, scope: Scope, names: Sequence[str]) -> list[Event]:
+async def _named(run: Runner, services: Services, scope: Scope, names: Sequence[str]) -> list[Event]:
     found: dict[int, Event] = {}
     for name in names:
         if name.startswith("#") and name[1:].isdigit():
-            events = await run.call(world.truth.read, scope.owner, after=int(name[1:]) - 1, upto=int(name[1:]))
+            events = await run.call(services.truth.read, scope.owner, after=int(name[1:]) - 1, upto=int(name[1:]))
         else:
-            events = await run.call(world.truth.get, scope, [name])
-            events = events or await run.call(world.truth.get, scope.owner, [name])
+            events = await run.call(services.truth.get, scope, [name])
+            events = events or await run.call(services.truth.get, scope.owner, [name])
         events = [event for event in events if event.kind in SAID]
         if not events:
             raise InvalidInputError(f"nothing of {scope} has the id {name!r}: nothing was forgotten")
@@ -260,29 +260,29 @@ async def _named(run: Runner, world: World, scope: Scope, names: Sequence[str]) 
     return [found[position] for position in sorted(found)]
 
 
-async def _planned(run: Runner, world: World, scope: Scope, turns: list[Event], request: Request) -> _Plan:
+async def _planned(run: Runner, services: Services, scope: Scope, turns: list[Event], request: Request) -> _Plan:
     """Everything that follows from these turns, and the notes of what was asked in these words."""
     words = request.query
     plan = _Plan(turns, counts=Counter(NAMES[event.kind] for event in turns))
     places = {event.position for event in turns}
-    for event in await run.call(world.truth.read, scope.owner, kinds=DERIVED):
+    for event in await run.call(services.truth.read, scope.owner, kinds=DERIVED):
         if event.kind is EventKind.COMPACTION:
-            anew = await rewritten_summary(run, world, event, turns, plan.counts)
+            anew = await rewritten_summary(run, services, event, turns, plan.counts)
             plan.rewritten |= {} if anew is None else {event.position: anew}
         elif event.payload["source"] in places if event.kind is EventKind.CLAIM else _noted(event, plan.turns, words):
             plan.derived.append(event)
             plan.counts[NAMES[event.kind]] += 1
-    echoes = await rewritten_echoes(run, world, scope, turns)
+    echoes = await rewritten_echoes(run, services, scope, turns)
     plan.rewritten |= echoes
     plan.counts["tool messages rewritten"] += len(echoes)
-    await _plan_blocks(run, world, scope, request, plan)
+    await _plan_blocks(run, services, scope, request, plan)
     return plan
 
 
-async def _plan_blocks(run: Runner, world: World, scope: Scope, request: Request, plan: _Plan) -> None:
+async def _plan_blocks(run: Runner, services: Services, scope: Scope, request: Request, plan: _Plan) -> None:
     """All blocks and steps of a user, or the lines that came from the turns, from their author, or have the words."""
     if request.user and scope.space is None:
-        plan.derived += await run.call(world.truth.read, scope.owner, kinds=(EventKind.BLOCK, EventKind.STEP))
+        plan.derived += await run.call(services.truth.read, scope.owner, kinds=(EventKind.BLOCK, EventKind.STEP))
         return
     turns = {turn.id for turn in plan.turns}
 
@@ -290,7 +290,7 @@ async def _plan_blocks(run: Runner, world: World, scope: Scope, request: Request
         theirs = bool(request.user and change.author) and principal_of(change.author).user == request.user
         return theirs or not turns.isdisjoint(change.sources)
 
-    blocks = await rewritten_blocks(run, world, scope.owner, gone, request.query)
+    blocks = await rewritten_blocks(run, services, scope.owner, gone, request.query)
     plan.rewritten |= blocks
     plan.counts["changes of blocks rewritten"] += len(blocks)
 

@@ -9,14 +9,14 @@ from hybrid_memory.log.echoes import without
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 
 
 async def rewritten_echoes(
-    run: Runner, world: World, scope: Scope, turns: Sequence[Event]
+    run: Runner, services: Services, scope: Scope, turns: Sequence[Event]
 ) -> dict[int, dict[str, Any]]:
     """The payloads of echoes without the words of these turns, by position; only those that change."""
     gone = [event for event in turns if event.kind is EventKind.MESSAGE]
-    said = await run.call(world.truth.read, scope.owner, kinds=(EventKind.MESSAGE,)) if gone else []
+    said = await run.call(services.truth.read, scope.owner, kinds=(EventKind.MESSAGE,)) if gone else []
     cleared = {event.position: without(event, gone) for event in said}
     return {position: payload for position, payload in cleared.items() if payload is not None}

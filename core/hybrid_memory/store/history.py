@@ -11,14 +11,14 @@ from hybrid_memory.log.message import Message
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.reading import placed
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
 from hybrid_memory.validation import checked_count, shown
 
 
 async def history(
     run: Runner,
-    world: World,
+    services: Services,
     scope: Scope,
     *,
     limit: int | None = None,
@@ -32,18 +32,18 @@ async def history(
     """
     most = None if limit is None else checked_count("limit", limit, least=0)
     check_span(since, until)
-    world = await in_view(run, world, scope)
+    services = await in_view(run, services, scope)
     said = (EventKind.MESSAGE,)
-    more = None if most is None else most + len(world.superseded)
+    more = None if most is None else most + len(services.superseded)
     events = placed(
-        await run.call(world.log.read, scope, since=since, until=until, kinds=said, limit=more, newest=True), 0
+        await run.call(services.log.read, scope, since=since, until=until, kinds=said, limit=more, newest=True), 0
     )
     return [event.message for event in (events if most is None else events[max(0, len(events) - most) :])]
 
 
 async def events(
     run: Runner,
-    world: World,
+    services: Services,
     scope: Scope,
     *,
     before: int | None = None,
@@ -65,9 +65,9 @@ async def events(
     except (TypeError, ValueError):
         known = ", ".join(EventKind)
         raise InvalidInputError(f"kinds must be a collection of these: {known}; got {shown(kinds)}") from None
-    world = await in_view(run, world, scope)
+    services = await in_view(run, services, scope)
     return await run.call(
-        world.log.read, scope, upto=upto, since=since, until=until, kinds=wanted, limit=most, newest=True
+        services.log.read, scope, upto=upto, since=since, until=until, kinds=wanted, limit=most, newest=True
     )
 
 

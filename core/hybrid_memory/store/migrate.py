@@ -14,12 +14,12 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import index_texts, index_vectors
 from hybrid_memory.store.outbox import drain
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 
 BATCH = 512
 
 
-async def migrate(run: Runner, source: World, target: World, progress: Progress | None = None) -> Migration:
+async def migrate(run: Runner, source: Services, target: Services, progress: Progress | None = None) -> Migration:
     """Copy every event with its position, index them there, and compare; what was copied before is not copied again.
 
     Vectors of the same embedder are taken over, those of another are made.
@@ -42,7 +42,7 @@ async def migrate(run: Runner, source: World, target: World, progress: Progress 
             progress(done, total)
     digest = hashlib.sha256()
     for owner, head in heads.items():
-        ours, theirs = [await checksum(run, world, owner, upto=head) for world in (source, target)]
+        ours, theirs = [await checksum(run, services, owner, upto=head) for services in (source, target)]
         if ours != theirs:
             raise StoreError(f"the copy of what {owner} has is not like the original: {theirs} instead of {ours}")
         digest.update(ours.encode())
@@ -56,7 +56,7 @@ async def migrate(run: Runner, source: World, target: World, progress: Progress 
     return Migration(owners=len(heads), events=total, indexed=indexed, embedded=embedded, checksum=digest.hexdigest())
 
 
-async def _copied(run: Runner, source: World, target: World, owner: Scope) -> int:
+async def _copied(run: Runner, source: Services, target: Services, owner: Scope) -> int:
     """Copy what the target does not have of this owner; returns how many events the source has."""
     after = (await run.call(target.truth.heads, owner)).get(owner, 0)
     while events := await run.call(source.truth.read, owner, after=after, limit=BATCH):
@@ -65,11 +65,11 @@ async def _copied(run: Runner, source: World, target: World, owner: Scope) -> in
     return await run.call(source.truth.count, owner)
 
 
-async def checksum(run: Runner, world: World, owner: Scope, *, upto: int) -> str:
+async def checksum(run: Runner, services: Services, owner: Scope, *, upto: int) -> str:
     """A digest of the owner's events up to a position, and of their order."""
     digest = hashlib.sha256()
     after = 0
-    while events := await run.call(world.truth.read, owner, after=after, upto=upto, limit=BATCH):
+    while events := await run.call(services.truth.read, owner, after=after, upto=upto, limit=BATCH):
         for event in events:
             digest.update(_line(event))
         after = events[-1].position

@@ -8,7 +8,7 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.visible import within
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 
 
 def placed(
@@ -35,11 +35,11 @@ def _replaces(event: Event) -> int | None:
     return event.message.replaces if event.kind is EventKind.MESSAGE else None
 
 
-async def at_positions(run: Runner, world: World, scope: Scope, positions: Iterable[int]) -> list[Event]:
+async def at_positions(run: Runner, services: Services, scope: Scope, positions: Iterable[int]) -> list[Event]:
     """The events at these positions, which grow; a run of neighbours is read at once."""
     events: list[Event] = []
     for first, last in runs(positions):
-        events += await run.call(world.log.read, scope, after=first - 1, upto=last)
+        events += await run.call(services.log.read, scope, after=first - 1, upto=last)
     return events
 
 

@@ -9,25 +9,25 @@ from typing import Any
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.media import is_media
 from hybrid_memory.log.message import Message
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.text.redaction import redact
 
 
-def stored(world: World, message: Message) -> Message:
+def stored(services: Services, message: Message) -> Message:
     """The message as the log takes it: redacted, unless the original is to be kept."""
-    policy = world.config.redaction
+    policy = services.config.redaction
     return message if not policy.kinds or policy.keep_original else _redacted(message, policy.kinds)
 
 
-def stored_text(world: World, text: str) -> str:
+def stored_text(services: Services, text: str) -> str:
     """Another text as the log takes it, likewise."""
-    policy = world.config.redaction
+    policy = services.config.redaction
     return text if not policy.kinds or policy.keep_original else redact(text, policy.kinds).text
 
 
-def learnt(world: World, events: Sequence[Event]) -> list[Event]:
+def learnt(services: Services, events: Sequence[Event]) -> list[Event]:
     """The events as the index and the learners see them: redacted where the log has the original."""
-    policy = world.config.redaction
+    policy = services.config.redaction
     if not policy.kinds or not policy.keep_original:
         return list(events)
     return [

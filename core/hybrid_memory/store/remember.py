@@ -18,7 +18,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.store.outbox import drain, put_aside
 from hybrid_memory.store.redact import stored
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.validation import shown
 
@@ -35,59 +35,64 @@ class Superseding:
 
 
 async def remember(
-    run: Runner, world: World, scope: Scope, messages: Sequence[Message], *, superseding: Superseding | None = None
+    run: Runner,
+    services: Services,
+    scope: Scope,
+    messages: Sequence[Message],
+    *,
+    superseding: Superseding | None = None,
 ) -> Receipt:
     """Append the messages to the log, all or none; they are durable when this returns.
 
     Where the log cannot be reached they are durable in the outbox, if there is one. With them others are superseded,
     unless the author is not trusted yet.
     """
-    drafts = [draft_of(world, scope, message) for message in messages]
-    if superseding is not None and world.trusted:
-        drafts.append(_superseded(world, scope, messages, superseding))
+    drafts = [draft_of(services, scope, message) for message in messages]
+    if superseding is not None and services.trusted:
+        drafts.append(_superseded(services, scope, messages, superseding))
     try:
-        await drain(run, world)
-        await _check_visible(run, present(world), scope, drafts)
-        appended = await run.call(world.log.append, scope.owner, drafts)
+        await drain(run, services)
+        await _check_visible(run, present(services), scope, drafts)
+        appended = await run.call(services.log.append, scope.owner, drafts)
     except StoreUnavailableError as error:
-        return await put_aside(run, world, scope.owner, drafts, error)
+        return await put_aside(run, services, scope.owner, drafts, error)
     said = appended[: len(messages)]
     ids = tuple(event.id for event in said)
     return Receipt(
         ids=ids,
         positions=tuple(event.position for event in said),
         duplicates=tuple(event.id for event in said if not event.fresh),
-        quarantined=() if world.trusted else ids,
+        quarantined=() if services.trusted else ids,
     )
 
 
-def _superseded(world: World, scope: Scope, messages: Sequence[Message], superseding: Superseding) -> Draft:
+def _superseded(services: Services, scope: Scope, messages: Sequence[Message], superseding: Superseding) -> Draft:
     """The event that marks messages as superseded; of an edited one it tells by which."""
     edited = {message.replaces: message.id for message in messages if message.replaces}
     return Draft(
-        id=world.new_id(),
+        id=services.new_id(),
         fixed_id=False,
         session=scope.session,
         kind=EventKind.SUPERSEDED,
-        at=world.clock(),
+        at=services.clock(),
         payload={
             "positions": list(superseding.gone),
             "ids": list(superseding.gone.values()),
             "restored": list(superseding.restored),
             "by": {str(place): name for place, name in edited.items()},
         },
-        author=world.author,
+        author=services.author,
     )
 
 
-async def _check_visible(run: Runner, world: World, scope: Scope, drafts: Sequence[Draft]) -> None:
+async def _check_visible(run: Runner, services: Services, scope: Scope, drafts: Sequence[Draft]) -> None:
     """Refuse ids of messages that a rollback hides: they would count as written, and stay hidden."""
     named = [draft.id for draft in drafts if draft.fixed_id]
-    world = await in_view(run, world, scope) if named else world
-    if not world.hidden:
+    services = await in_view(run, services, scope) if named else services
+    if not services.hidden:
         return
-    for event in await run.call(world.truth.get, scope, named):
-        if event.scope == scope and not visible(event.position, world.hidden):
+    for event in await run.call(services.truth.get, scope, named):
+        if event.scope == scope and not visible(event.position, services.hidden):
             raise IdConflictError(
                 f"id {event.id!r} is that of a message which a rollback or an edit hides: give another id"
             )
@@ -146,18 +151,18 @@ def _message(
     return Message.of(fields)
 
 
-def draft_of(world: World, scope: Scope, message: Message) -> Draft:
+def draft_of(services: Services, scope: Scope, message: Message) -> Draft:
     """The event of a message, as it is stored: redacted, with an id and a time."""
-    message = stored(world, message)
-    name = message.id or world.new_id()
+    message = stored(services, message)
+    name = message.id or services.new_id()
     return Draft(
-        id=name if world.trusted else _held_back(name),
+        id=name if services.trusted else _held_back(name),
         fixed_id=message.id is not None,
         session=scope.session,
-        kind=EventKind.MESSAGE if world.trusted else EventKind.QUARANTINED,
-        at=message.at or world.clock().astimezone(UTC),
+        kind=EventKind.MESSAGE if services.trusted else EventKind.QUARANTINED,
+        at=message.at or services.clock().astimezone(UTC),
         payload=message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"}),
-        author=world.author,
+        author=services.author,
     )
 
 

@@ -13,7 +13,7 @@ from hybrid_memory.log.visible import Horizon
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.history import check_span
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
 from hybrid_memory.validation import checked_count, shown
 
@@ -28,30 +28,30 @@ def horizon(moment: Any) -> Horizon:
     return Horizon(upto=checked_count("a position", moment, least=0))
 
 
-async def rollback(run: Runner, world: World, scope: Scope, to: Any) -> Receipt:
+async def rollback(run: Runner, services: Services, scope: Scope, to: Any) -> Receipt:
     """Go back, or forward again, to this place in the log.
 
     Raises:
         InvalidInputError: it is no place in this owner's log.
     """
-    present(world)
+    present(services)
     wanted = horizon(to)
-    heads = await run.call(world.truth.heads, scope.owner)
+    heads = await run.call(services.truth.heads, scope.owner)
     head = heads.get(scope.owner, 0)
     position = wanted.upto
     if position is None:
-        last = await run.call(world.truth.read, scope.owner, until=wanted.before, limit=1, newest=True)
+        last = await run.call(services.truth.read, scope.owner, until=wanted.before, limit=1, newest=True)
         position = last[0].position if last else 0
     if position > head:
         raise InvalidInputError(f"the log of {scope.owner} ends at position {head}, cannot go to {position}")
     draft = Draft(
-        id=world.new_id(),
+        id=services.new_id(),
         fixed_id=False,
         session=None,
         kind=EventKind.ROLLBACK,
-        at=world.clock(),
+        at=services.clock(),
         payload={"to": position},
-        author=world.author,
+        author=services.author,
     )
-    (appended,) = await run.call(world.truth.append, scope.owner, [draft])
+    (appended,) = await run.call(services.truth.append, scope.owner, [draft])
     return Receipt(ids=(appended.id,), positions=(appended.position,))

@@ -54,7 +54,7 @@ class Knowledge:
 
 
 @dataclass(slots=True)
-class World:
+class Services:
     """The ports of one memory.
 
     ``shown`` remembers how messages of the log stand in prompts, and their tokens.

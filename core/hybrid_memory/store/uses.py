@@ -10,34 +10,39 @@ from hybrid_memory.log.port import Draft
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 
 
-def count_uses(world: World, owner: Scope, hits: Sequence[Hit]) -> bool:
+def count_uses(services: Services, owner: Scope, hits: Sequence[Hit]) -> bool:
     """Whether there is something to note of what the owner was shown; nothing is written yet.
 
     Hits of shared spaces do not count, nor does a look into the past.
     """
-    if world.horizon is not None or world.read_only or not world.config.recall.count_uses:
+    if services.horizon is not None or services.read_only or not services.config.recall.count_uses:
         return False
     mine = [hit.record.id for hit in hits if hit.record.scope.owner == owner]
-    world.uses.add(owner, mine)
+    services.uses.add(owner, mine)
     return bool(mine)
 
 
-async def note_uses(run: Runner, world: World, owner: Scope) -> None:
+async def note_uses(run: Runner, services: Services, owner: Scope) -> None:
     """Write what was counted since the last time, as one event; what cannot be written is counted again."""
-    counts = world.uses.take(owner)
+    counts = services.uses.take(owner)
     if not counts:
         return
     uses = [[number, count] for number, count in sorted(counts.items())]
     note = Draft(
-        id=world.new_id(), fixed_id=False, session=None, kind=EventKind.USED, at=world.clock(), payload={"uses": uses}
+        id=services.new_id(),
+        fixed_id=False,
+        session=None,
+        kind=EventKind.USED,
+        at=services.clock(),
+        payload={"uses": uses},
     )
     try:
-        await run.call(world.truth.append, owner, [note])
+        await run.call(services.truth.append, owner, [note])
     except BaseException:
-        world.uses.add(owner, [number for number, count in counts.items() for _ in range(count)])
+        services.uses.add(owner, [number for number, count in counts.items() for _ in range(count)])
         raise
 
 

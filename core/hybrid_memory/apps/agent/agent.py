@@ -92,8 +92,8 @@ class PagedAgent:
         model_timeout: timedelta = timedelta(minutes=5),
     ) -> None:
         self.memory: ScopedMemory = memory.scoped(tenant=tenant, user=user, agent=agent, session=session)
-        self._house = self.memory._house  # noqa: SLF001 - what stands behind the verbs
-        world = self._house.world
+        self._runtime = self.memory._runtime  # noqa: SLF001 - what stands behind the verbs
+        services = self._runtime.services
         self.functions = _functions(memory_functions, functions)
         frame = Frame(
             identity=checked_text("identity", identity),
@@ -103,17 +103,19 @@ class PagedAgent:
             paging=_paging(paging),
             reader=next((function.name for function in self.functions if function is FETCH), None),
         )
-        _check_room(frame, world.count(frame.identity) + world.count(frame.instructions))
+        _check_room(frame, services.count(frame.identity) + services.count(frame.instructions))
         for name, limit in (("function_timeout", function_timeout), ("model_timeout", model_timeout)):
             seconds(name, limit)
-        thinking = world.language_model
+        thinking = services.language_model
         if model is not None:
-            thinking = MeasuredModel(as_language_model(model, timeout=model_timeout), world.statistics, world.count)
+            thinking = MeasuredModel(
+                as_language_model(model, timeout=model_timeout), services.statistics, services.count
+            )
         if thinking is None:
             raise InvalidInputError("an agent needs a model: PagedAgent(model=...) or open_memory(language_model=...)")
         self._loop = Loop(
             memory=self.memory,
-            world=world,
+            services=services,
             model=thinking,
             executor=Executor(
                 self.memory,
@@ -225,7 +227,7 @@ class PagedAgent:
     ) -> AgentRun:
         """Write what happened, and work until the agent rests, once nobody else works for it."""
         receipt = self.memory.remember(messages) if messages else None
-        with self._house.serial(self.memory.scope):
+        with self._runtime.serial(self.memory.scope):
             prepared(self.memory)
             last = self._loop.said_last()
             after = min(receipt.positions) - 1 if receipt is not None and receipt.positions else last
@@ -234,7 +236,7 @@ class PagedAgent:
                 why = self._loop.run(self._running, loop)
             finally:
                 self._running = None
-                self._house.said(self.memory.scope)
+                self._runtime.said(self.memory.scope)
             said = tuple(self._loop.said_since(after))
         replies = [message.text for message in said if message.role is Role.ASSISTANT and not message.tool_calls]
         return AgentRun(tuple(replies), said, why)
@@ -252,7 +254,7 @@ class PagedAgent:
 
     def _alarm(self, rhythm: Rhythm, text: str) -> Alarm:
         _told("timer", text)
-        alarm = Alarm(rhythm, text, self._house, self._wake)
+        alarm = Alarm(rhythm, text, self._runtime, self._wake)
         self._alarms.append(alarm)
         return alarm
 
@@ -262,7 +264,7 @@ class PagedAgent:
             self._event([])
 
     def __repr__(self) -> str:
-        return f"<PagedAgent {self.memory.scope} with {len(self.functions)} functions in {self._house}>"
+        return f"<PagedAgent {self.memory.scope} with {len(self.functions)} functions in {self._runtime}>"
 
 
 def _paging(config: Any) -> PagingConfig:

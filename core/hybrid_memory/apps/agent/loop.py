@@ -18,11 +18,11 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import STOPPED, Message, Role, ToolCall
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.memory.house import INLINE
+from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.models.port import LanguageModel
 from hybrid_memory.runtime.runners import drive
 from hybrid_memory.steps import FAILED, Chain, Does, Next, Step
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.text.structured import encodable
 from hybrid_memory.text.tokens import message_tokens
 
@@ -86,14 +86,14 @@ class Loop:
     """The work of one agent in one session; whoever calls `run` holds its lock.
 
     Attributes:
-        memory: of the session; world: its ports.
+        memory: of the session; services: its ports.
         model: what thinks.
         executor: what makes its calls.
         writing: how many times longer the last prompt was as the model read it than as it was counted.
     """
 
     memory: ScopedMemory
-    world: World
+    services: Services
     model: LanguageModel
     executor: Executor
     frame: Frame
@@ -113,7 +113,7 @@ class Loop:
         """
         again, asked, why = True, False, ""
         while True:
-            chain = drive(steps.work_left(INLINE, self.world, self.memory.scope))
+            chain = drive(steps.work_left(INLINE, self.services, self.memory.scope))
             todo = chain.next
             if todo is Next.WAIT:
                 return why or "nothing to do"
@@ -129,7 +129,7 @@ class Loop:
             else:
                 step = Step(Does.YIELDED, upto=chain.head, why=YIELDED)
             # Where another process was faster, the log says what is to be done now, and a call may be that one's.
-            done = drive(steps.advance(INLINE, self.world, self.memory.scope, chain, step))
+            done = drive(steps.advance(INLINE, self.services, self.memory.scope, chain, step))
             again, asked = not done, asked or (done and todo is Next.ASK)
             why = step.why if done else why
             if stopped and done:
@@ -157,7 +157,7 @@ class Loop:
             upto=chain.head,
             blocks={label: block.revision for label, block in there.items()},
             goes_on=answer.goes_on,
-            tokens=tokens + self.world.count(text),
+            tokens=tokens + self.services.count(text),
         )
 
     def _prompt(self, blocks: dict[str, str]) -> tuple[list[Message], int]:
@@ -172,7 +172,7 @@ class Loop:
             prompt = rendered(context.messages)
             if prompt[-1].role is Role.ASSISTANT:  # what providers take for the beginning of the next answer
                 prompt.append(Message(content=as_event(AGAIN).content))
-            tokens = PRIMING + sum(message_tokens(message, self.world.count) for message in prompt)
+            tokens = PRIMING + sum(message_tokens(message, self.services.count) for message in prompt)
             self.writing = max(tokens / context.tokens, 1.0)
             if tokens <= frame.max_tokens:
                 return prompt, tokens
@@ -201,13 +201,13 @@ class Loop:
 
     def said_last(self) -> int:
         """The place of the last message in the log; 0 without any."""
-        events = self.world.log.read(self.memory.scope, kinds=(EventKind.MESSAGE,), limit=1, newest=True)
+        events = self.services.log.read(self.memory.scope, kinds=(EventKind.MESSAGE,), limit=1, newest=True)
         return events[-1].position if events else 0
 
     def said_since(self, position: int) -> Sequence[Message]:
         """The messages behind this place in the log."""
         scope = self.memory.scope
-        events = self.world.log.read(scope, after=position, kinds=(EventKind.MESSAGE,))
+        events = self.services.log.read(scope, after=position, kinds=(EventKind.MESSAGE,))
         return [event.message for event in events]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hybrid_memory.blocks.block import Block
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.memory.house import INLINE
+from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.runtime.runners import drive
 
 BLOCKS = {
@@ -31,7 +31,7 @@ def prepared(memory: ScopedMemory, blocks: Mapping[str, str] | None = None) -> N
 
 async def aprepared(memory: ScopedMemory, blocks: Mapping[str, str] | None = None) -> None:
     """Async twin of `prepared`."""
-    await memory._begin_blocks(memory._house.loop, _first(blocks or {}))  # noqa: SLF001 - no verb of applications
+    await memory._begin_blocks(memory._runtime.loop, _first(blocks or {}))  # noqa: SLF001 - no verb of applications
 
 
 def _first(texts: Mapping[str, str]) -> list[Block]:

@@ -14,7 +14,7 @@ from typing import Any
 from cronsim import CronSim, CronSimError
 
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
-from hybrid_memory.memory.house import House
+from hybrid_memory.memory.runtime import Runtime
 from hybrid_memory.runtime.tasks import Task
 from hybrid_memory.runtime.timetable import Timer
 from hybrid_memory.validation import shown
@@ -78,14 +78,14 @@ class Alarm:
         due: the next time.
     """
 
-    def __init__(self, rhythm: Rhythm, text: str, house: House, wake: Callable[[str, str], None]) -> None:
+    def __init__(self, rhythm: Rhythm, text: str, runtime: Runtime, wake: Callable[[str, str], None]) -> None:
         self.text = text
         self._rhythm = rhythm
-        self._house = house
+        self._runtime = runtime
         self._wake = wake
         self._timer = Timer(time.monotonic)
         self._name = hashlib.blake2b(f"{rhythm.name}\n{text}".encode(), digest_size=6).hexdigest()
-        self.due = self._plan(house.world.clock())
+        self.due = self._plan(runtime.services.clock())
 
     def cancel(self) -> None:
         """The agent is not woken any more."""
@@ -93,7 +93,7 @@ class Alarm:
 
     def _plan(self, after: datetime) -> datetime:
         self.due = self._rhythm.after(after)
-        wait = (self.due - self._house.world.clock()).total_seconds()
+        wait = (self.due - self._runtime.services.clock()).total_seconds()
         self._timer.later(max(wait, 0.0), self._ring)
         return self.due
 
@@ -102,9 +102,9 @@ class Alarm:
         name = f"timer-{self._name}-{self.due.astimezone(UTC):%Y%m%dT%H%M%S}"
         task = Task(partial(self._wake, name, self.text), kind="reasoning")
         try:
-            job = self._house.scheduler.schedule(task, timeout=0)
+            job = self._runtime.scheduler.schedule(task, timeout=0)
             job.add_done_callback(lambda done: _tell(done.exception() if not done.cancelled() else None))
-            self._plan(max(self.due, self._house.world.clock()))
+            self._plan(max(self.due, self._runtime.services.clock()))
         except HybridMemoryError as error:
             _tell(error)
 

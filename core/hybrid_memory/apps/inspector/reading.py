@@ -16,7 +16,7 @@ from hybrid_memory.log.event import Event, EventKind, Tier
 from hybrid_memory.log.read_only import ReadOnlyLog
 from hybrid_memory.memory import HybridMemory, ScopedMemory
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.validation import shown
 
 STATES = (EventKind.COMPACTION, EventKind.RESET)
@@ -34,25 +34,25 @@ _KEEP: Any = object()
 
 def reading(memory: HybridMemory) -> HybridMemory:
     """The same memory on the same store, by which nothing can be written, learned or indexed."""
-    world = memory._house.world  # noqa: SLF001 - a handle of the same memory
-    looking = replace(world, log=ReadOnlyLog(world.log), read_only=True)
+    services = memory._runtime.services  # noqa: SLF001 - a handle of the same memory
+    looking = replace(services, log=ReadOnlyLog(services.log), read_only=True)
     return HybridMemory(looking, memory._as_embedder)  # noqa: SLF001
 
 
-def world_of(memory: HybridMemory) -> World:
+def services_of(memory: HybridMemory) -> Services:
     """The ports of a memory."""
-    return memory._house.world  # noqa: SLF001 - the figures and places that no verb tells
+    return memory._runtime.services  # noqa: SLF001 - the figures and places that no verb tells
 
 
 def handle_of(memory: HybridMemory, scope: Scope) -> ScopedMemory:
     """The handle of any owner. A space opens for who has the store, whatever the grants in it say."""
-    return ScopedMemory(memory._house, scope)  # noqa: SLF001
+    return ScopedMemory(memory._runtime, scope)  # noqa: SLF001
 
 
 def warm_up(memory: HybridMemory) -> None:
     """Search the longest logs once, so that tables and vectors are in memory when somebody does."""
     with suppress(HybridMemoryError):  # closed meanwhile; or whoever searches is told
-        heads = world_of(memory).log.heads()
+        heads = services_of(memory).log.heads()
         for owner in nlargest(WARM, heads, key=heads.__getitem__):
             handle_of(reading(memory), owner).recall("warm up")
 
@@ -169,7 +169,7 @@ def tiers_of(request: PageRequest, events: Sequence[Event]) -> dict[int, list[Ti
     """By position, the tiers that an event stands in."""
     sessions = {event.scope.session for event in events if event.kind is EventKind.MESSAGE}
     states = {session: state_of(request, session) for session in sessions}
-    records = world_of(request.memory).index.get([event.position for event in events])
+    records = services_of(request.memory).index.get([event.position for event in events])
     indexed = {record.id for record in records if record.scope.owner == request.scope.owner}
 
     def queued(event: Event) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hybrid_memory.apps.inspector.pages.timeline import row_of
-from hybrid_memory.apps.inspector.reading import PageRequest, handle_of, tiers_of, world_of
+from hybrid_memory.apps.inspector.reading import PageRequest, handle_of, services_of, tiers_of
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import handle
 from hybrid_memory.memory import HybridMemory
@@ -46,7 +46,7 @@ def asking(memory: HybridMemory, request: PageRequest, positions: Sequence[int])
     """
     names = [handle(position, position) for position in positions]
     receipt = handle_of(memory, request.scope.owner).forget(ids=names, dry_run=True)
-    log = world_of(request.memory).log
+    log = services_of(request.memory).log
     events = [
         event for place in receipt.positions for event in log.read(request.scope.owner, after=place - 1, upto=place)
     ]

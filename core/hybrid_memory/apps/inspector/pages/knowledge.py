@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from hybrid_memory.apps.inspector.reading import PageRequest, handle_of, world_of
+from hybrid_memory.apps.inspector.reading import PageRequest, handle_of, services_of
 from hybrid_memory.blocks.block import Block
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.profile import ProfileEntry, UserProfile
@@ -105,7 +105,7 @@ def _now(request: PageRequest) -> datetime:
     if isinstance(request.at, datetime):
         return request.at
     if request.at is None:
-        return world_of(request.memory).clock()
+        return services_of(request.memory).clock()
     last = request.seen(request.scope.owner).events(limit=1)
     return last[0].at if last else datetime.now(UTC)
 

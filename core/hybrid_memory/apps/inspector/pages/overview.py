@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from hybrid_memory.apps.inspector.reading import key_of, world_of
+from hybrid_memory.apps.inspector.reading import key_of, services_of
 from hybrid_memory.memory import HybridMemory
 
 OWNERS = 50
@@ -19,7 +19,7 @@ def overview(memory: HybridMemory, query: dict[str, str]) -> dict[str, Any]:
     text = query.get("page", "")
     page = min(int(text) if text.isdecimal() and len(text) < 10 else 1, len(owners) // OWNERS + 1)  # noqa: PLR2004
     chosen = owners[(max(page, 1) - 1) * OWNERS : max(page, 1) * OWNERS]
-    world = world_of(memory)
+    services = services_of(memory)
     work = memory.work
     return {
         "q": wanted,
@@ -27,7 +27,12 @@ def overview(memory: HybridMemory, query: dict[str, str]) -> dict[str, Any]:
         "pages": max(1, -(-len(owners) // OWNERS)),
         "found": len(owners),
         "owners": [
-            {"scope": owner, "key": key_of(owner), "events": world.log.count(owner), "head": world.log.heads(owner)}
+            {
+                "scope": owner,
+                "key": key_of(owner),
+                "events": services.log.count(owner),
+                "head": services.log.heads(owner),
+            }
             for owner in chosen
         ],
         "stats": memory.stats(),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hybrid_memory.apps.inspector.reading import PageRequest, handle_of, state_of, world_of
+from hybrid_memory.apps.inspector.reading import PageRequest, handle_of, services_of, state_of
 from hybrid_memory.context.context import Context
 from hybrid_memory.context.context import Piece as Planned
 from hybrid_memory.context.layout import Parts, memory_mark
@@ -77,7 +77,7 @@ class Laid:
 
 def prompts(request: PageRequest) -> dict[str, Any]:
     """The prompt for one turn of a session, which is the last one if none is chosen."""
-    budget = world_of(request.memory).config.compaction.max_tokens
+    budget = services_of(request.memory).config.compaction.max_tokens
     tokens = request.number("tokens", budget, least=LEAST_TOKENS, most=MOST_TOKENS)
     chosen = request.number("turn", 0, least=0)
     turns = _turns(request, chosen)
@@ -143,7 +143,7 @@ def _before(request: PageRequest, turn: int, tokens: int) -> Sequence[Message]:
 
 
 def _told(request: PageRequest, context: Context, before: Sequence[Message], turn: int) -> dict[str, Any]:
-    count = world_of(request.memory).count
+    count = services_of(request.memory).count
     costs = [message_tokens(message, count) for message in context.messages]
     same = _same(context.messages, before)
     notes = _notes(request, context, turn)
@@ -207,13 +207,13 @@ def _notes(request: PageRequest, context: Context, turn: int) -> list[str]:
     """What was recalled for the turns of the prompt as it is marked there, longest first."""
     noted = request.scoped.events(before=turn + 1 + AROUND, kinds=(EventKind.RECALLED,), limit=AROUND)
     texts = {context.note, *(str(event.payload.get("text", "")) for event in noted)}
-    marks = world_of(request.memory).config.prompt
+    marks = services_of(request.memory).config.prompt
     return sorted((memory_mark(text, marks) for text in texts if text), key=len, reverse=True)
 
 
 def _places(request: PageRequest, messages: Sequence[Message]) -> dict[str, int]:
     ids = [message.id for message in messages if message.id]
-    found = world_of(request.memory).log.get(request.scope, ids) if ids else []
+    found = services_of(request.memory).log.get(request.scope, ids) if ids else []
     return {event.id: event.position for event in found}
 
 

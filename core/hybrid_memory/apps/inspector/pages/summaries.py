@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hybrid_memory.apps.inspector.pages.timeline import Row, row_of
-from hybrid_memory.apps.inspector.reading import RECENT, PageRequest, state_of, world_of
+from hybrid_memory.apps.inspector.reading import RECENT, PageRequest, services_of, state_of
 from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.context.summary import Line, Section, Summary
 from hybrid_memory.log.event import Event, EventKind, handle
@@ -59,7 +59,7 @@ def _summary(request: PageRequest) -> dict[str, Any]:
 
 def _turns(request: PageRequest, ids: list[str]) -> list[Event]:
     """The turns with these ids: what is behind a summary that is to be seen, is to be seen too."""
-    return world_of(request.memory).log.get(request.scope, ids) if ids else []
+    return services_of(request.memory).log.get(request.scope, ids) if ids else []
 
 
 def _line(line: Line, found: dict[str, Event]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from hybrid_memory.apps.inspector.reading import PageRequest, tiers_of, world_of
+from hybrid_memory.apps.inspector.reading import PageRequest, services_of, tiers_of
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.event import Event, EventKind, Tier, handle
@@ -128,7 +128,7 @@ def event(request: PageRequest) -> dict[str, Any]:
     if not found or found[0].position != position:
         raise InvalidInputError(f"{request.scope.owner} has no event {shown(handle(position, position))} to be seen")
     (event,) = found
-    records = [record for record in world_of(request.memory).index.get([position]) if _owned(record, event)]
+    records = [record for record in services_of(request.memory).index.get([position]) if _owned(record, event)]
     return {
         "event": event,
         "row": row_of(event, tiers_of(request, found)[position], most=len(json.dumps(event.payload))),
@@ -146,8 +146,8 @@ def _owned(record: Record, event: Event) -> bool:
 
 
 def _sources(request: PageRequest, event: Event) -> list[Row]:
-    world = world_of(request.memory)
-    there = world.log.get(request.scope.owner, list(event.sources)) if event.sources else []
+    services = services_of(request.memory)
+    there = services.log.get(request.scope.owner, list(event.sources)) if event.sources else []
     visible = [source for source in there if source.position < event.position]
     return [row_of(source, []) for source in visible]
 

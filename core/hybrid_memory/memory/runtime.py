@@ -25,7 +25,7 @@ from hybrid_memory.runtime.tasks import Task
 from hybrid_memory.scope import Scope
 from hybrid_memory.store import archive, outbox
 from hybrid_memory.store import indexing as flush
-from hybrid_memory.store.services import World
+from hybrid_memory.store.services import Services
 from hybrid_memory.store.uses import note_uses
 
 WORKERS = 16
@@ -44,15 +44,17 @@ ARCHIVE_EVERY = timedelta(hours=1)
 _log = logging.getLogger(__name__)
 
 
-class House:
-    """The world behind a memory's handles, while it is open, what is done in the background, and the threads."""
+class Runtime:
+    """The services behind a memory's handles, while it is open, what is done in the background, and the threads."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self.statistics = world.statistics
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self.statistics = services.statistics
         self._executor: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
-        self.scheduler = Scheduler(concurrency=world.config.orchestration.concurrency, statistics=world.statistics)
+        self.scheduler = Scheduler(
+            concurrency=services.config.orchestration.concurrency, statistics=services.statistics
+        )
         self._behind: dict[Scope, Request] = {}
         self._counting = False
         self._closing = False
@@ -65,11 +67,11 @@ class House:
             return self._serial.setdefault(scope, _Serial())
 
     @property
-    def world(self) -> World:
+    def services(self) -> Services:
         """The ports; raises `MemoryClosedError` after `close`."""
         if self.closed:
             raise MemoryClosedError
-        return self._world
+        return self._services
 
     @property
     def loop(self) -> Runner:
@@ -83,17 +85,17 @@ class House:
 
     def opened(self) -> None:
         """Take up what an earlier process left undone, and what is done again and again."""
-        if self._world.read_only or not self._world.config.orchestration.background:
+        if self._services.read_only or not self._services.config.orchestration.background:
             return
         self._pause("resume", self._resume, "indexing", None)
-        if self._world.archive is not None:
+        if self._services.archive is not None:
             self._again(ARCHIVE_EVERY, archive.archive)
-        if self._world.outbox is not None:
+        if self._services.outbox is not None:
             self._again(OUTBOX_EVERY, outbox.drain)
 
     def said(self, scope: Scope) -> None:
         """Something was written: let it be indexed and read, by rules and the model, once the conversation pauses."""
-        config = self._world.config
+        config = self._services.config
         if config.orchestration.background:
             self._pause(("index", scope.owner), partial(self._index, scope.owner), "indexing", scope.owner)
         if config.learning.background:
@@ -103,7 +105,7 @@ class House:
 
     def recalled(self) -> None:
         """Something was found: let its uses be noted by and by."""
-        if not self._counting and self._world.config.orchestration.background:
+        if not self._counting and self._services.config.orchestration.background:
             self._counting = True
             self._again(USES_EVERY, self.note_uses)
 
@@ -120,45 +122,45 @@ class House:
             if owner is None or scope.owner == owner:
                 await self._folded(run, scope)
 
-    async def note_uses(self, run: Runner, world: World) -> None:
+    async def note_uses(self, run: Runner, services: Services) -> None:
         """Write down which records were used since the last time."""
-        for owner in world.uses.counted():
-            await note_uses(run, world, owner)
+        for owner in services.uses.counted():
+            await note_uses(run, services, owner)
 
     async def _folded(self, run: Runner, scope: Scope) -> None:
         request = self._behind.get(scope)
-        if request is not None and await fold_ahead(run, self.world, scope, request):
+        if request is not None and await fold_ahead(run, self.services, scope, request):
             self._behind.pop(scope, None)
 
     def _pause(self, key: object, work: Callable[[], object], kind: str, scope: Scope | None) -> None:
         """Do the work once nobody has asked for it for a while."""
-        delay = self._world.config.learning.delay
+        delay = self._services.config.learning.delay
         self.scheduler.debounced(key, delay, Task(work, kind=kind, priority=BACKGROUND, scope=scope))
 
-    def _again(self, interval: timedelta, flow: Callable[[Runner, World], Coroutine[Any, Any, object]]) -> None:
-        task = Task(lambda: drive(flow(INLINE, self._world)), kind="maintenance", priority=BACKGROUND)
+    def _again(self, interval: timedelta, flow: Callable[[Runner, Services], Coroutine[Any, Any, object]]) -> None:
+        task = Task(lambda: drive(flow(INLINE, self._services)), kind="maintenance", priority=BACKGROUND)
         self.scheduler.every(interval, task)
 
     def _fold(self, scope: Scope) -> None:
         drive(self._folded(INLINE, scope))
 
     def _learn(self, owner: Scope) -> None:
-        drive(learn(INLINE, self._world, owner, model=True))
-        if self._world.config.orchestration.background:
+        drive(learn(INLINE, self._services, owner, model=True))
+        if self._services.config.orchestration.background:
             self._index(owner)
 
     def _index(self, owner: Scope) -> None:
-        world = self._world
-        drive(flush.index_texts(INLINE, world, owner))
-        if world.embedder is not None:
-            drive(flush.index_vectors(INLINE, world, owner, world.embedder, self._unless_closing))
-        drive(media.flush_media(INLINE, world, owner))
+        services = self._services
+        drive(flush.index_texts(INLINE, services, owner))
+        if services.embedder is not None:
+            drive(flush.index_vectors(INLINE, services, owner, services.embedder, self._unless_closing))
+        drive(media.flush_media(INLINE, services, owner))
 
     def _resume(self) -> None:
         """Index what is in the log and not in the index; a memory of many owners does so one by one."""
-        world = self._world
-        for owner, head in world.truth.heads().items():
-            if world.index.applied(owner) < head or (world.embedder and world.index.pending(owner, 1)):
+        services = self._services
+        for owner, head in services.truth.heads().items():
+            if services.index.applied(owner) < head or (services.embedder and services.index.pending(owner, 1)):
                 self.scheduler.schedule(
                     Task(partial(self._index, owner), kind="indexing", priority=BACKGROUND, scope=owner)
                 )
@@ -174,7 +176,7 @@ class House:
         self.scheduler.close()
         if not self.closed:
             try:
-                drive(self.note_uses(INLINE, self._world))
+                drive(self.note_uses(INLINE, self._services))
             except HybridMemoryError as error:
                 _log.warning("%s; the last uses are not noted", error)
         with self._lock:
@@ -182,18 +184,18 @@ class House:
             executor, self._executor = self._executor, None
         if executor is not None:
             executor.shutdown(wait=True)
-        for part in (self._world.index, self._world.media, self._world.log, self._world.outbox):
+        for part in (self._services.index, self._services.media, self._services.log, self._services.outbox):
             if part is not None:
                 part.close()
 
     @property
     def url(self) -> str:
         """Where the store is."""
-        return self._world.config.url
+        return self._services.config.url
 
     def __str__(self) -> str:
-        embedder = self._world.embedder.name if self._world.embedder else "text only"
-        return f"{self._world.config.url} ({embedder}){' closed' if self.closed else ''}"
+        embedder = self._services.embedder.name if self._services.embedder else "text only"
+        return f"{self._services.config.url} ({embedder}){' closed' if self.closed else ''}"
 
 
 class _Serial:
@@ -209,7 +211,7 @@ class _Serial:
         self._lock.release()
 
 
-async def flush_owners(run: Runner, world: World, owners: Sequence[Scope] | None, shown: bool | None) -> Receipt:
+async def flush_owners(run: Runner, services: Services, owners: Sequence[Scope] | None, shown: bool | None) -> Receipt:
     """Do the derived work of these owners, or of all, under a progress bar."""
     with progress_bar("indexing", shown=shown) as advance:
-        return await flush.flush(run, world, owners, advance)
+        return await flush.flush(run, services, owners, advance)
