@@ -169,7 +169,7 @@ async def _ranked(
 
 
 def _view(services: Services) -> Services:
-    """The services without what concerns turns only: nothing of an application's is forgotten, hidden or diversified."""
+    """The services without what concerns turns only: no value of an application is hidden, forgotten or diversified."""
     recalling: RecallConfig = services.config.recall.model_copy(update={"diversity": 0.0, "candidates": CANDIDATES})
     config = services.config.model_copy(update={"recall": recalling, "retention": RetentionConfig()})
     return replace(services, config=config, viewed=True)
