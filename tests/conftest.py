@@ -11,7 +11,7 @@ import pytest
 from blockbuster import blockbuster_ctx
 from hypothesis import HealthCheck, settings
 
-from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory import BlockHandle, HybridMemory, MemoryConfig, ScopedMemory, open_memory
 
 pytest.register_assert_rewrite("hybrid_memory.testing")
 
@@ -26,17 +26,20 @@ settings.load_profile("quick")
 CHILDREN = Path(__file__).with_name("children")
 
 
+Owner = HybridMemory | ScopedMemory | BlockHandle
+
+
 class Face(Protocol):
     """Calls a verb, blocking or by its async twin."""
 
-    def __call__(self, owner: HybridMemory | ScopedMemory, verb: str, *args: Any, **kwargs: Any) -> Any: ...
+    def __call__(self, owner: Owner, verb: str, *args: Any, **kwargs: Any) -> Any: ...
 
 
-def _blocking(owner: HybridMemory | ScopedMemory, verb: str, *args: Any, **kwargs: Any) -> Any:
+def _blocking(owner: Owner, verb: str, *args: Any, **kwargs: Any) -> Any:
     return getattr(owner, verb)(*args, **kwargs)
 
 
-def _async(owner: HybridMemory | ScopedMemory, verb: str, *args: Any, **kwargs: Any) -> Any:
+def _async(owner: Owner, verb: str, *args: Any, **kwargs: Any) -> Any:
     async def call() -> Any:
         return await getattr(owner, f"a{verb}")(*args, **kwargs)
 
@@ -122,6 +125,6 @@ def alice(memory: HybridMemory) -> ScopedMemory:
 def no_learning_by_itself(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is learned in the background, unless a test is marked so: positions in the log depend on no pause."""
     if request.node.get_closest_marker("background") is None:
-        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.said", lambda *_: None)
-        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.opened", lambda *_: None)
-        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.recalled", lambda *_: None)
+        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.after_write", lambda *_: None)
+        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.start", lambda *_: None)
+        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.after_recall", lambda *_: None)

@@ -30,7 +30,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.items.item import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
-from hybrid_memory.memory.items import SWEEP_EVERY
+from hybrid_memory.memory.store import SWEEP_EVERY
 from langchain_hybrid_memory.store.embedding import blocking
 from langchain_hybrid_memory.store.filters import check_filter, holds
 from langchain_hybrid_memory.store.namespaces import matches

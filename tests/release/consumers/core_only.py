@@ -74,7 +74,7 @@ def main(memory: HybridMemory) -> None:
     assert_type(alice.profile(Patient).allergies, tuple[str, ...])
     assert_type(alice.summary(), Summary)
     assert_type(alice.events(kinds=[EventKind.MESSAGE]), list[Event])
-    assert_type(alice.put_block("task", "Book the hall."), Block)
+    assert_type(alice.block("task").put("Book the hall."), Block)
     assert_type(alice.blocks(), dict[str, Block])
     assert_type(alice.why("goals"), Explanation)
     assert_type(alice.expand("#1"), list[Message])
