@@ -321,7 +321,7 @@ def play(owner: ScopedMemory, edits: list[tuple[str, list[str]]]) -> None:
     for change, lines in edits:
         try:
             if change in ("undo", "remove"):
-                getattr(owner, f"{change}_block")("human")
+                getattr(owner.block("human"), change)()
             elif change == "put":
                 owner.block("human").put("\n".join(lines))
             else:
