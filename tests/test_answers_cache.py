@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -20,6 +20,7 @@ from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.faults import FaultyEmbedder
 
 if TYPE_CHECKING:
+    from hybrid_memory.index.semantic import SemanticIndex
     from tests.conftest import Face, Open
 
 pytestmark = pytest.mark.in_pairs("face", "memory")
@@ -60,7 +61,7 @@ class Watched:
 def watched_index(memory: HybridMemory) -> Watched:
     services = memory._runtime.services
     index = Watched(services.index)
-    services.index = index
+    services.index = cast("SemanticIndex", index)
     return index
 
 
@@ -427,7 +428,9 @@ def test_an_answer_that_is_made_while_the_index_is_rebuilt_is_not_kept(opened: O
     alice = memory.scoped(user="alice")
     alice.remember(["my cat sleeps", "it rains"])
     services = memory._runtime.services
-    services.index = Interrupting(services.index, lambda: memory.rebuild(embedder=HashingEmbedder()))
+    services.index = cast(
+        "SemanticIndex", Interrupting(services.index, lambda: memory.rebuild(embedder=HashingEmbedder()))
+    )
     assert alice.recall("cat")
     assert alice.recall("cat")[0].signals.vector == 1
 
@@ -437,7 +440,7 @@ def test_an_answer_that_is_made_while_its_words_are_forgotten_is_not_kept(opened
     alice = memory.scoped(user="alice")
     told = alice.remember(["my cat is Quinzel", "my cat sleeps"])
     services = memory._runtime.services
-    services.index = Interrupting(services.index, lambda: alice.forget(ids=told.ids[0]))
+    services.index = cast("SemanticIndex", Interrupting(services.index, lambda: alice.forget(ids=told.ids[0])))
     alice.recall("cat")
     assert "Quinzel" not in repr(list(services.answers._entries.values()))
     assert texts_of(alice.recall("cat")) == ["my cat sleeps"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -13,6 +13,7 @@ from hybrid_memory import Hit, HybridMemory, ScopedMemory
 from hybrid_memory.errors import StoreUnavailableError
 
 if TYPE_CHECKING:
+    from hybrid_memory.index.semantic import SemanticIndex
     from tests.conftest import Face, Open
 
 pytestmark = pytest.mark.in_pairs("face", "url")
@@ -55,7 +56,7 @@ def behind(memory: HybridMemory) -> Index:
     """The memory's index, from now on behind a line."""
     services = memory._runtime.services
     index = Index(services.index)
-    services.index = index
+    services.index = cast("SemanticIndex", index)
     return index
 
 

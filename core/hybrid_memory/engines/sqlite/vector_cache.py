@@ -39,17 +39,17 @@ def _one_thread() -> Iterator[None]:
         faiss.omp_set_num_threads(before)
 
 
-class VectorShelf:
+class VectorCache:
     """Unit vectors with the ids of their records, in memory; a copy that can always be made again.
 
-    FAISS may crash when one thread adds while another searches, so every method takes the shelf's lock.
+    FAISS may crash when one thread adds while another searches, so every method takes the cache's lock.
 
     Args:
         dim: width of the vectors.
         exact_limit: above this many vectors `train` makes an approximate index worth while.
 
     Attributes:
-        revision, upto: what of the durable copy is on the shelf; its owner keeps them.
+        revision, upto: what of the durable copy is in the cache; its owner keeps them.
     """
 
     def __init__(self, dim: int, *, exact_limit: int = EXACT_LIMIT) -> None:
@@ -79,7 +79,7 @@ class VectorShelf:
         return len(self) > self._saved
 
     def clear(self, revision: int) -> None:
-        """Take everything off the shelf, to be filled from this revision of the durable copy."""
+        """Take everything out of the cache, to be filled from this revision of the durable copy."""
         with self.lock:
             self._ids = self._rows_by_id = np.empty(0, dtype=np.int64)
             self._index, self._trained_at, self._saved = faiss.IndexFlatIP(self.dim), 0, 0
@@ -87,7 +87,7 @@ class VectorShelf:
             self.revision, self.upto = revision, 0
 
     def add(self, ids: Ids, vectors: Floats) -> None:
-        """Put vectors of shape (n, dim) on the shelf; the ids must be new."""
+        """Put vectors of shape (n, dim) in the cache; the ids must be new."""
         with self.lock:
             self._index.add(np.ascontiguousarray(vectors, dtype=np.float32))
             self._sum = self._sum + vectors.sum(axis=0, dtype=np.float64)
@@ -128,19 +128,20 @@ class VectorShelf:
             found = labels[0][labels[0] >= 0]
             return Matches(ids=self._ids[found], scores=top[0][: len(found)])
 
-    def centroid(self) -> Floats:
-        """The mean of all vectors; zeros while there are none."""
+    @property
+    def total(self) -> npt.NDArray[np.float64]:
+        """The sum of all vectors."""
         with self.lock:
-            return np.asarray(self._sum / max(len(self), 1), dtype=np.float32)
+            return self._sum.copy()
 
-    def similar(self, vector: Floats, ids: Ids) -> Floats:
-        """Inner product with each of these ids, NaN where one is not on the shelf; shape (n,)."""
+    def rows(self, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """The vectors of these ids, zeros where one is not in the cache, and which are; shapes (n, dim) and (n,)."""
         with self.lock:
-            scores = np.full(len(ids), np.nan, dtype=np.float32)
-            if len(self):
-                rows, present = self._find(ids)
-                scores[present] = self._vectors(rows[present]) @ vector
-            return scores
+            vectors, there = np.zeros((len(ids), self.dim), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
+            if len(self) and len(ids):
+                rows, there = self._find(ids)
+                vectors[there] = self._vectors(rows[there])
+        return vectors, there
 
     def last(self) -> Floats:
         """The vector that was added last."""
@@ -148,18 +149,8 @@ class VectorShelf:
             row: Floats = self._vectors(np.array([len(self) - 1], dtype=np.int64))[0]
             return row
 
-    def likeness(self, ids: Ids) -> Floats:
-        """Inner products among these ids, of shape (n, n); 0 where one is not on the shelf."""
-        with self.lock:
-            vectors = np.zeros((len(ids), self.dim), dtype=np.float32)
-            if len(self):
-                rows, present = self._find(ids)
-                vectors[present] = self._vectors(rows[present])
-        products: Floats = vectors @ vectors.T
-        return products
-
     def save(self, path: Path) -> None:
-        """Write the shelf beside ``path`` and move it into place, so that a reader never sees half of it."""
+        """Write the cache beside ``path`` and move it into place, so that a reader never sees half of it."""
         with self.lock:
             header = np.array([self.revision, self.upto, self._trained_at], dtype=np.int64)
             buffer = io.BytesIO()
@@ -174,25 +165,25 @@ class VectorShelf:
         temporary.replace(path)
 
     @classmethod
-    def load(cls, path: Path, dim: int, *, exact_limit: int = EXACT_LIMIT) -> VectorShelf | None:
-        """The saved shelf, or None if there is none, or it is damaged or of another width."""
-        shelf = cls(dim, exact_limit=exact_limit)
+    def load(cls, path: Path, dim: int, *, exact_limit: int = EXACT_LIMIT) -> VectorCache | None:
+        """The saved cache, or None if there is none, or it is damaged or of another width."""
+        cache = cls(dim, exact_limit=exact_limit)
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
-                shelf.revision, shelf.upto, shelf._trained_at = (int(value) for value in saved["header"])
-                shelf._ids, shelf._sum = saved["ids"], saved["sum"]
-                shelf._index = faiss.deserialize_index(saved["index"])
+                cache.revision, cache.upto, cache._trained_at = (int(value) for value in saved["header"])
+                cache._ids, cache._sum = saved["ids"], saved["sum"]
+                cache._index = faiss.deserialize_index(saved["index"])
         except FileNotFoundError:
             return None
         except Exception as error:  # noqa: BLE001 - whatever is wrong with a copy, the original is at hand
             _log.warning("the vector index %s is damaged (%s): rebuilding it from the store", path, error)
             return None
-        if shelf._index.d != dim or shelf._index.ntotal != len(shelf._ids):
+        if cache._index.d != dim or cache._index.ntotal != len(cache._ids):
             _log.warning("the vector index %s does not fit the store: rebuilding it", path)
             return None
-        shelf._rows_by_id = np.argsort(shelf._ids, kind="stable")
-        shelf._saved = len(shelf)
-        return shelf
+        cache._rows_by_id = np.argsort(cache._ids, kind="stable")
+        cache._saved = len(cache)
+        return cache
 
     def _parameters(self, rows: Ids | None) -> Any:
         selector = None

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Floats, Ids
 
-from hybrid_memory.engines.sqlite.faiss import VectorShelf
+from hybrid_memory.engines.sqlite.vector_cache import VectorCache
+from hybrid_memory.ports import Floats, Ids
 
 DIM = 32
 
@@ -26,13 +26,18 @@ def some_ids(size: int, *, seed: int = 0) -> Ids:
     return np.random.default_rng(seed).permutation(10 * size)[:size].astype(np.int64) + 1
 
 
-def filled(size: int, *, exact_limit: int, batch: int = 97) -> tuple[VectorShelf, Ids, Floats]:
-    shelf, ids, vectors = VectorShelf(DIM, exact_limit=exact_limit), some_ids(size), clustered(size)
+def filled(size: int, *, exact_limit: int, batch: int = 97) -> tuple[VectorCache, Ids, Floats]:
+    cache, ids, vectors = VectorCache(DIM, exact_limit=exact_limit), some_ids(size), clustered(size)
     for start in range(0, size, batch):
-        shelf.add(ids[start : start + batch], vectors[start : start + batch])
-        if shelf.overgrown:
-            shelf.train()
-    return shelf, ids, vectors
+        cache.add(ids[start : start + batch], vectors[start : start + batch])
+        if cache.overgrown:
+            cache.train()
+    return cache, ids, vectors
+
+
+def similar(cache: VectorCache, query: Floats, ids: Ids) -> Floats:
+    rows, there = cache.rows(ids)
+    return np.where(there, rows @ query, np.float32(np.nan))
 
 
 def best(ids: Ids, vectors: Floats, query: Floats, k: int) -> tuple[list[int], Floats]:
@@ -42,55 +47,55 @@ def best(ids: Ids, vectors: Floats, query: Floats, k: int) -> tuple[list[int], F
 
 
 @pytest.mark.parametrize("k", [1, 10, 5000])
-def test_an_exact_shelf_agrees_with_numpy(k: int) -> None:
-    shelf, ids, vectors = filled(900, exact_limit=10_000)
-    assert not shelf.approximate
+def test_an_exact_cache_agrees_with_numpy(k: int) -> None:
+    cache, ids, vectors = filled(900, exact_limit=10_000)
+    assert not cache.approximate
     chance = np.random.default_rng(1)
     for query in clustered(10, seed=2):
         for share in (None, 0.5, 0.01):
             kept = np.ones(len(ids), bool) if share is None else chance.random(len(ids)) < share
             allowed = None if share is None else np.append(ids[kept], [10**12])
-            found = shelf.search(query, k, allowed)
+            found = cache.search(query, k, allowed)
             expected, scores = best(ids[kept], vectors[kept], query, k)
             assert found.ids.tolist() == expected
             np.testing.assert_allclose(found.scores, scores, atol=1e-5)
-        np.testing.assert_allclose(shelf.similar(query, ids), vectors @ query, atol=1e-5)
+        np.testing.assert_allclose(similar(cache, query, ids), vectors @ query, atol=1e-5)
 
 
 @pytest.mark.parametrize("reloaded", [False, True])
-def test_an_approximate_shelf_finds_nine_in_ten(tmp_path: Path, reloaded: bool) -> None:
-    shelf, ids, vectors = filled(4000, exact_limit=300)
-    assert shelf.approximate
+def test_an_approximate_cache_finds_nine_in_ten(tmp_path: Path, reloaded: bool) -> None:
+    cache, ids, vectors = filled(4000, exact_limit=300)
+    assert cache.approximate
     if reloaded:
-        shelf.save(tmp_path / "shelf.npz")
-        loaded = VectorShelf.load(tmp_path / "shelf.npz", DIM, exact_limit=300)
+        cache.save(tmp_path / "cache.npz")
+        loaded = VectorCache.load(tmp_path / "cache.npz", DIM, exact_limit=300)
         assert loaded is not None
-        shelf = loaded
+        cache = loaded
     found = wanted = 0
     for query in clustered(50, seed=3):
-        matches = shelf.search(query, 10)
+        matches = cache.search(query, 10)
         assert (np.diff(matches.scores) <= 0).all()
         expected, _ = best(ids, vectors, query, 10)
         found += len(set(matches.ids.tolist()) & set(expected))
         wanted += len(expected)
-        np.testing.assert_allclose(shelf.similar(query, ids[:50]), vectors[:50] @ query, atol=1e-5)
+        np.testing.assert_allclose(similar(cache, query, ids[:50]), vectors[:50] @ query, atol=1e-5)
     assert found / wanted >= 0.9
 
 
-def test_a_small_selection_of_an_approximate_shelf_is_searched_exactly() -> None:
-    shelf, ids, vectors = filled(4000, exact_limit=300)
+def test_a_small_selection_of_an_approximate_cache_is_searched_exactly() -> None:
+    cache, ids, vectors = filled(4000, exact_limit=300)
     chosen = np.random.default_rng(4).choice(len(ids), size=250, replace=False)
     for query in clustered(10, seed=5):
-        found = shelf.search(query, 20, ids[chosen])
+        found = cache.search(query, 20, ids[chosen])
         assert found.ids.tolist() == best(ids[chosen], vectors[chosen], query, 20)[0]
 
 
-def test_a_large_selection_of_an_approximate_shelf_holds_only_what_is_allowed() -> None:
-    shelf, ids, vectors = filled(4000, exact_limit=300)
+def test_a_large_selection_of_an_approximate_cache_holds_only_what_is_allowed() -> None:
+    cache, ids, vectors = filled(4000, exact_limit=300)
     chosen = np.random.default_rng(6).choice(len(ids), size=2000, replace=False)
     found = wanted = 0
     for query in clustered(30, seed=7):
-        matches = shelf.search(query, 10, ids[chosen])
+        matches = cache.search(query, 10, ids[chosen])
         assert set(matches.ids.tolist()) <= set(ids[chosen].tolist())
         found += len(set(matches.ids.tolist()) & set(best(ids[chosen], vectors[chosen], query, 10)[0]))
         wanted += 10
@@ -99,33 +104,33 @@ def test_a_large_selection_of_an_approximate_shelf_holds_only_what_is_allowed() 
 
 @pytest.mark.parametrize("exact_limit", [50, 10_000])
 def test_what_is_not_there_is_not_found(exact_limit: int) -> None:
-    empty = VectorShelf(DIM, exact_limit=exact_limit)
+    empty = VectorCache(DIM, exact_limit=exact_limit)
     query, nothing = clustered(1)[0], np.empty(0, dtype=np.int64)
     assert empty.search(query, 5).ids.tolist() == []
     assert empty.search(query, 5, np.array([1], dtype=np.int64)).ids.tolist() == []
-    assert np.isnan(empty.similar(query, np.array([1], dtype=np.int64))).all()
-    shelf, ids, _ = filled(200, exact_limit=exact_limit)
-    assert shelf.search(query, 0).ids.tolist() == []
-    assert shelf.search(query, 5, nothing).ids.tolist() == []
+    assert np.isnan(similar(empty, query, np.array([1], dtype=np.int64))).all()
+    cache, ids, _ = filled(200, exact_limit=exact_limit)
+    assert cache.search(query, 0).ids.tolist() == []
+    assert cache.search(query, 5, nothing).ids.tolist() == []
     unknown = np.array([10**12, ids[0]], dtype=np.int64)
-    assert np.isnan(shelf.similar(query, unknown)).tolist() == [True, False]
+    assert np.isnan(similar(cache, query, unknown)).tolist() == [True, False]
 
 
-def test_a_cleared_shelf_can_be_filled_again() -> None:
-    shelf, ids, vectors = filled(400, exact_limit=100)
-    shelf.clear(revision=7)
-    assert (len(shelf), shelf.approximate, shelf.revision, shelf.upto) == (0, False, 7, 0)
-    shelf.add(ids[:50], vectors[:50])
-    assert shelf.search(vectors[3], 1).ids.tolist() == [ids[3]]
+def test_a_cleared_cache_can_be_filled_again() -> None:
+    cache, ids, vectors = filled(400, exact_limit=100)
+    cache.clear(revision=7)
+    assert (len(cache), cache.approximate, cache.revision, cache.upto) == (0, False, 7, 0)
+    cache.add(ids[:50], vectors[:50])
+    assert cache.search(vectors[3], 1).ids.tolist() == [ids[3]]
 
 
-def test_a_saved_shelf_goes_on_where_it_was(tmp_path: Path) -> None:
-    file = tmp_path / "folder" / "shelf.npz"
-    shelf, ids, vectors = filled(1000, exact_limit=100)
-    shelf.revision, shelf.upto = 3, 1000
-    assert shelf.grown
-    shelf.save(file)
-    loaded = VectorShelf.load(file, DIM, exact_limit=100)
+def test_a_saved_cache_goes_on_where_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "folder" / "cache.npz"
+    cache, ids, vectors = filled(1000, exact_limit=100)
+    cache.revision, cache.upto = 3, 1000
+    assert cache.grown
+    cache.save(file)
+    loaded = VectorCache.load(file, DIM, exact_limit=100)
     assert loaded is not None
     assert (len(loaded), loaded.approximate, loaded.grown) == (1000, True, False)
     assert (loaded.revision, loaded.upto) == (3, 1000)
@@ -137,26 +142,26 @@ def test_a_saved_shelf_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "shelf.npz"
-    shelf, ids, vectors = filled(200, exact_limit=50)
-    shelf.save(file)
+    file = tmp_path / "cache.npz"
+    cache, ids, vectors = filled(200, exact_limit=50)
+    cache.save(file)
     before = file.read_bytes()
-    shelf.add(np.array([10**9], dtype=np.int64), vectors[:1])
+    cache.add(np.array([10**9], dtype=np.int64), vectors[:1])
 
     def full(_: int) -> None:
         raise OSError("no space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="no space"):
-        shelf.save(file)
+        cache.save(file)
     assert file.read_bytes() == before
-    loaded = VectorShelf.load(file, DIM)
+    loaded = VectorCache.load(file, DIM)
     assert loaded is not None
     assert len(loaded) == len(ids)
 
 
-def test_a_shelf_of_another_width_is_not_loaded(tmp_path: Path) -> None:
-    shelf, _, _ = filled(200, exact_limit=50)
-    shelf.save(tmp_path / "shelf.npz")
-    assert VectorShelf.load(tmp_path / "shelf.npz", DIM + 1) is None
-    assert VectorShelf.load(tmp_path / "absent.npz", DIM) is None
+def test_a_cache_of_another_width_is_not_loaded(tmp_path: Path) -> None:
+    cache, _, _ = filled(200, exact_limit=50)
+    cache.save(tmp_path / "cache.npz")
+    assert VectorCache.load(tmp_path / "cache.npz", DIM + 1) is None
+    assert VectorCache.load(tmp_path / "absent.npz", DIM) is None

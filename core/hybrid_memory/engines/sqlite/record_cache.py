@@ -1,4 +1,4 @@
-"""Where an owner's records stand, as columns in memory: recall looks up hundreds of neighbours at a time."""
+"""The columns of an owner's records in memory: recall looks up hundreds of neighbours at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybrid_memory.arrays import Ids
 from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.rows import joined
-from hybrid_memory.index.port import Places
+from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import Where
 
 _COLUMNS = "id, segment, ordinal, length, at, importance, uses, last_used, turn, kind, category"
@@ -19,7 +19,7 @@ _WIDTH = 11
 _USES, _LAST_USED = 6, 7
 
 
-class PlaceTable:
+class RecordCache:
     """The columns of one owner's records, by id; a copy of the file that is brought up to it at every use.
 
     Args:
@@ -40,8 +40,8 @@ class PlaceTable:
     def __len__(self) -> int:
         return len(self._ids)
 
-    def around(self, ids: Ids, radius: int, where: Where, allowed: Ids | None) -> Places:
-        """The places of these records and their neighbours in the segment, as far as visible and allowed."""
+    def around(self, ids: Ids, radius: int, where: Where, allowed: Ids | None) -> RecordColumns:
+        """These records and their neighbours in the segment, as far as visible and allowed."""
         with self._lock:
             table, every, keys, order = self._table, self._ids, self._keys, self._order
         if not len(every):
@@ -52,23 +52,13 @@ class PlaceTable:
         for step in range(-radius, radius + 1):
             wanted = _key(table[seeds, 1], table[seeds, 2] + step)
             first = np.searchsorted(keys, wanted)
-            count = np.searchsorted(keys, wanted, side="right") - first  # what came from a turn stands at its place
+            count = np.searchsorted(keys, wanted, side="right") - first  # several may share one
             rows.append(order[np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())])
         chosen = table[np.unique(np.concatenate(rows))]
         chosen = chosen[self._visible(chosen, where)]
         if allowed is not None:
             chosen = chosen[np.isin(chosen[:, 0].astype(np.int64), allowed)]
-        whole = chosen[:, :4].astype(np.int64)
-        return Places(
-            ids=whole[:, 0],
-            segments=whole[:, 1],
-            ordinals=whole[:, 2],
-            lengths=whole[:, 3],
-            at=chosen[:, 4] / 1e6,
-            importance=chosen[:, 5].astype(np.float32),
-            uses=chosen[:, 6].astype(np.int64),
-            last_used=np.nan_to_num(chosen[:, 7]) / 1e6,
-        )
+        return RecordColumns.of(np.nan_to_num(chosen[:, :8]))
 
     def visible(self, where: Where) -> Ids:
         """The ids that `Where.hidden` and `Where.fresh` leave."""
@@ -135,6 +125,6 @@ class PlaceTable:
 
 
 def _key(segments: npt.NDArray[np.float64], ordinals: npt.NDArray[np.float64]) -> Ids:
-    """One number for a place, ordered by segment, then by ordinal."""
+    """One number for a segment and ordinal, in their order."""
     keys: Ids = (segments.astype(np.int64) << 24) + ordinals.astype(np.int64)
     return keys
