@@ -12,7 +12,7 @@ from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.index.port import UNUSED, Entry, IndexEngine, IndexSize, Matches, Query, RecordColumns, Status, Use
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.port import Appended, Archive, Clock, Draft, EventLog, Expiring, IdSource, Key, LogSize
-from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, TextCompressor
+from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
 from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.text.tokens import TokenCounter
 
@@ -40,6 +40,7 @@ __all__ = [
     "Places",
     "Progress",
     "Query",
+    "Ranker",
     "RecordColumns",
     "SemanticIndex",
     "Status",
