@@ -27,6 +27,7 @@ from hybrid_memory import (
     open_memory,
 )
 from hybrid_memory.config import yaml
+from hybrid_memory.config.sections import translate
 from hybrid_memory.errors import InvalidConfigError
 
 FILE: Final = """\
@@ -109,7 +110,7 @@ SETTINGS: Final = MemoryConfig(
 
 
 def loaded(text: str) -> MemoryConfig:
-    return yaml.loaded(MemoryConfig, text.encode(), "memory.yaml")
+    return yaml.loaded(MemoryConfig, text.encode(), "memory.yaml", translate=translate)
 
 
 def sections(text: str) -> MemoryConfig:
@@ -385,6 +386,10 @@ ONE_MISTAKE: Final = {
     "memory_system:\n  retreival: {}\n  retrieval: {candidates: 0}": (
         "line 3, column 15: memory_system.retrieval.candidates: Input should be greater than or equal to 1 (got 0)"
     ),
+    "memory_system: {tiers: {l2_semantic: {vector_store: [a]}}}": (
+        "line 1, column 40: memory_system.tiers.l2_semantic.vector_store: \"['a']\" is not allowed: use one of faiss, "
+        "memory, redis, milvus"
+    ),
     "memory_system: {orchestration: 5}": (
         "line 1, column 17: memory_system.orchestration: Input should be a section, with its settings as "
         "keys below it (got 5)"
@@ -399,7 +404,7 @@ def test_a_mistake_is_reported_with_its_place_and_what_is_allowed(text: str, mes
 
 def test_a_file_that_is_no_utf_8_is_refused_with_the_line() -> None:
     with pytest.raises(InvalidConfigError, match=r"^memory\.yaml line 2, column 1: not text in UTF-8$"):
-        yaml.loaded(MemoryConfig, "url: x\noutbox: 记忆".encode("gb18030"), "memory.yaml")
+        yaml.loaded(MemoryConfig, "url: x\noutbox: 记忆".encode("gb18030"), "memory.yaml", translate=translate)
 
 
 def test_all_mistakes_of_a_file_are_reported_at_once_in_their_order() -> None:
@@ -591,7 +596,7 @@ def test_whatever_stands_in_a_line_is_read_or_told_with_a_line(row: int, value: 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
-            yaml.loaded(MemoryConfig, text.encode("utf-8", "surrogatepass"), "f")
+            yaml.loaded(MemoryConfig, text.encode("utf-8", "surrogatepass"), "f", translate=translate)
     except InvalidConfigError as error:
         told = str(error)
     numbers = [re.match(r"f line (\d+), column \d+: ", line) for line in told.split("\n") if told]

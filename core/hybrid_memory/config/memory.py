@@ -72,13 +72,13 @@ class MemoryConfig(Settings):
             InvalidConfigError: the file cannot be read, or is wrong: a line for each mistake, with the file, the line
                 and column, the setting, what is allowed and the value.
         """
-        from hybrid_memory.config import yaml  # noqa: PLC0415 - only who reads YAML pays for it
+        from hybrid_memory.config import sections, yaml  # noqa: PLC0415 - only who reads YAML pays for it
 
         try:
             content = Path(path).read_bytes()
         except OSError as error:
             raise InvalidConfigError(f"cannot read {path}: {error}") from error
-        return yaml.loaded(cls, content, str(path))
+        return yaml.loaded(cls, content, str(path), translate=sections.translate)
 
     def to_yaml(self) -> str:
         """All settings, as `from_yaml` reads them."""

@@ -117,8 +117,8 @@ def _fields_of(document: Document, values: dict[str, Any]) -> dict[str, Any]:
         document.places[field] = places[keys]
     _resolve(document, translated, translated.pop("old", {}))
     if {"exact_match", "semantic"} & _section(_section(values[TOP], "retrieval"), "weights").keys():
-        weights = translated["recall"]["weights"]  # those that are not named are 0 then
-        translated["recall"]["weights"] = {part.name: 0.0 for part in fields(Weights)} | weights
+        recall = translated.setdefault("recall", {})  # weights that are not named are 0 then
+        recall["weights"] = {part.name: 0.0 for part in fields(Weights)} | _section(recall, "weights")
     return translated
 
 
@@ -149,11 +149,11 @@ def _resolve(document: Document, values: dict[str, Any], old: dict[str, Any]) ->
     """Set the fields that the keys under ``old`` stand for, unless they are set."""
 
     def chosen(name: str, known: Mapping[str, Any]) -> Any:
-        value = old.get(name, "")
+        value = str(old.get(name) or "")
         if value and value not in known:
             reason = f"{value!r} is not allowed: use one of {', '.join(known)}{nearest(value, known)}"
             document.refuse(document.places["old", name], reason)
-        return known.get(str(value))
+        return known.get(value)
 
     def fill(section: str, name: str, value: Any) -> None:
         if value is not None and _section(values, section).get(name) is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import timedelta
 from difflib import get_close_matches
@@ -144,21 +144,20 @@ class _Dumper(yaml.SafeDumper):
 _Dumper.add_representer(str, _Dumper.text)
 
 
-def loaded(model: type[S], content: bytes, file: str) -> S:
+def loaded(model: type[S], content: bytes, file: str, *, translate: Callable[[Document], None]) -> S:
     """The settings in a file.
 
     Args:
         model: of the settings.
         content: YAML in UTF-8.
         file: its name, as messages say it.
+        translate: changes values that are in an older form.
 
     Raises:
         InvalidConfigError: all mistakes of the file, each with its line and column.
     """
-    from hybrid_memory.config import sections  # noqa: PLC0415 - it needs what is above
-
     document = Document(content, file)
-    sections.translate(document)
+    translate(document)
     document.check()
     values = document.values
     if isinstance(values, dict):  # a section without anything below it says nothing
