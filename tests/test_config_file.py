@@ -387,7 +387,7 @@ ONE_MISTAKE: Final = {
         "line 3, column 15: memory_system.retrieval.candidates: Input should be greater than or equal to 1 (got 0)"
     ),
     "memory_system: {tiers: {l2_semantic: {vector_store: [a]}}}": (
-        "line 1, column 40: memory_system.tiers.l2_semantic.vector_store: \"['a']\" is not allowed: use one of faiss, "
+        "line 1, column 39: memory_system.tiers.l2_semantic.vector_store: \"['a']\" is not allowed: use one of faiss, "
         "memory, redis, milvus"
     ),
     "memory_system: {orchestration: 5}": (

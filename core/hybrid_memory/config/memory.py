@@ -25,8 +25,8 @@ class MemoryConfig(Settings):
             ``memory://`` or ``redis://host:6379/0``.
         index: where the index (L2) is instead.
         archive: where old messages go.
-        outbox: a file that takes writes while the log cannot be reached, and gives them to it in order once it can; None
-            lets such writes fail.
+        outbox: a file that takes writes while the log cannot be reached, and gives them to it in order once it can;
+            None lets such writes fail.
         embedder: ``auto`` is ``local`` if it is installed, else text only; ``local``; ``none`` for text only;
             ``hashing`` for tests. Any other is the name of the model that is given to `open_memory`.
         power_safe: fsync before a write is acknowledged, so that it survives a power cut and not only a crash.
