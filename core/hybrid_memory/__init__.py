@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hybrid_memory.memory.opening import aopen_memory, open_memory
     from hybrid_memory.memory.stats import Stats
     from hybrid_memory.recall.hit import Hit, Hits, Scored, Signals
-    from hybrid_memory.recall.query import Intent, Plan
+    from hybrid_memory.recall.plan import Intent, Plan
     from hybrid_memory.runtime.statistics import WorkStats
     from hybrid_memory.runtime.tasks import Task
     from hybrid_memory.scope import Scope
@@ -70,7 +70,7 @@ _HOME = {
     "Hits": "recall.hit",
     "HybridMemory": "memory",
     "IndexConfig": "config",
-    "Intent": "recall.query",
+    "Intent": "recall.plan",
     "LearningConfig": "config",
     "Line": "context.summary",
     "MemoryConfig": "config",
@@ -80,7 +80,7 @@ _HOME = {
     "PagedAgent": "apps.agent",
     "PagingConfig": "config",
     "Payload": "context.expand",
-    "Plan": "recall.query",
+    "Plan": "recall.plan",
     "ProfileEntry": "facts.profile",
     "RecallConfig": "config",
     "Receipt": "log.receipt",

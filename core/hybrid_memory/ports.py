@@ -11,7 +11,7 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Places, SemanticIndex, Use
 from hybrid_memory.log.port import Appended, Archive, Clock, Draft, EventLog, Expiring, IdSource, Key, LogSize
-from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, TextCompressor
+from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
 from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.text.tokens import TokenCounter
 
@@ -37,6 +37,7 @@ __all__ = [
     "MediaEmbedder",
     "Places",
     "Progress",
+    "Ranker",
     "SemanticIndex",
     "TextCompressor",
     "TokenCounter",

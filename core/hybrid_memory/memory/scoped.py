@@ -20,7 +20,7 @@ from hybrid_memory.memory.media import Media
 from hybrid_memory.memory.runtime import INLINE, flush_owners
 from hybrid_memory.memory.upkeep import Upkeep
 from hybrid_memory.recall.hit import Hits
-from hybrid_memory.recall.query import Intent
+from hybrid_memory.recall.plan import Intent
 from hybrid_memory.recall.recall import recall
 from hybrid_memory.recall.request import Request
 from hybrid_memory.runtime.runners import Runner, drive

@@ -18,7 +18,7 @@ from hybrid_memory.index.port import Matches, Places
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.recall import signals
 from hybrid_memory.recall.entities import folded
-from hybrid_memory.recall.query import Plan
+from hybrid_memory.recall.plan import Plan
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.expired import retained
 from hybrid_memory.store.indexing import embedding

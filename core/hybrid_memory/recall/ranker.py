@@ -1,8 +1,8 @@
-"""The score of a candidate, and the order of candidates."""
+"""The default ranker, and the order of hits by age and variety."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 
 import numpy as np
@@ -23,6 +23,22 @@ def weighted_mean(signals: Mapping[str, Array], weights: Weights) -> Array:
         if weight:
             scores += weight * signals[name]
     return scores / (sum(by_name.values()) or 1.0)
+
+
+class WeightedMean:
+    """The default `Ranker`: ``0.7 * vector + 0.3 * text`` and the named adjustments."""
+
+    name = ""
+
+    def score(
+        self,
+        query: str,  # noqa: ARG002 - of the port
+        signals: Mapping[str, Array],
+        weights: Weights,
+        texts: Callable[[Sequence[int]], list[str]],  # noqa: ARG002 - of the port
+    ) -> Array:
+        """See `weighted_mean`."""
+        return weighted_mean(signals, weights)
 
 
 def newest_first(
