@@ -10,8 +10,8 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from hybrid_memory import HybridMemory, Scope, ScopedMemory
-from hybrid_memory.context.budget import budget_of
 from hybrid_memory.context.request import LEAST_TOKENS
+from hybrid_memory.context.view import budget_of
 from hybrid_memory.errors import InvalidConfigError
 from llamaindex_hybrid_memory.sharing import held, opened, url_of
 

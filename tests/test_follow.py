@@ -22,7 +22,7 @@ from hybrid_memory import (
     ToolCall,
     open_memory,
 )
-from hybrid_memory.context.follow import said_before
+from hybrid_memory.context.conversation import said_before
 from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from hybrid_memory import CompactionConfig
-from hybrid_memory.context.budget import budget_of
+from hybrid_memory.context.view import budget_of
 
 
 def budget_for(model: Any, config: CompactionConfig) -> int:

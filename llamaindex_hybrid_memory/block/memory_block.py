@@ -13,7 +13,7 @@ from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr
 
 from hybrid_memory import Hit, HybridMemory, Message, RecordKind, ScopedMemory
-from hybrid_memory.context.fitting import fitting
+from hybrid_memory.context.memories import fitting
 from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.errors import HybridMemoryError, IdConflictError, InvalidInputError
 from hybrid_memory.runtime.caches import LruCache

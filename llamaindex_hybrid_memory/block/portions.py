@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from hybrid_memory import Hit, Line
 from hybrid_memory.config import PromptConfig
-from hybrid_memory.context.layout import Parts, memory_mark
-from hybrid_memory.context.marks import language_of
+from hybrid_memory.context.layout import Parts, language_of, memory_mark
 from hybrid_memory.context.memories import memory_note
 from hybrid_memory.context.summary import written
 

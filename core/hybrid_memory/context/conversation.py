@@ -1,25 +1,69 @@
-"""``follow``: the log keeps up with a conversation that somebody else holds, such as the state of an agent."""
+"""``compact``, ``summary``, ``reset``: a session's queue and what stands for the turns before it, by hand."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hybrid_memory.context.compact import conversation
+from hybrid_memory.context import session as sessions
+from hybrid_memory.context.compact import RACES
+from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import REPLACES, Message, Role
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
+from hybrid_memory.store.reading import at_positions, placed
 from hybrid_memory.store.redact import stored
 from hybrid_memory.store.remember import Superseding, remember
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
+from hybrid_memory.validation import checked_count, shown
 
 LOOKED_AT = 50
 """Messages of the log beyond those given, since a copy may lack the steps between question and answer."""
+
+
+async def conversation(run: Runner, services: Services, scope: Scope, limit: int | None) -> list[Message]:
+    """The messages that a session shows since it was last reset, folded or not, oldest first."""
+    most = None if limit is None else checked_count("limit", limit, least=0)
+    services = await in_view(run, services, scope)
+    # A handle without a session reads every session; only a reset of its own counts.
+    only = None if scope.session is None else 1
+    found = await run.call(services.log.read, scope, kinds=(EventKind.RESET,), newest=True, limit=only)
+    resets = [event for event in found if event.scope.session == scope.session]
+    after = resets[-1].position if resets else 0
+    kinds = (EventKind.MESSAGE,)
+    # An edited message stands behind others in the log, but not in the conversation.
+    more = None if most is None else most + len(services.superseded)
+    events = await run.call(services.log.read, scope, after=after, kinds=kinds, limit=more, newest=True)
+    kept = resets[-1].payload["kept"] if resets else []
+    if resets and (most is None or len(events) < most):
+        events = [*await at_positions(run, services, scope, sorted(kept)), *events]
+    events = placed(events, after, kept)
+    return [event.message for event in (events if most is None else events[max(0, len(events) - most) :])]
+
+
+async def reset(run: Runner, services: Services, scope: Scope, keep: Any) -> None:
+    """Let the conversation start anew with these messages.
+
+    Raises:
+        InvalidInputError: one of the ids is no message of this session.
+    """
+    if isinstance(keep, str) or not isinstance(keep, Collection) or not all(isinstance(item, str) for item in keep):
+        raise InvalidInputError(f"keep must be a list of message ids, got {shown(keep)}")
+    services = await in_view(run, present(services), scope)
+    there = {
+        event.id for event in await run.call(services.log.get, scope, list(keep)) if event.kind is EventKind.MESSAGE
+    }
+    if missing := [item for item in keep if item not in there]:
+        raise InvalidInputError(f"no message of {scope} has the id {missing[0]!r}: keep ids from history()")
+    for _ in range(RACES):
+        if await sessions.reset(run, services, scope, list(keep)):
+            return
+    raise StoreUnavailableError(f"other processes kept writing the state of {scope} at the same time: try again")
 
 
 async def follow(run: Runner, services: Services, scope: Scope, messages: Sequence[Message]) -> list[str | None]:
