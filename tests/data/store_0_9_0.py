@@ -1,12 +1,8 @@
 """A store as version 0.9.0 wrote it, and what it answered.
 
-``store-0.9.0.db`` and ``store-0.9.0.json`` were made by this script with the code of 0.9.0 (the commit before "README and
-changelog tell the prompt policy"), once::
-
-    git worktree add OLD 91ac195
-    PYTHONPATH=OLD/core python tests/data/store_0_9_0.py
-
-They are never made again: what they hold is what users have on their disks.
+``store-0.9.0.db`` and ``store-0.9.0.json`` were made by this script, once, with the code of the last commit whose
+``__version__`` is 0.9.0 in front: ``PYTHONPATH=OLD/core python tests/data/store_0_9_0.py``. They are never made again:
+what they hold is what users have on their disks. `answers` is asked of today's code by ``tests/test_older_stores.py``.
 """
 
 from __future__ import annotations
@@ -19,17 +15,29 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
+from hybrid_memory import (
+    CompactionConfig,
+    HybridMemory,
+    LearningConfig,
+    MemoryConfig,
+    Message,
+    OrchestrationConfig,
+    RecallConfig,
+    ScopedMemory,
+    open_memory,
+)
 
 STORE = Path(__file__).with_name("store-0.9.0.db")
 ANSWERS = STORE.with_suffix(".json")
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-LOG_OUTPUT = "\n".join(f"2026-02-27 build step {n:03d} finished in {n * 7 % 31} s, cache key 9f{n:04x}" for n in range(120))
+LOG_OUTPUT = "\n".join(
+    f"2026-02-27 build step {n:03d} finished in {n * 7 % 31} s, cache key 9f{n:04x}" for n in range(120)
+)
 QUESTIONS = {
     "boat": ("What is the name of the boat?", "Which engine needs new seals?", "What did Ilse bring from Gdynia?"),
     "yard": ("When shall we sail?", "Where do I live now?"),
     "wei": ("旧船坞的门锁密码是什么？", "绿色的帆布放在哪里？"),
-    "noor": ("When does the tide gate open?", "How many EUR does step 3 of the jetty cost?"),
+    "noor": ("When does the tide gate open?",),
     "eve": ("What is the name of the boat?",),
 }
 """Each has one answer, which no ranker should miss."""
@@ -39,8 +47,9 @@ def opened(path: Path) -> HybridMemory:
     """The store at `path`, as it was and is opened: nothing is learned by itself, and uses are not counted."""
     config = MemoryConfig(
         url=f"sqlite:///{path}", embedder="hashing",
-        learning={"background": False}, orchestration={"background": False}, recall={"count_uses": False},
-        compaction={"max_tokens": 1200, "keep_least": 4},
+        learning=LearningConfig(background=False), orchestration=OrchestrationConfig(background=False),
+        recall=RecallConfig(count_uses=False),
+        compaction=CompactionConfig(max_tokens=1200, keep_least=4),
     )  # fmt: skip
     return open_memory(config, clock=lambda: NOW)
 
@@ -123,7 +132,7 @@ def _write_long_chat(memory: HybridMemory) -> None:
     ])  # fmt: skip
     for step in range(14):
         chat.remember([
-            turn(f"We decided that step {step} of the jetty costs {300 + step} EUR, see jetty/step{step}.md.", 50 - step),
+            turn(f"We decided that step {step} of the jetty costs 30{step} EUR, see jetty/step{step}.md.", 50 - step),
             turn(f"Step {step} is planned for 2026-04-{step + 1:02d}.", 49.9 - step, "assistant"),
         ])  # fmt: skip
     chat.assemble("What does step 3 cost?", max_tokens=1200)
@@ -145,14 +154,14 @@ def people(memory: HybridMemory) -> dict[str, ScopedMemory]:
     """Every session of the store, by a name."""
     return {
         "boat": memory.scoped(user="marta", session="boat"), "yard": memory.scoped(user="marta", session="yard"),
-        "wei": memory.scoped(tenant="北港", user="伟", session="船坞"), "noor": memory.scoped(user="noor", session="build"),
-        "eve": memory.scoped(user="eve"),
+        "wei": memory.scoped(tenant="北港", user="伟", session="船坞"),
+        "noor": memory.scoped(user="noor", session="build"), "eve": memory.scoped(user="eve"),
     }  # fmt: skip
 
 
 def answers(memory: HybridMemory, item: Any) -> dict[str, Any]:
     """Whatever the people of the store can be shown, as JSON; `item` is the module with the operations on items."""
-    shown = {name: _answers_of(person, QUESTIONS[name]) for name, person in people(memory).items()}
+    shown: dict[str, Any] = {name: _answers_of(person, QUESTIONS[name]) for name, person in people(memory).items()}
     team = memory.scoped(user="marta").space("harbour 队")
     shown["team"] = {
         "grants": sorted([str(grant.user), str(grant.right), grant.trust] for grant in team.grants()),
@@ -163,6 +172,9 @@ def answers(memory: HybridMemory, item: Any) -> dict[str, Any]:
         item.GetItem(("berths", "north"), "n1"), item.GetItem(("berths", "south"), "s5"), item.FindItems(("berths",)),
         item.ListNamespaces(),
     ])  # fmt: skip
+    noor = people(memory)["noor"]
+    result = next(f"#{event.position}" for event in noor.events() if event.payload.get("tool_call_id") == "call-9")
+    shown["result"] = [result, noor.grep(result, "build step 077").text, noor.fetch(result, max_chars=200).text]
     shown["items"] = json.loads(json.dumps(found, default=_plain))
     shown["owners"] = sorted(str(owner) for owner in memory.owners())
     return shown
@@ -189,11 +201,20 @@ def _answers_of(person: ScopedMemory, questions: tuple[str, ...]) -> dict[str, A
         "history": [_short(message) for message in person.history()],
         "conversation": [message.id for message in person.conversation()],
         "events": [[event.position, event.id, str(event.kind)] for event in person.events()],
-        "recalled": {q: [[h.record.id, h.record.text, list(h.record.sources)] for h in found] for q, found in recalled.items()},
+        "recalled": {
+            q: [[h.record.id, h.record.text, list(h.record.sources)] for h in found] for q, found in recalled.items()
+        },
         "opened": {q: [m.text for h in found for m in person.expand(h)] for q, found in recalled.items()},
         "everything": sorted(hit.record.text for hit in person.recall("step boat 船 live", k=100, kinds=["turn"])),
         "facts": [
-            [fact.subject, fact.attribute, fact.value, str(fact.state), fact.valid_from.isoformat(), list(fact.positions)]
+            [
+                fact.subject,
+                fact.attribute,
+                fact.value,
+                str(fact.state),
+                fact.valid_from.isoformat(),
+                list(fact.positions),
+            ]
             for fact in person.facts(history=True)
         ],
         "profile": {name: [e.value for e in entries] for name, entries in person.profile().sources.items()},
