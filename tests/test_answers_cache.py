@@ -78,9 +78,9 @@ def test_an_answer_is_given_again_without_index_and_embedder(face: Face, opened:
     index = watched_index(memory)
     alice = memory.scoped(user="alice")
     alice.remember(["my cat sleeps", "it rains"])
-    first = face(alice, "recall", "cat")
+    first = face(alice).recall("cat")
     asked, embedded = index.calls.copy(), list(embedder.calls)
-    assert [face(alice, "recall", "cat") for _ in range(3)] == [first] * 3
+    assert [face(alice).recall("cat") for _ in range(3)] == [first] * 3
     assert index.calls == asked
     assert embedder.calls == embedded
     assert memory.stats().work.caches["answers"].hits == 3
@@ -89,28 +89,28 @@ def test_an_answer_is_given_again_without_index_and_embedder(face: Face, opened:
 def test_what_was_just_written_is_found(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice", session="s1")
     for number in range(4):
-        assert len(face(alice, "recall", "cat")) == number
-        face(alice, "remember", f"cat {number}")
+        assert len(face(alice).recall("cat")) == number
+        face(alice).remember(f"cat {number}")
 
 
 def test_what_was_forgotten_is_gone_at_once(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice", session="s1")
     told = alice.remember(["my cat is Quinzel", "my cat sleeps", "it rains"])
-    assert "my cat is Quinzel" in texts_of(face(alice, "recall", "cat"))
-    face(alice, "forget", ids=told.ids[0])
-    assert "my cat is Quinzel" not in texts_of(face(alice, "recall", "cat"))
+    assert "my cat is Quinzel" in texts_of(face(alice).recall("cat"))
+    face(alice).forget(ids=told.ids[0])
+    assert "my cat is Quinzel" not in texts_of(face(alice).recall("cat"))
 
 
 def test_what_was_rolled_back_is_gone_at_once_and_comes_back(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice", session="s1")
     place = alice.remember("my cat sleeps").positions[0]
     alice.remember("my cat eats")
-    assert len(face(alice, "recall", "cat")) == 2
+    assert len(face(alice).recall("cat")) == 2
     before = max(alice._runtime.services.truth.heads(alice.scope).values())
-    face(alice, "rollback", place)
-    assert texts_of(face(alice, "recall", "cat")) == ["my cat sleeps"]
-    face(alice, "rollback", before)
-    assert len(face(alice, "recall", "cat")) == 2
+    face(alice).rollback(place)
+    assert texts_of(face(alice).recall("cat")) == ["my cat sleeps"]
+    face(alice).rollback(before)
+    assert len(face(alice).recall("cat")) == 2
 
 
 @pytest.mark.parametrize("verb", ["reset", "learn"])
@@ -118,32 +118,32 @@ def test_other_writes_make_it_fresh(face: Face, memory: HybridMemory, verb: str)
     alice = memory.scoped(user="alice", session="s1")
     alice.remember("I live in Paris, and my cat sleeps.")
     index = watched_index(memory)
-    face(alice, "recall", "where do I live")
+    face(alice).recall("where do I live")
     before = searches(index)
-    face(alice, verb)
-    found = face(alice, "recall", "where do I live")
+    getattr(face(alice), verb)()
+    found = face(alice).recall("where do I live")
     assert searches(index) > before
     if verb == "learn":
-        assert any(face(alice, "recall", "where do I live", kinds=["fact"])), found
+        assert any(face(alice).recall("where do I live", kinds=["fact"])), found
 
 
 def test_a_rebuild_makes_it_fresh(face: Face, opened: Open) -> None:
     memory = opened(url="memory://", embedder="none")
     alice = memory.scoped(user="alice")
     alice.remember(["my cat sleeps", "it rains"])
-    assert face(alice, "recall", "cat")[0].signals.vector == 0
+    assert face(alice).recall("cat")[0].signals.vector == 0
     memory.rebuild(embedder=HashingEmbedder())
-    assert face(alice, "recall", "cat")[0].signals.vector == 1
+    assert face(alice).recall("cat")[0].signals.vector == 1
 
 
 def test_a_note_of_uses_makes_nothing_old(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
     index = watched_index(memory)
-    first = face(alice, "recall", "cat")
+    first = face(alice).recall("cat")
     memory.flush()
     before = searches(index)
-    assert texts_of(face(alice, "recall", "cat")) == texts_of(first)
+    assert texts_of(face(alice).recall("cat")) == texts_of(first)
     assert searches(index) == before
 
 
@@ -179,10 +179,10 @@ def test_an_answer_lives_five_minutes_of_the_clock(face: Face, opened: Open, ste
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
     index = watched_index(memory)
-    face(alice, "recall", "cat")
+    face(alice).recall("cat")
     before = searches(index)
     clock.now += timedelta(seconds=step)
-    face(alice, "recall", "cat")
+    face(alice).recall("cat")
     assert (searches(index) == before) is again
 
 
@@ -192,7 +192,7 @@ def test_without_a_time_to_live_every_answer_is_found_anew(face: Face, opened: O
     alice.remember("my cat sleeps")
     index = watched_index(memory)
     for number in range(1, 4):
-        face(alice, "recall", "cat")
+        face(alice).recall("cat")
         assert searches(index) == number
 
 
@@ -227,8 +227,8 @@ def test_different_questions_have_different_answers(face: Face, opened: Open) ->
     memory.migrate(fresh)
     assert ask(fresh.scoped(user="alice", session="s1")) == first
     for number, value in enumerate(tagged):
-        assert texts_of(face(alice, "recall", "cat", metadata={"tag": value})) == [f"cat {number}"]
-    assert len(face(alice, "recall", "cat", within="session")) == 5
+        assert texts_of(face(alice).recall("cat", metadata={"tag": value})) == [f"cat {number}"]
+    assert len(face(alice).recall("cat", within="session")) == 5
 
 
 def test_owners_have_answers_of_their_own(face: Face, memory: HybridMemory) -> None:
@@ -237,16 +237,16 @@ def test_owners_have_answers_of_their_own(face: Face, memory: HybridMemory) -> N
     for number, person in enumerate(people):
         person.remember(f"cat {number}")
     for _ in range(2):
-        assert [texts_of(face(person, "recall", "cat")) for person in people] == [[f"cat {n}"] for n in range(4)]
+        assert [texts_of(face(person).recall("cat")) for person in people] == [[f"cat {n}"] for n in range(4)]
 
 
 def test_views_of_the_past_are_separate_questions(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice")
     places = [alice.remember(f"cat {number}", at=NOW + timedelta(days=number)).positions[0] for number in range(3)]
     for _ in range(2):
-        assert len(face(alice, "recall", "cat")) == 3
-        assert [len(face(alice.at(place), "recall", "cat")) for place in places] == [1, 2, 3]
-        assert len(face(alice.at(NOW + timedelta(days=1)), "recall", "cat")) == 2
+        assert len(face(alice).recall("cat")) == 3
+        assert [len(face(alice.at(place)).recall("cat")) for place in places] == [1, 2, 3]
+        assert len(face(alice.at(NOW + timedelta(days=1))).recall("cat")) == 2
 
 
 def test_what_a_space_says_makes_it_fresh(face: Face, memory: HybridMemory) -> None:
@@ -254,9 +254,9 @@ def test_what_a_space_says_makes_it_fresh(face: Face, memory: HybridMemory) -> N
     alice.remember("my cat")
     team = alice.create_space("team")
     for number in range(3):
-        assert len(face(alice, "recall", "cat", spaces=["team"])) == 1 + number
-        assert len(face(alice, "recall", "cat", spaces="all")) == 1 + number
-        assert len(face(alice, "recall", "cat")) == 1
+        assert len(face(alice).recall("cat", spaces=["team"])) == 1 + number
+        assert len(face(alice).recall("cat", spaces="all")) == 1 + number
+        assert len(face(alice).recall("cat")) == 1
         team.remember(f"the cat of the team {number}")
 
 
@@ -271,7 +271,7 @@ def test_what_a_caller_does_to_an_answer_stays_with_them(
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps", metadata={"tag": "a", "more": {"deep": [1]}})
     for _ in range(3):
-        hits = face(alice, "recall", "cat")
+        hits = face(alice).recall("cat")
         assert [hit.record.metadata for hit in hits] == [{"tag": "a", "more": {"deep": [1]}}]
         if which == "metadata":
             hits[0].record.metadata["tag"] = "b"
@@ -287,10 +287,10 @@ def test_an_answer_without_the_embedder_is_not_kept(face: Face, opened: Open) ->
     alice = opened(embedder=embedder, orchestration={"cache": 0}).scoped(user="alice")
     alice.remember(["my cat sleeps", "it rains"])
     with embedder.failing(ConnectionError("offline")):
-        assert "offline" in face(alice, "recall", "cat")[0].note
-        assert face(alice, "recall", "zebra") == []
-    assert face(alice, "recall", "cat")[0].note == ""
-    assert len(face(alice, "recall", "zebra")) == 2, "an empty answer was a failure, too"
+        assert "offline" in face(alice).recall("cat")[0].note
+        assert face(alice).recall("zebra") == []
+    assert face(alice).recall("cat")[0].note == ""
+    assert len(face(alice).recall("zebra")) == 2, "an empty answer was a failure, too"
 
 
 @pytest.mark.parametrize("embedder", ["hashing", "none"])
@@ -301,25 +301,25 @@ def test_an_answer_without_the_index_is_not_kept(face: Face, opened: Open, embed
     alice.learn()
     index = watched_index(memory)
     index.error = StoreUnavailableError("no route to the index")
-    (hit,) = face(alice, "recall", "cat", k=1)
+    (hit,) = face(alice).recall("cat", k=1)
     assert "no route to the index" in hit.note
-    assert face(alice, "recall", "Paris", kinds=["fact"]) == []
+    assert face(alice).recall("Paris", kinds=["fact"]) == []
     index.error = None
-    (hit,) = face(alice, "recall", "cat", k=1)
+    (hit,) = face(alice).recall("cat", k=1)
     assert "no route to the index" not in hit.note
-    assert face(alice, "recall", "Paris", kinds=["fact"])
+    assert face(alice).recall("Paris", kinds=["fact"])
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["one turn", "the user"])
 def test_no_erased_word_stays_in_memory(face: Face, memory: HybridMemory, whole: bool) -> None:
     alice = memory.scoped(user="alice")
     told = alice.remember(["my cat is Quinzel", "my cat sleeps"])
-    face(alice, "recall", "cat Quinzel")
-    face(alice.at(told.positions[1]), "recall", "cat Quinzel")
+    face(alice).recall("cat Quinzel")
+    face(alice.at(told.positions[1])).recall("cat Quinzel")
     if whole:
-        face(memory, "forget", user="alice")
+        face(memory).forget(user="alice")
     else:
-        face(alice, "forget", ids=told.ids[0])
+        face(alice).forget(ids=told.ids[0])
     kept = repr(list(memory._runtime.services.answers._entries.values()))
     assert "Quinzel" not in kept
 
@@ -380,26 +380,26 @@ def test_who_may_read_a_space_is_asked_every_time(face: Face, memory: HybridMemo
     team.remember("the cat of the team")
     team.grant(user="bob", right="read")
     for _ in range(2):
-        assert len(face(bob, "recall", "cat", spaces=["team"])) == 2
-        assert len(face(bob, "recall", "cat", spaces="all")) == 2
-        assert len(face(bob.space("team"), "recall", "cat")) == 1
+        assert len(face(bob).recall("cat", spaces=["team"])) == 2
+        assert len(face(bob).recall("cat", spaces="all")) == 2
+        assert len(face(bob.space("team")).recall("cat")) == 1
     team.revoke(user="bob")
     with pytest.raises(AccessDeniedError):
-        face(bob, "recall", "cat", spaces=["team"])
+        face(bob).recall("cat", spaces=["team"])
     with pytest.raises(AccessDeniedError):
-        face(bob.space("team"), "recall", "cat")
-    assert texts_of(face(bob, "recall", "cat", spaces="all")) == ["my cat"]
+        face(bob.space("team")).recall("cat")
+    assert texts_of(face(bob).recall("cat", spaces="all")) == ["my cat"]
 
 
 def test_what_an_admin_approves_is_found_at_once(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice")
     team = alice.create_space("team")
     team.grant(user="bob", right="write", trust=0.1)
-    assert face(team, "recall", "cat") == []
+    assert face(team).recall("cat") == []
     memory.scoped(user="bob").space("team").remember("the cat of bob")
-    assert face(team, "recall", "cat") == []
-    face(team, "approve", team.quarantined())
-    assert texts_of(face(team, "recall", "cat")) == ["the cat of bob"]
+    assert face(team).recall("cat") == []
+    face(team).approve(team.quarantined())
+    assert texts_of(face(team).recall("cat")) == ["the cat of bob"]
 
 
 class Interrupting(Watched):

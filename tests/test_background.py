@@ -74,8 +74,8 @@ def indexed(memory: HybridMemory, records: int) -> bool:
 
 def test_what_is_said_is_indexed_and_embedded_by_itself(face: Face, opened: Open) -> None:
     memory = opened(learning=SOON)
-    face(memory.scoped(user="alice"), "remember", ["it rains", "我的猫睡觉", "hello there"])
-    face(memory.scoped(user="bob"), "remember", "it snows")
+    face(memory.scoped(user="alice")).remember(["it rains", "我的猫睡觉", "hello there"])
+    face(memory.scoped(user="bob")).remember("it snows")
     wait_until(lambda: indexed(memory, 4))
     assert memory.stats().work.kinds["indexing"].done >= 2
 
@@ -146,8 +146,8 @@ def test_closing_at_once_and_twice_is_harmless(face: Face, opened: Open) -> None
     for _ in range(5):
         memory = opened(learning=SOON)
         memory.scoped(user="alice").remember("it rains")
-        face(memory, "close")
-        face(memory, "close")
+        face(memory).close()
+        face(memory).close()
     assert len(opened().scoped(user="alice").history()) == 5
 
 
@@ -169,7 +169,7 @@ def test_recall_is_urgent_and_what_nobody_waits_for_is_not(face: Face, opened: O
     alice.remember("it rains")
     wait_until(lambda: indexed(memory, 1))
     assert set(embedder.documents) == {3}
-    face(alice, "recall", "rain")
+    face(alice).recall("rain")
     assert embedder.queries == [8]
 
 
@@ -178,7 +178,7 @@ def test_turns_that_a_recall_waits_for_are_urgent_too(face: Face, opened: Open) 
     memory = opened(embedder=embedder, orchestration={"background": False}, learning={"background": False})
     alice = memory.scoped(user="alice")
     alice.remember("it rains")
-    face(alice, "recall", "rain")
+    face(alice).recall("rain")
     assert embedder.documents == [8]
 
 
@@ -252,9 +252,9 @@ def test_a_queue_that_is_full_is_told(opened: Open) -> None:
 
 def test_no_work_is_taken_after_closing(face: Face, opened: Open) -> None:
     memory = opened(url="memory://")
-    face(memory, "close")
+    face(memory).close()
     with pytest.raises(MemoryClosedError):
-        face(memory, "schedule", Task(int, kind="mine"))
+        face(memory).schedule(Task(int, kind="mine"))
 
 
 def test_statistics_tell_of_all_that_was_done(face: Face, opened: Open) -> None:
@@ -263,9 +263,9 @@ def test_statistics_tell_of_all_that_was_done(face: Face, opened: Open) -> None:
     alice.remember(["my cat sleeps", "it rains"])
     wait_until(lambda: indexed(memory, 2))
     for _ in range(3):
-        face(alice, "recall", "cat")
-    face(alice, "recall", "rain")
-    work = face(memory, "stats").work
+        face(alice).recall("cat")
+    face(alice).recall("rain")
+    work = face(memory).stats().work
     assert work.kinds["recall"].done == 4
     assert work.kinds["recall"].p50 is not None
     assert work.kinds["indexing"].done >= 1
@@ -300,7 +300,7 @@ def test_a_query_asked_again_costs_no_call_of_the_embedder(face: Face, opened: O
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
     for _ in range(3):
-        face(alice, "recall", "cat")
+        face(alice).recall("cat")
     assert embedder.calls.count("embed_query") == 1
     assert memory.stats().work.caches["embeddings"].hits == 2
 
@@ -323,7 +323,7 @@ def test_uses_are_noted_by_and_by(opened: Open, monkeypatch: pytest.MonkeyPatch)
 def test_without_an_archive_nothing_is_archived(face: Face, opened: Open) -> None:
     memory = opened(url="memory://")
     memory.scoped(user="alice").remember("it rains", at=datetime(2001, 1, 1, tzinfo=UTC))
-    assert face(memory, "archive").archived == 0
+    assert face(memory).archive().archived == 0
 
 
 @pytest.mark.parametrize("by_itself", [False, True])
@@ -371,10 +371,10 @@ def test_a_rebuild_takes_over_from_what_runs_in_the_background(face: Face, opene
     alice.remember(["my cat sleeps", "it rains"])
     try:
         assert embedder.entered.wait(20)
-        face(memory, "rebuild", embedder=Releasing(embedder))
+        face(memory).rebuild(embedder=Releasing(embedder))
     finally:
         embedder.gate.set()
     wait_until(lambda: indexed(memory, 2))
     assert memory._runtime.services.index.embedder() == ("hashing-32", 32)
-    (hit, _) = face(alice, "recall", "cat")
+    (hit, _) = face(alice).recall("cat")
     assert (hit.record.text, hit.note) == ("my cat sleeps", "")
