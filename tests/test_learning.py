@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +14,7 @@ from hybrid_memory import EventKind, Explanation, HybridMemory, MemoryConfig, Re
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.testing.language import FaultyModel, ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens
+from tests.doubles import wait_until
 
 if TYPE_CHECKING:
     from tests.conftest import Child, Face
@@ -26,13 +25,6 @@ START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 def opened(url: str = "memory://", language_model: Any = None, **config: Any) -> HybridMemory:
     settings: dict[str, Any] = {"embedder": "none", "power_safe": False, **config}
     return open_memory(MemoryConfig(url=url, **settings), language_model=language_model, token_counter=estimate_tokens)
-
-
-def wait_until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not done():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.02)
 
 
 def test_threads_and_processes_that_learn_at_once_lose_no_fact(tmp_path: Path, child: Child) -> None:
