@@ -2,20 +2,76 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
-from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
-from pydantic import Field
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
+from pydantic import ConfigDict, Field
 
-from hybrid_memory import Condensed, Scored, Weights
-from hybrid_memory.context.condense import How
-from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.validation import instant
-from llamaindex_hybrid_memory.nodes.base import MemoryPostprocessor, annotated, asked
+from hybrid_memory import Condensed, HybridMemory, Scored, Weights
+from hybrid_memory.adapters import How, Runner, faces, instant
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from llamaindex_hybrid_memory.bound import IN_MEMORY, held, opened, url_of
 
 MEDIA = ("image", "image_path", "image_url", "image_resource", "audio_resource", "video_resource")
+
+
+class MemoryPostprocessor(BaseNodePostprocessor):
+    """What works with a memory's models on nodes that it does not hold; serialised with the URL of its store."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    memory: HybridMemory | None = Field(default=None, exclude=True, repr=False)
+    url: str = IN_MEMORY
+
+    if not TYPE_CHECKING:  # callers get our error, which pydantic would wrap
+
+        def __init__(self, **fields: Any) -> None:
+            if fields.get("memory") is not None and "url" in fields:
+                raise InvalidConfigError("give memory= or url=, not both")
+            super().__init__(**fields)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Hold on to the memory, if it was given or this process has it open."""
+        super().model_post_init(context)
+        if self.memory is None:
+            self.memory = held(self.url)
+        else:
+            self.url = url_of(self.memory)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_dict, (self.to_dict(),)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return self.model_copy()  # with the same store
+
+    def _store(self) -> HybridMemory:
+        if self.memory is None:
+            self.memory = opened(self.url)
+        return self.memory
+
+    async def _astore(self) -> HybridMemory:
+        # The first use of a URL reads files and may load a model, and `open_memory` has no async twin.
+        return await asyncio.to_thread(self._store) if self.memory is None else self.memory
+
+
+def asked(bundle: QueryBundle | None) -> str | None:
+    """The question; None without one, or where it is empty."""
+    return bundle.query_str if bundle is not None and bundle.query_str.strip() else None
+
+
+def annotated(node: BaseNode, **metadata: Any) -> BaseNode:
+    """A copy with this beside its metadata, neither embedded nor shown to a language model."""
+    return node.model_copy(
+        update={
+            "metadata": {**node.metadata, **metadata},
+            "excluded_llm_metadata_keys": list(dict.fromkeys([*node.excluded_llm_metadata_keys, *metadata])),
+            "excluded_embed_metadata_keys": list(dict.fromkeys([*node.excluded_embed_metadata_keys, *metadata])),
+        }
+    )
 
 
 class HybridScorePostprocessor(MemoryPostprocessor):
@@ -54,28 +110,19 @@ class HybridScorePostprocessor(MemoryPostprocessor):
         """The name under which LlamaIndex serialises it."""
         return "HybridScorePostprocessor"
 
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    async def _ranked(
+        self, run: Runner, /, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         query = asked(query_bundle)
         if query is None:
             return nodes[: self.top_n]
+        memory = await run.call(self._store)
         try:
-            return _ranked(nodes, self._store().score(query, _texts(nodes), **self._options(nodes)))
+            return _ranked(nodes, await run.call(memory.score, query, _texts(nodes), **self._options(nodes)))
         except InvalidInputError as error:
             raise self._explained(nodes, error) from error
 
-    async def _apostprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        query = asked(query_bundle)
-        if query is None:
-            return nodes[: self.top_n]
-        memory = await self._astore()
-        try:
-            return _ranked(nodes, await memory.ascore(query, _texts(nodes), **self._options(nodes)))
-        except InvalidInputError as error:
-            raise self._explained(nodes, error) from error
+    _postprocess_nodes, _apostprocess_nodes = faces(_ranked)
 
     def _options(self, nodes: Sequence[NodeWithScore]) -> dict[str, Any]:
         return {
@@ -136,16 +183,13 @@ class CompressionPostprocessor(MemoryPostprocessor):
         """The name under which LlamaIndex serialises it."""
         return "CompressionPostprocessor"
 
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    async def _shortened(
+        self, run: Runner, /, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        return _left(nodes, self._store().condense(_words(nodes), **self._options(query_bundle)))
+        memory = await run.call(self._store)
+        return _left(nodes, await run.call(memory.condense, _words(nodes), **self._options(query_bundle)))
 
-    async def _apostprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        memory = await self._astore()
-        return _left(nodes, await memory.acondense(_words(nodes), **self._options(query_bundle)))
+    _postprocess_nodes, _apostprocess_nodes = faces(_shortened)
 
     def _options(self, bundle: QueryBundle | None) -> dict[str, Any]:
         return {"query": asked(bundle), "max_tokens": self.max_tokens, "how": self.how, "weights": self.weights}

@@ -8,6 +8,7 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
 from hybrid_memory import HybridMemory, Message, Role
+from hybrid_memory.adapters import Runner, faces
 from hybrid_memory.errors import InvalidScopeError
 from langchain_hybrid_memory.messages import from_langchain, to_langchain
 
@@ -57,47 +58,35 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
         """Async twin of `messages`."""
         return [to_langchain(message) for message in await self.arecent()]
 
-    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+    async def _add_messages(self, run: Runner, /, messages: Sequence[BaseMessage]) -> None:
         """Append the messages, all or none.
 
         Raises:
             InvalidMessageError: one of them cannot be stored. Nothing was written.
         """
-        self.scoped.remember([from_langchain(message, keep_id=False) for message in messages])
+        await run.call(self.scoped.remember, [from_langchain(message, keep_id=False) for message in messages])
 
-    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Async twin of `add_messages`."""
-        await self.scoped.aremember([from_langchain(message, keep_id=False) for message in messages])
+    add_messages, aadd_messages = faces(_add_messages)
 
-    def clear(self) -> None:
+    async def _clear(self, run: Runner, /) -> None:
         """Start anew from here; what was said before stays in the log and can be recalled."""
-        self.scoped.reset()
+        await run.call(self.scoped.reset)
 
-    async def aclear(self) -> None:
-        """Async twin of `clear`."""
-        await self.scoped.areset()
+    clear, aclear = faces(_clear)
 
-    def recent(self, limit: int | None = None, rounds: int = 1) -> list[Message]:
+    async def _recent(  # noqa: D417 - no caller gives the runner
+        self, run: Runner, /, limit: int | None = None, rounds: int = 1
+    ) -> list[Message]:
         """The newest messages since the last `clear`, as the core has them, oldest first.
 
         Args:
             limit: how many; None is all. There are more of them if the last turns of the user begin earlier.
             rounds: how many turns of the user are to be among them.
         """
-        found = self.scoped.conversation(limit=limit)
-        while limit and _lacks(found, limit, rounds):
+        found = await run.call(self.scoped.conversation, limit=limit)
+        while limit and len(found) == limit and sum(message.role is Role.USER for message in found) < rounds:
             limit *= 2
-            found = self.scoped.conversation(limit=limit)
+            found = await run.call(self.scoped.conversation, limit=limit)
         return found
 
-    async def arecent(self, limit: int | None = None, rounds: int = 1) -> list[Message]:
-        """Async twin of `recent`."""
-        found = await self.scoped.aconversation(limit=limit)
-        while limit and _lacks(found, limit, rounds):
-            limit *= 2
-            found = await self.scoped.aconversation(limit=limit)
-        return found
-
-
-def _lacks(found: Sequence[Message], limit: int, rounds: int) -> bool:
-    return len(found) == limit and sum(message.role is Role.USER for message in found) < rounds
+    recent, arecent = faces(_recent)

@@ -11,8 +11,8 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from hybrid_memory import Message, Role, ToolCall
+from hybrid_memory.adapters import exchanges
 from hybrid_memory.errors import InvalidMessageError
-from hybrid_memory.log.exchanges import exchanges
 from langchain_hybrid_memory.messages import from_langchain
 
 SHARES = (4, 16, 64)

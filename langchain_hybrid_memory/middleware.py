@@ -15,15 +15,12 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from hybrid_memory import HybridMemory, PagingConfig, ScopedMemory
+from hybrid_memory.adapters import Runner, faces
 from hybrid_memory.errors import InvalidMessageError, InvalidScopeError, ModelError, StoreError
-from langchain_hybrid_memory.agents.beneath import Caller, caller_of, calling, in_session
-from langchain_hybrid_memory.agents.calls import Calls
-from langchain_hybrid_memory.agents.following import Follower, Seen, Written
-from langchain_hybrid_memory.agents.models import budget_for
-from langchain_hybrid_memory.agents.paging import Paging, paging_tools, written
-from langchain_hybrid_memory.agents.prompts import Prompts
-from langchain_hybrid_memory.agents.reading import Reading
-from langchain_hybrid_memory.scopes import Binding
+from langchain_hybrid_memory.following import Follower, Seen, Written
+from langchain_hybrid_memory.prompts import Paging, Prompts, Reading, budget_for, paging_tools, written
+from langchain_hybrid_memory.scopes import Binding, Caller, caller_of, calling, in_session
+from langchain_hybrid_memory.tools import Calls
 
 FAILURES = (StoreError, ModelError, InvalidMessageError)
 """What must not end a run: the agent goes on with the messages that it has, and the next step writes again."""
@@ -137,23 +134,18 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         """Of the middleware's nodes in the graph."""
         return self._name
 
-    def after_agent(self, state: AgentState[Any], runtime: Runtime[ContextT]) -> dict[str, Any] | None:
+    async def _after_agent(
+        self, run: Runner, /, state: AgentState[Any], runtime: Runtime[ContextT]
+    ) -> dict[str, Any] | None:
         """Write what is new: the answer, or what was said to an agent that was never asked."""
         scoped, follower = self._scoped(runtime), self._follower(state, runtime)
         try:
-            return follower.noted(scoped.follow(follower.fresh()))
+            return follower.noted(await run.call(scoped.follow, follower.fresh()))
         except FAILURES as error:
-            _told(error)
+            _warn(error)
             return None
 
-    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[ContextT]) -> dict[str, Any] | None:
-        """Async twin of `after_agent`."""
-        scoped, follower = self._scoped(runtime), self._follower(state, runtime)
-        try:
-            return follower.noted(await scoped.afollow(follower.fresh()))
-        except FAILURES as error:
-            _told(error)
-            return None
+    after_agent, aafter_agent = faces(_after_agent)
 
     # Written here and not in before_model, because what stands behind us in the list of middleware may still redact or
     # edit what was said.
@@ -161,19 +153,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         self, request: ModelRequest[ContextT], handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]]
     ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
         """Write what is new, and call the model with the prompt that the memory lays out."""
-        scoped, follower = self._scoped(request.runtime), self._follower(request.state, request.runtime)
-        plain = self._plain(request)
-        try:
-            follower = follower.after(scoped.follow(follower.fresh()))
-            if asked := self._asked(request, follower):
-                blocks = None if self._paging is None else self._paging.blocks(scoped)
-                context = scoped.assemble(**asked, **written(blocks))
-                request, follower = self._prompts.laid(plain, context, follower, self._reading), follower.shown(blocks)
-            else:
-                request = plain
-        except FAILURES as error:
-            _told(error)
-            request = plain
+        request, follower = self._prompt(request)
         return _noting(follower, handler(request))
 
     async def awrap_model_call(
@@ -182,20 +162,27 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
     ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
         """Async twin of `wrap_model_call`."""
+        request, follower = await self._aprompt(request)
+        return _noting(follower, await handler(request))
+
+    async def _written_prompt(
+        self, run: Runner, /, request: ModelRequest[ContextT]
+    ) -> tuple[ModelRequest[ContextT], Follower]:
+        """The request with the prompt, once what is new was written; without memory if that fails."""
         scoped, follower = self._scoped(request.runtime), self._follower(request.state, request.runtime)
         plain = self._plain(request)
         try:
-            follower = follower.after(await scoped.afollow(follower.fresh()))
-            if asked := self._asked(request, follower):
-                blocks = None if self._paging is None else await self._paging.ablocks(scoped)
-                context = await scoped.aassemble(**asked, **written(blocks))
-                request, follower = self._prompts.laid(plain, context, follower, self._reading), follower.shown(blocks)
-            else:
-                request = plain
+            follower = follower.after(await run.call(scoped.follow, follower.fresh()))
+            if not (asked := self._asked(request, follower)):
+                return plain, follower
+            blocks = None if self._paging is None else await self._paging.blocks(run, scoped)
+            context = await run.call(scoped.assemble, **asked, **written(blocks))
+            return self._prompts.laid(plain, context, follower, self._reading), follower.shown(blocks)
         except FAILURES as error:
-            _told(error)
-            request = plain
-        return _noting(follower, await handler(request))
+            _warn(error)
+            return plain, follower
+
+    _prompt, _aprompt = faces(_written_prompt)
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
@@ -274,5 +261,5 @@ def _noting(
     return response if update is None else ExtendedModelResponse(response, Command(update=update))
 
 
-def _told(error: Exception) -> None:
+def _warn(error: Exception) -> None:
     _log.warning("the agent goes on without memory: %s", error)

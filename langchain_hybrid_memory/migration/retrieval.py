@@ -11,9 +11,10 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, PrivateAttr
 
 from hybrid_memory import Hit, HybridMemory, Message, RecordKind, Role, ScopedMemory, Scored
-from langchain_hybrid_memory.chains.turns import INPUT_KEYS, pick
-from langchain_hybrid_memory.documents.retriever import document
-from langchain_hybrid_memory.migration.private_store import placed
+from hybrid_memory.adapters import Runner, faces
+from langchain_hybrid_memory.documents import document
+from langchain_hybrid_memory.migration.memories import placed
+from langchain_hybrid_memory.turns import INPUT_KEYS, pick
 
 DOCUMENTS = 4
 """How many are found where neither ``k`` nor the retriever says; a vector store's own default."""
@@ -66,7 +67,7 @@ class VectorStoreRetrieverMemory(BaseMemory):
         """The one prompt variable: ``[memory_key]``."""
         return [self.memory_key]
 
-    def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
+    async def _load_memory_variables(self, run: Runner, /, inputs: dict[str, Any]) -> dict[str, Any]:
         """What answers the input best, best first, under ``memory_key``.
 
         Raises:
@@ -75,34 +76,22 @@ class VectorStoreRetrieverMemory(BaseMemory):
         query = self._query(inputs)
         if not query:
             return self._variables([])
-        hits = self._scoped.recall(query, k=2 * self.k, kinds=(RecordKind.TURN,))
-        found = _documents((hit, self._said_in(hit).expand(_around(hit))) for hit in hits)[: self.k]
-        others = self.retriever.invoke(query) if self.retriever is not None else []
+        hits = await run.call(self._scoped.recall, query, k=2 * self.k, kinds=(RecordKind.TURN,))
+        found = _documents([(hit, await run.call(self._said_in(hit).expand, _around(hit))) for hit in hits])[: self.k]
+        others = await run.call(self.retriever.invoke, query) if self.retriever is not None else []
         if others:
             found += others
-            found = _chosen(found, self.memory.score(query, [each.page_content for each in found], k=self.k))
+            texts = [each.page_content for each in found]
+            found = _chosen(found, await run.call(self.memory.score, query, texts, k=self.k))
         return self._variables(found)
 
-    async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Async twin of `load_memory_variables`."""
-        query = self._query(inputs)
-        if not query:
-            return self._variables([])
-        hits = await self._scoped.arecall(query, k=2 * self.k, kinds=(RecordKind.TURN,))
-        found = _documents([(hit, await self._said_in(hit).aexpand(_around(hit))) for hit in hits])[: self.k]
-        others = await self.retriever.ainvoke(query) if self.retriever is not None else []
-        if others:
-            found += others
-            found = _chosen(found, await self.memory.ascore(query, [each.page_content for each in found], k=self.k))
-        return self._variables(found)
+    load_memory_variables, aload_memory_variables = faces(_load_memory_variables)
 
-    def save_context(self, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
+    async def _save_context(self, run: Runner, /, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
         """Append the turn and the answer to the log, both or neither: all inputs and outputs that are not excluded."""
-        self._scoped.remember(self._turn(inputs, outputs))
+        await run.call(self._scoped.remember, self._turn(inputs, outputs))
 
-    async def asave_context(self, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
-        """Async twin of `save_context`."""
-        await self._scoped.aremember(self._turn(inputs, outputs))
+    save_context, asave_context = faces(_save_context)
 
     def clear(self) -> None:
         """Nothing: it would forget what other sessions know too. `ScopedMemory.forget` destroys."""

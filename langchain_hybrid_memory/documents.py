@@ -1,20 +1,101 @@
-"""A retriever's documents, ranked by meaning and words, or shortened to a token budget."""
+"""Memories as the documents of a LangChain retriever, and documents of any retriever ranked or shortened."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.callbacks import Callbacks
+from langchain_core.callbacks.base import RetrieverManagerMixin
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.messages import AnyMessage, BaseMessage
+from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from hybrid_memory import Condensed, HybridMemory, Scored, Weights
-from hybrid_memory.context.condense import How
-from hybrid_memory.runtime.caches import LruCache
-from hybrid_memory.validation import instant
-from langchain_hybrid_memory.documents.editing import edited, told
+from hybrid_memory import Condensed, Hit, HybridMemory, RecordKind, ScopedMemory, Scored, Weights
+from hybrid_memory.adapters import How, LruCache, Runner, Scalar, faces, instant
+from hybrid_memory.errors import InvalidInputError
+from langchain_hybrid_memory.editing import edited, told
+
+_FILTERS = ("k", "within", "kinds", "categories", "since", "until", "filter", "weights", "spaces")
+
+
+class HybridMemoryRetriever(BaseRetriever):
+    """The turns and facts that answer a question best, of all sessions of a user.
+
+    A document has the words as its content, the id of the event behind them, and as metadata the caller's own, and
+    beside them, in their place where they have the same name: ``score``, ``why``, ``signals``, ``speaker``, ``at``
+    (ISO 8601), ``sources``, ``kind``, ``session``; of a shared space also ``space`` and ``author``.
+
+    An empty question finds nothing.
+
+    Attributes:
+        memory: an open memory.
+        user, agent, tenant: whose memory it is; at least one.
+        session: the conversation, for ``within="session"``.
+        k: the most documents.
+        within, kinds, categories, since, until, weights, spaces: as in `ScopedMemory.recall`.
+        filter: values that a document's metadata must have; the ``metadata`` of `ScopedMemory.recall`, a name that
+            LangChain uses for tracing.
+
+    All from ``k`` on may also be given to ``invoke``: ``retriever.invoke(question, k=3)``.
+
+    Raises:
+        InvalidScopeError: none of user, agent and tenant.
+        pydantic.ValidationError: another argument is wrong or unknown.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    memory: HybridMemory = Field(exclude=True)
+    user: str | None = None
+    session: str | None = None
+    agent: str | None = None
+    tenant: str | None = None
+    k: int = Field(default=10, ge=1)
+    within: Literal["user", "session"] = "user"
+    kinds: tuple[RecordKind, ...] = ()
+    categories: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    filter: Mapping[str, Scalar] | None = None
+    weights: Weights | None = None
+    spaces: Collection[str] | Literal["all"] = ()
+
+    if not TYPE_CHECKING:  # callers get our error, which pydantic would wrap
+
+        def __init__(self, **data: Any) -> None:
+            super().__init__(**data)
+            self._scoped()
+
+    async def _found(
+        self, run: Runner, /, query: str, *, run_manager: RetrieverManagerMixin, **filters: Any
+    ) -> list[Document]:
+        del run_manager  # LangChain reports what comes back
+        if not query.strip():
+            return []
+        return [document(hit) for hit in await run.call(self._scoped().recall, query, **self._asked(filters))]
+
+    _get_relevant_documents, _aget_relevant_documents = faces(_found)
+
+    def _scoped(self) -> ScopedMemory:
+        return self.memory.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
+
+    def _asked(self, filters: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of recall: what the call says, else what this retriever says."""
+        unknown = sorted(set(filters) - set(_FILTERS))
+        if unknown:
+            raise InvalidInputError(f"no filter {', '.join(unknown)}: choose from {', '.join(_FILTERS)}")
+        asked = {name: filters.get(name, getattr(self, name)) for name in _FILTERS}
+        asked["metadata"] = asked.pop("filter")
+        return asked
+
+
+def document(hit: Hit) -> Document:
+    """The hit as a document; see `HybridMemoryRetriever`."""
+    return Document(page_content=hit.record.text, id=hit.record.sources[0], metadata=hit.as_metadata())
+
 
 SHORTENED = 1024
 
@@ -41,25 +122,17 @@ class HybridScoreCompressor(BaseDocumentCompressor):
     diversity: float | None = Field(default=None, ge=0, le=1)
     time_key: str = "at"
 
-    def compress_documents(
-        self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
+    async def _compress_documents(
+        self, run: Runner, /, documents: Sequence[Document], query: str, callbacks: Callbacks = None
     ) -> Sequence[Document]:
         """The documents that answer the query best, best first."""
         del callbacks
         if not query.strip():
             return list(documents[: self.top_n])
         texts, options = self._asked(documents)
-        return _ranked(documents, self.memory.score(query, texts, **options))
+        return _ranked(documents, await run.call(self.memory.score, query, texts, **options))
 
-    async def acompress_documents(
-        self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
-    ) -> Sequence[Document]:
-        """Async twin of `compress_documents`."""
-        del callbacks
-        if not query.strip():
-            return list(documents[: self.top_n])
-        texts, options = self._asked(documents)
-        return _ranked(documents, await self.memory.ascore(query, texts, **options))
+    compress_documents, acompress_documents = faces(_compress_documents)
 
     def _asked(self, documents: Sequence[Document]) -> tuple[list[str], dict[str, Any]]:
         at = [instant(document.metadata.get(self.time_key)) for document in documents]
@@ -100,25 +173,17 @@ class HybridDocumentCompressor(BaseDocumentCompressor):
     weights: Weights | None = None
     _shortened: LruCache[tuple[str, str | None, int], str] = PrivateAttr(default_factory=lambda: LruCache(SHORTENED))
 
-    def compress_documents(
-        self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
+    async def _compress_documents(
+        self, run: Runner, /, documents: Sequence[Document], query: str, callbacks: Callbacks = None
     ) -> Sequence[Document]:
         """What of the documents fits, in their order."""
         del callbacks
         texts = [document.page_content for document in documents]
-        return _left(documents, self.memory.condense(texts, **self._asked(query)))
-
-    async def acompress_documents(
-        self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
-    ) -> Sequence[Document]:
-        """Async twin of `compress_documents`."""
-        del callbacks
-        texts = [document.page_content for document in documents]
-        return _left(documents, await self.memory.acondense(texts, **self._asked(query)))
-
-    def _asked(self, query: str) -> dict[str, Any]:
         asked = query if query.strip() else None
-        return {"query": asked, "max_tokens": self.max_tokens, "how": self.how, "weights": self.weights}
+        options: dict[str, Any] = {"max_tokens": self.max_tokens, "how": self.how, "weights": self.weights}
+        return _left(documents, await run.call(self.memory.condense, texts, query=asked, **options))
+
+    compress_documents, acompress_documents = faces(_compress_documents)
 
     def __call__(self, messages: Sequence[BaseMessage]) -> str:
         """A summary of all these messages; LangChain calls it off the event loop."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.retrievers import BaseRetriever
@@ -13,7 +13,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from pydantic import Field
 
 from hybrid_memory import Hit, HybridMemory, RecordKind, Weights
-from hybrid_memory.index.record import Scalar
+from hybrid_memory.adapters import Runner, Scalar, faces
 from llamaindex_hybrid_memory.bound import Bound
 
 UNSEEN = ["score", "why", "signals", "sources", "kind", "session", "space"]
@@ -68,17 +68,16 @@ class HybridMemoryRetriever(BaseRetriever):
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(callback_manager=callback_manager)
-        self._recall = _Recall.of(
-            memory, url, tenant=tenant, user=user, agent=agent, session=session, similarity_top_k=similarity_top_k,
-            within=within, kinds=kinds, categories=categories, since=since, until=until, metadata=metadata,
-            weights=weights, spaces=spaces,
+        self._recall = _Recall.from_defaults(
+            memory=memory, url=url, tenant=tenant, user=user, agent=agent, session=session,
+            similarity_top_k=similarity_top_k, within=within, kinds=kinds, categories=categories, since=since,
+            until=until, metadata=metadata, weights=weights, spaces=spaces,
         )  # fmt: skip
 
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return self._recall.nodes(query_bundle.query_str)
+    async def _found(self, run: Runner, /, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return await self._recall.nodes(run, query_bundle.query_str)
 
-    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return await self._recall.anodes(query_bundle.query_str)
+    _retrieve, _aretrieve = faces(_found)
 
 
 class _Recall(Bound):
@@ -95,21 +94,11 @@ class _Recall(Bound):
     weights: Weights | None = None
     spaces: tuple[str, ...] | Literal["all"] = ()
 
-    @classmethod
-    def of(cls, memory: HybridMemory | None, url: str | None, **fields: Any) -> Self:
-        return cls._bound(memory=memory, url=url, unknown={}, **fields)
-
-    def nodes(self, query: str) -> list[NodeWithScore]:
+    async def nodes(self, run: Runner, query: str) -> list[NodeWithScore]:
         if not query.strip():
             return []
-        memory = self._scoped(self._store(), self.session)
-        return [node(hit) for hit in memory.recall(query, **self._asked())]
-
-    async def anodes(self, query: str) -> list[NodeWithScore]:
-        if not query.strip():
-            return []
-        memory = self._scoped(await self._astore(), self.session)
-        return [node(hit) for hit in await memory.arecall(query, **self._asked())]
+        memory = self._scoped(await run.call(self._store), self.session)
+        return [node(hit) for hit in await run.call(memory.recall, query, **self._asked())]
 
     def _asked(self) -> dict[str, Any]:
         names = ("within", "kinds", "categories", "since", "until", "metadata", "weights", "spaces")

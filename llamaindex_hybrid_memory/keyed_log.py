@@ -8,10 +8,8 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 
 from hybrid_memory import HybridMemory, Message, Scope, ScopedMemory
-from hybrid_memory.items.item import FindItems, GetItem, Item, PutItem
-from hybrid_memory.runtime.runners import InlineRunner
-from llamaindex_hybrid_memory.conversation import new_id, show
-from llamaindex_hybrid_memory.view import message_id
+from hybrid_memory.adapters import FindItems, GetItem, Item, PutItem, Runner, new_id
+from llamaindex_hybrid_memory.conversation import message_id, show
 
 AGENT = "llamaindex.chat_store"
 """Whose items the keys and the archived ids are; no conversation reads them."""
@@ -50,7 +48,7 @@ class KeyedLog:
         self._root = hashlib.blake2b(names.encode(), digest_size=16).hexdigest()
         self._known: set[str] = set()
 
-    async def read(self, run: InlineRunner, key: str, status: Status | None) -> list[Message]:
+    async def read(self, run: Runner, key: str, status: Status | None) -> list[Message]:
         """The messages of a key, oldest first: of one status, or all that are not gone."""
         session = self._session(key)
         if status is None:
@@ -65,7 +63,7 @@ class KeyedLog:
         archived = swept | single
         return [one for one in shown if (one.id in archived) == (status is Status.ARCHIVED)]
 
-    async def add(self, run: InlineRunner, key: str, messages: Sequence[Message], status: Status) -> None:
+    async def add(self, run: Runner, key: str, messages: Sequence[Message], status: Status) -> None:
         """Write the messages, next to each other and all or none."""
         if not messages:
             return
@@ -75,7 +73,7 @@ class KeyedLog:
             await self._archive(run, key, named, oldest=False)
         await run.call(self._session(key).remember, named)
 
-    async def replace(self, run: InlineRunner, key: str, messages: Sequence[Message], status: Status) -> None:
+    async def replace(self, run: Runner, key: str, messages: Sequence[Message], status: Status) -> None:
         """Let the key have exactly these messages; what its session holds already is not written again."""
         await self._register(run, key)
         marks = await self._found(run, self._root, "archived", key)
@@ -86,7 +84,7 @@ class KeyedLog:
         if status is Status.ARCHIVED:
             await self._archive(run, key, await self.read(run, key, Status.ACTIVE))
 
-    async def archive(self, run: InlineRunner, key: str, count: int) -> list[Message]:
+    async def archive(self, run: Runner, key: str, count: int) -> list[Message]:
         """The oldest active messages, which are archived now."""
         oldest = (await self.read(run, key, Status.ACTIVE))[: max(count, 0)]
         await self._archive(run, key, oldest)
@@ -94,7 +92,7 @@ class KeyedLog:
 
     async def remove(
         self,
-        run: InlineRunner,
+        run: Runner,
         key: str,
         chosen: Callable[[list[Message]], Sequence[Message]],
         status: Status | None = None,
@@ -118,7 +116,7 @@ class KeyedLog:
             before |= late
             kept = [message_id(message) for message in log if message.id in shown | late]
 
-    async def keys(self, run: InlineRunner) -> list[str]:
+    async def keys(self, run: Runner) -> list[str]:
         """The keys under which this store wrote something that is not gone."""
         names = sorted(item.key for item in await self._found(run, self._root, "keys"))
         return [name for name in names if await run.call(self._session(name).conversation, limit=1)]
@@ -127,7 +125,7 @@ class KeyedLog:
         owner = self._owner
         return self._memory.scoped(tenant=owner.tenant, user=owner.user, agent=owner.agent, session=key)
 
-    async def _register(self, run: InlineRunner, key: str) -> None:
+    async def _register(self, run: Runner, key: str) -> None:
         if key not in self._known:
             self._session(key)  # refuses what can be no key
             name = (self._root, "keys")
@@ -135,7 +133,7 @@ class KeyedLog:
             await self._put(run, [PutItem(name, key, {})] if there is None else [])
             self._known.add(key)
 
-    async def _archived(self, run: InlineRunner, key: str) -> tuple[set[str | None], set[str | None]]:
+    async def _archived(self, run: Runner, key: str) -> tuple[set[str | None], set[str | None]]:
         """The ids that were archived as the oldest, and those that were when they were written."""
         swept: set[str | None] = set()
         single: set[str | None] = set()
@@ -143,15 +141,15 @@ class KeyedLog:
             (swept if mark.value["oldest"] else single).update(mark.value["ids"])
         return swept, single
 
-    async def _found(self, run: InlineRunner, *namespace: str) -> list[Item]:
+    async def _found(self, run: Runner, *namespace: str) -> list[Item]:
         (found,) = await run.call(self._items.batch, [FindItems(namespace, limit=ALL)])
         return [item for item in found if isinstance(item, Item)] if isinstance(found, list) else []
 
-    async def _archive(self, run: InlineRunner, key: str, messages: Sequence[Message], *, oldest: bool = True) -> None:
+    async def _archive(self, run: Runner, key: str, messages: Sequence[Message], *, oldest: bool = True) -> None:
         if messages:
             ids = [message_id(message) for message in messages]
             await self._put(run, [PutItem((self._root, "archived", key), ids[-1], {"ids": ids, "oldest": oldest})])
 
-    async def _put(self, run: InlineRunner, puts: Sequence[PutItem]) -> None:
+    async def _put(self, run: Runner, puts: Sequence[PutItem]) -> None:
         if puts:
             await run.call(self._items.batch, puts)

@@ -12,10 +12,9 @@ from langchain_core.messages import AIMessage, BaseMessage, ChatMessage
 from typing_extensions import TypedDict
 
 from hybrid_memory import Block, Message, Role
+from hybrid_memory.adapters import LruCache
 from hybrid_memory.errors import InvalidMessageError
-from hybrid_memory.runtime.caches import LruCache
-from langchain_hybrid_memory.messages import from_langchain
-from langchain_hybrid_memory.payload import json_form
+from langchain_hybrid_memory.messages import from_langchain, json_form
 
 STATE = "hybrid_memory"
 """The key of the state that is ours."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import json
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -28,12 +31,9 @@ from langgraph.store.base.embed import ensure_embeddings
 from pydantic_core import PydanticSerializationError, to_json
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory.adapters import SWEEP_EVERY, FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from hybrid_memory.items.item import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
-from hybrid_memory.memory.items import SWEEP_EVERY
-from langchain_hybrid_memory.store.embedding import blocking
-from langchain_hybrid_memory.store.filters import check_filter, holds
-from langchain_hybrid_memory.store.namespaces import matches
+from langchain_hybrid_memory.namespaces import check_filter, holds, matches
 
 AGENT = "langgraph.store"
 """Whose the items are in the memory; no conversation has this agent."""
@@ -187,3 +187,15 @@ def _result(op: Op, found: Any) -> Result:
 
 def _fields(item: Item) -> dict[str, Any]:
     return {name: getattr(item, name) for name in ("namespace", "key", "value", "created_at", "updated_at")}
+
+
+def blocking(embed: Any) -> Any:
+    """What embeds; an async function as one that can be called in any thread, whether or not a loop runs in it."""
+    if not inspect.iscoroutinefunction(embed) and not inspect.iscoroutinefunction(type(embed).__call__):
+        return embed
+
+    def embed_texts(texts: Sequence[str]) -> Any:
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            return thread.submit(lambda: asyncio.run(embed(texts))).result()
+
+    return embed_texts

@@ -5,29 +5,21 @@ from __future__ import annotations
 import logging
 import threading
 from contextlib import suppress
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr
 
-from hybrid_memory import Hit, HybridMemory, Message, RecordKind, ScopedMemory
-from hybrid_memory.context.memories import fitting
-from hybrid_memory.context.request import LEAST_TOKENS
+from hybrid_memory import Message, ScopedMemory
+from hybrid_memory.adapters import LEAST_TOKENS, TWINS, LruCache, Portion, estimate_tokens, recollect
 from hybrid_memory.errors import HybridMemoryError, IdConflictError, InvalidInputError
-from hybrid_memory.runtime.caches import LruCache
-from hybrid_memory.text.small_talk import asks_nothing, is_memory
-from hybrid_memory.text.tokens import estimate_tokens
-from llamaindex_hybrid_memory.block.flushes import SESSION, Turn, by_session, fresh
-from llamaindex_hybrid_memory.block.portions import Portion
 from llamaindex_hybrid_memory.bound import Bound
+from llamaindex_hybrid_memory.flushes import SESSION, Turn, by_session, fresh
 
 PROFILE_RATIO = 0.2
 """Share of the budget for what was learned of the user."""
-
-SPARE = 3
-"""Times as many hits are recalled, to make up for what is no memory."""
 
 LOOKED_AT = 1000
 """Messages of a session among which a flush is looked for, the newest ones."""
@@ -77,35 +69,6 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
     _shown: LruCache[str | None, Shown | None] = PrivateAttr(default_factory=lambda: LruCache(SESSIONS))
     _portions: LruCache[str, Portion] = PrivateAttr(default_factory=lambda: LruCache(SESSIONS))
 
-    @classmethod
-    def from_defaults(
-        cls,
-        *,
-        user: str | None = None,
-        tenant: str | None = None,
-        agent: str | None = None,
-        url: str | None = None,
-        memory: HybridMemory | None = None,
-        **settings: Any,
-    ) -> Self:
-        """A block on an open memory, or on the store behind a URL, which is opened with the first use.
-
-        Args:
-            user: whose memory it is; at least one of user, tenant and agent is needed.
-            tenant: whose, beside or instead of the user's.
-            agent: whose, beside or instead of the user's.
-            url: of the store, or the path of a YAML file.
-            memory: instead of ``url``; the caller closes it.
-            settings: the other fields; see the class.
-
-        Raises:
-            InvalidScopeError: nobody is named.
-            InvalidConfigError: ``url`` and ``memory`` are both given, or a setting is out of range or unknown.
-        """
-        unknown = {name: value for name, value in settings.items() if name not in cls.model_fields}
-        owner = {"tenant": tenant, "user": user, "agent": agent}
-        return cls._bound(memory=memory, url=url, unknown=unknown, **owner, **settings)
-
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         session = block_kwargs.get(SESSION)
         turn = Turn.of(messages or [])
@@ -153,14 +116,8 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
             profile = (await scoped.aprofile()).render(int(PROFILE_RATIO * self.token_limit), estimate_tokens)
         session = scoped.scope.session
         lines = (await scoped.asummary()).lines if session is not None else ()
-        hits: list[Hit] = []
-        there = self.within == "user" or session is not None
-        if self.k and turn.question and there and not asks_nothing(turn.question):
-            most = SPARE * self.k + len(turn.shown)
-            found = await scoped.arecall(turn.question, k=most, within=self.within, kinds=(RecordKind.TURN,))
-            texts = ((hit, hit.record.text) for hit in found)
-            told = [hit for hit, text in texts if text.strip() not in turn.shown and is_memory(text)]
-            hits = fitting(turn.question, told[: self.k])
+        k = self.k if self.within == "user" or session is not None else 0
+        hits = await recollect(TWINS, scoped, turn.question, k=k, shown=turn.shown, within=self.within)
         return Portion(query=turn.question, profile=profile, lines=lines, hits=hits)
 
     async def _write(self, session: str | None, flushed: list[Message]) -> None:
