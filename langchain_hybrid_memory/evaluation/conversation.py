@@ -9,8 +9,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from hybrid_memory.apps.evaluation.methods.method import Setting
-from hybrid_memory.apps.evaluation.methods.stand_in import StandIn
-from hybrid_memory.apps.evaluation.methods.stock import SUMMARY, StockReplay
+from hybrid_memory.apps.evaluation.methods.own import SUMMARY, StandIn, StockReplay
 from langchain_hybrid_memory.evaluation.writing import WritingModel
 from langchain_hybrid_memory.messages import from_langchain
 

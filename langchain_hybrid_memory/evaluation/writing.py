@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybrid_memory.ports import LanguageModel, TokenCounter
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
+from hybrid_memory.ports import LanguageModel, TokenCounter
 from langchain_hybrid_memory.messages import from_langchain
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from hybrid_memory.ports import Embedder, LanguageModel
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, LLMMetadata
 from llama_index.core.llms import CustomLLM
@@ -17,6 +16,7 @@ from pydantic import PrivateAttr
 from hybrid_memory import Message
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, as_embedder
+from hybrid_memory.ports import Embedder, LanguageModel
 from llamaindex_hybrid_memory.messages import from_chat_message
 
 EMBEDDED = 1_500

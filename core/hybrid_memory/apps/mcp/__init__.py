@@ -5,10 +5,8 @@ Needs the extra ``mcp``.
 
 from __future__ import annotations
 
-from hybrid_memory.apps.mcp.binding import Binding
-from hybrid_memory.apps.mcp.http import application, serve_http
-from hybrid_memory.apps.mcp.serving import server
-from hybrid_memory.apps.mcp.stdio import serve_stdio
+from hybrid_memory.apps.mcp.server import Binding, server
+from hybrid_memory.apps.mcp.transports import application, serve_http, serve_stdio
 from hybrid_memory.errors import MissingDependencyError
 
 try:
