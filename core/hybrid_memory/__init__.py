@@ -24,8 +24,9 @@ if TYPE_CHECKING:
         RetentionConfig,
     )
     from hybrid_memory.config.weights import Weights
-    from hybrid_memory.context.condensed import Condensed
-    from hybrid_memory.context.context import Context, Payload
+    from hybrid_memory.context.condense import Condensed
+    from hybrid_memory.context.context import Context
+    from hybrid_memory.context.expand import Payload
     from hybrid_memory.context.request import Host, Reader
     from hybrid_memory.context.summary import Audit, Line, Section, Summary
     from hybrid_memory.facts.explanation import Explanation
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from hybrid_memory.memory.opening import aopen_memory, open_memory
     from hybrid_memory.memory.stats import Stats
     from hybrid_memory.recall.hit import Hit, Hits, Scored, Signals
-    from hybrid_memory.recall.query import Intent, Plan
+    from hybrid_memory.recall.plan import Intent, Plan
     from hybrid_memory.runtime.runners import InlineRunner, Runner, drive
     from hybrid_memory.runtime.statistics import WorkStats
     from hybrid_memory.runtime.tasks import Task
@@ -59,7 +60,7 @@ _HOME = {
     "BlockHandle": "memory.blocks",
     "Category": "facts.fact",
     "CompactionConfig": "config",
-    "Condensed": "context.condensed",
+    "Condensed": "context.condense",
     "Context": "context.context",
     "Denial": "sharing.grant",
     "Event": "log.event",
@@ -75,7 +76,7 @@ _HOME = {
     "HybridMemory": "memory",
     "IndexConfig": "config",
     "InlineRunner": "runtime.runners",
-    "Intent": "recall.query",
+    "Intent": "recall.plan",
     "LearningConfig": "config",
     "Line": "context.summary",
     "MemoryConfig": "config",
@@ -84,8 +85,8 @@ _HOME = {
     "OrchestrationConfig": "config",
     "PagedAgent": "apps.agent",
     "PagingConfig": "config",
-    "Payload": "context.context",
-    "Plan": "recall.query",
+    "Payload": "context.expand",
+    "Plan": "recall.plan",
     "ProfileEntry": "facts.profile",
     "Reader": "context.request",
     "RecallConfig": "config",

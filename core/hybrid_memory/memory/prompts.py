@@ -12,11 +12,12 @@ from hybrid_memory.blocks.block import Block
 from hybrid_memory.config import PagingConfig
 from hybrid_memory.context import assemble as assembling
 from hybrid_memory.context import compact as compacting
+from hybrid_memory.context import conversation as logged
 from hybrid_memory.context import expand as expanding
-from hybrid_memory.context.context import Context, Dropped, Payload
+from hybrid_memory.context.context import Context, Dropped
+from hybrid_memory.context.expand import Payload
 from hybrid_memory.context.layout import Layout
-from hybrid_memory.context.offload.grep import Matches
-from hybrid_memory.context.offload.payloads import Page
+from hybrid_memory.context.offload.payloads import Matches, Page
 from hybrid_memory.context.request import MAX_HITS, Host, Reader, Request
 from hybrid_memory.context.summaries.strategy import Strategy
 from hybrid_memory.context.summary import Line, Summary
@@ -186,7 +187,7 @@ class Prompts(Turns):
 
     async def _conversation(self, run: Runner, *, limit: int | None = None) -> list[Message]:
         """The messages since the last `reset`, compacted or not, oldest first; with a limit the newest ones."""
-        return await compacting.conversation(run, self._services, self.scope, limit)
+        return await logged.conversation(run, self._services, self.scope, limit)
 
     conversation, aconversation = faces(_conversation, needs=Right.READ)
 
@@ -196,7 +197,7 @@ class Prompts(Turns):
         Raises:
             InvalidInputError: ``keep`` is no list of ids of this session's messages.
         """
-        await compacting.reset(run, self._services, self.scope, keep)
+        await logged.reset(run, self._services, self.scope, keep)
 
     reset, areset = faces(_reset, needs=Right.WRITE)
 

@@ -13,8 +13,7 @@ from hybrid_memory import display
 from hybrid_memory.config import CompactionConfig, MemoryConfig
 from hybrid_memory.config.weights import Weights
 from hybrid_memory.context import condense
-from hybrid_memory.context.condense import How
-from hybrid_memory.context.condensed import Condensed
+from hybrid_memory.context.condense import Condensed, How
 from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
 from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.items import items

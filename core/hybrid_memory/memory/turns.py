@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from hybrid_memory.config.weights import Weights
-from hybrid_memory.context import follow as following
+from hybrid_memory.context import conversation as following
 from hybrid_memory.facts.explanation import Explanation
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
@@ -17,7 +17,7 @@ from hybrid_memory.media import recall as media_recall
 from hybrid_memory.memory.faces import Handle, faces
 from hybrid_memory.recall import why_not as missing
 from hybrid_memory.recall.hit import Hit, Hits
-from hybrid_memory.recall.query import Intent
+from hybrid_memory.recall.plan import Intent
 from hybrid_memory.recall.recall import recall as search
 from hybrid_memory.recall.request import Request
 from hybrid_memory.runtime.runners import Runner
