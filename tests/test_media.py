@@ -32,11 +32,10 @@ from hybrid_memory.errors import AccessDeniedError, EmbedderMismatchError, Inval
 from hybrid_memory.index.record import Where
 from hybrid_memory.log.media import Media, media_in, media_of
 from hybrid_memory.media import media as flow
-from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.models.media import PROBES, as_media_embedder
 from hybrid_memory.ports import Floats, SemanticIndex
-from hybrid_memory.runtime.runners import drive
+from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.testing.images import COLOURS, ColourEmbedder, picture, pixels, png
 
 pytestmark = pytest.mark.in_pairs("face", "gallery")

@@ -25,9 +25,8 @@ from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInpu
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.log.author import author_of, principal_of
 from hybrid_memory.memory.blocks import BlockHandle
-from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.models.media import as_media_embedder
-from hybrid_memory.runtime.runners import drive
+from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.testing.images import ColourEmbedder
 
 if TYPE_CHECKING:

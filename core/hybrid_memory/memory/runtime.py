@@ -19,7 +19,7 @@ from hybrid_memory.facts.learn import learn
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.media import media
 from hybrid_memory.runtime.progress import progress_bar
-from hybrid_memory.runtime.runners import InlineRunner, LoopRunner, Runner, drive
+from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task
 from hybrid_memory.scope import Scope
@@ -30,9 +30,6 @@ from hybrid_memory.store.uses import note_uses
 
 WORKERS = 16
 """Threads for the async face, started as they are needed: enough for slow models, few enough for one store."""
-
-INLINE = InlineRunner()
-"""The runner of the blocking face."""
 
 BACKGROUND = 3
 """The priority of what nobody waits for."""
@@ -59,12 +56,12 @@ class Runtime:
         self._counting = False
         self._closing = False
         self.closed = False
-        self._session_locks: WeakValueDictionary[Scope, SessionLock] = WeakValueDictionary()
+        self._session_locks: WeakValueDictionary[Scope, threading.Lock] = WeakValueDictionary()
 
-    def session_lock(self, scope: Scope) -> SessionLock:
+    def session_lock(self, scope: Scope) -> threading.Lock:
         """The lock of this session, one in this process."""
         with self._lock:
-            return self._session_locks.setdefault(scope, SessionLock())
+            return self._session_locks.setdefault(scope, threading.Lock())
 
     @property
     def services(self) -> Services:
@@ -196,19 +193,6 @@ class Runtime:
     def __str__(self) -> str:
         embedder = self._services.embedder.name if self._services.embedder else "text only"
         return f"{self._services.config.url} ({embedder}){' closed' if self.closed else ''}"
-
-
-class SessionLock:
-    """A lock that can be referred to weakly."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
 
 
 async def flush_owners(run: Runner, services: Services, owners: Sequence[Scope] | None, shown: bool | None) -> Receipt:

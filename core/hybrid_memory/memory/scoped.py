@@ -267,7 +267,7 @@ class ScopedMemory(Prompts):
 
     advance, aadvance = faces(_advance)
 
-    def lock(self) -> AbstractContextManager[None]:
+    def lock(self) -> AbstractContextManager[object]:
         """Lets one agent of this session work at a time, of all in this process."""
         return self._runtime.session_lock(self.scope)
 
