@@ -135,7 +135,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
         self,
         input: str | ChatMessage | None = None,  # noqa: A002 - the host's name
         initial_token_count: int = 0,
-        **kwargs: Any,  # noqa: ARG002 - the host's signature
+        **kwargs: Any,
     ) -> list[ChatMessage]:
         """What the model should see next: instructions, and the turns with what stands in front of them.
 
@@ -154,7 +154,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
         self,
         input: str | ChatMessage | None = None,  # noqa: A002 - the host's name
         initial_token_count: int = 0,
-        **kwargs: Any,  # noqa: ARG002 - the host's signature
+        **kwargs: Any,
     ) -> list[ChatMessage]:
         """Async twin of `get`."""
         return await (await self._aopen()).prompt(_TWINS, input, **self._asked(initial_token_count))

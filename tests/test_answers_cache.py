@@ -17,6 +17,7 @@ import pytest
 from hybrid_memory import Hit, HybridMemory, MemoryConfig, ScopedMemory, Weights, open_memory
 from hybrid_memory.errors import AccessDeniedError, StoreUnavailableError
 from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.testing.faults import FaultyEmbedder
 
 if TYPE_CHECKING:
@@ -320,7 +321,7 @@ def test_no_erased_word_stays_in_memory(face: Face, memory: HybridMemory, whole:
         face(memory, "forget", user="alice")
     else:
         face(alice, "forget", ids=told.ids[0])
-    kept = repr(list(memory._runtime.services.answers._entries.values()))
+    kept = repr(list(memory._runtime.services.state(RecallProjection).answers._entries.values()))
     assert "Quinzel" not in kept
 
 
@@ -353,7 +354,7 @@ def test_readers_never_see_an_old_answer_after_a_write(opened: Open) -> None:
 
 
 def test_an_open_memory_holds_so_many_answers_and_no_more(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.store.services.ANSWERS_CACHE", 8)
+    monkeypatch.setattr("hybrid_memory.recall.cache.ANSWERS_CACHE", 8)
     memory = opened(url="memory://", embedder="none")
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
@@ -439,5 +440,5 @@ def test_an_answer_that_is_made_while_its_words_are_forgotten_is_not_kept(opened
     services = memory._runtime.services
     services.index = Interrupting(services.index, lambda: alice.forget(ids=told.ids[0]))
     alice.recall("cat")
-    assert "Quinzel" not in repr(list(services.answers._entries.values()))
+    assert "Quinzel" not in repr(list(services.state(RecallProjection).answers._entries.values()))
     assert texts_of(alice.recall("cat")) == ["my cat sleeps"]

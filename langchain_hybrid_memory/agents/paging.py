@@ -11,8 +11,7 @@ from langchain_core.tools import BaseTool
 from hybrid_memory import Block, PagingConfig, ScopedMemory
 from hybrid_memory.apps.agent import MEMORY, PAGING_FUNCTIONS, aprepared, prepared
 from hybrid_memory.apps.agent.functions import SEND
-from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_text
-from hybrid_memory.blocks.kept import checked_length
+from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_length, checked_text
 from langchain_hybrid_memory.agents.calls import Calls
 from langchain_hybrid_memory.agents.tools import as_langchain
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybrid_memory.ports import LanguageModel, TokenCounter
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
+from hybrid_memory.ports import LanguageModel, TokenCounter
 from langchain_hybrid_memory.messages import from_langchain
 
 
@@ -37,9 +37,9 @@ class WritingModel(BaseChatModel):
     def _generate(
         self,
         messages: list[BaseMessage],
-        stop: list[str] | None = None,  # noqa: ARG002 - the memories give none
-        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002
-        **kwargs: Any,  # noqa: ARG002
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
     ) -> ChatResult:
         asked = [from_langchain(message, keep_id=False) for message in messages]
         key = tuple(f"{message.role}: {message.text}" for message in asked)

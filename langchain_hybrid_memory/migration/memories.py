@@ -66,11 +66,11 @@ class ConversationBufferMemory(MigratedMemory):
         """Async twin of `buffer_as_messages`."""
         return _newest(await self.chat_memory.arecent(*self._reach), self._rounds)
 
-    def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - LangChain's signature
+    def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """The messages, or their text, under ``memory_key``."""
         return {self.memory_key: _growing(self.buffer)}
 
-    async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - as above
+    async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """Async twin of `load_memory_variables`."""
         return {self.memory_key: _growing(await self.abuffer())}
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from hybrid_memory.ports import Embedder, LanguageModel
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, LLMMetadata
 from llama_index.core.llms import CustomLLM
@@ -17,6 +16,7 @@ from pydantic import PrivateAttr
 from hybrid_memory import Message
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, as_embedder
+from hybrid_memory.ports import Embedder, LanguageModel
 from llamaindex_hybrid_memory.messages import from_chat_message
 
 EMBEDDED = 1_500
@@ -50,7 +50,7 @@ class WritingModel(CustomLLM):
         asked = [from_chat_message(message) for message in (messages if self._instructed else messages[-1:])]
         return ChatResponse(message=ChatMessage(role="assistant", content=self._answer(asked)))
 
-    def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:  # noqa: ARG002
+    def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:
         """What the model answers to a text."""
         return CompletionResponse(text=self._answer([Message(content=prompt)]))
 

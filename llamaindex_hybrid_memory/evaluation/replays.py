@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Any
 
-from hybrid_memory.ports import TokenCounter
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import (
     BaseMemory,
@@ -25,6 +24,7 @@ from hybrid_memory import Message, Role
 from hybrid_memory.apps.evaluation.methods.method import Replay, Setting
 from hybrid_memory.apps.evaluation.methods.stand_in import StandIn
 from hybrid_memory.apps.evaluation.methods.stock import SUMMARY, StockReplay
+from hybrid_memory.ports import TokenCounter
 from llamaindex_hybrid_memory.evaluation.models import Embedding, TextStore, WritingModel
 from llamaindex_hybrid_memory.messages import from_chat_message, to_chat_message
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Floats
 
 from hybrid_memory import MemoryConfig, Weights, aopen_memory, open_memory
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
+from hybrid_memory.ports import Floats
 from hybrid_memory.text.tokenize import terms
 
 if TYPE_CHECKING:

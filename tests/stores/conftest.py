@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Draft, Entry, Floats
 
 from hybrid_memory import EventKind, Record, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
+from hybrid_memory.ports import Draft, Entry, Floats
 from hybrid_memory.testing.milvus_server import MilvusServer
 from hybrid_memory.text.tokenize import terms
 

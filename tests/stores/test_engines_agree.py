@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Draft, EventLog, Places, SemanticIndex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.index.record import Where
+from hybrid_memory.ports import Draft, EventLog, Places, SemanticIndex
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, START, assert_same_ranking, random_corpus, unit
 from hybrid_memory.testing.drafts import NOON, OWNERS
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Floats, Ids
 
 from hybrid_memory.engines.sqlite.faiss import VectorShelf
+from hybrid_memory.ports import Floats, Ids
 
 DIM = 32
 

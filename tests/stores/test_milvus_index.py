@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Use
 from pymilvus import MilvusClient
 
 from hybrid_memory import Scope
@@ -19,6 +18,7 @@ from hybrid_memory.engines.milvus.address import Address
 from hybrid_memory.engines.milvus.rows import POSITIONS, STRETCHES, owner_key
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.record import Where
+from hybrid_memory.ports import Use
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,

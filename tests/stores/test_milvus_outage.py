@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Use
 
 from hybrid_memory import Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.milvus import MilvusIndex
 from hybrid_memory.errors import MissingDependencyError, StoreUnavailableError
 from hybrid_memory.index.record import Where
+from hybrid_memory.ports import Use
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,

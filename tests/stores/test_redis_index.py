@@ -7,7 +7,6 @@ from itertools import count
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Places, SemanticIndex, Use
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis.exceptions import ConnectionError as LostConnectionError
@@ -17,6 +16,7 @@ from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, words
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.record import Where
+from hybrid_memory.ports import Places, SemanticIndex, Use
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,

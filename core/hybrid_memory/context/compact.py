@@ -9,6 +9,7 @@ from hybrid_memory.artifacts import render
 from hybrid_memory.context import session as sessions
 from hybrid_memory.context.fold import LEDGER_TOKENS, chosen_strategy, fold, folding, fresh_events, retries
 from hybrid_memory.context.request import Request
+from hybrid_memory.context.session import costs_of
 from hybrid_memory.context.summaries.strategy import Strategy
 from hybrid_memory.context.summary import Summary, written
 from hybrid_memory.context.triggers import excess
@@ -47,7 +48,7 @@ async def compact(
             return Receipt()
         seen = view(
             session,
-            services.costs,
+            costs_of(services),
             services.config.compaction,
             Request(query="?", max_tokens=tokens),
             session.state.lines,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hybrid_memory.blocks import edit as flows
-from hybrid_memory.blocks.block import MAX_CHARS, Block
-from hybrid_memory.blocks.kept import Edit
+from hybrid_memory.blocks.block import MAX_CHARS, Block, Edit
 from hybrid_memory.memory.membership import Membership
 from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.runtime.runners import Runner, drive

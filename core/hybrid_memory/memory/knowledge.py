@@ -7,18 +7,19 @@ from datetime import datetime
 from typing import Any, Literal, TypeVar, overload
 
 from hybrid_memory.config.weights import Weights
+from hybrid_memory.context import why as explaining
+from hybrid_memory.context import why_not as missing
 from hybrid_memory.context.summary import Line
 from hybrid_memory.facts import facts as knowing
 from hybrid_memory.facts import learn as learning
-from hybrid_memory.facts import why as explaining
 from hybrid_memory.facts.explanation import Explanation
 from hybrid_memory.facts.fact import Category, Fact, Facts
+from hybrid_memory.facts.portrait import profile as profile_of_user
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory.handle import Handle
 from hybrid_memory.memory.runtime import INLINE
-from hybrid_memory.recall import why_not as missing
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.query import Intent
 from hybrid_memory.recall.request import Request
@@ -107,7 +108,7 @@ class Knowledge(Handle):
             InvalidConfigError: a field of the schema cannot be filled.
             InvalidInputError: names is no collection of names.
         """
-        return drive(knowing.profile(INLINE, self._services, self.scope, names=names, schema=schema))
+        return drive(profile_of_user(INLINE, self._services, self.scope, names=names, schema=schema))
 
     @overload
     async def aprofile(self, *, names: Collection[str] = ()) -> UserProfile: ...
@@ -115,7 +116,7 @@ class Knowledge(Handle):
     async def aprofile(self, schema: type[P], *, names: Collection[str] = ()) -> P: ...
     async def aprofile(self, schema: type[Any] | None = None, *, names: Collection[str] = ()) -> Any:
         """Async twin of `profile`."""
-        return await knowing.profile(self._runtime.loop, self._services, self.scope, names=names, schema=schema)
+        return await profile_of_user(self._runtime.loop, self._services, self.scope, names=names, schema=schema)
 
     def settle(self, fact: Fact) -> Receipt:
         """Let this fact stand against those that it is disputed with, or against a newer one.

@@ -19,6 +19,7 @@ from hybrid_memory.memory.knowledge import Knowledge
 from hybrid_memory.memory.media import Media
 from hybrid_memory.memory.runtime import INLINE, flush_owners
 from hybrid_memory.memory.upkeep import Upkeep
+from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.recall.hit import Hits
 from hybrid_memory.recall.query import Intent
 from hybrid_memory.recall.recall import recall
@@ -26,9 +27,8 @@ from hybrid_memory.recall.request import Request
 from hybrid_memory.runtime.runners import Runner, drive
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.sharing import decide as sharing
-from hybrid_memory.store import history, remember
+from hybrid_memory.store import reading, remember
 from hybrid_memory.store.remember import Content, as_messages
-from hybrid_memory.store.uses import count_uses
 
 SHOWN_TURNS, SHOWN_CHARS = 5, 300
 """Turns that a notebook shows of a memory, and of each."""
@@ -202,7 +202,7 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
         Raises:
             InvalidInputError: a negative limit, or an instant that is naive or after the other.
         """
-        flow = history.history(INLINE, self._services, self.scope, limit=limit, since=since, until=until)
+        flow = reading.history(INLINE, self._services, self.scope, limit=limit, since=since, until=until)
         return drive(flow)
 
     async def ahistory(
@@ -210,7 +210,7 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
     ) -> list[Message]:
         """Async twin of `history`."""
         services = self._services
-        return await history.history(self._runtime.loop, services, self.scope, limit=limit, since=since, until=until)
+        return await reading.history(self._runtime.loop, services, self.scope, limit=limit, since=since, until=until)
 
     def events(
         self,
@@ -234,7 +234,7 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
             InvalidInputError: an unknown kind, a number out of range, or an instant that is naive or after the other.
         """
         return drive(
-            history.events(
+            reading.events(
                 INLINE, self._services, self.scope, before=before, kinds=kinds, since=since, until=until, limit=limit
             )
         )
@@ -249,7 +249,7 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
         limit: int | None = None,
     ) -> list[Event]:
         """Async twin of `events`."""
-        return await history.events(
+        return await reading.events(
             self._runtime.loop,
             self._services,
             self.scope,

@@ -15,7 +15,7 @@ from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import drive
 from hybrid_memory.store import forget as forgetting
-from hybrid_memory.store import rollback as rolling
+from hybrid_memory.store import view as rolling
 
 Forgettable = str | Hit | Fact | Line | Record
 
