@@ -20,7 +20,7 @@ from hybrid_memory.models.port import MediaEmbedder
 from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import IndexProjection, put_vectors, scrubbed
+from hybrid_memory.store.indexing import Erased, IndexProjection, put_vectors, scrubbed
 from hybrid_memory.store.reading import runs
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
@@ -42,28 +42,42 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 class MediaIndex(IndexProjection):
-    """The index of pictures and sounds; there is none where no media are embedded."""
+    """The index of pictures and sounds; it stands still where no media are embedded."""
 
     reads = (EventKind.MESSAGE, EventKind.ERASED)
     batch = 64
 
     def there(self, services: Services) -> bool:
-        """Whether there are an index and an embedder of media."""
-        return services.media is not None and services.media_embedder is not None
+        """Whether there is an index of media, now or before."""
+        return services.media is not None
+
+    def embeds(self, services: Services) -> bool:
+        """Whether there is an embedder of media."""
+        return services.media_embedder is not None
 
     def port(self, services: Services) -> SemanticIndex:
         """The index itself."""
-        return ready(services)[0]
+        if services.media is None:
+            raise InvalidInputError("this memory has no index of media")
+        return services.media
+
+    async def follow(self, run: Runner, services: Services, owner: Scope) -> int:
+        """Derive records from new events; without an embedder that has to wait."""
+        return await super().follow(run, services, owner) if self.embeds(services) else 0
+
+    async def drop(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> None:
+        """Drop the records of what the log has just erased, with an embedder or without."""
+        await self.unindex(run, services, owner, [erased])
 
     async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
         """What the index takes of the media in messages."""
         kinds = ready(services)[1].kinds
         return [entry for event in events for entry in _entries(services, event, kinds)]
 
-    async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Sequence[Event]) -> None:
+    async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Sequence[Erased]) -> None:
         """Drop the records of media that stood in what was erased."""
         index, count = self.port(services), 0
-        stretches = joined((first, last) for event in erased for first, last in event.payload["positions"])
+        stretches = joined((first, last) for one in erased for first, last in one["positions"])
         for start in range(0, len(stretches), STRETCHES):
             where = Where(owner.owner, hidden=_between(stretches[start : start + STRETCHES]))
             while len(ids := await run.call(index.latest, where, ERASE_BATCH)):

@@ -151,7 +151,7 @@ async def _destroy(run: Runner, services: Services, scope: Scope, turns: list[Ev
     records = sum([await index.indexed(run, services, gone) for index in indexes(services)])
     await run.call(services.truth.erase, scope.owner, positions, erasure.rewritten, note)
     for index in indexes(services):
-        await index.follow(run, services, scope.owner)
+        await index.drop(run, services, scope.owner, note.payload)
     return replace(receipt, erased={**receipt.erased, "records": records})
 
 

@@ -7,7 +7,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.errors import ModelError, StoreUnavailableError
@@ -24,6 +24,9 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
 
 T = TypeVar("T")
+
+Erased: TypeAlias = Mapping[str, Any]
+"""The payload of an event that says what was erased."""
 
 _log = logging.getLogger(__name__)
 
@@ -84,8 +87,8 @@ class IndexProjection(Projection):
         """What the index takes of new events."""
 
     @abstractmethod
-    async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Sequence[Event]) -> None:
-        """Drop the records of what these events erased, and clean up behind them."""
+    async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Sequence[Erased]) -> None:
+        """Drop the records of what was erased, and clean up behind them."""
 
     @abstractmethod
     async def indexed(self, run: Runner, services: Services, events: Sequence[Event]) -> int:
@@ -126,13 +129,17 @@ class IndexProjection(Projection):
                 services.truth.read, owner.owner, after=after, upto=head, kinds=self.reads, limit=self.batch
             )
             if erased := [event for event in events if event.kind is EventKind.ERASED]:
-                await self.unindex(run, services, owner, erased)
+                await self.unindex(run, services, owner, [event.payload for event in erased])
             entries = await self.entries(run, services, owner, events)
             upto = events[-1].position if len(events) == self.batch else head
             # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
             if await run.call(index.upsert, owner, entries, after=after, upto=upto, uses=uses_of(events)):
                 count += len(entries)
         return count
+
+    async def drop(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> None:
+        """Let what the log has just erased leave the index."""
+        await self.follow(run, services, owner)
 
     async def derive(
         self,

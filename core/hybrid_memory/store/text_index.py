@@ -17,7 +17,7 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import IndexProjection, content_key, embedding, put_vectors, scrubbed
+from hybrid_memory.store.indexing import Erased, IndexProjection, content_key, embedding, put_vectors, scrubbed
 from hybrid_memory.store.projection import projections
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
@@ -63,11 +63,11 @@ class TextIndex(IndexProjection):
             Entry(item.record, index_terms(item.record, item.previous, services.config.cleaning)) for item in derived
         ]
 
-    async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Sequence[Event]) -> None:
-        """Drop the records of what these events erased, and clean the log up behind them."""
-        for event in erased:
-            await _unindexed(run, services, owner, event)
-        if any(event.payload.get("scrub", "now") == "now" for event in erased):
+    async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Sequence[Erased]) -> None:
+        """Drop the records of what was erased, and clean the log up behind them."""
+        for one in erased:
+            await _unindexed(run, services, owner, one)
+        if any(one.get("scrub", "now") == "now" for one in erased):
             await scrubbed(run, services.truth.scrub)
 
     async def indexed(self, run: Runner, services: Services, events: Sequence[Event]) -> int:
@@ -128,11 +128,9 @@ class TextIndex(IndexProjection):
         return {"records": size.records, "vectors": size.vectors, "pending": size.pending, "unindexed": unindexed}
 
 
-async def _unindexed(run: Runner, services: Services, owner: Scope, erased: Event) -> None:
+async def _unindexed(run: Runner, services: Services, owner: Scope, erased: Erased) -> None:
     """Drop the records of what was erased; the turns after it are indexed again without its words."""
-    ids = np.array(
-        [place for first, last in erased.payload["positions"] for place in range(first, last + 1)], dtype=np.int64
-    )
+    ids = np.array([place for first, last in erased["positions"] for place in range(first, last + 1)], dtype=np.int64)
     records = await run.call(services.index.get, ids.tolist())
     if all(record.kind is RecordKind.ITEM for record in records):  # nothing was made with their words
         await run.call(services.index.delete, [record.id for record in records])
