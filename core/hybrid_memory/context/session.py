@@ -8,8 +8,8 @@ from typing import Any
 
 from hybrid_memory.artifacts import merge, read_on
 from hybrid_memory.artifacts.ledger import Ledger
-from hybrid_memory.context.costs import Costs, Shown
 from hybrid_memory.context.queue import Session, Unit, queue
+from hybrid_memory.context.shortening import Costs, Shown
 from hybrid_memory.context.state import Attempt, QueueState
 from hybrid_memory.context.summaries.lines import candidates
 from hybrid_memory.context.summary import Audit, Line

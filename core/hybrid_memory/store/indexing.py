@@ -11,7 +11,8 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.index.port import Entry, SemanticIndex, Use
+from hybrid_memory.index.port import Entry, Use
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.models.port import Embedder
@@ -161,7 +162,7 @@ class IndexProjection(Projection):
         if not self.embeds(services):
             return Receipt(indexed=indexed)
         embedded = await self.embed(run, services, owner, progress, donor)
-        await run.call(self.port(services).settle, owner)
+        await run.call(self.port(services).train, owner)
         return Receipt(indexed=indexed, embedded=embedded)
 
     async def catch_up(self, run: Runner, services: Services, owner: Scope) -> str:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from hybrid_memory.config import MemoryConfig
-from hybrid_memory.index.port import SemanticIndex
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Clock, Draft, EventLog, Expiring, IdSource
 from hybrid_memory.log.visible import Horizon
-from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, TextCompressor
+from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.text.tokens import TokenCounter
 
@@ -41,6 +41,7 @@ class Services:
     new_id: IdSource
     config: MemoryConfig
     count: TokenCounter
+    ranker: Ranker
     language_model: LanguageModel | None = None
     compressor: TextCompressor | None = None
     media: SemanticIndex | None = None

@@ -9,8 +9,9 @@ import numpy as np
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.index.derive import derive, index_terms, passage
-from hybrid_memory.index.port import Entry, SemanticIndex
+from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.caches import LruCache
@@ -135,7 +136,7 @@ async def _unindexed(run: Runner, services: Services, owner: Scope, erased: Eras
     if all(record.kind is RecordKind.ITEM for record in records):  # nothing was made with their words
         await run.call(services.index.delete, [record.id for record in records])
         return
-    around = await run.call(services.index.places, ids, Where(owner.owner), 1)
+    around = await run.call(services.index.columns, ids, Where(owner.owner), 1)
     gone = np.isin(around.ids, ids)
     keys = set(zip(around.segments[gone].tolist(), (around.ordinals[gone] + 1).tolist(), strict=True))
     places = zip(around.ids.tolist(), around.segments.tolist(), around.ordinals.tolist(), strict=True)
