@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hybrid_memory import display
 from hybrid_memory.errors import InvalidInputError, StoreError
@@ -12,7 +12,7 @@ from hybrid_memory.log.event import Event
 from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import index_texts, index_vectors
+from hybrid_memory.store.indexing import indexes
 from hybrid_memory.store.outbox import drain
 from hybrid_memory.store.services import Services
 
@@ -47,12 +47,11 @@ async def migrate(run: Runner, source: Services, target: Services, progress: Pro
             raise StoreError(f"the copy of what {owner} has is not like the original: {theirs} instead of {ours}")
         digest.update(ours.encode())
     indexed = embedded = 0
-    given = replace(target, donor=source.index)
     for owner in heads:
-        indexed += await index_texts(run, given, owner)
-        if given.embedder is not None:
-            embedded += await index_vectors(run, given, owner, given.embedder, progress)
-            await run.call(given.index.train, owner)
+        for index in indexes(target):
+            donor = index.port(source) if index.there(source) else None
+            made = await index.derive(run, target, owner, progress, donor)
+            indexed, embedded = indexed + made.indexed, embedded + made.embedded
     return Migration(owners=len(heads), events=total, indexed=indexed, embedded=embedded, checksum=digest.hexdigest())
 
 
