@@ -119,12 +119,9 @@ class BlocksProjection(FoldedProjection[KeptBlocks]):
 
     kinds = frozenset({EventKind.BLOCK})
     repeats = kinds
+    start = KeptBlocks
     follows = frozenset({EventKind.BLOCK, EventKind.ERASED})
     anew = True
-
-    def start(self) -> KeptBlocks:
-        """No blocks."""
-        return KeptBlocks()
 
     async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
         """All blocks of a user, or the lines that came from the turns, from their author, or have the words."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from hybrid_memory.items.item import Namespace
 from hybrid_memory.log.event import Event, EventKind
@@ -211,12 +211,9 @@ class ItemsProjection(FoldedProjection[KeptItems]):
     """The items of each owner; a text of one that was replaced or destroyed is not to be found."""
 
     kinds = frozenset({EventKind.ITEM})
+    start = KeptItems
     follows = frozenset({EventKind.ITEM, EventKind.ERASED})
-    capacity: ClassVar[int] = 64
-
-    def start(self) -> KeptItems:
-        """No items."""
-        return KeptItems()
+    capacity = 64
 
     async def findable(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Event]:
         """The events without the texts of items that stand no more."""

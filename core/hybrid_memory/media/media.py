@@ -21,7 +21,7 @@ from hybrid_memory.models.port import MediaEmbedder
 from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import Erased, IndexProjection, put_vectors, scrubbed
+from hybrid_memory.store.indexing import Erased, IndexProjection, put_vectors
 from hybrid_memory.store.reading import runs
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
@@ -66,46 +66,23 @@ class MediaIndex(IndexProjection):
         """Derive records from new events; without an embedder that has to wait."""
         return await super().follow(run, services, owner) if self.embeds(services) else 0
 
-    async def drop(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> None:
-        """Drop the records of what the log has just erased, with an embedder or without."""
-        await self.unindex(run, services, owner, [erased])
-
     async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
         """What the index takes of the media in messages."""
         kinds = ready(services)[1].kinds
         return [entry for event in events for entry in _entries(services, event, kinds)]
 
-    async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Sequence[Erased]) -> None:
+    async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
         """Drop the records of media that stood in what was erased."""
-        index, count = self.port(services), 0
-        stretches = joined((first, last) for one in erased for first, last in one["positions"])
+        count, stretches = 0, joined((first, last) for first, last in erased["positions"])
         for start in range(0, len(stretches), STRETCHES):
             where = Where(owner.owner, hidden=_between(stretches[start : start + STRETCHES]))
-            while len(ids := await run.call(index.latest, where, ERASE_BATCH)):
-                count += await run.call(index.delete, ids.tolist())
-        if count:
-            await scrubbed(run, index.scrub)
+            while len(ids := await run.call(self.port(services).latest, where, ERASE_BATCH)):
+                count += await run.call(self.port(services).delete, ids.tolist())
+        return count
 
-    async def indexed(self, run: Runner, services: Services, events: Sequence[Event]) -> int:
-        """How many records there are of these events."""
-        ids = [number for event in events if event.kind is EventKind.MESSAGE for number in _by_record(event)]
-        return len(await run.call(self.port(services).get, ids))
-
-    async def scrub(self, run: Runner, services: Services) -> None:
-        """Overwrite what was destroyed in the files of the index."""
-        await run.call(self.port(services).scrub)
-
-    async def embed(
-        self,
-        run: Runner,
-        services: Services,
-        owner: Scope,
-        progress: Progress | None = None,
-        donor: SemanticIndex | None = None,
-    ) -> int:
-        """Give waiting records their vectors, in batches of one kind."""
-        index, embedder = ready(services)
-        count = 0
+    async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
+        """Give waiting records their vectors, those of one kind together."""
+        count, (index, embedder) = 0, ready(services)
         while waiting := await run.call(index.pending, owner, EMBED_BATCH):
             records = [record for record, _ in waiting]
             found = await _data(run, services, owner, records)
@@ -115,13 +92,12 @@ class MediaIndex(IndexProjection):
                 await run.call(index.delete, lost)
             for kind in sorted({media.kind for media in known.values()}):
                 batch = {number: media.data for number, media in known.items() if media.kind == kind}
-                keys = {number: media_key(embedder.name, kind, data) for number, data in batch.items()}
-                data = {keys[number]: data for number, data in batch.items()}
+                content = {number: (media_key(embedder.name, kind, data), data) for number, data in batch.items()}
 
-                async def embed(missing: list[bytes], kind: str = kind, data: dict[bytes, bytes] = data) -> Floats:
-                    return await run.call(embedder.embed_media, [data[key] for key in missing], kind)
+                async def embed(data: list[bytes], kind: str = kind) -> Floats:
+                    return await run.call(embedder.embed_media, data, kind)
 
-                await put_vectors(run, index, embedder.name, keys, embed, donor=donor)
+                await put_vectors(run, index, embedder.name, content, embed)
             count += len(known)
             if progress is not None:
                 progress(count, count + (await run.call(index.size)).pending)
@@ -195,18 +171,13 @@ def _media(message: Message) -> list[tuple[int, Media]]:
     return [(number, media) for number, media in found if media is not None]
 
 
-def _by_record(event: Event) -> dict[int, Media]:
-    """The media of a message event, by the ids of their records."""
-    return {event.position * MAX_BLOCKS + block: media for block, media in _media(event.message)}
-
-
 async def _data(run: Runner, services: Services, owner: Scope, records: Sequence[Record]) -> dict[int, Media]:
     """The media behind these records, by record."""
     found: dict[int, Media] = {}
     for first, last in runs(sorted({record.turn for record in records})):
         said = (EventKind.MESSAGE,)
         for event in await run.call(services.truth.read, owner.owner, after=first - 1, upto=last, kinds=said):
-            found |= _by_record(event)
+            found |= {event.position * MAX_BLOCKS + block: media for block, media in _media(event.message)}
     return {record.id: found[record.id] for record in records if record.id in found}
 
 

@@ -140,9 +140,6 @@ class GrantsProjection(FoldedProjection[Standing]):
     """What holds in each space; a rollback does not change it."""
 
     kinds = frozenset({EventKind.GRANT, EventKind.DENIED, EventKind.QUARANTINED})
+    start = Standing
     follows = frozenset({EventKind.GRANT})
     capacity = 4096
-
-    def start(self) -> Standing:
-        """Before the first decision."""
-        return Standing()

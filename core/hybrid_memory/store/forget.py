@@ -148,10 +148,8 @@ async def _destroy(run: Runner, services: Services, scope: Scope, turns: list[Ev
     # A process that has read the turns already can then no longer index them.
     for index in indexes(services):
         await index.follow(run, services, scope.owner)
-    records = sum([await index.indexed(run, services, gone) for index in indexes(services)])
     await run.call(services.truth.erase, scope.owner, positions, erasure.rewritten, note)
-    for index in indexes(services):
-        await index.drop(run, services, scope.owner, note.payload)
+    records = sum([await index.drop(run, services, scope.owner, note.payload) for index in indexes(services)])
     return replace(receipt, erased={**receipt.erased, "records": records})
 
 

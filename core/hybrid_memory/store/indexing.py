@@ -41,18 +41,12 @@ async def flush(
         ModelError: the embedder failed; texts are indexed, and the vectors that wait are made next time.
     """
     await drain(run, present(services))
-    if owners is None:
-        owners = list(await run.call(services.truth.heads))
     total = Receipt()
-    for owner in owners:
+    for owner in list(await run.call(services.truth.heads)) if owners is None else owners:
         for projection in projections(services):
             done = await projection.derive(run, services, owner, progress)
-            total = replace(
-                total,
-                indexed=total.indexed + done.indexed,
-                embedded=total.embedded + done.embedded,
-                learned=total.learned + done.learned,
-            )
+            sums = {name: getattr(total, name) + getattr(done, name) for name in ("indexed", "embedded", "learned")}
+            total = replace(total, **sums)
     return total
 
 
@@ -73,7 +67,8 @@ class IndexProjection(Projection):
     """An index of records that follows the log.
 
     Attributes:
-        reads: kinds of the events that it follows; empty for all. batch: how many are read at once.
+        reads: kinds of the events that it follows; empty for all.
+        batch: events that are read at once.
     """
 
     reads: ClassVar[tuple[EventKind, ...]] = ()
@@ -83,43 +78,34 @@ class IndexProjection(Projection):
     def port(self, services: Services) -> SemanticIndex:
         """The index itself."""
 
-    @abstractmethod
-    async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
-        """What the index takes of new events."""
-
-    @abstractmethod
-    async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Sequence[Erased]) -> None:
-        """Drop the records of what was erased, and clean up behind them."""
-
-    @abstractmethod
-    async def indexed(self, run: Runner, services: Services, events: Sequence[Event]) -> int:
-        """How many records there are of these events."""
-
-    @abstractmethod
-    async def scrub(self, run: Runner, services: Services) -> None:
-        """Overwrite what was destroyed in files of its own; see `SemanticIndex.scrub`."""
-
-    @abstractmethod
-    async def embed(
-        self,
-        run: Runner,
-        services: Services,
-        owner: Scope,
-        progress: Progress | None = None,
-        donor: SemanticIndex | None = None,
-    ) -> int:
-        """Give waiting records their vectors, in batches that survive a crash one by one; returns how many.
-
-        Vectors of the same texts are taken from the donor.
-        """
-
     def there(self, services: Services) -> bool:
-        """Whether this memory has such an index."""
+        """Whether this memory has it."""
         return True
 
+    @abstractmethod
     def embeds(self, services: Services) -> bool:
         """Whether its records get vectors."""
-        return True
+
+    @abstractmethod
+    async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
+        """What it takes of new events."""
+
+    @abstractmethod
+    async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
+        """Drop the records of what was erased; returns how many there were."""
+
+    @abstractmethod
+    async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
+        """Give waiting records their vectors, in batches that survive a crash one by one; returns how many."""
+
+    async def scrub(self, run: Runner, services: Services) -> None:
+        """Overwrite what was destroyed in files of its own; see `SemanticIndex.scrub`."""
+        await run.call(self.port(services).scrub)
+
+    async def clean(self, run: Runner, services: Services, erased: Sequence[Erased], count: int) -> None:
+        """Clean up behind what another process erased, perhaps one that was killed on the way."""
+        if count:
+            await scrubbed(run, self.port(services).scrub)
 
     async def follow(self, run: Runner, services: Services, owner: Scope) -> int:
         """Derive records from new events, and drop those of what was erased; returns how many are new."""
@@ -129,8 +115,9 @@ class IndexProjection(Projection):
             events = await run.call(
                 services.truth.read, owner.owner, after=after, upto=head, kinds=self.reads, limit=self.batch
             )
-            if erased := [event for event in events if event.kind is EventKind.ERASED]:
-                await self.unindex(run, services, owner, [event.payload for event in erased])
+            if erased := [event.payload for event in events if event.kind is EventKind.ERASED]:
+                dropped = sum([await self.unindex(run, services, owner, one) for one in erased])
+                await self.clean(run, services, erased, dropped)
             entries = await self.entries(run, services, owner, events)
             upto = events[-1].position if len(events) == self.batch else head
             # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
@@ -138,30 +125,23 @@ class IndexProjection(Projection):
                 count += len(entries)
         return count
 
-    async def drop(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> None:
-        """Let what the log has just erased leave the index."""
+    async def drop(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
+        """Let what the log has just erased leave the index; returns how many records that were."""
+        count = await self.unindex(run, services, owner, erased)
         await self.follow(run, services, owner)
+        return count
 
-    async def derive(
-        self,
-        run: Runner,
-        services: Services,
-        owner: Scope,
-        progress: Progress | None,
-        donor: SemanticIndex | None = None,
-    ) -> Receipt:
+    async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
         """Bring the owner's part of the index up to the log, vectors included.
 
         Raises:
             ModelError: the embedder failed; the records are there, and the vectors that wait are made next time.
             EmbedderMismatchError: the store's vectors come from another embedder.
         """
-        if not self.there(services):
-            return Receipt()
-        indexed = await self.follow(run, services, owner)
-        if not self.embeds(services):
+        indexed = await self.follow(run, services, owner) if self.there(services) else 0
+        if not self.there(services) or not self.embeds(services):
             return Receipt(indexed=indexed)
-        embedded = await self.embed(run, services, owner, progress, donor)
+        embedded = await self.embed(run, services, owner, progress)
         await run.call(self.port(services).train, owner)
         return Receipt(indexed=indexed, embedded=embedded)
 
@@ -205,40 +185,30 @@ async def put_vectors(
     run: Runner,
     index: SemanticIndex,
     embedder: str,
-    keys: Mapping[int, bytes],
-    embed: Callable[[list[bytes]], Awaitable[Floats]],
+    content: Mapping[int, tuple[bytes, T]],
+    embed: Callable[[list[T]], Awaitable[Floats]],
     *,
     wanted: Callable[[], bool] = lambda: True,
-    donor: SemanticIndex | None = None,
 ) -> bool:
-    """Give records their vectors; what is there twice, or was there before, is embedded once.
+    """Give records the vectors of their content, by its key; what is there twice, or was before, is embedded once.
 
-    Args:
-        run: of the flow.
-        index: of the records.
-        embedder: its name.
-        keys: of their content, by record.
-        embed: gives the vectors of these keys.
-        wanted: whether they are, once they were made; else nothing is stored, and the result is False.
-        donor: another index that may have vectors of the same content.
+    False, and nothing is stored, if the vectors are not ``wanted`` any more once they were made.
     """
-    content = list(dict.fromkeys(keys.values()))
-    known = await run.call(index.known, content)
-    missing = [key for key in content if key not in known]
-    fresh = {} if donor is None else await run.call(donor.known, missing)
-    missing = [key for key in missing if key not in fresh]
-    if missing:
-        fresh |= dict(zip(missing, await embed(missing), strict=True))
+    by_key = dict(content.values())
+    known = await run.call(index.known, list(by_key))
+    missing = [key for key in by_key if key not in known]
+    fresh = dict(zip(missing, await embed([by_key[key] for key in missing]), strict=True)) if missing else {}
     if not wanted():
         return False
     # The width is the vectors': to ask a model for it may cost a call.
     width = len(next(iter((fresh or known).values())))
+    keys = {number: key for number, (key, _) in content.items()}
     await run.call(index.put_vectors, (embedder, width), keys, fresh)
     return True
 
 
 async def scrubbed(run: Runner, scrub: Callable[[], None]) -> None:
-    """Clean up behind what another process erased, perhaps one that was killed on the way."""
+    """Scrub now, or say that it is done later where another process keeps the engine from it."""
     try:
         await run.call(scrub)
     except StoreUnavailableError as error:

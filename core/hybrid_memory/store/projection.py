@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
@@ -138,11 +137,13 @@ class FoldedProjection(Projection, Generic[S]):
     """A projection whose state is read on from where it was read last.
 
     Attributes:
+        start: the state before the first event.
         follows: kinds of the events that change it.
         anew: whether an erasure changes payloads of its events, so that all are read again.
         capacity: states that are cached.
     """
 
+    start: Callable[[], S]
     follows: ClassVar[frozenset[EventKind]]
     anew: ClassVar[bool] = False
     capacity: ClassVar[int] = 1024
@@ -154,10 +155,6 @@ class FoldedProjection(Projection, Generic[S]):
         """Drop the states that an erasure may change."""
         if self.anew:
             self._cache.clear()
-
-    @abstractmethod
-    def start(self) -> S:
-        """The state before the first event."""
 
     async def read(self, run: Runner, services: Services, owner: Scope) -> S:
         """The state after all events of the owner, hidden or not."""

@@ -13,7 +13,6 @@ from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
@@ -64,60 +63,53 @@ class TextIndex(IndexProjection):
             Entry(item.record, index_terms(item.record, item.previous, services.config.cleaning)) for item in derived
         ]
 
-    async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Sequence[Erased]) -> None:
-        """Drop the records of what was erased, and clean the log up behind them."""
-        for one in erased:
-            await _unindexed(run, services, owner, one)
+    async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
+        """Drop the records of what was erased; the turns after it are indexed again without its words."""
+        index, places = services.index, [p for first, last in erased["positions"] for p in range(first, last + 1)]
+        records = await run.call(index.get, places)
+        if all(record.kind is RecordKind.ITEM for record in records):  # nothing was made with their words
+            return await run.call(index.delete, [record.id for record in records])
+        ids = np.array(places, dtype=np.int64)
+        around = await run.call(index.columns, ids, Where(owner.owner), 1)
+        gone = np.isin(around.ids, ids)
+        keys = set(zip(around.segments[gone].tolist(), (around.ordinals[gone] + 1).tolist(), strict=True))
+        rows = zip(around.ids.tolist(), around.segments.tolist(), around.ordinals.tolist(), strict=True)
+        followers = [place for place, segment, ordinal in rows if (segment, ordinal) in keys and place not in ids]
+        if entries := [await _anew(run, services, record) for record in await run.call(index.get, followers)]:
+            at = await run.call(index.applied, owner)
+            await run.call(index.upsert, owner, entries, after=at, upto=at)
+        return await run.call(index.delete, around.ids[gone].tolist())
+
+    async def clean(self, run: Runner, services: Services, erased: Sequence[Erased], count: int) -> None:
+        """Clean up the log behind what another process erased, unless that can wait."""
         if any(one.get("scrub", "now") == "now" for one in erased):
             await scrubbed(run, services.truth.scrub)
-
-    async def indexed(self, run: Runner, services: Services, events: Sequence[Event]) -> int:
-        """How many records there are of these events."""
-        return len(await run.call(services.index.get, [event.position for event in events]))
 
     async def scrub(self, run: Runner, services: Services) -> None:
         """Overwrite what was destroyed, where the index has files of its own."""
         if services.config.index.url not in {None, services.config.url}:
             await run.call(services.index.scrub)
 
-    async def embed(
-        self,
-        run: Runner,
-        services: Services,
-        owner: Scope,
-        progress: Progress | None = None,
-        donor: SemanticIndex | None = None,
-    ) -> int:
+    async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
         """Give waiting records their vectors; ends early where a rebuild with another embedder begins."""
-        count, embedder = 0, services.embedder
-        while embedder is not None and services.embedder is embedder:
-            waiting = await run.call(services.index.pending, owner, EMBED_BATCH)
-            if not waiting or not await self._embed_batch(run, services, embedder, waiting, donor):
-                break
-            count += len(waiting)
+        count, embedder, cleaning = 0, services.embedder, services.config.cleaning
+        if embedder is None:
+            return 0
+
+        async def embed(texts: list[str]) -> Floats:
+            return await embedding(run, embedder.embed_documents, texts)
+
+        def wanted() -> bool:
+            return services.embedder is embedder
+
+        while wanted() and (waiting := await run.call(services.index.pending, owner, EMBED_BATCH)):
+            texts = {record.id: passage(record, previous, cleaning) for record, previous in waiting}
+            content = {number: (content_key(embedder.name, text), text) for number, text in texts.items()}
+            if await put_vectors(run, services.index, embedder.name, content, embed, wanted=wanted):
+                count += len(waiting)
             if progress is not None:
                 progress(count, count + (await run.call(services.index.size)).pending)
         return count
-
-    async def _embed_batch(
-        self,
-        run: Runner,
-        services: Services,
-        embedder: Embedder,
-        waiting: Sequence[tuple[Record, Record | None]],
-        donor: SemanticIndex | None,
-    ) -> bool:
-        texts = {record.id: passage(record, previous, services.config.cleaning) for record, previous in waiting}
-        keys = {number: content_key(embedder.name, text) for number, text in texts.items()}
-        by_key = {keys[number]: text for number, text in texts.items()}
-
-        async def embed(missing: list[bytes]) -> Floats:
-            return await embedding(run, embedder.embed_documents, [by_key[key] for key in missing])
-
-        def wanted() -> bool:  # unless a rebuild with another embedder has begun meanwhile
-            return services.embedder is embedder
-
-        return await put_vectors(run, services.index, embedder.name, keys, embed, wanted=wanted, donor=donor)
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
         """What the index holds, and how far it follows the log."""
@@ -129,27 +121,11 @@ class TextIndex(IndexProjection):
         return {"records": size.records, "vectors": size.vectors, "pending": size.pending, "unindexed": unindexed}
 
 
-async def _unindexed(run: Runner, services: Services, owner: Scope, erased: Erased) -> None:
-    """Drop the records of what was erased; the turns after it are indexed again without its words."""
-    ids = np.array([place for first, last in erased["positions"] for place in range(first, last + 1)], dtype=np.int64)
-    records = await run.call(services.index.get, ids.tolist())
-    if all(record.kind is RecordKind.ITEM for record in records):  # nothing was made with their words
-        await run.call(services.index.delete, [record.id for record in records])
-        return
-    around = await run.call(services.index.columns, ids, Where(owner.owner), 1)
-    gone = np.isin(around.ids, ids)
-    keys = set(zip(around.segments[gone].tolist(), (around.ordinals[gone] + 1).tolist(), strict=True))
-    places = zip(around.ids.tolist(), around.segments.tolist(), around.ordinals.tolist(), strict=True)
-    followers = [place for place, segment, ordinal in places if (segment, ordinal) in keys and place not in ids]
-    entries = []
-    for record in await run.call(services.index.get, followers):
-        said = await run.call(
-            services.truth.read, record.scope, upto=record.id, kinds=(EventKind.MESSAGE,), limit=3, newest=True
-        )
-        derived = derive(learnt(services, [event for event in said if event.scope == record.scope]), {})
-        before = derived[-1].previous if derived else None
-        entries.append(Entry(record, index_terms(record, before, services.config.cleaning)))
-    if entries:
-        at = await run.call(services.index.applied, owner)
-        await run.call(services.index.upsert, owner, entries, after=at, upto=at)
-    await run.call(services.index.delete, around.ids[gone].tolist())
+async def _anew(run: Runner, services: Services, record: Record) -> Entry:
+    """What the index takes of a turn once more, since another one stands before it now."""
+    said = await run.call(
+        services.truth.read, record.scope, upto=record.id, kinds=(EventKind.MESSAGE,), limit=3, newest=True
+    )
+    derived = derive(learnt(services, [event for event in said if event.scope == record.scope]), {})
+    before = derived[-1].previous if derived else None
+    return Entry(record, index_terms(record, before, services.config.cleaning))
