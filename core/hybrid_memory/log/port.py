@@ -94,21 +94,25 @@ class Selection:
             newest=self.newest,
         )
 
-    def of(self, events: Iterable[Event]) -> list[Event]:
-        """Those of the events, ascending, that are wanted."""
+    def test(self) -> Callable[[Event], bool]:
+        """Whether an event is wanted, apart from the limit."""
         ids = None if self.ids is None else set(self.ids)
-        return self.cut(
-            [
-                event
-                for event in events
-                if event.position > self.after
+
+        def wanted(event: Event) -> bool:
+            return (
+                event.position > self.after
                 and (self.upto is None or event.position <= self.upto)
                 and (self.since is None or event.at >= self.since)
                 and (self.until is None or event.at < self.until)
                 and (not self.kinds or event.kind in self.kinds)
                 and (ids is None or event.id in ids)
-            ]
-        )
+            )
+
+        return wanted
+
+    def of(self, events: Iterable[Event]) -> list[Event]:
+        """Those of the events, ascending, that are wanted."""
+        return self.cut(list(filter(self.test(), events)))
 
     def cut(self, events: list[Event]) -> list[Event]:
         """The events, ascending, as far as the limit allows."""

@@ -70,9 +70,8 @@ class InMemoryLog(EventLog):
         with self._lock:
             self._check_open()
             # As far as the limit: most readings want the last few events of thousands.
-            events = (e for e in self._between(scope, wanted) if scope.session in (None, e.scope.session))
-            whole = replace(wanted, limit=None)
-            found = (event for event in events if whole.of([event]))
+            events = filter(wanted.test(), self._between(scope, wanted))
+            found = (event for event in events if scope.session in (None, event.scope.session))
             taken = list(islice(found, None if wanted.limit is None else max(0, wanted.limit)))
         return taken[::-1] if wanted.newest else taken
 
