@@ -24,8 +24,9 @@ if TYPE_CHECKING:
         RetentionConfig,
     )
     from hybrid_memory.config.weights import Weights
-    from hybrid_memory.context.condensed import Condensed
-    from hybrid_memory.context.context import Context, Payload
+    from hybrid_memory.context.condense import Condensed
+    from hybrid_memory.context.context import Context
+    from hybrid_memory.context.expand import Payload
     from hybrid_memory.context.summary import Audit, Line, Section, Summary
     from hybrid_memory.facts.explanation import Explanation
     from hybrid_memory.facts.fact import Category, Fact, Facts, FactState
@@ -55,7 +56,7 @@ _HOME = {
     "Block": "blocks.block",
     "Category": "facts.fact",
     "CompactionConfig": "config",
-    "Condensed": "context.condensed",
+    "Condensed": "context.condense",
     "Context": "context.context",
     "Denial": "sharing.grant",
     "Event": "log.event",
@@ -78,7 +79,7 @@ _HOME = {
     "OrchestrationConfig": "config",
     "PagedAgent": "apps.agent",
     "PagingConfig": "config",
-    "Payload": "context.context",
+    "Payload": "context.expand",
     "Plan": "recall.plan",
     "ProfileEntry": "facts.profile",
     "RecallConfig": "config",

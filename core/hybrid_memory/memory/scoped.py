@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from hybrid_memory import display
 from hybrid_memory.config.weights import Weights
-from hybrid_memory.context import follow as following
+from hybrid_memory.context import conversation as following
 from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.event import Event, EventKind

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from hybrid_memory.arrays import Floats
 from hybrid_memory.blocks.kept import KeptBlocks
 from hybrid_memory.config import MemoryConfig
-from hybrid_memory.context.costs import Costs, Shown
+from hybrid_memory.context.shortening import Costs, Shown
 from hybrid_memory.facts.currency import Outdated
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.port import FactExtractor
