@@ -77,9 +77,11 @@ def within(position: int, stretches: Iterable[tuple[int, int]]) -> bool:
 
 
 def joined(stretches: Iterable[tuple[int, int]]) -> Stretches:
-    """The stretches, ascending, with those that touch one another made one."""
+    """The same positions in stretches that neither touch nor overlap, ascending."""
     found: list[tuple[int, int]] = []
     for first, last in sorted(stretches):
+        if first > last:
+            continue
         if found and first <= found[-1][1] + 1:
             found[-1] = (found[-1][0], max(last, found[-1][1]))
         else:

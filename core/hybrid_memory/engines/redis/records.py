@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
-from hybrid_memory.engines.instants import from_micros, to_micros
+from hybrid_memory.engines.instants import from_micros, instant_or_none, micros_or_none, to_micros
 from hybrid_memory.engines.redis.events import to_json
 from hybrid_memory.engines.redis.index_scripts import PLACE_STEP
 from hybrid_memory.engines.redis.keys import NONE, digest, digest_or_none
@@ -76,8 +75,8 @@ def to_record(fields: Sequence[bytes | None]) -> Record:
         importance=importance,
         uses=int(uses or 0),
         last_used=None if last is None else from_micros(int(last)),
-        valid_from=_instant(valid_from),
-        valid_to=_instant(valid_to),
+        valid_from=instant_or_none(valid_from),
+        valid_to=instant_or_none(valid_to),
         metadata=metadata,
         turn=turn,
         author=author,
@@ -99,8 +98,8 @@ def _data(record: Record) -> list[Any]:
         record.speaker,
         record.category,
         record.importance,
-        _micros(record.valid_from),
-        _micros(record.valid_to),
+        micros_or_none(record.valid_from),
+        micros_or_none(record.valid_to),
         record.metadata,
         record.turn,
         record.author,
@@ -127,11 +126,3 @@ def decode(word: str) -> str:
 def listed(ids: Sequence[int]) -> str:
     """Ids in one text."""
     return " ".join(map(str, ids))
-
-
-def _micros(at: datetime | None) -> int | None:
-    return None if at is None else to_micros(at)
-
-
-def _instant(micros: int | None) -> datetime | None:
-    return None if micros is None else from_micros(micros)

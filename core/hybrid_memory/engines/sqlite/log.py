@@ -8,10 +8,10 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from hybrid_memory.engines.instants import from_micros, to_micros
+from hybrid_memory.engines.instants import from_micros, micros_or_none, to_micros
 from hybrid_memory.engines.sqlite.database import Database
-from hybrid_memory.engines.sqlite.scrubbing import mark_unscrubbed
-from hybrid_memory.engines.sqlite.values import owner_scope
+from hybrid_memory.engines.sqlite.removing import mark_unscrubbed
+from hybrid_memory.engines.sqlite.rows import owner_scope
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Reading, Selection
@@ -157,8 +157,8 @@ def _conditions(wanted: Selection) -> tuple[list[str], list[Any], str]:
             wanted.after if wanted.ids is None else wanted.after or None,
         ),  # ids have an index of their own
         ("e.position <= ?", wanted.upto),
-        ("e.at >= ?", None if wanted.since is None else to_micros(wanted.since)),
-        ("e.at < ?", None if wanted.until is None else to_micros(wanted.until)),
+        ("e.at >= ?", micros_or_none(wanted.since)),
+        ("e.at < ?", micros_or_none(wanted.until)),
         ("e.id IN (SELECT value FROM json_each(?))", None if wanted.ids is None else json.dumps(list(wanted.ids))),
     )
     parts = [condition for condition, value in bounds if value is not None]
