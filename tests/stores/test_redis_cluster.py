@@ -18,7 +18,7 @@ from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, assert_same_ranking, every_where, random_corpus, unit
 from hybrid_memory.testing.drafts import OWNERS, draft
 from hybrid_memory.testing.event_log import EventLogContract
-from hybrid_memory.testing.index_upkeep import IndexUpkeepContract
+from hybrid_memory.testing.index_writing import IndexWritingContract
 from hybrid_memory.testing.redis_server import RedisServer
 
 NUMBERS = count()
@@ -48,7 +48,7 @@ class TestLogInACluster(EventLogContract):
         log.close()
 
 
-class TestIndexInACluster(IndexUpkeepContract):
+class TestIndexInACluster(IndexWritingContract):
     @pytest.fixture
     def index(self, url: str) -> Iterator[RedisIndex]:
         index = RedisIndex(RedisConnection(url))
