@@ -13,7 +13,7 @@ from redis import Redis
 
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
-from hybrid_memory.engines.redis.log_reading import COUNT
+from hybrid_memory.engines.redis.log_scripts import COUNT
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, assert_same_ranking, every_where, random_corpus, unit
 from hybrid_memory.testing.drafts import OWNERS, draft

@@ -9,10 +9,19 @@ from zlib import crc32
 
 from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value
-from hybrid_memory.engines.redis.events import payload_digest, restored_values, to_event, to_json, to_values
-from hybrid_memory.engines.redis.keys import Keys, digest_or_none, owner_json, owner_of, owner_tag
-from hybrid_memory.engines.redis.log_reading import COUNT, GET, READ
-from hybrid_memory.engines.redis.log_scripts import APPEND, DROP, ERASE, RAISE, RESTORE
+from hybrid_memory.engines.redis.layout import (
+    Keys,
+    digest_or_none,
+    owner_json,
+    owner_of,
+    owner_tag,
+    payload_digest,
+    restored_values,
+    to_event,
+    to_json,
+    to_values,
+)
+from hybrid_memory.engines.redis.log_scripts import APPEND, COUNT, DROP, ERASE, GET, RAISE, READ, RESTORE
 from hybrid_memory.engines.redis.scrubbing import scrub, size_bytes, warn_of_losses
 from hybrid_memory.errors import IdConflictError, StoreUnavailableError
 from hybrid_memory.log.event import Event
