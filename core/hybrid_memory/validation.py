@@ -133,3 +133,18 @@ def checked_count(name: str, count: int, *, least: int) -> int:
     if number < least:
         raise InvalidInputError(f"{name} must be {least} or more, got {shown(number)}")
     return min(number, MAX_COUNT)
+
+
+def whole(label: str, value: object, least: int, most: int | None = None) -> int:
+    """The value, if it is a whole number from ``least`` to ``most``; else `InvalidInputError`."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= least and (most is None or value <= most):
+        return value
+    limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+    raise InvalidInputError(f"{label} must be a whole number {limits}, got {value!r}")
+
+
+def positive_seconds(label: str, duration: object) -> float:
+    """The length of a timedelta above 0; else `InvalidInputError`."""
+    if isinstance(duration, timedelta) and duration > timedelta(0):
+        return duration.total_seconds()
+    raise InvalidInputError(f"{label} must be a timedelta above 0, got {duration!r}")

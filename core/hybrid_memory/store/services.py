@@ -19,8 +19,7 @@ from hybrid_memory.items.kept import KeptItems
 from hybrid_memory.log.port import Clock, EventLog, Expiring, IdSource
 from hybrid_memory.log.visible import Horizon, Stretches
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, TextCompressor
-from hybrid_memory.runtime.caches import LruCache
-from hybrid_memory.runtime.counting import Counts
+from hybrid_memory.runtime.caches import Counts, LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.standing import Standing
