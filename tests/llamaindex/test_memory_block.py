@@ -303,7 +303,7 @@ class TestContent:
     ) -> None:
         block = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="")
         await flush(block, [user("My cat is called Pixel."), user("what is my cat called?")], "s0")
-        here = "llamaindex_hybrid_memory.memory_block"
+        here = "hybrid_memory.adapters"
         monkeypatch.setattr(f"{here}.is_memory", lambda text: not text.endswith("?"))
         monkeypatch.setattr(f"{here}.asks_nothing", lambda text: text == "hi cat")
 
