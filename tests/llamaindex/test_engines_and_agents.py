@@ -256,29 +256,6 @@ async def test_images_and_documents_stay_as_they_are(
         assert said == blocks
 
 
-async def test_an_agent_given_the_history_each_time_stores_it_once(store: HybridMemory, scripted: Scripted) -> None:
-    history: list[ChatMessage] = [ChatMessage(role="system", content="Answer in German.")]
-    for question in ("eins?", "zwei?", "drei?"):
-        llm = scripted(asks_for_the_weather("Bern"), "ja")
-        agent = FunctionAgent(llm=llm, tools=[FunctionTool.from_defaults(weather)])
-        memory = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
-        await agent.run(question, memory=memory, chat_history=history)
-        history = await memory.aget_all()
-        assert texts(llm.seen[0])[0] == ("system", "Answer in German.")
-
-    assert len(history) == 1 + 3 * 4
-    assert len(store.scoped(user="alice", session="s1").history()) == len(history)
-
-
-async def test_two_users_of_one_agent_stay_apart(store: HybridMemory, scripted: Scripted) -> None:
-    llm = scripted("ok")
-    agent = FunctionAgent(llm=llm, tools=None)
-    for user, text in (("alice", "My cat is called Pixel."), ("bob", "What is my cat called?")):
-        await agent.run(text, memory=HybridChatMemory.from_defaults(user=user, session="s1", memory=store))
-
-    assert texts(llm.seen[-1]) == [("user", "What is my cat called?")]
-
-
 async def test_an_agent_without_call_ids_keeps_its_pairs(chat: HybridChatMemory, scripted: Scripted) -> None:
     call = ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_name="weather", tool_kwargs={"city": "Bern"})])
     agent = FunctionAgent(llm=scripted(call, "Rain."), tools=[FunctionTool.from_defaults(weather)])

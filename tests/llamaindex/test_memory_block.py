@@ -182,16 +182,6 @@ class TestWhatIsFlushed:
 
         assert texts(written(store)) == texts(chatter(20))
 
-    async def test_sessions_and_users_are_kept_apart(self, store: HybridMemory) -> None:
-        block = HybridMemoryBlock.from_defaults(user="alice", memory=store)
-        bobs = HybridMemoryBlock.from_defaults(user="bob", memory=store, name="bobs")
-        await flush(block, [user("one")], "s1")
-        await flush(block, [user("two")], "s2")
-        await flush(bobs, [user("three")], "s1")
-
-        assert [texts(written(store, s)) for s in ("s1", "s2")] == [["one"], ["two"]]
-        assert texts(written(store, "s1", "bob")) == ["three"]
-
     async def test_one_that_cannot_be_stored_does_not_take_the_others_along(
         self, block: HybridMemoryBlock, store: HybridMemory, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -313,23 +303,6 @@ class TestContent:
         assert "what is my cat called?" not in text
         assert await ask(block, user("hi cat")) == ""
 
-    async def test_headings_are_in_the_users_language(self, store: HybridMemory) -> None:
-        block = HybridMemoryBlock.from_defaults(user="alice", memory=store, token_limit=300)
-        await flush(block, [user("我是护士，我的猫叫皮克。")], "s0")
-        await flush(block, [user("我们决定把房子刷成蓝色。"), assistant("好的。")] * 12)
-
-        text = await ask(block, user("我的猫叫什么？"))
-
-        assert text.startswith("<user_profile>\n目前已知")
-        assert "<summary>\n本次对话" in text
-        assert "<memory>\n以前说过" in text
-        assert "earlier" not in text.lower()
-
-    async def test_it_begins_empty(self, block: HybridMemoryBlock) -> None:
-        assert await ask(block, user("hello?")) == ""
-        assert await block.aget() == ""
-        assert await block.aget([], session_id="s1") == ""
-
     @pytest.mark.parametrize("limit", [50, 80, 120, 160])
     async def test_it_keeps_within_its_limit_in_whole_lines(self, store: HybridMemory, limit: int) -> None:
         whole = HybridMemoryBlock.from_defaults(user="alice", memory=store, token_limit=5000, k=9)
@@ -385,14 +358,6 @@ class TestContent:
         assert await ask(here, user("cat?")) == ""
         assert await here.aget([user("cat?")]) == ""
         assert "Pixel" in await ask(here, user("cat?"), session="s0")
-
-    async def test_a_profile_of_the_callers_own(self, store: HybridMemory) -> None:
-        mine = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="She is a nurse.", k=0)
-        none = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="", k=0)
-        await flush(mine, [user("I live in Berlin.")])
-
-        assert "\nShe is a nurse.\n" in await ask(mine, user("hi"))
-        assert await ask(none, user("hi")) == ""
 
     @pytest.mark.parametrize(
         "other", [{"user": "bob"}, {"user": "alice", "tenant": "t"}, {"user": "alice", "agent": "a"}]

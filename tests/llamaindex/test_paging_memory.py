@@ -6,7 +6,6 @@ import asyncio
 import copy
 import pickle
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from blockbuster import blockbuster_ctx
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.tools import FunctionTool, ToolOutput
 from llama_index.core.workflow import Context, JsonSerializer, StartEvent, StopEvent, Workflow, step
 from workflows.context import PickleSerializer
@@ -163,48 +162,6 @@ class TestThePrompt:
         assert warned(store) == [f"pressure-{number}" for number in range(told)]
         assert told in (seen, seen + 1)
 
-    def test_the_summary_is_the_first_entry_of_the_queue(self, store: HybridMemory, run: Run) -> None:
-        chat = paged(store)
-        for number in range(20):
-            run(chat, "put_messages", fact(number))
-            run(chat, "get")
-        system, summary, first, *_ = run(chat, "get")
-        assert SUMMARY_HEADING not in system.content
-        assert summary.role is MessageRole.USER
-        assert summary.content.startswith(f"<summary>\n{SUMMARY_HEADING}")
-        assert first.role is MessageRole.USER
-
-    def test_the_summary_alone_is_no_question(self, store: HybridMemory, run: Run) -> None:
-        chat, scoped = paged(store), store.scoped(user="alice", session="s1")
-        for number in range(16):
-            run(chat, "put_messages", fact(number))
-            shown = run(chat, "get")
-        there = [message.content for message in shown]
-        scoped.forget(ids=[message.id or "" for message in scoped.history() if message.text in there])
-        summary = run(chat, "get")[-1]
-        assert summary.content.startswith(f"<summary>\n{SUMMARY_HEADING}")
-
-    def test_a_call_of_a_tool_and_its_result_leave_together(self, store: HybridMemory, run: Run) -> None:
-        chat = paged(store)
-        for number in range(16):
-            calls = [
-                ToolCallBlock(tool_call_id=f"{number}-{row}", tool_name="count", tool_kwargs={"box": row})
-                for row in range(2)
-            ]
-            results = [
-                ChatMessage(f"{row} apples", role="tool", additional_kwargs={"tool_call_id": f"{number}-{row}"})
-                for row in range(2)
-            ]
-            question, answer = fact(number)
-            calling = ChatMessage(role="assistant", blocks=[TextBlock(text="I count."), *calls])
-            for part in ([question], [calling, *results], [answer]):
-                run(chat, "put_messages", part)
-                shown = run(chat, "get")
-                assert not orphans(shown)
-                assert tokens(shown) <= LIMIT
-        assert folds(store) >= 1
-        assert len(run(chat, "get_all")) == 16 * 5
-
     def test_nothing_is_recalled_or_learned_into_it_unless_asked(self, store: HybridMemory, run: Run) -> None:
         store.scoped(user="alice", session="old").remember("My name is Alice, and my tea is green.")
         store.scoped(user="alice").learn()
@@ -214,19 +171,6 @@ class TestThePrompt:
             assert ("green" in str(run(chat, "get"))) is recalls
         chat = paged(store, session="profile", profile="Alice, a gardener")
         assert "\nAlice, a gardener\n" in run(chat, "get")[1].content, "and not in what the operator says"
-
-    def test_a_prompt_begins_with_the_one_before_until_a_flush(self, store: HybridMemory, run: Run) -> None:
-        chat = paged(store)
-        last: list[ChatMessage] = []
-        before = changed = 0
-        for number in range(20):
-            run(chat, "put_messages", fact(number))
-            shown = run(chat, "get")
-            if shown[: len(last)] != last:
-                changed += 1
-                assert folds(store) > before
-            last, before = shown, folds(store)
-        assert changed == folds(store) >= 2
 
     def test_a_question_that_was_not_put_yet_is_left_to_the_engine(self, store: HybridMemory, run: Run) -> None:
         chat = paged(store)
@@ -382,12 +326,6 @@ class TestTools:
                 assert ours["function"]["parameters"].get(key) == there["function"]["parameters"].get(key)
             assert here.metadata.return_direct is (here.metadata.name == "send_message")
 
-    def test_a_name_must_be_one_of_them(self, store: HybridMemory) -> None:
-        with pytest.raises(InvalidInputError, match="no memory tool 'memory_recall': choose from core_memory"):
-            HybridMemoryToolSpec(memory=store, user="alice", paging=True, names=["memory_recall"])
-        with pytest.raises(InvalidInputError, match="no memory tool 'core_memory_append'"):
-            HybridMemoryToolSpec(memory=store, user="alice", names=["core_memory_append"])
-
     def test_they_make_the_blocks_of_an_owner_who_has_none(self, store: HybridMemory, run: Run) -> None:
         output: ToolOutput = run(tool(store, "core_memory_append"), "call", label="human", content="住在里斯本。")
         assert not output.is_error
@@ -409,43 +347,6 @@ class TestTools:
         assert "Alice, from Lisbon" in run(chat, "get")[0].content
         changes = [block.change for block in scoped.block_history("human")]
         assert changes == ["put", "append", "replace", "undo"]
-
-    def test_what_cannot_be_done_is_an_error_that_says_why(self, store: HybridMemory, run: Run) -> None:
-        scoped = store.scoped(user="alice")
-        scoped.put_block("rules", "Be kind.", read_only=True)
-        scoped.put_block("short", max_chars=10)
-        wrong: list[tuple[str, dict[str, Any], str]] = [
-            ("core_memory_append", {"label": "rules", "content": "Or not."}, "read-only"),
-            ("core_memory_rethink", {"label": "rules", "new_content": "Be rude."}, "read-only"),
-            ("core_memory_append", {"label": "short", "content": "eleven chars"}, "10"),
-            ("core_memory_append", {"label": "nowhere", "content": "x"}, "nowhere"),
-            ("core_memory_append", {"label": "short"}, "content"),
-            ("conversation_search", {"query": " "}, "empty"),
-            ("conversation_search_date", {"start_date": "tomorrow"}, "start_date"),
-            ("fetch", {"handle": "#999"}, "#999"),
-            ("send_message", {"message": ""}, "empty"),
-        ]
-        for name, arguments, why in wrong:
-            output: ToolOutput = run(tool(store, name), "call", **arguments)
-            assert output.is_error, name
-            assert output.content.startswith("Error: ")
-            assert why in output.content
-        assert {label: block.value for label, block in scoped.blocks().items()} == {"rules": "Be kind.", "short": ""}
-
-    def test_appends_at_once_are_all_kept(self, store: HybridMemory) -> None:
-        append = tool(store, "core_memory_append")
-        append.call(label="human", content="first")
-
-        async def some(number: int) -> list[ToolOutput]:
-            return await asyncio.gather(
-                *(append.acall(label="human", content=f"line {number}-{row}") for row in range(8))
-            )
-
-        with ThreadPoolExecutor(4) as pool:
-            done = [output for outputs in pool.map(lambda n: asyncio.run(some(n)), range(4)) for output in outputs]
-        assert not [output.content for output in done if output.is_error]
-        lines = store.scoped(user="alice").blocks()["human"].value.splitlines()
-        assert sorted(lines) == sorted(["first", *(f"line {n}-{row}" for n in range(4) for row in range(8))])
 
     def test_a_block_is_only_written_anew_from_what_the_model_was_shown(self, store: HybridMemory, run: Run) -> None:
         chat, scoped = paged(store), store.scoped(user="alice")
@@ -477,23 +378,6 @@ class TestTools:
                 output: ToolOutput = run(tool(store, name, token_limit=limit), "call", **arguments)
                 assert "apple" in output.content
                 assert estimate_tokens(output.content) <= limit // 8
-
-    def test_what_left_the_window_is_found_again(self, store: HybridMemory, run: Run) -> None:
-        chat = paged(store)
-        for number in range(26):
-            run(chat, "put_messages", fact(number))
-            shown = run(chat, "get")
-        assert fact(2)[0].content not in [message.content for message in shown]
-        found: ToolOutput = run(tool(store, "conversation_search"), "call", query="How many apples are in box 2?")
-        assert "Box 2 in the cellar holds 14 green apples" in found.content
-        assert WARNED not in found.content
-        foreign = tool(store, "conversation_search", user="bob")
-        assert "apples" not in run(foreign, "call", query="apples").content
-        kept: ToolOutput = run(tool(store, "archival_memory_insert"), "call", content="Box 2 is rotten.", tags=["box"])
-        assert not kept.is_error
-        noted = run(tool(store, "archival_memory_search"), "call", query="rotten", tags=["box"])
-        assert "Box 2 is rotten." in noted.content
-        assert run(chat, "get") == shown, "a note is no turn of the conversation"
 
 
 def test_a_new_process_shows_the_same_prompt(config: str, run: Run) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from blockbuster import blockbuster_ctx
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
 from llama_index.core.tools.calling import acall_tool, call_tool
@@ -205,18 +205,6 @@ async def test_an_agent_remembers_and_recalls_in_parallel_calls(filled: HybridMe
     ]  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning")
-async def test_an_agent_that_reasons_in_text_uses_them(filled: HybridMemory, scripted: Scripted) -> None:
-    action = 'Thought: I look it up.\nAction: memory_recall\nAction Input: {"query": "tea"}'
-    llm = scripted(action, "Thought: I can answer without using any more tools.\nAnswer: Green.")
-    tools = list(HybridMemoryToolSpec(memory=filled, user="alice", names=["memory_recall"]).to_tool_list())
-    response: Any = await ReActAgent(llm=llm, tools=[*tools]).run("Which tea?", memory=chat_of(filled, "alice"))
-
-    assert response.response.content == "Green."
-    assert "Search all earlier conversations" in (llm.seen[0][0].content or "")
-    assert "My tea is green." in (llm.seen[1][-1].content or "")
-
-
 async def test_the_agents_of_two_users_never_see_each_other(filled: HybridMemory, scripted: Scripted) -> None:
     async def visit(user: str, session: str) -> list[str]:
         llm = scripted(
@@ -241,11 +229,3 @@ async def test_the_agents_of_two_users_never_see_each_other(filled: HybridMemory
 
 def chat_of(memory: HybridMemory, user: str) -> HybridChatMemory:
     return HybridChatMemory.from_defaults(user=user, session="s1", memory=memory, k=0)
-
-
-async def test_a_closed_memory_is_told_to_the_model(filled: HybridMemory, scripted: Scripted) -> None:
-    recall = one(filled, "memory_recall")
-    filled.close()
-    output = await acall_tool(recall, {"query": "tea"})
-    assert output.is_error
-    assert "closed" in output.content
