@@ -14,28 +14,14 @@ from llama_index.core.base.llms.types import (
     ToolCallBlock,
 )
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
-from llama_index.core.retrievers import BaseRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import Context
 
 from hybrid_memory import HybridMemory, Role
 from llamaindex_hybrid_memory import HybridChatMemory
+from tests.llamaindex.conftest import OneNode
 
 Scripted = Callable[..., Any]
-
-pytestmark = [
-    # LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too.
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
-]
-
-
-class OneNode(BaseRetriever):
-    """A retriever that always finds the same page."""
-
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return [NodeWithScore(node=TextNode(text="Opening hours: nine to five."), score=1.0)]
 
 
 def texts(messages: list[ChatMessage]) -> list[tuple[str, str | None]]:

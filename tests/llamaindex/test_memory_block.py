@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import logging
 import pickle
 import re
@@ -15,10 +14,8 @@ from hypothesis import strategies as st
 from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
 from llama_index.core.memory import InsertMethod, Memory
 from llama_index.core.utils import get_tokenizer
-from llama_index.core.workflow import JsonSerializer
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
-from workflows.context import PickleSerializer
 
 from hybrid_memory import HybridMemory, Message
 from hybrid_memory.context.marks import MEMORY_HEADINGS
@@ -27,18 +24,11 @@ from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatStore, HybridMemoryBlock, from_chat_message
 from llamaindex_hybrid_memory.flushes import fresh
+from tests.llamaindex.conftest import assistant, user
 
 HEADING = MEMORY_HEADINGS["en"]
 
 LOGGER = "llamaindex_hybrid_memory"
-
-
-def user(text: str) -> ChatMessage:
-    return ChatMessage(role="user", content=text)
-
-
-def assistant(text: str) -> ChatMessage:
-    return ChatMessage(role="assistant", content=text)
 
 
 def chatter(count: int, start: int = 0) -> list[ChatMessage]:
@@ -462,18 +452,6 @@ class TestBinding:
         await flush(block, [user("hi")])
         assert caplog.text.count("whose memory?") == 2
 
-    @pytest.mark.parametrize(
-        "travel",
-        [
-            lambda block: HybridMemoryBlock.model_validate_json(block.model_dump_json()),
-            lambda block: pickle.loads(pickle.dumps(block)),  # noqa: S301 - our own bytes
-            copy.copy,
-            copy.deepcopy,
-            lambda block: JsonSerializer().deserialize(JsonSerializer().serialize(block)),
-            lambda block: PickleSerializer().deserialize(PickleSerializer().serialize(block)),
-        ],
-        ids=["json", "pickle", "copy", "deepcopy", "serializer", "pickle serializer"],
-    )
     async def test_it_travels_as_ids_and_a_url(
         self, sqlite: HybridMemory, travel: Callable[[HybridMemoryBlock], HybridMemoryBlock]
     ) -> None:

@@ -12,8 +12,6 @@ from blockbuster import blockbuster_ctx
 from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole, ToolCallBlock
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
-from llama_index.core.retrievers import BaseRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.workflow import Context, JsonSerializer
 from pydantic import Field
 
@@ -22,16 +20,11 @@ from hybrid_memory.apps.agent import MEMORY
 from hybrid_memory.context.marks import SUMMARY_HEADINGS
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
 from llamaindex_hybrid_memory.bound import close_all
-from tests.llamaindex.conftest import ScriptedLLM
-from tests.llamaindex.test_paging_memory import LIMIT, WARNED, fact, folds, orphans, paged, tokens, warned
+from tests.llamaindex.conftest import OneNode, ScriptedLLM, calls, orphans, tokens
+from tests.llamaindex.test_paging_memory import LIMIT, WARNED, fact, folds, paged, warned
 
 SUMMARY_HEADING = SUMMARY_HEADINGS["en"]
 
-pytestmark = [
-    # LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too.
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
-]
 
 Shown = Sequence[ChatMessage]
 PAGES = 5
@@ -48,16 +41,6 @@ class Policy(ScriptedLLM):
         self.seen.append([message.model_copy(deep=True) for message in messages])
         reply = self.think(messages)
         return ChatResponse(message=reply, delta=reply.content or "")
-
-
-def calls(*wanted: tuple[str, dict[str, Any]], start: int = 0) -> ChatMessage:
-    return ChatMessage(
-        role="assistant",
-        blocks=[
-            ToolCallBlock(tool_call_id=f"c{start + row}", tool_name=name, tool_kwargs=arguments)
-            for row, (name, arguments) in enumerate(wanted)
-        ],
-    )
 
 
 def said(text: str) -> ChatMessage:
@@ -204,13 +187,6 @@ async def test_an_agent_that_reasons_in_text_edits_and_sees_its_blocks(
     first, second = ("\n".join(one.content or "" for one in prompt) for prompt in llm.seen)
     assert "(0 of 2000 characters) Who the user is" in first
     assert "(3 of 2000 characters) Who the user is: name, people, work, plans, preferences.\nAda\n</human>" in second
-
-
-class OneNode(BaseRetriever):
-    """A retriever that always finds the same page."""
-
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return [NodeWithScore(node=TextNode(text="Opening hours: nine to five."), score=1.0)]
 
 
 def simple(llm: ScriptedLLM, memory: HybridChatMemory) -> Any:

@@ -2,63 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-import copy
-import pickle
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from blockbuster import blockbuster_ctx
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.tools import FunctionTool, ToolOutput
-from llama_index.core.workflow import Context, JsonSerializer, StartEvent, StopEvent, Workflow, step
-from workflows.context import PickleSerializer
 
 from hybrid_memory import HybridMemory, MemoryConfig, PagingConfig, open_memory
 from hybrid_memory.apps.agent import MEMORY, PAGING_FUNCTIONS, schema
 from hybrid_memory.context.marks import SUMMARY_HEADINGS
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from hybrid_memory.text.tokens import estimate_tokens, message_tokens
-from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec, from_chat_message
+from hybrid_memory.text.tokens import estimate_tokens
+from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
 from llamaindex_hybrid_memory.bound import close_all
+from tests.llamaindex.conftest import Run, assistant, orphans, tokens, user
 
 SUMMARY_HEADING = SUMMARY_HEADINGS["en"]
 
-Run = Callable[..., Any]
-
 WARNED = "Memory pressure"
 LIMIT = 900
-
-
-@pytest.fixture(params=["sync", "async"])
-def run(request: pytest.FixtureRequest) -> Run:
-    """Calls a method, blocking or by its async twin; the awaited one may not block the loop."""
-
-    def call(owner: Any, name: str, *args: Any, **kwargs: Any) -> Any:
-        if request.param == "sync":
-            return getattr(owner, name)(*args, **kwargs)
-        twin = f"a{name}"
-
-        async def awaited() -> Any:
-            return await getattr(owner, twin)(*args, **kwargs)
-
-        with blockbuster_ctx():
-            return asyncio.run(awaited())
-
-    return call
-
-
-def user(text: str) -> ChatMessage:
-    return ChatMessage(text, role="user")
-
-
-def assistant(text: str) -> ChatMessage:
-    return ChatMessage(text, role="assistant")
 
 
 def paged(memory: HybridMemory, *, user: str = "alice", session: str = "s1", **settings: Any) -> HybridChatMemory:
@@ -79,10 +46,6 @@ def fact(number: int) -> list[ChatMessage]:
     ]
 
 
-def tokens(shown: Sequence[ChatMessage]) -> int:
-    return sum(message_tokens(from_chat_message(message), estimate_tokens) for message in shown)
-
-
 def warnings(shown: Sequence[ChatMessage]) -> int:
     return sum(WARNED in (message.content or "") for message in shown)
 
@@ -94,20 +57,6 @@ def warned(memory: HybridMemory, *, user: str = "alice", session: str = "s1") ->
 
 def folds(memory: HybridMemory, *, user: str = "alice", session: str = "s1") -> int:
     return len(memory.scoped(user=user, session=session).summary().stretches)
-
-
-def orphans(shown: Sequence[ChatMessage]) -> list[str]:
-    """Results whose call does not stand before them, and calls without a result."""
-    open_calls: set[str] = set()
-    found = []
-    for message in shown:
-        if message.role is MessageRole.TOOL:
-            name = str(message.additional_kwargs.get("tool_call_id"))
-            if name not in open_calls:
-                found.append(f"result of {name}")
-            open_calls.discard(name)
-        open_calls |= {str(block.tool_call_id) for block in message.blocks if isinstance(block, ToolCallBlock)}
-    return [*found, *(f"call {name}" for name in open_calls)]
 
 
 class TestThePrompt:
@@ -267,21 +216,6 @@ class TestSettings:
             assert all(f"<{label}>" in shown[0].content for label in ("persona", "human", "task"))
             assert fact(number)[0] in shown
 
-    @pytest.mark.parametrize(
-        "travel",
-        [
-            lambda chat: HybridChatMemory.from_dict(chat.to_dict()),
-            lambda chat: HybridChatMemory.from_json(chat.to_json()),
-            lambda chat: HybridChatMemory.model_validate_json(chat.model_dump_json()),
-            lambda chat: pickle.loads(pickle.dumps(chat)),  # noqa: S301 - our own bytes
-            copy.copy,
-            copy.deepcopy,
-            lambda chat: chat.model_copy(deep=True),
-            lambda chat: in_context(chat, JsonSerializer()),
-            lambda chat: in_context(chat, PickleSerializer()),
-        ],
-        ids=["dict", "json", "dump json", "pickle", "copy", "deepcopy", "model copy", "context", "context pickle"],
-    )
     def test_they_travel_with_it(self, store: HybridMemory, travel: Callable[[Any], HybridChatMemory]) -> None:
         chat = paged(store, paging=PagingConfig(pressure=0.6, flush=0.4), k=2)
         chat.put_messages(fact(1))
@@ -289,27 +223,6 @@ class TestSettings:
         assert there.model_dump() == chat.model_dump()
         assert there.paging == PagingConfig(pressure=0.6, flush=0.4)
         assert there.get() == chat.get()
-
-
-def in_context(chat: HybridChatMemory, serializer: Any) -> HybridChatMemory:
-    """The memory after the state of a workflow was written and read."""
-
-    async def travelled() -> HybridChatMemory:
-        context = Context(Nothing())
-        await context.store.set("memory", chat)
-        there = Context.from_dict(Nothing(), context.to_dict(serializer=serializer), serializer=serializer)
-        found: HybridChatMemory = await there.store.get("memory")
-        return found
-
-    return asyncio.run(travelled())
-
-
-class Nothing(Workflow):
-    """A workflow that ends at once."""
-
-    @step
-    async def end(self, event: StartEvent) -> StopEvent:
-        return StopEvent(result=event)
 
 
 class TestTools:

@@ -42,14 +42,14 @@ from sqlalchemy.pool import StaticPool
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.context.marks import MEMORY_HEADINGS
 from hybrid_memory.recall import recall
-from hybrid_memory.text.tokens import estimate_tokens, message_tokens
+from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import (
     HybridBufferStore,
     HybridChatMemory,
     HybridChatStore,
     HybridMemoryBlock,
-    from_chat_message,
 )
+from tests.llamaindex.conftest import assistant, tokens, user, words
 
 HEADING = MEMORY_HEADINGS["en"]
 
@@ -63,14 +63,6 @@ def still(fails: bool, what: str) -> None:
     assert fails, (
         f"llama-index-core {version('llama-index-core')} {what}: change this test and the docs that say otherwise"
     )
-
-
-def user(text: str) -> ChatMessage:
-    return ChatMessage(role="user", content=text)
-
-
-def assistant(text: str) -> ChatMessage:
-    return ChatMessage(role="assistant", content=text)
 
 
 def call(number: int, **arguments: Any) -> ChatMessage:
@@ -97,16 +89,8 @@ def tool_turns(count: int) -> list[ChatMessage]:
     ]
 
 
-def words(messages: Sequence[ChatMessage]) -> list[str]:
-    return [message.content or "" for message in messages]
-
-
 def roles(messages: Sequence[ChatMessage]) -> list[str]:
     return [message.role.value for message in messages if message.role is not MessageRole.SYSTEM]
-
-
-def tokens(messages: Sequence[ChatMessage]) -> int:
-    return sum(message_tokens(from_chat_message(message), estimate_tokens) for message in messages)
 
 
 def spoken(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
@@ -505,9 +489,6 @@ class TestAgentsAndEngines:
             session_id="s1", chat_store=chats, memory_blocks=[block], insert_method=InsertMethod.USER
         )
 
-    # LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too.
-    @pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20")
-    @pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211")
     async def test_an_agent_recalls_once_a_run_and_leaks_no_state(
         self, memory: Memory, scripted: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
