@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Embedder, Floats
 
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.ports import Embedder, Floats
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import at_priority

@@ -70,7 +70,7 @@ def filled() -> Iterator[HybridMemory]:
     with open_memory(MemoryConfig(url="memory://", embedder="hashing")) as memory:
         alice = memory.scoped(user="alice")
         alice.remember("My tea is green.")
-        alice.put_block("human", "Name: Ada", description="Who the user is.")
+        alice.block("human").put("Name: Ada", description="Who the user is.")
         yield memory
 
 
@@ -140,7 +140,7 @@ def test_every_function_does_its_work(filled: HybridMemory, face: str) -> None:
     told = dict(zip(done, results(run(agent, face)), strict=True))
     assert {message.status for message in told.values()} == {"success"}
     assert filled.scoped(user="alice").blocks()["human"].value == "Her name is Ada."
-    assert [block.change for block in filled.scoped(user="alice").block_history("human")] == [
+    assert [block.change for block in filled.scoped(user="alice").block("human").history()] == [
         "put", "append", "replace", "rethink"
     ]  # fmt: skip
     for name, words in {
@@ -177,7 +177,7 @@ def test_a_message_that_is_sent_ends_the_run(filled: HybridMemory, face: str) ->
 def test_a_wrong_call_is_answered_and_the_run_goes_on(
     filled: HybridMemory, face: str, name: str, arguments: dict[str, Any], says: str
 ) -> None:
-    filled.scoped(user="alice").put_block("rules", "Be kind.", read_only=True)
+    filled.scoped(user="alice").block("rules").put("Be kind.", read_only=True)
     before = filled.scoped(user="alice").blocks()
     state = run(agent_of(memory_tools(filled, user="alice", paging=True), calls((name, arguments))), face)
     (told,) = results(state)

@@ -10,8 +10,7 @@ import pytest
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.context.session import load
 from hybrid_memory.facts.facts import portrait
-from hybrid_memory.memory.runtime import INLINE
-from hybrid_memory.runtime.runners import drive
+from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from workflows.context import PickleSerializer
 
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
 from hybrid_memory.config.compaction import DEFAULT_TOKENS
-from hybrid_memory.context.marks import SUMMARY_HEADINGS
+from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from hybrid_memory.errors import InvalidConfigError, InvalidMessageError, InvalidScopeError, MemoryClosedError
 from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hybrid_memory.apps.evaluation.evaluation import METHODS, Estimate, Evaluation
 from hybrid_memory.apps.evaluation.measures import Prices
-from hybrid_memory.apps.evaluation.methods.finding import found_methods
+from hybrid_memory.apps.evaluation.methods import found_methods
 from hybrid_memory.apps.evaluation.methods.method import Method, Prompt, Replay, Setting
 from hybrid_memory.apps.evaluation.methods.stock import VERBATIM, StockMethod, StockReplay, Writer, embedder_of
 from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind

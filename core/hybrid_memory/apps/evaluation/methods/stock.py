@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -11,13 +11,12 @@ from importlib import import_module
 from typing import Any
 
 from hybrid_memory.apps.evaluation.methods.method import Fetched, Prompt, Replay, Setting
-from hybrid_memory.apps.evaluation.methods.stand_in import StandIn
 from hybrid_memory.context.context import Context
-from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, as_embedder
 from hybrid_memory.models.port import Embedder
-from hybrid_memory.text.tokens import message_tokens
+from hybrid_memory.text.tokens import TokenCounter, message_tokens
 
 LEAST_ROOM = 0.25
 """Share of the budget that is left to a conversation however long the system messages before it are."""
@@ -30,6 +29,44 @@ VERBATIM = 0.5
 
 COUNTED = 10_000
 """Texts whose tokens are remembered: the memories count the same turns again and again."""
+
+
+EXCERPT = 200
+"""Characters of each line that are kept."""
+
+
+class StandIn:
+    """Summarises by excerpts: the first 200 characters of each line that it is shown, the newest that fit.
+
+    It is no judge of what matters, and keeps words and figures as they are. Ours never need it: their deterministic
+    summaries are what people get who have no model.
+
+    Args:
+        max_tokens: of an answer.
+        count: counts them.
+    """
+
+    name = "excerpts"
+
+    def __init__(self, max_tokens: int, count: TokenCounter) -> None:
+        self._max_tokens = max_tokens
+        self._count = count
+
+    def complete(self, messages: Sequence[Message]) -> str:
+        """The excerpts, oldest first."""
+        lines = [line.strip()[:EXCERPT] for message in messages for line in message.text.splitlines() if line.strip()]
+        kept: list[str] = []
+        left = self._max_tokens
+        for line in reversed(lines):
+            left -= self._count(line) + 1
+            if left < 0:
+                break
+            kept.append(line)
+        return "\n".join(reversed(kept)) or "-"
+
+    def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """Nothing: excerpts follow no schema."""
+        raise ModelError(f"excerpts of {len(messages)} messages follow no schema such as {schema.get('title', 'this')}")
 
 
 @dataclass(slots=True)
