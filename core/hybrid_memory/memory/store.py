@@ -46,7 +46,7 @@ class HybridMemory(Texts):
         services: its ports, from `hybrid_memory.memory.opening`.
         as_embedder: turns what the caller gives to `rebuild` into an embedder.
         rekey: gives an encrypted store another key.
-        as_models: makes of a language model what writes summaries, and what reads facts.
+        as_reader: makes of a language model what reads facts.
     """
 
     def __init__(
@@ -54,13 +54,13 @@ class HybridMemory(Texts):
         services: Services,
         as_embedder: Callable[[Any], Embedder],
         rekey: Callable[[Key], None] | None = None,
-        as_models: Callable[[Any], tuple[LanguageModel | None, FactExtractor | None]] | None = None,
+        as_reader: Callable[[LanguageModel], FactExtractor] | None = None,
     ) -> None:
         self._runtime = Runtime(services)
         self._runtime.start()
         self._as_embedder = as_embedder
         self._rekey = rekey
-        self._as_models = as_models
+        self._as_reader = as_reader
 
     @property
     def url(self) -> str:
@@ -98,8 +98,10 @@ class HybridMemory(Texts):
             InvalidInputError: it is no language model.
         """
         services = self._services
-        if services.language_model is None and self._as_models is not None:
-            services.language_model, services.state(Extractors).reader = self._as_models(language_model)
+        if services.language_model is None and self._as_reader is not None:
+            model = self.language_model(language_model)
+            services.language_model = model
+            services.state(Extractors).reader = None if model is None else self._as_reader(model)
 
     def language_model(self, model: Any = None, *, timeout: timedelta | None = None) -> LanguageModel | None:
         """This model, with its calls measured, or without one that of the memory, if it has one.
