@@ -89,7 +89,7 @@ def test_a_model_that_fails_costs_nothing(face: Face, open_with: OpenWith, fault
     try:
         alice = open_with(model, strategy=strategy).scoped(user="a", session="s")
         face(alice, "remember", [*SAID, *LATEST])
-        assert face(alice, "compact", keep=2).folded == len(SAID)
+        assert face(alice, "compact", keep=2).compacted == len(SAID)
         assert model.calls >= 1
         assert_nothing_is_lost(alice)
         kept = " ".join(line.text for line in face(alice, "summary"))
@@ -237,7 +237,7 @@ def test_a_full_disk_leaves_queue_and_log_as_they_were(face: Face, open_with: Op
     services.log = disk.log
     assert services.log.read(alice.scope, kinds=TOLD) == history
     assert face(alice, "summary") == before
-    assert face(alice, "compact", keep=1).folded > 0
+    assert face(alice, "compact", keep=1).compacted > 0
     assert_nothing_is_lost(alice)
 
 
@@ -260,7 +260,7 @@ def test_threads_that_compact_at_once_fold_each_turn_once(open_with: OpenWith, u
 
     def work(number: int) -> int:
         ready.wait()
-        return sum(memory.scoped(user="a", session="s").compact(keep=keep).folded for keep in range(16, 0, -3))
+        return sum(memory.scoped(user="a", session="s").compact(keep=keep).compacted for keep in range(16, 0, -3))
 
     with ThreadPoolExecutor(4) as pool:
         folded = sum(pool.map(work, range(4)))
@@ -296,7 +296,7 @@ def test_a_loser_of_a_race_asks_again_and_folds_nothing_twice(open_with: OpenWit
         def extract(self, job: Any, /) -> Any:
             if not self.interfered:
                 self.interfered = True
-                assert alice.compact(keep=2).folded > 0
+                assert alice.compact(keep=2).compacted > 0
             return window.extract(job)
 
         def prompt(self, job: Any, /) -> list[Message]:

@@ -9,7 +9,7 @@ from hybrid_memory.artifacts import merge, read_on, render
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context import session as sessions
 from hybrid_memory.context.queue import Session, Unit
-from hybrid_memory.context.request import Request
+from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.context.session import write_state
 from hybrid_memory.context.state import Attempt, QueueState
 from hybrid_memory.context.summaries.lines import shown as shown_lines
@@ -55,7 +55,7 @@ ATTEMPTS = 3
 async def compact(
     run: Runner, services: Services, scope: Scope, *, strategy: str | Strategy | None, keep: int | None
 ) -> Receipt:
-    """Fold all but the newest rounds.
+    """Compact all but the newest rounds.
 
     Raises:
         InvalidInputError: no such strategy, or a ``keep`` below 1.
@@ -73,14 +73,14 @@ async def compact(
             session,
             services.costs,
             services.config.compaction,
-            Request(query="?", max_tokens=tokens),
+            PromptRequest(query="?", max_tokens=tokens),
             session.state.lines,
         )
         count = excess(services, seen, tokens, by_tokens=False, rounds=rounds)
         if not count and not retries(services, session):
             return Receipt()
-        if await fold(run, services, session, count, max_tokens=tokens, strategy=way):
-            return Receipt(folded=len(fresh_events(session, folding(session.queue.units, count)[0])))
+        if await compact_units(run, services, session, count, max_tokens=tokens, strategy=way):
+            return Receipt(compacted=len(fresh_events(session, compactable(session.queue.units, count)[0])))
     raise StoreUnavailableError(f"other processes kept compacting {scope} at the same time: try again")
 
 
@@ -105,7 +105,7 @@ async def summary(run: Runner, services: Services, scope: Scope) -> Summary:
     )
 
 
-async def fold(
+async def compact_units(
     run: Runner,
     services: Services,
     session: Session,
@@ -115,14 +115,14 @@ async def fold(
     strategy: str | Strategy | None = None,
     ask: bool = True,
 ) -> bool:
-    """Fold the oldest ``count`` units of the queue; False if another process was faster, and nothing was changed.
+    """Compact the oldest ``count`` units of the queue; False if another process was faster, and nothing was changed.
 
     ``max_tokens`` is the budget of the prompts that the summary is for. With a count of 0 only a span that the model
     failed on before is tried again. Without ``ask`` no model is asked now; `retries` then says that one is to be.
     """
     way = chosen_strategy(services.config.compaction, strategy)
     old = session.state
-    units, rest = folding(session.queue.units, count)
+    units, rest = compactable(session.queue.units, count)
     span = [event for event in fresh_events(session, units) if event.message.event != PRESSURE]
     shown = max(LEAST_SHOWN, int(services.config.compaction.summary_ratio * max_tokens))
     state = await _retried(run, services, session, way, shown) if ask else old
@@ -153,7 +153,7 @@ def _asked_again(way: Strategy) -> bool:
     return way.schema is not None or way.name == "recursive"
 
 
-def folding(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequence[Unit]]:
+def compactable(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequence[Unit]]:
     """The oldest ``count`` units and the rest; with what the cursor passes: an orphan may stand inside an exchange.
 
     Fewer where the cursor would pass what must stay: the last turn of the user, or all that a model sees.
@@ -168,7 +168,7 @@ def folding(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequence
 
 
 def _passed(units: Sequence[Unit], count: int) -> int:
-    """How many units lie before the cursor when so many are folded."""
+    """How many units lie before the cursor when so many are compacted."""
     cursor = max((unit.last for unit in units[:count]), default=0)
     while count < len(units) and units[count].first <= cursor:
         count += 1
@@ -176,7 +176,7 @@ def _passed(units: Sequence[Unit], count: int) -> int:
 
 
 def fresh_events(session: Session, units: Sequence[Unit]) -> list[Event]:
-    """The events of these units that were not folded before, by position."""
+    """The events of these units that were not compacted before, by position."""
     state = session.state
     events = [event for unit in units for event in unit.events]
     fresh = [
@@ -273,14 +273,14 @@ def _stretches(state: QueueState, span: Sequence[Event]) -> list[tuple[int, int]
 
 
 def _kept(session: Session, rest: Sequence[Unit]) -> tuple[int, ...]:
-    """Positions of the opening instructions, and of what a reset kept and is not folded yet."""
+    """Positions of the opening instructions, and of what a reset kept and is not compacted yet."""
     left = {event.position for unit in rest for event in unit.events}
     opening = {event.position for unit in session.queue.instructions for event in unit.events}
     return tuple(sorted(opening | {position for position in session.state.kept if position in left}))
 
 
-def _anchor(folded: Sequence[Unit], rest: Sequence[Unit]) -> int:
+def _anchor(compacted: Sequence[Unit], rest: Sequence[Unit]) -> int:
     """The user's turn that the first of the remaining units belong to, if they don't begin with one."""
     if not rest or rest[0].opens:
         return 0
-    return next((unit.events[0].position for unit in reversed(folded) if unit.opens), 0)
+    return next((unit.events[0].position for unit in reversed(compacted) if unit.opens), 0)

@@ -14,7 +14,7 @@ from hybrid_memory.context.context import Context, Dropped
 from hybrid_memory.context.expand import Payload
 from hybrid_memory.context.layout import Layout
 from hybrid_memory.context.offload.payloads import Matches, Page
-from hybrid_memory.context.request import MAX_HITS, Reader, Request
+from hybrid_memory.context.request import MAX_HITS, Host, PromptRequest, Reader
 from hybrid_memory.context.summaries.strategy import Strategy
 from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.index.record import Record
@@ -130,13 +130,14 @@ class Conversation(Blocks):
         made = await assembling.assemble(self._runtime.loop, self._services, self.scope, request)
         return self._runtime.assembled(self.scope, request, made)
 
-    async def _request(self, run: Runner, query: str | None, max_tokens: int | None, **wanted: Any) -> Request:
+    async def _request(self, run: Runner, query: str | None, max_tokens: int | None, **wanted: Any) -> PromptRequest:
         default = self._services.config.compaction.max_tokens
         if wanted["blocks"] is None:
             there = (await self._blocks(run)).values()
             edited = wanted["paging"] is not None
             wanted["blocks"] = {b.label: b.written if edited else b.value for b in there if edited or b.value}
-        return Request.of(query, max_tokens=default if max_tokens is None else max_tokens, **wanted)
+        host = Host(*(wanted.pop(name) for name in ("among", "began", "beside")))
+        return PromptRequest.of(query, max_tokens=default if max_tokens is None else max_tokens, host=host, **wanted)
 
     def compact(self, *, strategy: str | Strategy | None = None, keep: int | None = None) -> Receipt:
         """Fold all but the newest rounds into the summary now; the log keeps every word.

@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
-from hybrid_memory.context.assemble import Assembled, fold_ahead
+from hybrid_memory.context.assemble import Assembled, compact_ahead
 from hybrid_memory.context.context import Context
-from hybrid_memory.context.request import Request
+from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
 from hybrid_memory.facts.learn import learn
 from hybrid_memory.log.receipt import Receipt
@@ -55,7 +55,7 @@ class Runtime:
         self.scheduler = Scheduler(
             concurrency=services.config.orchestration.concurrency, statistics=services.statistics
         )
-        self._behind: dict[Scope, Request] = {}
+        self._behind: dict[Scope, PromptRequest] = {}
         self._counting = False
         self._closing = False
         self.closed = False
@@ -109,7 +109,7 @@ class Runtime:
             self._counting = True
             self._again(USES_EVERY, self.note_uses)
 
-    def assembled(self, scope: Scope, request: Request, prompt: Assembled) -> Context:
+    def assembled(self, scope: Scope, request: PromptRequest, prompt: Assembled) -> Context:
         """The prompt; if its caller cannot wait, what is to be folded is left for the pause after the answer."""
         if prompt.behind and not request.wait:
             self._behind[scope] = request
@@ -129,7 +129,7 @@ class Runtime:
 
     async def _folded(self, run: Runner, scope: Scope) -> None:
         request = self._behind.get(scope)
-        if request is not None and await fold_ahead(run, self.services, scope, request):
+        if request is not None and await compact_ahead(run, self.services, scope, request):
             self._behind.pop(scope, None)
 
     def _pause(self, key: object, work: Callable[[], object], kind: str, scope: Scope | None) -> None:

@@ -240,7 +240,7 @@ def test_a_strategy_is_chosen_by_configuration_or_for_once(name: str) -> None:
         for memory, chosen in [(one, None), (other, name)]:
             alice = memory.scoped(user="a", session="s")
             alice.remember(said)
-            assert alice.compact(strategy=chosen, keep=1).folded == len(FIRST)
+            assert alice.compact(strategy=chosen, keep=1).compacted == len(FIRST)
             assert alice.summary().strategy == name
             summaries.append([line.text for line in alice.summary()])
         assert summaries[0] == summaries[1]

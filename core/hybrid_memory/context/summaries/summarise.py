@@ -182,10 +182,10 @@ def _items(text: str) -> tuple[str, ...]:
 
 def unsaid(span: Iterable[Event], lines: Sequence[Line], ledger: str) -> dict[int, list[str]]:
     """The critical items of each turn that are neither in a line nor in the ledger, by the turn's position."""
-    there = _folded([line.text for line in lines] + [ledger])
+    there = _plain([line.text for line in lines] + [ledger])
     missing: dict[int, list[str]] = {}
     for event in span:
-        lost = [item for item in critical_items(event) if _fold(item) not in there]
+        lost = [item for item in critical_items(event) if _plain_text(item) not in there]
         if lost:
             missing[event.position] = lost
     return missing
@@ -195,15 +195,15 @@ def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line],
     """What became of the critical items and decisions of a span.
 
     Args:
-        span: the turns that were folded.
+        span: the turns that were compacted.
         lines: of the summary, those that a prompt shows.
         fresh: that were written for the span.
         ledger: as text.
     """
-    in_lines, in_ledger = _folded([line.text for line in lines]), _fold(ledger)
+    in_lines, in_ledger = _plain([line.text for line in lines]), _plain_text(ledger)
     items = {item for event in span for item in critical_items(event)}
-    said = {item for item in items if _fold(item) in in_lines}
-    listed = {item for item in items - said if _fold(item) in in_ledger}
+    said = {item for item in items if _plain_text(item) in in_lines}
+    listed = {item for item in items - said if _plain_text(item) in in_ledger}
     decisions = [line for line in candidates(span, "light") if line.section is Section.DECISIONS]
     kept = [frozenset(terms(line.text)) for line in lines]
     noted = sum(any(_covered(decision, line) for line in kept) for decision in decisions)
@@ -247,9 +247,9 @@ def _covered(decision: Line, line: frozenset[str]) -> bool:
     return len(words & line) >= COVERED * len(words)
 
 
-def _folded(texts: Iterable[str]) -> str:
-    return _fold("\n".join(texts))
+def _plain(texts: Iterable[str]) -> str:
+    return _plain_text("\n".join(texts))
 
 
-def _fold(text: str) -> str:
+def _plain_text(text: str) -> str:
     return " ".join(text.lower().split())
