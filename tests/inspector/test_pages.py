@@ -16,9 +16,9 @@ from starlette.testclient import TestClient
 
 from hybrid_memory import HybridMemory, Scope
 from hybrid_memory.apps.inspector.app import PAGES
-from hybrid_memory.apps.inspector.pages.knowledge import Axis
+from hybrid_memory.apps.inspector.guard import visible
+from hybrid_memory.apps.inspector.knowledge import Axis
 from hybrid_memory.apps.inspector.reading import key_of, moment_of, scope_of
-from hybrid_memory.apps.inspector.text import visible
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError
 
 ALICE = "/o/user=alice"

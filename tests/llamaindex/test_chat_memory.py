@@ -31,7 +31,7 @@ from hybrid_memory.errors import InvalidConfigError, InvalidMessageError, Invali
 from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from llamaindex_hybrid_memory import HybridChatMemory, from_chat_message
-from llamaindex_hybrid_memory.sharing import close_all
+from llamaindex_hybrid_memory.bound import close_all
 
 MARKS = re.compile(r"(?:<(user_profile|summary|memory)>\n.*?\n</\1>(?:\n\n|$))+", re.DOTALL)
 

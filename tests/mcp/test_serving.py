@@ -14,7 +14,7 @@ from mcp import Client, MCPError
 
 from hybrid_memory import HybridMemory, Message, ScopedMemory
 from hybrid_memory.apps.mcp import Binding, server
-from hybrid_memory.apps.mcp.tools import KINDS
+from hybrid_memory.apps.mcp.server import KINDS
 from hybrid_memory.errors import InvalidInputError, InvalidScopeError
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tools import MAX_TOKENS, SERVER_TOOLS

@@ -17,7 +17,7 @@ from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
 from hybrid_memory.facts.rules.bilingual import BilingualRules
-from hybrid_memory.index.port import SemanticIndex
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.ids import TimeOrderedIds
 from hybrid_memory.log.port import Clock, Key
 from hybrid_memory.log.read_only import ReadOnlyLog

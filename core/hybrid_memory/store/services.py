@@ -14,7 +14,7 @@ from hybrid_memory.facts.currency import Outdated
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.index.port import SemanticIndex
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.items.kept import KeptItems
 from hybrid_memory.log.port import Clock, EventLog, Expiring, IdSource
 from hybrid_memory.log.visible import Horizon, Stretches

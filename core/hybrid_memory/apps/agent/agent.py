@@ -11,14 +11,11 @@ from datetime import timedelta, tzinfo
 from functools import partial
 from typing import Any, Self
 
-from hybrid_memory.apps.agent.custom import CustomFunction, Function
-from hybrid_memory.apps.agent.executor import Executor
-from hybrid_memory.apps.agent.functions import FETCH, functions_named
-from hybrid_memory.apps.agent.instructions import instructions
-from hybrid_memory.apps.agent.loop import Frame, Limits, Loop
-from hybrid_memory.apps.agent.preparing import prepared
-from hybrid_memory.apps.agent.run import AgentRun
-from hybrid_memory.apps.agent.shares import answer_tokens
+from hybrid_memory.apps.agent.executor import CustomFunction, Executor, Function
+from hybrid_memory.apps.agent.functions import functions_named
+from hybrid_memory.apps.agent.instructions import answer_tokens, instructions, prepared
+from hybrid_memory.apps.agent.loop import AgentRun, Frame, Limits, Loop
+from hybrid_memory.apps.agent.searching import FETCH
 from hybrid_memory.apps.agent.timers import Alarm, Rhythm, cron_rhythm, steady_rhythm
 from hybrid_memory.blocks.block import checked_text
 from hybrid_memory.config import PagingConfig
