@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, get_args
@@ -16,6 +16,7 @@ from hybrid_memory import (
     CompactionConfig,
     EventKind,
     HybridMemory,
+    Line,
     MemoryConfig,
     Message,
     Role,
@@ -23,7 +24,8 @@ from hybrid_memory import (
     ScopedMemory,
     open_memory,
 )
-from hybrid_memory.context.summaries.strategies import STRATEGIES
+from hybrid_memory.context.summaries.alternatives import WindowOnly
+from hybrid_memory.context.summaries.strategy import SummaryJob
 from hybrid_memory.context.summaries.summarise import critical_items
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.ports import Appended, Draft
@@ -286,24 +288,15 @@ def test_a_loser_of_a_race_asks_again_and_folds_nothing_twice(open_with: OpenWit
     memory = open_with()
     alice = memory.scoped(user="a", session="s")
     alice.remember([*SAID, *LATEST, *SAID])
-    window = STRATEGIES["window"]
 
-    class Slow:
-        name = "slow"
-        schema: Mapping[str, Any] | None = None
+    class Slow(WindowOnly):
         interfered = False
 
-        def extract(self, job: Any, /) -> Any:
+        def extract(self, job: SummaryJob, /) -> list[Line]:
             if not self.interfered:
                 self.interfered = True
                 assert alice.compact(keep=2).compacted > 0
-            return window.extract(job)
-
-        def prompt(self, job: Any, /) -> list[Message]:
-            return []
-
-        def read(self, answer: Any, job: Any, /) -> Any:
-            raise AssertionError
+            return super().extract(job)
 
     alice.compact(keep=1, strategy=Slow())
     assert_folded_once(alice)

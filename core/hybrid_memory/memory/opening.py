@@ -12,6 +12,7 @@ from typing import Any
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config import MemoryConfig
+from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.errors import EmbedderMismatchError, InvalidConfigError, MissingDependencyError, TextOnlyWarning
 from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.facts.profile import UserProfile
@@ -44,7 +45,7 @@ def open_memory(
     embedder: Any = None,
     language_model: Any = None,
     compressor: TextCompressor | None = None,
-    token_counter: TokenCounter | None = None,
+    token_counter: TokenCounter | str | None = None,
     extractor: FactExtractor | None = None,
     ranker: Ranker | None = None,
     clock: Clock | None = None,
@@ -62,7 +63,8 @@ def open_memory(
         language_model: a LangChain chat model, a LlamaIndex ``LLM``, or a callable from text to text; without one every
             summary is deterministic.
         compressor: shortens texts for the strategy ``llmlingua``, as `hybrid_memory.models.llmlingua` does.
-        token_counter: counts the tokens of a text as your model does; by default tiktoken's cl100k_base where it is
+        token_counter: counts the tokens of a text as your model does: a callable, or a name, of ours (``cl100k_base``,
+            ``o200k_base``, ``estimate``) or of an installed package's; by default tiktoken's cl100k_base where it is
             installed, else an estimate.
         extractor: reads claims from turns in place of the rules; a language model reads beside it.
         ranker: scores what recall found, in place of the weighted mean of the signals.
@@ -87,7 +89,8 @@ def open_memory(
     check_profile_type(profile)
     config = _config(source)
     statistics = Statistics()
-    counted = _counter(token_counter or tokenizers.token_counter(), statistics)
+    counted = _counter(tokenizers.resolve_counter(token_counter), statistics)
+    resolve_strategy(config.compaction.strategy)
     embeddings: LruCache[bytes, Floats] = LruCache(
         config.orchestration.cache, ttl=config.orchestration.cache_ttl.total_seconds()
     )
@@ -142,7 +145,7 @@ async def aopen_memory(
     embedder: Any = None,
     language_model: Any = None,
     compressor: TextCompressor | None = None,
-    token_counter: TokenCounter | None = None,
+    token_counter: TokenCounter | str | None = None,
     extractor: FactExtractor | None = None,
     ranker: Ranker | None = None,
     clock: Clock | None = None,

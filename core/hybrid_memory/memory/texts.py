@@ -100,7 +100,7 @@ class Texts:
         Raises:
             InvalidInputError: no compressor for ``llmlingua``, an empty query, or a budget below 1.
         """
-        request = condensing.Request.of(texts, query=query, max_tokens=max_tokens, how=how, weights=weights)
+        request = condensing.CondenseRequest.of(texts, query=query, max_tokens=max_tokens, how=how, weights=weights)
         return drive(condensing.condense(INLINE, self._runtime.services, request))
 
     async def acondense(
@@ -113,5 +113,5 @@ class Texts:
         weights: Weights | None = None,
     ) -> Condensed:
         """Async twin of `condense`."""
-        request = condensing.Request.of(texts, query=query, max_tokens=max_tokens, how=how, weights=weights)
+        request = condensing.CondenseRequest.of(texts, query=query, max_tokens=max_tokens, how=how, weights=weights)
         return await condensing.condense(self._runtime.loop, self._runtime.services, request)

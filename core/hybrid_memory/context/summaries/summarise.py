@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from hybrid_memory.context.summaries.importance import judged
 from hybrid_memory.context.summaries.lines import candidates, chosen, close, merged, prose
-from hybrid_memory.context.summaries.strategy import Job, Strategy
+from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob
 from hybrid_memory.context.summary import Audit, Line, Section
 from hybrid_memory.errors import ModelError
 from hybrid_memory.log.event import Event
@@ -62,7 +62,7 @@ _NEEDS = (("@:", _ADDRESSES), ("./", _FILES), ("0123456789", _FIGURES), ("", _NA
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenSummary:
     """A summary after a span: all lines, those that are new, whether the model failed, how many lines were put back."""
 
     lines: list[Line]
@@ -71,7 +71,7 @@ class Written:
     filled: int = 0
 
 
-async def summarise(run: Runner, services: Services, way: Strategy, job: Job, ledger: str) -> Written:
+async def summarise(run: Runner, services: Services, way: Strategy, job: SummaryJob, ledger: str) -> WrittenSummary:
     """The model's summary with the critical items that it dropped put back, or the deterministic one."""
     lines: list[Line] | None = None
     failed = False
@@ -85,10 +85,10 @@ async def summarise(run: Runner, services: Services, way: Strategy, job: Job, le
         lines = way.extract(job)
     else:
         lines, filled = _completed(lines, job, ledger)
-    return Written(*_measured(lines, job.standing, job.span), failed=failed, filled=filled)
+    return WrittenSummary(*_measured(lines, job.standing, job.span), failed=failed, filled=filled)
 
 
-async def again(run: Runner, services: Services, way: Strategy, job: Job, ledger: str) -> Written | None:
+async def again(run: Runner, services: Services, way: Strategy, job: SummaryJob, ledger: str) -> WrittenSummary | None:
     """The lines with those of a span that the model failed on before made anew; None if it fails again."""
     first, last = job.span[0].position, job.span[-1].position
     outside = [line for line in job.standing if not (first <= line.first and line.last <= last)]
@@ -101,7 +101,7 @@ async def again(run: Runner, services: Services, way: Strategy, job: Job, ledger
     if lines is None:
         return None
     lines, filled = _completed(lines, job, ledger)
-    return Written(*_measured(lines, outside, job.span), filled=filled)
+    return WrittenSummary(*_measured(lines, outside, job.span), filled=filled)
 
 
 def _measured(lines: Sequence[Line], standing: Sequence[Line], span: Sequence[Event]) -> tuple[list[Line], list[Line]]:
@@ -112,13 +112,13 @@ def _measured(lines: Sequence[Line], standing: Sequence[Line], span: Sequence[Ev
     return everything, [line for line in everything if line not in known]
 
 
-async def asked(run: Runner, services: Services, way: Strategy, job: Job) -> list[Line] | None:
+async def asked(run: Runner, services: Services, way: Strategy, job: SummaryJob) -> list[Line] | None:
     """The lines after a model was asked; None if there is none to ask; raises `ModelError`, whatever went wrong."""
     questions = way.prompt(job)
     if not questions or not job.span:
         return None
     try:
-        if way.name == "llmlingua":
+        if getattr(way, "model", "language") == "compressor":
             if services.compressor is None:
                 return None
             text = questions[0].text
@@ -137,7 +137,7 @@ async def asked(run: Runner, services: Services, way: Strategy, job: Job) -> lis
     return lines
 
 
-def _related(lines: list[Line], job: Job) -> list[Line]:
+def _related(lines: list[Line], job: SummaryJob) -> list[Line]:
     """The lines without those that the turns have hardly a word of, in their own script; ValueError if none is left."""
     fresh = _measured(lines, job.standing, job.span)[1]
     told = " ".join(event.message.text[:1000] for event in job.span)
@@ -151,7 +151,7 @@ def _related(lines: list[Line], job: Job) -> list[Line]:
     return kept
 
 
-def _completed(lines: Sequence[Line], job: Job, ledger: str) -> tuple[list[Line], int]:
+def _completed(lines: Sequence[Line], job: SummaryJob, ledger: str) -> tuple[list[Line], int]:
     """The model's lines and the sentences with critical items that it dropped, as far as there is room."""
     lost = unsaid(job.span, lines, ledger)
     wanted = {item.lower() for items in lost.values() for item in items}
