@@ -1,4 +1,4 @@
-"""``compact``, ``summary``, ``reset``: a session's queue and what stands for the turns before it, by hand."""
+"""Compaction: the oldest turns of a session go into its summary, and the cursor moves past them in one write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``condense``: texts shortened to a token budget, by whole sentences, by notes, or word by word."""
+"""``condense``: texts shortened to a token budget, by whole sentences, by the notes of a summary, or word by word."""
 
 from __future__ import annotations
 

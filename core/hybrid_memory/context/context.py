@@ -1,4 +1,4 @@
-"""A prompt, ready to be sent, and what did not fit into it."""
+"""A prompt, ready to be sent: its sections, what did not fit, and for each part why it stands as it does."""
 
 from __future__ import annotations
 

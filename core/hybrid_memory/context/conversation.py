@@ -1,4 +1,4 @@
-"""``compact``, ``summary``, ``reset``: a session's queue and what stands for the turns before it, by hand."""
+"""A conversation as the log has it: read, begun anew, or brought up to the copy that a host holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What was recalled, as a note for a prompt; and the last messages of a conversation."""
+"""What is recalled for a prompt: whether a hit has to do with the question, and the note that shows it.
+
+A recall returns the best that there is, however far from the query. What was measured is in docs/decisions/0037.
+"""
 
 from __future__ import annotations
 

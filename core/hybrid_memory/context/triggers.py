@@ -1,4 +1,4 @@
-"""When to compact, and how much."""
+"""When to compact (too many tokens or rounds, too much that matters, or a change of topic), and how much."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The summary of a span: from a language model where there is one, checked; else deterministic."""
+"""The summary of a span, from a language model and checked, or deterministic; and the proof that nothing was lost."""
 
 from __future__ import annotations
 
