@@ -17,17 +17,17 @@ from hybrid_memory.context.paging import bounded, paged, warned
 from hybrid_memory.context.plan import PromptPlan, plan
 from hybrid_memory.context.queue import Session
 from hybrid_memory.context.request import PromptRequest
-from hybrid_memory.context.session import load
+from hybrid_memory.context.session import QueueProjection, load
 from hybrid_memory.context.triggers import Due, due, due_now
 from hybrid_memory.context.view import PromptView, look
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Role
-from hybrid_memory.log.port import Draft
+from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.uses import count_uses
+from hybrid_memory.store.view import View as LogView
 from hybrid_memory.store.view import in_view, present
 
 COMPACTIONS = 2
@@ -78,7 +78,7 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
     return Assembled(replace(_reported(services, seen, made, hits), compacted=reason), behind=behind)
 
 
-async def _needed(run: Runner, services: Services, session: Session, seen: PromptView, made: PromptPlan) -> Due:
+async def _needed(run: Runner, services: LogView, session: Session, seen: PromptView, made: PromptPlan) -> Due:
     """What is due for the session as the log has it: the host may show less of it."""
     whole = seen
     if seen.session is not session:
@@ -118,8 +118,8 @@ def _reported(services: Services, seen: PromptView, made: PromptPlan, hits: Sequ
     """The prompt; warns, once for each budget, if that is too small for what the caller put into it."""
     context = context_of(seen, made, hits, services.config.compaction)
     key = seen.session.scope, seen.request.max_tokens
-    if context.tokens > seen.request.max_tokens and not services.warned.get(key):
-        services.warned.put(key, True)
+    if context.tokens > seen.request.max_tokens and not services.state(QueueProjection).warned.get(key):
+        services.state(QueueProjection).warned.put(key, True)
         _log.warning(
             "max_tokens=%d is too little: system prompt and tools take %d, the prompt %d; older turns, summary and "
             "memories were left out as far as needed",
@@ -131,13 +131,10 @@ def _reported(services: Services, seen: PromptView, made: PromptPlan, hits: Sequ
 async def _keep_note(run: Runner, services: Services, scope: Scope, seen: PromptView, made: PromptPlan) -> None:
     """Write down what was shown with the turn, so that later prompts show it in the same place."""
     turn = seen.question_id
-    draft = Draft(
-        id=services.new_id(),
-        fixed_id=False,
+    draft = services.draft(
+        EventKind.RECALLED,
+        {"query": seen.words, "text": made.parts.note, **({"turn": turn} if turn else {})},
         session=scope.session,
-        kind=EventKind.RECALLED,
-        at=services.clock(),
-        payload={"query": seen.words, "text": made.parts.note, **({"turn": turn} if turn else {})},
         sources=tuple(dict.fromkeys(source for hit in made.hits for source in hit.record.sources)),
     )
     await run.call(services.log.append, scope.owner, [draft])

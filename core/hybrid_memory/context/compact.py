@@ -9,7 +9,7 @@ from hybrid_memory.artifacts import merge, read_on, render
 from hybrid_memory.context import session as sessions
 from hybrid_memory.context.queue import Session, Unit
 from hybrid_memory.context.request import PromptRequest
-from hybrid_memory.context.session import write_state
+from hybrid_memory.context.session import costs_of, write_state
 from hybrid_memory.context.state import Attempt, QueueState
 from hybrid_memory.context.summaries.lines import shown as shown_lines
 from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob, SummaryRoom, asks_again, resolve_strategy
@@ -68,7 +68,7 @@ async def compact(
             return Receipt()
         seen = view(
             session,
-            services.costs,
+            costs_of(services),
             services.config.compaction,
             PromptRequest(query="?", max_tokens=tokens),
             session.state.lines,

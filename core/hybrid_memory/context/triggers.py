@@ -16,8 +16,8 @@ from hybrid_memory.context.view import PromptView
 from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.log.message import Role
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.store.indexing import catch_up
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.text_index import TextIndex
 
 WORTH = 0.1
 """Share of what does not fit that a compaction must free at least."""
@@ -142,7 +142,7 @@ async def _drift(run: Runner, services: Services, units: tuple[Unit, ...]) -> Dr
     """The clearest change of topic, at the round that begins next to it; None if there are no vectors to tell."""
     owner = units[0].events[0].scope.owner
     try:
-        await catch_up(run, services, owner)
+        await services.state(TextIndex).catch_up(run, services, owner)
         ids = np.array([unit.first for unit in units[-DRIFT_UNITS:]], dtype=np.int64)
         found = drift(await run.call(services.index.likeness, owner, ids))
     except HybridMemoryError:

@@ -11,16 +11,16 @@ from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context.layout import Parts, language_of, memory_mark
 from hybrid_memory.context.queue import Session, Unit
 from hybrid_memory.context.request import PromptRequest
-from hybrid_memory.context.session import hosted
+from hybrid_memory.context.session import costs_of, hosted
 from hybrid_memory.context.shortening import Costs, excerpt
 from hybrid_memory.context.summaries.lines import shown
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.facts.facts import portrait
+from hybrid_memory.facts.portrait import portrait
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.visible import visible
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import View
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import schema_tokens
 
@@ -178,10 +178,12 @@ class PromptView:
         return render(state.ledger, max_tokens=room, count=self.costs.count) if state.stretches else ""
 
 
-async def look(run: Runner, services: Services, session: Session, request: PromptRequest) -> PromptView:
-    """The session as its host shows it, with the profile of the user; ``services`` as `in_view` gives them."""
+async def look(run: Runner, services: View, session: Session, request: PromptRequest) -> PromptView:
+    """The session as its host shows it, with the profile of the user."""
     if request.profile is None:
-        known = await portrait(run, services, session, int(PROFILE_RATIO * request.max_tokens))
+        known = await portrait(
+            run, services, session.scope, session.state.cursor, int(PROFILE_RATIO * request.max_tokens)
+        )
         request = replace(request, profile=known)
     shown_session, lines, among = session, session.state.lines, request.host.among
     if among is not None:
@@ -189,7 +191,7 @@ async def look(run: Runner, services: Services, session: Session, request: Promp
         ids = frozenset(among)
         lines = tuple(line for line in lines if line.first < start or not ids.isdisjoint(line.sources))
     lines = tuple(line for line in lines if visible(line.last, services.hidden))
-    seen = view(shown_session, services.costs, services.config.compaction, request, lines)
+    seen = view(shown_session, costs_of(services), services.config.compaction, request, lines)
     # What is left out on purpose does not come back as a memory.
     left_out = _ids(session) - _ids(shown_session)
     return replace(seen, visible=seen.visible | left_out) if left_out else seen
