@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config import MemoryConfig
+from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.errors import EmbedderMismatchError, InvalidConfigError, MissingDependencyError, TextOnlyWarning
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.port import FactExtractor
@@ -51,7 +52,7 @@ def open_memory(
     embedder: Any = None,
     language_model: Any = None,
     compressor: TextCompressor | None = None,
-    token_counter: TokenCounter | None = None,
+    token_counter: TokenCounter | str | None = None,
     extractor: FactExtractor | None = None,
     ranker: Ranker | None = None,
     clock: Clock | None = None,
@@ -69,7 +70,8 @@ def open_memory(
         language_model: a LangChain chat model, a LlamaIndex ``LLM``, or a callable from text to text; without one every
             summary is deterministic.
         compressor: shortens texts for the strategy ``llmlingua``, as `hybrid_memory.models.llmlingua` does.
-        token_counter: counts the tokens of a text as your model does; by default tiktoken's cl100k_base where it is
+        token_counter: counts the tokens of a text as your model does: a callable, or a name, of ours (``cl100k_base``,
+            ``o200k_base``, ``estimate``) or of an installed package's; by default tiktoken's cl100k_base where it is
             installed, else an estimate.
         extractor: reads claims from turns in place of the rules; a language model reads beside it.
         ranker: scores what recall found, in place of the weighted mean of the signals.
@@ -94,7 +96,8 @@ def open_memory(
     check_profile_type(profile)
     config = _config(source)
     statistics = Statistics()
-    counted = _counter(token_counter or tokenizers.token_counter(), statistics)
+    counted = _counter(tokenizers.resolve_counter(token_counter), statistics)
+    resolve_strategy(config.compaction.strategy)
     embeddings: LruCache[bytes, Floats] = LruCache(
         config.orchestration.cache, ttl=config.orchestration.cache_ttl.total_seconds()
     )
@@ -130,12 +133,8 @@ def open_memory(
         read_only=read_only,
     )
     statistics.watch("answers", services.state(RecallProjection).answers)
-    memory = HybridMemory(
-        services,
-        lambda given: batched(as_embedder(given)),
-        engines.rekey,
-        partial(_reader, rules=rules, profile=profile),
-    )
+    reader = partial(_reader, rules=rules, profile=profile)
+    memory = HybridMemory(services, lambda given: batched(as_embedder(given)), engines.rekey, reader)
     try:
         memory.adopt(language_model)
     except BaseException:

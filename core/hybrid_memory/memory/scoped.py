@@ -214,7 +214,7 @@ class ScopedMemory(Prompts):
             ModelError: the embedder failed; texts are indexed, and the vectors that wait are made next time.
         """
         services = self._services
-        await self._runtime.fold_ahead(run, self.scope.owner)
+        await self._runtime.compact_due(run, self.scope.owner)
         return await flush_owners(run, services, [self.scope.owner], progress)
 
     flush, aflush = faces(_flush, needs=Right.READ)

@@ -171,7 +171,7 @@ class HybridMemory(Texts):
 
     async def _flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
         """Do all derived work now, for every owner; see `ScopedMemory.flush`."""
-        await self._runtime.fold_ahead(run, None)
+        await self._runtime.compact_due(run, None)
         return await flush_owners(run, self._services, None, progress)
 
     flush, aflush = faces(_flush)

@@ -96,7 +96,7 @@ class Texts(Verbs):
         Raises:
             InvalidInputError: no compressor for ``llmlingua``, an empty query, or a budget below 1.
         """
-        request = condense.Request.of(texts, query=query, max_tokens=max_tokens, how=how, weights=weights)
+        request = condense.CondenseRequest.of(texts, query=query, max_tokens=max_tokens, how=how, weights=weights)
         return await condense.condense(run, self._services, request)
 
     condense, acondense = faces(_condense)
