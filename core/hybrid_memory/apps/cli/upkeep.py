@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -84,7 +84,7 @@ def doctor(store: StoreName, *, as_json: AsJson = False) -> None:
     findings = examine(store)
     wrong = [finding for finding in findings if finding.state == "wrong"]
     if as_json:
-        print_json({"healthy": not wrong, "findings": [asdict(finding) for finding in findings]})
+        print_json({"healthy": not wrong, "findings": findings})
     else:
         for finding in findings:
             mends = f": {finding.mend}" if finding.mend else ""
@@ -117,7 +117,7 @@ def migrate(
     ):
         done = original.migrate(copy)
     if as_json:
-        print_json(asdict(done))
+        print_json(done)
         return
     show(f"{done.events:,} events of {done.owners:,} owners are in {target}, the same as in {source}")
     show(f"indexed {done.indexed:,}, embedded {done.embedded:,}; SHA-256 {done.checksum}", style="dim")
