@@ -24,7 +24,7 @@ from hybrid_memory import (
     open_memory,
 )
 from hybrid_memory.context.summaries.strategies import STRATEGIES
-from hybrid_memory.context.summaries.survival import critical_items
+from hybrid_memory.context.summaries.summarise import critical_items
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.ports import Appended, Draft
 from hybrid_memory.testing import FaultyModel, ScriptedModel

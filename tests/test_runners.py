@@ -4,7 +4,6 @@ import asyncio
 import contextvars
 import inspect
 import threading
-import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -15,6 +14,7 @@ import pytest
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.errors import MemoryClosedError
 from hybrid_memory.runtime.runners import InlineRunner, LoopRunner, Runner, drive
+from tests.doubles import PATIENCE
 
 if TYPE_CHECKING:
     from tests.conftest import Child
@@ -113,19 +113,23 @@ def test_context_variables_reach_the_call(run: Run) -> None:
 
 
 def test_gather_keeps_the_order(run: Run) -> None:
-    def slowly(number: int) -> int:
-        time.sleep(0.01 * (3 - number))
+    async def flow(run: Runner) -> list[int]:
+        return await run.gather(*(partial(run.call, int, str(number)) for number in range(30)))
+
+    assert run(flow) == list(range(30))
+
+
+async def test_gather_on_the_loop_runs_side_by_side_and_keeps_the_order(executor: ThreadPoolExecutor) -> None:
+    run, meeting, last = LoopRunner(executor), threading.Barrier(3, timeout=PATIENCE), threading.Event()
+
+    def one(number: int) -> int:
+        meeting.wait()
+        if number == 2:
+            last.set()
+        last.wait(PATIENCE)
         return number
 
-    async def flow(run: Runner) -> list[int]:
-        return await run.gather(*(partial(run.call, slowly, number) for number in range(3)))
-
-    assert run(flow) == [0, 1, 2]
-
-
-async def test_gather_on_the_loop_runs_side_by_side(executor: ThreadPoolExecutor) -> None:
-    run, meeting = LoopRunner(executor), threading.Barrier(3, timeout=10)
-    assert sorted(await run.gather(*[lambda: run.call(meeting.wait)] * 3)) == [0, 1, 2]
+    assert await run.gather(*(partial(run.call, one, number) for number in range(3))) == [0, 1, 2]
 
 
 class OwnError(Exception):
@@ -154,33 +158,36 @@ def test_both_runners_raise_the_error_itself(run: Run, flow: Callable[[Runner], 
 
 
 async def test_after_an_error_no_other_job_of_the_gather_goes_on(executor: ThreadPoolExecutor) -> None:
-    run, reached = LoopRunner(executor), []
+    run, go, reached = LoopRunner(executor), asyncio.Event(), []
 
     async def patient() -> None:
-        await asyncio.sleep(0.02)
+        await go.wait()
         reached.append("end")
 
     with pytest.raises(OwnError):
         await run.gather(patient, lambda: run.call(fail))
-    await asyncio.sleep(0.05)
+    go.set()
+    for _ in range(5):
+        await asyncio.sleep(0)
     assert reached == []
 
 
 async def test_cancelling_a_flow_cancels_its_jobs(executor: ThreadPoolExecutor) -> None:
-    run, ended = LoopRunner(executor), []
+    run, begun, ended = LoopRunner(executor), asyncio.Semaphore(0), []
 
     async def patient() -> None:
+        begun.release()
         try:
-            await asyncio.sleep(10)
+            await asyncio.Event().wait()
         finally:
             ended.append(True)
 
     task = asyncio.ensure_future(run.gather(patient, patient))
-    await asyncio.sleep(0.01)
+    await begun.acquire()
+    await begun.acquire()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await asyncio.sleep(0)
     assert ended == [True, True]
 
 
@@ -223,12 +230,13 @@ async def test_hundreds_of_calls_at_once_on_one_loop() -> None:
 @pytest.mark.parametrize("engine", ["sqlite", "memory"])
 async def test_closing_under_running_calls_fails_them_clearly(store: str, engine: str) -> None:
     url = store if engine == "sqlite" else "memory://"
-    for wait in (0, 0.001, 0.003, 0.01):
+    for answered in (0, 1, 5, 20):
         memory = open_memory(MemoryConfig(url=url, embedder="hashing"))
         alice = memory.scoped(user="alice")
         await alice.aremember([f"cat {number}" for number in range(50)])
         running = [asyncio.ensure_future(alice.arecall(f"cat {number}")) for number in range(40)]
-        await asyncio.sleep(wait)
+        while sum(job.done() for job in running) < answered:  # noqa: ASYNC110 - nothing signals an answer
+            await asyncio.sleep(0)
         await memory.aclose()
         for outcome in await asyncio.gather(*running, return_exceptions=True):
             assert isinstance(outcome, list | MemoryClosedError), repr(outcome)

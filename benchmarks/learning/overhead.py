@@ -29,6 +29,7 @@ from hybrid_memory.engines.sqlite import Database, SqliteLog
 from hybrid_memory.facts.rules.bilingual import BilingualRules
 from hybrid_memory.log.ids import TimeOrderedIds
 from hybrid_memory.models.embedders import LocalEmbedder, as_embedder
+from hybrid_memory.recall.ranker import WeightedMean
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import estimate_tokens
 
@@ -202,6 +203,7 @@ def opened(embedder: CachedEmbedder, *, learns: bool) -> HybridMemory:
         clock=lambda: datetime.now(UTC),
         new_id=TimeOrderedIds(),
         config=config,
+        ranker=WeightedMean(),
         count=estimate_tokens,
         rules=BilingualRules() if learns else None,
     )

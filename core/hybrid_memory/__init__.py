@@ -24,8 +24,9 @@ if TYPE_CHECKING:
         RetentionConfig,
     )
     from hybrid_memory.config.weights import Weights
-    from hybrid_memory.context.condensed import Condensed
-    from hybrid_memory.context.context import Context, Payload
+    from hybrid_memory.context.condense import Condensed
+    from hybrid_memory.context.context import Context
+    from hybrid_memory.context.expand import Payload
     from hybrid_memory.context.summary import Audit, Line, Section, Summary
     from hybrid_memory.facts.explanation import Explanation
     from hybrid_memory.facts.fact import Category, Fact, Facts, FactState
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from hybrid_memory.memory.opening import aopen_memory, open_memory
     from hybrid_memory.memory.stats import Stats
     from hybrid_memory.recall.hit import Hit, Hits, Scored, Signals
-    from hybrid_memory.recall.query import Intent, Plan
+    from hybrid_memory.recall.plan import Intent, Plan
     from hybrid_memory.runtime.statistics import WorkStats
     from hybrid_memory.runtime.tasks import Task
     from hybrid_memory.scope import Scope
@@ -55,7 +56,7 @@ _HOME = {
     "Block": "blocks.block",
     "Category": "facts.fact",
     "CompactionConfig": "config",
-    "Condensed": "context.condensed",
+    "Condensed": "context.condense",
     "Context": "context.context",
     "Denial": "sharing.grant",
     "Event": "log.event",
@@ -69,7 +70,7 @@ _HOME = {
     "Hits": "recall.hit",
     "HybridMemory": "memory",
     "IndexConfig": "config",
-    "Intent": "recall.query",
+    "Intent": "recall.plan",
     "LearningConfig": "config",
     "Line": "context.summary",
     "MemoryConfig": "config",
@@ -78,8 +79,8 @@ _HOME = {
     "OrchestrationConfig": "config",
     "PagedAgent": "apps.agent",
     "PagingConfig": "config",
-    "Payload": "context.context",
-    "Plan": "recall.query",
+    "Payload": "context.expand",
+    "Plan": "recall.plan",
     "ProfileEntry": "facts.profile",
     "RecallConfig": "config",
     "Receipt": "log.receipt",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import CompactionConfig
-from hybrid_memory.context.measures import Drift, Measures, drift, fired, keep_rounds
+from hybrid_memory.context.triggers import Drift, Measures, drift, fired, keep_rounds
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.ports import Floats
 

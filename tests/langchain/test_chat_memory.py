@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from pydantic import ValidationError
 
 from hybrid_memory import CompactionConfig, HybridMemory
-from hybrid_memory.context.marks import MEMORY_HEADINGS, PROFILE_HEADINGS, SUMMARY_HEADINGS
+from hybrid_memory.context.layout import MEMORY_HEADINGS, PROFILE_HEADINGS, SUMMARY_HEADINGS
 from hybrid_memory.errors import (
     InvalidConfigError,
     InvalidInputError,

@@ -13,9 +13,10 @@ from hybrid_memory import Message
 from hybrid_memory.apps.evaluation.methods.method import Prompt, Replay, Setting
 from hybrid_memory.errors import MissingDependencyError
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
-from langchain_hybrid_memory.evaluation import NAMES, StockMemory, methods
+from langchain_hybrid_memory.evaluation import NAMES, methods
 from langchain_hybrid_memory.evaluation.replays import REPLAYS
 
+STOCK = {method.name: method for method in methods()}
 BUDGET = 800
 SYSTEM = "You are a shop's assistant. 你是商店助理。"
 WORDS = {
@@ -55,7 +56,7 @@ def told(replay: Replay, messages: Sequence[Message]) -> list[Prompt]:
 
 def held(name: str, messages: Sequence[Message], model: Any = None, *, budget: int = BUDGET) -> Replay:
     """A conversation that was told, behind a system message."""
-    with StockMemory(name).replay(Setting(budget, estimate_tokens, model)) as replay:
+    with STOCK[name].replay(Setting(budget, estimate_tokens, model)) as replay:
         replay.say(Message.model_validate({"role": "system", "content": SYSTEM}))
         told(replay, messages)
         return replay
@@ -117,7 +118,7 @@ class TestAll:
         assert asked.prompt("哪个？") == unasked.prompt("哪个？")
 
     def test_calls_and_results_stay_together_and_as_they_were(self, name: str, language: str) -> None:
-        with StockMemory(name).replay(Setting(BUDGET, estimate_tokens)) as replay:
+        with STOCK[name].replay(Setting(BUDGET, estimate_tokens)) as replay:
             prompts = told(replay, turns(language, 8))
         assert not any(unpaired(prompt.messages) for prompt in prompts)
         # The second call of the model in an exchange answers to the result of the first.
@@ -140,7 +141,7 @@ class TestAll:
         assert list(replay.fetch("Which?", prompt)) == []
 
     def test_a_short_conversation_is_shown_at_its_first_call(self, name: str, language: str) -> None:
-        with StockMemory(name).replay(Setting(BUDGET, estimate_tokens)) as replay:
+        with STOCK[name].replay(Setting(BUDGET, estimate_tokens)) as replay:
             (first, _) = told(replay, turns(language, 1))
         assert first.messages == [{"role": "user", "content": WORDS[language][0].format(1001)}]
 
@@ -149,7 +150,7 @@ class TestAll:
 class TestWhatIsLeft:
     @pytest.mark.parametrize("name", [name for name in NAMES if name != "langchain-buffer-window"])
     def test_prompts_keep_the_budget(self, name: str, language: str) -> None:
-        with StockMemory(name).replay(Setting(BUDGET, estimate_tokens)) as replay:
+        with STOCK[name].replay(Setting(BUDGET, estimate_tokens)) as replay:
             replay.say(Message.model_validate({"role": "system", "content": SYSTEM}))
             prompts = told(replay, turns(language, 20))
             assert max(prompt.tokens for prompt in [*prompts, replay.prompt("Which?")]) <= BUDGET
@@ -182,7 +183,7 @@ class TestWhatIsLeft:
 
     @pytest.mark.parametrize("name", NAMES[2:])
     def test_classic_memories_lose_results_of_tools_after_the_turn(self, name: str, language: str) -> None:
-        with StockMemory(name).replay(Setting(BUDGET, estimate_tokens)) as replay:
+        with STOCK[name].replay(Setting(BUDGET, estimate_tokens)) as replay:
             prompts = told(replay, turns(language, 1))
             assert "P-1001" in prompts[-1].text
             assert "P-1001" not in replay.prompt("Which?").text
@@ -227,7 +228,7 @@ class TestModel:
 class TestUnusual:
     @pytest.mark.parametrize("name", NAMES)
     def test_a_system_message_beyond_the_budget_leaves_room_for_the_newest_turn(self, name: str) -> None:
-        with StockMemory(name).replay(Setting(100, estimate_tokens)) as replay:
+        with STOCK[name].replay(Setting(100, estimate_tokens)) as replay:
             replay.say(Message.model_validate({"role": "system", "content": "Be kind to everybody. " * 60}))
             told(replay, turns("english", 6))
             prompt = replay.prompt("Which?")
@@ -236,7 +237,7 @@ class TestUnusual:
 
     @pytest.mark.parametrize("name", NAMES)
     def test_nothing_said_yet(self, name: str) -> None:
-        with StockMemory(name).replay(Setting(BUDGET, estimate_tokens)) as replay:
+        with STOCK[name].replay(Setting(BUDGET, estimate_tokens)) as replay:
             assert replay.prompt("Which?").messages == [{"role": "user", "content": "Which?"}]
 
     @pytest.mark.parametrize("name", NAMES)

@@ -270,6 +270,6 @@ def test_langchain_core_alone_is_enough(filled: HybridMemory, monkeypatch: pytes
         monkeypatch.setitem(sys.modules, name, None)
     for name in [name for name in sys.modules if name.startswith("langchain_hybrid_memory.")]:
         monkeypatch.delitem(sys.modules, name)
-    anew = importlib.import_module("langchain_hybrid_memory.agents.tools").memory_tools
+    anew = importlib.import_module("langchain_hybrid_memory.tools").memory_tools
     (search,) = anew(filled, paging=True, names=["conversation_search"])
     assert "green" in search.invoke({"query": "tea"}, config={"configurable": {"user_id": "alice"}})

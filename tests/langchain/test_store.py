@@ -34,8 +34,8 @@ from pydantic import BaseModel, Field
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from langchain_hybrid_memory.store.namespaces import namespace, namespace_ids
-from langchain_hybrid_memory.store.store import HybridMemoryStore
+from langchain_hybrid_memory.namespaces import namespace, namespace_ids
+from langchain_hybrid_memory.store import HybridMemoryStore
 
 Call = Callable[..., Any]
 

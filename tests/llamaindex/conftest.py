@@ -27,7 +27,7 @@ from pydantic import Field
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatMemory
-from llamaindex_hybrid_memory.sharing import close_all
+from llamaindex_hybrid_memory.bound import close_all
 
 
 class ScriptedLLM(FunctionCallingLLM):

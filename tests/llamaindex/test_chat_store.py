@@ -27,7 +27,7 @@ from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.errors import InvalidConfigError, InvalidMessageError, InvalidScopeError
 from hybrid_memory.items.item import FindItems
 from llamaindex_hybrid_memory import HybridBufferStore, HybridChatMemory, HybridChatStore
-from llamaindex_hybrid_memory.stores.keyed_log import AGENT
+from llamaindex_hybrid_memory.keyed_log import AGENT
 
 ACTIVE, ARCHIVED = MessageStatus.ACTIVE, MessageStatus.ARCHIVED
 

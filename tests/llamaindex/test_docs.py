@@ -12,7 +12,7 @@ from llama_index.core.memory import Memory
 from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 
 from hybrid_memory.models.embedders import HashingEmbedder
-from llamaindex_hybrid_memory.sharing import close_all
+from llamaindex_hybrid_memory.bound import close_all
 
 DOCS = Path(__file__).parents[2] / "docs"
 

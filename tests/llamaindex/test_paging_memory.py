@@ -22,11 +22,11 @@ from workflows.context import PickleSerializer
 
 from hybrid_memory import HybridMemory, MemoryConfig, PagingConfig, open_memory
 from hybrid_memory.apps.agent import MEMORY, PAGING_FUNCTIONS, schema
-from hybrid_memory.context.marks import SUMMARY_HEADINGS
+from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec, from_chat_message
-from llamaindex_hybrid_memory.sharing import close_all
+from llamaindex_hybrid_memory.bound import close_all
 
 SUMMARY_HEADING = SUMMARY_HEADINGS["en"]
 

@@ -27,7 +27,7 @@ from hybrid_memory import HybridMemory, MemoryConfig, RecordKind, Weights, open_
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError, InvalidScopeError
 from hybrid_memory.models.embedders import HashingEmbedder
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryRetriever
-from llamaindex_hybrid_memory.sharing import close_all
+from llamaindex_hybrid_memory.bound import close_all
 
 MAY = datetime(2024, 5, 1, 12, tzinfo=UTC)
 Ask = Callable[[BaseRetriever, str], list[NodeWithScore]]

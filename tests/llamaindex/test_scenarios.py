@@ -40,7 +40,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.context.marks import MEMORY_HEADINGS
+from hybrid_memory.context.layout import MEMORY_HEADINGS
 from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from llamaindex_hybrid_memory import (

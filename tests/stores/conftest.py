@@ -68,7 +68,7 @@ class Store:
         """A hundred and twenty turns; number n is said at position n + 1; with an approximate index beside the file."""
         for start in range(0, 120, 10):
             self.write(list(range(start, start + 10)))
-        self.index.settle(ALICE)
+        self.index.train(ALICE)
 
     def erase(self, positions: list[int], rewritten: dict[int, dict[str, str]] | None = None) -> None:
         """Destroy the events."""

@@ -16,7 +16,7 @@ from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, words
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.record import Where
-from hybrid_memory.ports import Places, SemanticIndex, Use
+from hybrid_memory.ports import RecordColumns, SemanticIndex, Use
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
@@ -116,8 +116,8 @@ def test_every_condition_agrees_with_the_oracle(
     terms = ["berlin", "猫", "marathon"]
     assert_same_ranking(index.matching(terms, where, 7), oracle.matching(terms, where, ALL), 7, where)
     assert index.latest(where, 7).tolist() == oracle.latest(where, 7).tolist()
-    here, there = index.places(ids(*asked), where, radius), oracle.places(ids(*asked), where, radius)
-    for column in fields(Places):
+    here, there = index.columns(ids(*asked), where, radius), oracle.columns(ids(*asked), where, radius)
+    for column in fields(RecordColumns):
         np.testing.assert_allclose(getattr(here, column.name), getattr(there, column.name), rtol=1e-12)
 
 
@@ -209,7 +209,7 @@ def test_odd_names_are_found_exactly(index: RedisIndex, name: str) -> None:
         Where(owner, fresh={f"{name}x": START + timedelta(days=1)}),
     ):
         assert index.matching(["cat"], where, 5).ids.tolist() == [1]
-        assert index.places(ids(1, 2), where, 0).ids.tolist() == [1]
+        assert index.columns(ids(1, 2), where, 0).ids.tolist() == [1]
         assert index.latest(where, 5).tolist() == [1]
     assert index.tails(owner, [name, f"{name}x", "x"]) == {name: record, f"{name}x": other}
 

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hybrid_memory.context.context import Context
-from hybrid_memory.context.fitting import fitting
-from hybrid_memory.context.fold import fold, retries
+from hybrid_memory.context.compact import fold, retries
+from hybrid_memory.context.context import Context, context_of
+from hybrid_memory.context.memories import fitting
+from hybrid_memory.context.paging import bounded, paged, warned
 from hybrid_memory.context.plan import Plan, plan
-from hybrid_memory.context.pressure import bounded, paged, warned
 from hybrid_memory.context.queue import Session
-from hybrid_memory.context.report import context_of
 from hybrid_memory.context.request import Request
 from hybrid_memory.context.session import hosted, load
 from hybrid_memory.context.triggers import due

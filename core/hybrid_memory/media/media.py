@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.index.derive import substance
-from hybrid_memory.index.port import Entry, SemanticIndex
+from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.echoes import is_echo
 from hybrid_memory.log.event import Event, EventKind, handle
 from hybrid_memory.log.media import Media, media_of
@@ -53,7 +54,7 @@ async def flush_media(run: Runner, services: Services, owner: Scope) -> tuple[in
         return 0, 0
     indexed = await index_media(run, services, owner)
     embedded = await _index_vectors(run, services, owner, services.media, services.media_embedder)
-    await run.call(services.media.settle, owner)
+    await run.call(services.media.train, owner)
     return indexed, embedded
 
 

@@ -13,17 +13,17 @@ import numpy as np
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config.weights import Weights
 from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, ModelError
-from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.index.record import RecordKind, Where
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.media import Media, media_in, media_of
 from hybrid_memory.media.media import catch_up_media, media_key
 from hybrid_memory.models.port import MediaEmbedder
 from hybrid_memory.recall import plan as planning
-from hybrid_memory.recall import ranking, signals
+from hybrid_memory.recall import ranker, signals
 from hybrid_memory.recall import request as requests
 from hybrid_memory.recall.candidates import Asked, candidates
 from hybrid_memory.recall.hit import Hit, Signals
-from hybrid_memory.recall.query import Plan
+from hybrid_memory.recall.plan import Plan
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
@@ -176,7 +176,7 @@ async def _ranked(run: Runner, services: Services, request: Request, asked: Aske
     columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(found.places.ids)))
     columns["vector"] = signals.vector_signal(found.similarity, found.average)
     columns["text"] = signals.text_signal(found.bm25)
-    scores = ranking.weighted_mean(columns, weights)
+    scores = ranker.weighted_mean(columns, weights)
     best = np.lexsort((-found.places.ids, -scores))[: request.k]
     row_of = {number: row for row, number in enumerate(found.places.ids.tolist())}
     plan: Plan | None = None if request.example else replace(asked.plan, corrected=found.corrected)

@@ -8,11 +8,12 @@ from typing import Any
 from hybrid_memory.config import PagingConfig
 from hybrid_memory.context import assemble as assembling
 from hybrid_memory.context import compact as compacting
+from hybrid_memory.context import conversation as logged
 from hybrid_memory.context import expand as expanding
-from hybrid_memory.context.context import Context, Dropped, Payload
+from hybrid_memory.context.context import Context, Dropped
+from hybrid_memory.context.expand import Payload
 from hybrid_memory.context.layout import Layout
-from hybrid_memory.context.offload.grep import Matches
-from hybrid_memory.context.offload.payloads import Page
+from hybrid_memory.context.offload.payloads import Matches, Page
 from hybrid_memory.context.request import MAX_HITS, Reader, Request
 from hybrid_memory.context.summaries.strategy import Strategy
 from hybrid_memory.context.summary import Line, Summary
@@ -164,11 +165,11 @@ class Conversation(Blocks):
 
     def conversation(self, *, limit: int | None = None) -> list[Message]:
         """The messages since the last `reset`, folded or not, oldest first; with a limit the newest ones."""
-        return drive(compacting.conversation(INLINE, self._services, self.scope, limit))
+        return drive(logged.conversation(INLINE, self._services, self.scope, limit))
 
     async def aconversation(self, *, limit: int | None = None) -> list[Message]:
         """Async twin of `conversation`."""
-        return await compacting.conversation(self._runtime.loop, self._services, self.scope, limit)
+        return await logged.conversation(self._runtime.loop, self._services, self.scope, limit)
 
     def reset(self, *, keep: Sequence[str] = ()) -> None:
         """Let the conversation start anew from here, with these messages only; the log and recall keep all.
@@ -176,11 +177,11 @@ class Conversation(Blocks):
         Raises:
             InvalidInputError: ``keep`` is no list of ids of this session's messages.
         """
-        drive(compacting.reset(INLINE, self._services, self.scope, keep))
+        drive(logged.reset(INLINE, self._services, self.scope, keep))
 
     async def areset(self, *, keep: Sequence[str] = ()) -> None:
         """Async twin of `reset`."""
-        await compacting.reset(self._runtime.loop, self._services, self.scope, keep)
+        await logged.reset(self._runtime.loop, self._services, self.scope, keep)
 
     def expand(self, what: str | Line | Hit | Record | Dropped | Summary) -> list[Message]:
         """The original messages behind a summary line, a hit, a handle such as ``#12`` or ``#12-40``, or an event id.

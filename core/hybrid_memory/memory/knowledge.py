@@ -20,7 +20,7 @@ from hybrid_memory.memory.handle import Handle
 from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.recall import why_not as missing
 from hybrid_memory.recall.hit import Hit
-from hybrid_memory.recall.query import Intent
+from hybrid_memory.recall.plan import Intent
 from hybrid_memory.recall.request import Request
 from hybrid_memory.runtime.progress import progress_bar
 from hybrid_memory.runtime.runners import Runner, drive

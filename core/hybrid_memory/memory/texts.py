@@ -8,8 +8,7 @@ from typing import Any
 
 from hybrid_memory.config.weights import Weights
 from hybrid_memory.context import condense as condensing
-from hybrid_memory.context.condense import How
-from hybrid_memory.context.condensed import Condensed
+from hybrid_memory.context.condense import Condensed, How
 from hybrid_memory.log.message import Message
 from hybrid_memory.memory.runtime import INLINE, Runtime
 from hybrid_memory.recall import score as scoring

@@ -91,7 +91,7 @@ async def _missed(run: Runner, view: Services, request: Request, position: int, 
         yield reason
     if not where.allows(records[0]):
         return
-    places = await run.call(view.index.places, np.array([position], dtype=np.int64), where, 0)
+    places = await run.call(view.index.columns, np.array([position], dtype=np.int64), where, 0)
     if not retained(view, places).all():
         yield "it has been forgotten with time: see RetentionConfig"
         return

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Ids
-from hybrid_memory.index.port import Places
+from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.runtime.runners import Runner
@@ -18,7 +18,7 @@ from hybrid_memory.store.services import Services
 WHOLE_BATCH = 10_000
 
 
-def retained(services: Services, places: Places) -> npt.NDArray[np.bool_]:
+def retained(services: Services, places: RecordColumns) -> npt.NDArray[np.bool_]:
     """Which of the records are remembered well enough to be found; all where nothing is to be forgotten."""
     return kept(services, np.maximum(places.at, places.last_used), places.importance.astype(np.float64), places.uses)
 
@@ -43,6 +43,6 @@ async def expired_turns(run: Runner, services: Services, scope: Scope) -> list[E
     old = {event.position for event in events if age is not None and event.at < now - age}
     for start in range(0, len(events), WHOLE_BATCH):
         ids = np.array([event.position for event in events[start : start + WHOLE_BATCH]], dtype=np.int64)
-        places = await run.call(services.index.places, ids, Where(scope), 0)
+        places = await run.call(services.index.columns, ids, Where(scope), 0)
         old |= set(places.ids[~retained(services, places)].tolist())
     return [event for event in events if event.position in old]

@@ -58,7 +58,7 @@ async def flush(
         indexed += await index_texts(run, services, owner)
         if services.embedder is not None:
             embedded += await index_vectors(run, services, owner, services.embedder, progress)
-            await run.call(services.index.settle, owner)
+            await run.call(services.index.train, owner)
         media = await flush_media(run, services, owner)
         indexed, embedded = indexed + media[0], embedded + media[1]
     return Receipt(indexed=indexed, embedded=embedded, learned=learned)
@@ -109,7 +109,7 @@ async def _unindex(run: Runner, services: Services, owner: Scope, erased: Event)
     if all(record.kind is RecordKind.ITEM for record in records):  # nothing was made with their words
         await run.call(services.index.delete, [record.id for record in records])
         return
-    around = await run.call(services.index.places, ids, Where(owner.owner), 1)
+    around = await run.call(services.index.columns, ids, Where(owner.owner), 1)
     gone = np.isin(around.ids, ids)
     keys = set(zip(around.segments[gone].tolist(), (around.ordinals[gone] + 1).tolist(), strict=True))
     places = zip(around.ids.tolist(), around.segments.tolist(), around.ordinals.tolist(), strict=True)

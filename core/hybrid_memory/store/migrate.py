@@ -52,7 +52,7 @@ async def migrate(run: Runner, source: Services, target: Services, progress: Pro
         indexed += await index_texts(run, given, owner)
         if given.embedder is not None:
             embedded += await index_vectors(run, given, owner, given.embedder, progress)
-            await run.call(given.index.settle, owner)
+            await run.call(given.index.train, owner)
     return Migration(owners=len(heads), events=total, indexed=indexed, embedded=embedded, checksum=digest.hexdigest())
 
 

@@ -9,16 +9,16 @@ from typing import Any, TypeAlias
 from hybrid_memory.arrays import Floats
 from hybrid_memory.blocks.kept import KeptBlocks
 from hybrid_memory.config import MemoryConfig
-from hybrid_memory.context.costs import Costs, Shown
+from hybrid_memory.context.shortening import Costs, Shown
 from hybrid_memory.facts.currency import Outdated
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.index.port import SemanticIndex
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.items.kept import KeptItems
 from hybrid_memory.log.port import Clock, EventLog, Expiring, IdSource
 from hybrid_memory.log.visible import Horizon, Stretches
-from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, TextCompressor
+from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.counting import Counts
 from hybrid_memory.runtime.statistics import Statistics
@@ -90,6 +90,7 @@ class Services:
     new_id: IdSource
     config: MemoryConfig
     count: TokenCounter
+    ranker: Ranker
     language_model: LanguageModel | None = None
     compressor: TextCompressor | None = None
     shown: LruCache[tuple[object, ...], Shown] = field(default_factory=lambda: LruCache(SHOWN_CACHE))

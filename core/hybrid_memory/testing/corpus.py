@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.index.port import Entry, Matches, SemanticIndex
+from hybrid_memory.index.port import Entry, Matches
 from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import terms
 

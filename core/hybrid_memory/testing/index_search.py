@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hybrid_memory.errors import MemoryClosedError
-from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.scope import Scope
 from hybrid_memory.testing.corpus import (
     ALICE,
@@ -75,7 +75,7 @@ class IndexSearchContract:
         ):
             where = Where(ALICE, hidden=hidden)
             assert self._found(index, where) == left, hidden
-            around = index.places(ids(2, 10), where, 1).ids.tolist()
+            around = index.columns(ids(2, 10), where, 1).ids.tolist()
             assert around == [number for number in (1, 2, 3, 10) if number in left], hidden
 
     def test_freshness_is_asked_of_one_kind_or_category_only(self, index: SemanticIndex) -> None:
@@ -98,7 +98,7 @@ class IndexSearchContract:
         ):
             where = Where(ALICE, fresh=fresh)
             assert self._found(index, where) == left, fresh
-            assert index.places(ids(*range(1, 6)), where, 0).ids.tolist() == left, fresh
+            assert index.columns(ids(*range(1, 6)), where, 0).ids.tolist() == left, fresh
 
     def test_a_space_is_an_owner_of_its_own(self, index: SemanticIndex) -> None:
         """Not the user of that name, nor the space of another tenant."""
@@ -110,7 +110,7 @@ class IndexSearchContract:
         for number, owner in enumerate(owners, start=1):
             assert index.matching(["cat"], Where(owner), ALL).ids.tolist() == [number]
             assert index.nearest(vector, Where(owner), ALL).ids.tolist() == [number]
-            assert index.places(ids(1, 2, 3, 4), Where(owner), 1).ids.tolist() == [number]
+            assert index.columns(ids(1, 2, 3, 4), Where(owner), 1).ids.tolist() == [number]
             assert index.get([number])[0].scope == owner
             assert index.applied(owner) == number
 
@@ -154,7 +154,7 @@ class IndexSearchContract:
         assert index.nearest(vector, Where(ALICE), 5).ids.tolist() == []
         assert index.matching(["cat"], Where(ALICE), 5).ids.tolist() == []
         assert np.isnan(index.similar(vector, ALICE, ids(1, 2))).all()
-        assert index.places(ids(1, 2), Where(ALICE), 1).ids.tolist() == []
+        assert index.columns(ids(1, 2), Where(ALICE), 1).ids.tolist() == []
         assert index.centroid(ALICE)[1] == 0
         assert index.likeness(ALICE, ids(1, 2)).tolist() == [[0, 0], [0, 0]]
         assert index.embedder() is None
@@ -214,7 +214,7 @@ class IndexSearchContract:
             lambda: index.centroid(ALICE),
             lambda: index.likeness(ALICE, ids(1)),
             lambda: index.similar(vector, ALICE, ids(1)),
-            lambda: index.places(ids(1), where, 1),
+            lambda: index.columns(ids(1), where, 1),
             lambda: index.get([1]),
             lambda: index.delete([1]),
             index.reset,

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import SemanticIndex, Use
+from hybrid_memory.index.port import Use
 from hybrid_memory.index.record import RecordKind, Where
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
@@ -97,7 +98,7 @@ class IndexUpkeepContract:
         index.upsert(BOB, [entry_of(make_record(3, scope=BOB))], after=0, upto=3)
         index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": A})
         first, later = START + timedelta(days=1), START + timedelta(days=2, microseconds=7)
-        assert index.places(ids(1, 2), Where(ALICE), 0).uses.tolist() == [0, 0]
+        assert index.columns(ids(1, 2), Where(ALICE), 0).uses.tolist() == [0, 0]
         uses = {1: Use(2, later), 4: Use(1, first), 99: Use(1, first), 3: Use(5, first)}
         assert index.upsert(ALICE, [entry_of(make_record(4))], after=2, upto=4, uses=uses)
         assert not index.upsert(ALICE, [], after=2, upto=5, uses=uses), "from another position nothing is counted"
@@ -106,12 +107,12 @@ class IndexUpkeepContract:
         assert (used.uses, used.last_used) == (3, later)
         assert (other.uses, other.last_used) == (0, None), "the record of somebody else"
         assert (new.uses, new.last_used) == (1, first)
-        places = index.places(ids(1, 2, 4), Where(ALICE), 0)
+        places = index.columns(ids(1, 2, 4), Where(ALICE), 0)
         assert places.uses.tolist() == [3, 0, 1]
         assert places.last_used.tolist() == pytest.approx([later.timestamp(), 0, first.timestamp()], abs=1e-5)
         assert index.nearest(A, Where(ALICE), 5).ids.tolist() == [1], "a use takes no vector away"
         assert index.upsert(ALICE, [], after=6, upto=7, uses={2: Use(1, later)})
-        assert index.places(ids(1, 2, 4), Where(ALICE), 0).uses.tolist() == [3, 1, 1]
+        assert index.columns(ids(1, 2, 4), Where(ALICE), 0).uses.tolist() == [3, 1, 1]
 
     def test_of_eight_that_apply_the_same_events_one_wins(self, index: SemanticIndex) -> None:
         """Compare and set, under threads."""
@@ -209,9 +210,9 @@ class IndexUpkeepContract:
         index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": A})
         assert index.nearest(A, Where(ALICE), 5).ids.tolist() == [1]
         index.delete([1])
-        assert index.places(ids(1, 5), Where(ALICE), 0).ids.tolist() == [5]
+        assert index.columns(ids(1, 5), Where(ALICE), 0).ids.tolist() == [5]
         index.upsert(ALICE, [entry_of(make_record(1, "new"))], after=5, upto=6)
-        assert index.places(ids(1, 5), Where(ALICE), 0).ids.tolist() == [1, 5]
+        assert index.columns(ids(1, 5), Where(ALICE), 0).ids.tolist() == [1, 5]
         index.put_vectors(EMBEDDER, {1: b"b"}, {b"b": B})
         assert index.matching(["old"], Where(ALICE), 5).ids.tolist() == []
         assert index.nearest(B, Where(ALICE), 5).scores.tolist() == pytest.approx([1])

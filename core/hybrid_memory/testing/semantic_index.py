@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from hybrid_memory.engines.in_memory import InMemoryIndex
-from hybrid_memory.index.port import Places, SemanticIndex
+from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import Where
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
@@ -115,9 +116,9 @@ class SemanticIndexContract(IndexSearchContract, IndexUpkeepContract):
         chance = np.random.default_rng(radius)
         for where in every_where():
             asked = ids(*chance.integers(1, 250, size=20).tolist(), 10**12)
-            here, there = filled.places(asked, where, radius), oracle.places(asked, where, radius)
+            here, there = filled.columns(asked, where, radius), oracle.columns(asked, where, radius)
             assert np.unique(here.ids).shape == here.ids.shape
-            for column in fields(Places):
+            for column in fields(RecordColumns):
                 mine, expected = getattr(here, column.name), getattr(there, column.name)
                 assert mine.dtype == expected.dtype, column.name
                 order = here.ids.argsort(kind="stable")
@@ -169,7 +170,7 @@ class SemanticIndexContract(IndexSearchContract, IndexUpkeepContract):
                 expected = fresh.matching(terms(query), where, ALL)
                 assert_same_ranking(filled.matching(terms(query), where, ALL), expected, ALL, query)
             everything = ids(*range(1, 241))
-            assert filled.places(everything, where, 1).ids.tolist() == fresh.places(everything, where, 1).ids.tolist()
+            assert filled.columns(everything, where, 1).ids.tolist() == fresh.columns(everything, where, 1).ids.tolist()
         assert np.isnan(filled.similar(vector, ALICE, ids(*gone))).all()
         assert filled.get(gone) == []
         assert filled.size() == fresh.size()

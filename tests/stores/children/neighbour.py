@@ -43,7 +43,7 @@ def main() -> None:
         if number == 1:
             sys.stdout.write("writing\n")
             sys.stdout.flush()
-    index.settle(BOB)
+    index.train(BOB)
     index.close()
     sys.stdout.write(f"{number}\n")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hybrid_memory.apps.agent.agent import PagedAgent
-from hybrid_memory.apps.agent.functions import PAGING_FUNCTIONS, functions_named
+from hybrid_memory.apps.agent.functions import PAGING_FUNCTIONS, SEND, functions_named
 from hybrid_memory.apps.agent.instructions import MEMORY, answer_tokens, aprepared, instructions, prepared, schema
 from hybrid_memory.apps.agent.loop import AgentRun
 from hybrid_memory.apps.agent.timers import Alarm
@@ -11,6 +11,7 @@ from hybrid_memory.apps.agent.timers import Alarm
 __all__ = [
     "MEMORY",
     "PAGING_FUNCTIONS",
+    "SEND",
     "AgentRun",
     "Alarm",
     "PagedAgent",

@@ -10,8 +10,7 @@ from typing import Any
 from hybrid_memory.apps.inspector.reading import PageRequest, handle_of, services_of, state_of
 from hybrid_memory.context.context import Context
 from hybrid_memory.context.context import Piece as Planned
-from hybrid_memory.context.layout import Parts, memory_mark
-from hybrid_memory.context.marks import escaped
+from hybrid_memory.context.layout import Parts, escaped, memory_mark
 from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import Event, EventKind, Tier, handle

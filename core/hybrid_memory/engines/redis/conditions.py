@@ -9,7 +9,7 @@ from hybrid_memory.arrays import Ids
 from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.redis.keys import digest, digest_or_none, owner_tag
 from hybrid_memory.engines.redis.records import pairs
-from hybrid_memory.index.port import Places
+from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import RecordKind, Where
 
 _EXACT = 2**53
@@ -61,7 +61,7 @@ class Rows:
         self._kinds, self._categories, self._sessions, self._metadata = (
             np.array(label, dtype=np.str_) for label in labels
         )
-        self._places = Places(
+        self._places = RecordColumns(
             ids=_whole(ids),
             segments=_whole(segments),
             ordinals=_whole(ordinals),
@@ -72,7 +72,7 @@ class Rows:
             last_used=_whole(last_used) / 1e6,
         )
 
-    def places(self, where: Where) -> Places:
+    def places(self, where: Where) -> RecordColumns:
         """Those that the condition allows, by id; the owner was asked for by name."""
         mask = np.ones(len(self._at), dtype=np.bool_)
         if where.scope.session is not None:

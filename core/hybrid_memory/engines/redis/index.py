@@ -22,14 +22,15 @@ from hybrid_memory.engines.redis.records import FIELDS, listed, to_entry, to_rec
 from hybrid_memory.engines.redis.scrubbing import scrub
 from hybrid_memory.engines.redis.words import Words
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Places, Use
+from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, RecordColumns, Use
 from hybrid_memory.index.record import Record, Where
+from hybrid_memory.index.unconverted import Unconverted
 from hybrid_memory.scope import Scope
 
 _LATEST_ROOM = 4
 
 
-class RedisIndex:
+class RedisIndex(Unconverted):
     """The semantic index of a server that has the Query Engine.
 
     Vectors are kept with their records, and one that is known is found by its content hash among them: what no record
@@ -121,7 +122,7 @@ class RedisIndex:
             return np.empty(0, dtype=np.float32), 0
         return (np.frombuffer(total, dtype=np.float64) / int(count)).astype(np.float32), int(count)
 
-    def settle(self, owner: Scope) -> None:
+    def train(self, owner: Scope) -> None:
         """Nothing: the server indexes what it is given at once."""
 
     def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
@@ -166,8 +167,8 @@ class RedisIndex:
         products: Floats = table @ table.T
         return products
 
-    def places(self, ids: Ids, where: Where, radius: int) -> Places:
-        """These records and their neighbours; see `SemanticIndex.places`."""
+    def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
+        """These records and their neighbours; see `IndexEngine.columns`."""
         return Rows(self._run(AROUND, owner_tag(where.scope), [radius, listed(ids.tolist())])).places(where)
 
     def get(self, ids: Sequence[int]) -> list[Record]:
@@ -178,8 +179,11 @@ class RedisIndex:
             records |= {n: to_record(fields) for n, fields in zip(numbers, told, strict=True) if fields[0] is not None}
         return [records[number] for number in ids if number in records]
 
-    def delete(self, ids: Sequence[int]) -> int:
+    def delete(self, ids: Sequence[int] | None) -> int:
         """Remove records with their terms and vectors."""
+        if ids is None:
+            self.reset()
+            return 0
         gone = 0
         for tag, numbers in self._by_owner(ids).items():
             count, *totals = self._run(DELETE, tag, numbers)

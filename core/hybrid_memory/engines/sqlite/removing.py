@@ -28,17 +28,19 @@ def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> int:
         "DELETE FROM embeddings WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM vectors WHERE embedding = ?1)", embeddings
     )
     gone = connection.execute(f"DELETE FROM records WHERE id {chosen}", listed).rowcount
-    _noted(connection)
+    _mark_deleted(connection)
     return gone
 
 
-def delete_all(connection: sqlite3.Connection) -> None:
-    """Delete everything that was derived from the log."""
+def delete_all(connection: sqlite3.Connection) -> int:
+    """Delete everything that was derived from the log; returns how many records there were."""
+    gone = int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
     for table in _ALL:
         connection.execute(f"DELETE FROM {table}")
-    _noted(connection)
+    _mark_deleted(connection)
+    return gone
 
 
-def _noted(connection: sqlite3.Connection) -> None:
+def _mark_deleted(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE revision SET number = number + 1")
     mark_unscrubbed(connection)

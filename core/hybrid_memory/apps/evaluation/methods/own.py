@@ -1,22 +1,20 @@
-"""The ways of this library, and what replays of other frameworks have in common."""
+"""The ways of this library."""
 
 from __future__ import annotations
 
 import re
 import tempfile
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, lru_cache
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from hybrid_memory.apps.evaluation.methods.method import Fetched, Method, Prompt, Replay, Setting
 from hybrid_memory.config import CompactionConfig, LearningConfig, MemoryConfig, StrategyName
 from hybrid_memory.context.context import Context
 from hybrid_memory.context.request import MAX_HITS
-from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.memory.opening import open_memory
@@ -188,99 +186,3 @@ _OWN: tuple[Method, ...] = (
 )
 OWN = {method.name: method for method in _OWN}
 """The methods of this library by name."""
-
-LEAST_ROOM = 0.25
-"""Share of the budget that is left to a conversation however long the system messages before it are."""
-
-SUMMARY = 0.3
-"""Share of the room that the stand-in for a model may write."""
-
-COUNTED = 10_000
-"""Texts whose tokens are remembered: the memories count the same turns again and again."""
-
-
-class StockReplay(ABC):
-    """A conversation with a memory that has no way back; the system messages that it begins with stand in front."""
-
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
-        self._count = lru_cache(COUNTED)(setting.count)
-        self._front: list[Message] = []
-        self._begun = False
-
-    def say(self, message: Message, /) -> None:
-        """Add a message."""
-        if message.role is Role.SYSTEM and not self._begun:
-            self._front.append(message)
-        else:
-            self._begun = True
-            self._add(message)
-
-    def prompt(self, question: str | None = None, /) -> Prompt:
-        """What the framework would send."""
-        shown = self._shown(None if question is None else Message(role=Role.USER, content=question))
-        tokens = self._tokens(shown)
-        return Prompt(Context(tuple(shown), {}, tokens, tokens).as_dicts(), tokens)
-
-    def reaches(self, prompt: Prompt, source: str, /) -> bool:
-        """Never: what was left out is gone."""
-        del prompt, source
-        return False
-
-    def fetch(self, question: str, prompt: Prompt, /) -> Iterator[Fetched]:
-        """Nothing."""
-        del question, prompt
-        return iter(())
-
-    @abstractmethod
-    def _add(self, message: Message) -> None: ...
-
-    @abstractmethod
-    def _shown(self, question: Message | None) -> Sequence[Message]: ...
-
-    def _tokens(self, messages: Sequence[Message]) -> int:
-        return sum(message_tokens(message, self._count) for message in messages)
-
-    @cached_property
-    def _room(self) -> int:
-        """Tokens that the system messages in front leave."""
-        budget = self._setting.max_tokens
-        return max(budget - self._tokens(self._front), int(LEAST_ROOM * budget))
-
-
-EXCERPT = 200
-"""Characters of each line that are kept."""
-
-
-class StandIn:
-    """Summarises by excerpts: the first 200 characters of each line that it is shown, the newest that fit.
-
-    It is no judge of what matters, and keeps words and figures as they are. Ours never need it: their deterministic
-    summaries are what people get who have no model.
-
-    Args:
-        max_tokens: of an answer.
-        count: counts them.
-    """
-
-    name = "excerpts"
-
-    def __init__(self, max_tokens: int, count: TokenCounter) -> None:
-        self._max_tokens = max_tokens
-        self._count = count
-
-    def complete(self, messages: Sequence[Message]) -> str:
-        """The excerpts, oldest first."""
-        lines = [line.strip()[:EXCERPT] for message in messages for line in message.text.splitlines() if line.strip()]
-        kept: list[str] = []
-        left = self._max_tokens
-        for line in reversed(lines):
-            left -= self._count(line) + 1
-            if left < 0:
-                break
-            kept.append(line)
-        return "\n".join(reversed(kept)) or "-"
-
-    def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
-        """Nothing: excerpts follow no schema."""
-        raise ModelError(f"excerpts of {len(messages)} messages follow no schema such as {schema.get('title', 'this')}")

@@ -12,8 +12,7 @@ from hybrid_memory.apps.evaluation.probing.work import outcome_probe
 from hybrid_memory.artifacts.calls import actions
 from hybrid_memory.artifacts.ledger import TestRun
 from hybrid_memory.artifacts.mentions import ids, labelled_ids, urls
-from hybrid_memory.artifacts.outcomes import errors, outcome, refused
-from hybrid_memory.artifacts.verdicts import verdicts
+from hybrid_memory.artifacts.outcomes import errors, outcome, refused, verdicts
 from hybrid_memory.context.summaries.lines import prose
 from hybrid_memory.log.message import Message, Role
 
