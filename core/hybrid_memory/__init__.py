@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hybrid_memory.log.message import Message, Role, ToolCall
     from hybrid_memory.log.receipt import Receipt
     from hybrid_memory.memory import HybridMemory, ScopedMemory, SpaceMemory
+    from hybrid_memory.memory.health import check_store
     from hybrid_memory.memory.opening import aopen_memory, open_memory
     from hybrid_memory.memory.stats import Stats
     from hybrid_memory.recall.hit import Hit, Hits, Scored, Signals
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from hybrid_memory.runtime.tasks import Task
     from hybrid_memory.scope import Scope
     from hybrid_memory.sharing.grant import Denial, Grant, Right
+    from hybrid_memory.store.health import Finding
     from hybrid_memory.store.migrate import Migration
     from hybrid_memory.telemetry import observe
 
@@ -65,6 +67,7 @@ _HOME = {
     "Fact": "facts.fact",
     "FactState": "facts.fact",
     "Facts": "facts.fact",
+    "Finding": "store.health",
     "Grant": "sharing.grant",
     "Hit": "recall.hit",
     "Hits": "recall.hit",
@@ -103,6 +106,7 @@ _HOME = {
     "UserProfile": "facts.profile",
     "Weights": "config.weights",
     "WorkStats": "runtime.statistics",
+    "check_store": "memory.health",
     "aopen_memory": "memory.opening",
     "observe": "telemetry",
     "open_memory": "memory.opening",
@@ -124,6 +128,7 @@ __all__ = [
     "Fact",
     "FactState",
     "Facts",
+    "Finding",
     "Grant",
     "Hit",
     "Hits",
@@ -164,6 +169,7 @@ __all__ = [
     "WorkStats",
     "__version__",
     "aopen_memory",
+    "check_store",
     "observe",
     "open_memory",
 ]
