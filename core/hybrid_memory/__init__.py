@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     )
     from hybrid_memory.config.weights import Weights
     from hybrid_memory.context.condense import Condensed
-    from hybrid_memory.context.context import Context
+    from hybrid_memory.context.context import Context, Piece
     from hybrid_memory.context.expand import Payload
     from hybrid_memory.context.summary import Audit, Line, Section, Summary
     from hybrid_memory.facts.explanation import Explanation
     from hybrid_memory.facts.fact import Category, Fact, Facts, FactState
     from hybrid_memory.facts.profile import ProfileEntry, UserProfile
     from hybrid_memory.index.record import Record, RecordKind
-    from hybrid_memory.log.event import Event, EventKind
+    from hybrid_memory.log.event import Event, EventKind, Tier
     from hybrid_memory.log.message import Message, Role, ToolCall
     from hybrid_memory.log.receipt import Receipt
     from hybrid_memory.memory import HybridMemory, ScopedMemory, SpaceMemory
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from hybrid_memory.sharing.grant import Denial, Grant, Right
     from hybrid_memory.store.health import Finding
     from hybrid_memory.store.migrate import Migration
+    from hybrid_memory.store.remember import Content, as_messages
     from hybrid_memory.telemetry import observe
 
 __version__ = "0.10.0"
@@ -59,6 +60,7 @@ _HOME = {
     "Category": "facts.fact",
     "CompactionConfig": "config",
     "Condensed": "context.condense",
+    "Content": "store.remember",
     "Context": "context.context",
     "Denial": "sharing.grant",
     "Event": "log.event",
@@ -83,6 +85,7 @@ _HOME = {
     "PagedAgent": "apps.agent",
     "PagingConfig": "config",
     "Payload": "context.expand",
+    "Piece": "context.context",
     "Plan": "recall.plan",
     "ProfileEntry": "facts.profile",
     "RecallConfig": "config",
@@ -102,10 +105,12 @@ _HOME = {
     "Stats": "memory.stats",
     "Summary": "context.summary",
     "Task": "runtime.tasks",
+    "Tier": "log.event",
     "ToolCall": "log.message",
     "UserProfile": "facts.profile",
     "Weights": "config.weights",
     "WorkStats": "runtime.statistics",
+    "as_messages": "store.remember",
     "check_store": "memory.health",
     "aopen_memory": "memory.opening",
     "observe": "telemetry",
@@ -120,6 +125,7 @@ __all__ = [
     "Category",
     "CompactionConfig",
     "Condensed",
+    "Content",
     "Context",
     "Denial",
     "Event",
@@ -144,6 +150,7 @@ __all__ = [
     "PagedAgent",
     "PagingConfig",
     "Payload",
+    "Piece",
     "Plan",
     "ProfileEntry",
     "RecallConfig",
@@ -163,12 +170,14 @@ __all__ = [
     "Stats",
     "Summary",
     "Task",
+    "Tier",
     "ToolCall",
     "UserProfile",
     "Weights",
     "WorkStats",
     "__version__",
     "aopen_memory",
+    "as_messages",
     "check_store",
     "observe",
     "open_memory",

@@ -13,7 +13,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_text
+from hybrid_memory.blocks.block import MAX_CHARS, checked_label
 from hybrid_memory.blocks.kept import checked_length
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
@@ -35,7 +35,7 @@ from hybrid_memory.runtime.runners import InlineRunner, Runner, drive
 from hybrid_memory.scope import check_name
 from hybrid_memory.text.small_talk import asks_nothing, is_memory
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.validation import instant
+from hybrid_memory.validation import checked_text, instant
 
 __all__ = [
     "LEAST_TOKENS", "SWEEP_EVERY", "TWINS", "FindItems", "GetItem", "How", "Item", "ItemOperation", "ListNamespaces",

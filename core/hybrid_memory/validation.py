@@ -133,3 +133,21 @@ def checked_count(name: str, count: int, *, least: int) -> int:
     if number < least:
         raise InvalidInputError(f"{name} must be {least} or more, got {shown(number)}")
     return min(number, MAX_COUNT)
+
+
+def checked_text(name: str, text: Any) -> str:
+    """The text; raises `InvalidInputError` if it is none that can be stored."""
+    if not isinstance(text, str):
+        raise InvalidInputError(f"{name} must be text, got {shown(text)}")
+    try:
+        storable(text)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} cannot be stored: {error}") from None
+    return text
+
+
+def seconds(label: str, duration: object) -> float:
+    """The length of a duration that is above 0."""
+    if isinstance(duration, timedelta) and duration > timedelta(0):
+        return duration.total_seconds()
+    raise InvalidInputError(f"{label} must be a timedelta above 0, got {duration!r}")

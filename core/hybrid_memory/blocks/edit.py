@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hybrid_memory.blocks.block import MOST_CHARS, Block, checked_label, checked_text
+from hybrid_memory.blocks.block import MOST_CHARS, Block, checked_label
 from hybrid_memory.blocks.kept import Edit, KeptBlocks, Revision, checked_length, payload
 from hybrid_memory.errors import IdConflictError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.event import EventKind
@@ -20,7 +20,7 @@ from hybrid_memory.sharing.grant import Right
 from hybrid_memory.store.redact import stored_text
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
-from hybrid_memory.validation import checked_count, shown
+from hybrid_memory.validation import checked_count, checked_text, shown
 
 MOST_DESCRIBED = 2000
 """Characters of a description."""

@@ -17,10 +17,7 @@ from hybrid_memory.context.summary import Line, written
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.message import Message
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.text.tokens import schema_tokens
-
-PRIMING = 3
-"""Tokens that open the model's answer, in OpenAI's guide to counting."""
+from hybrid_memory.text.tokens import PRIMING, schema_tokens
 
 LEAST_ROOM = 0.25
 """Share of ``max_tokens`` that the conversation gets at least, however much the caller's own parts take."""

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from hybrid_memory.config.weights import Weights
 from hybrid_memory.context.summary import Line
+from hybrid_memory.display import progress_bar
 from hybrid_memory.facts import facts as knowing
 from hybrid_memory.facts import learn as learning
 from hybrid_memory.facts import why as explaining
@@ -22,7 +23,6 @@ from hybrid_memory.recall import why_not as missing
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.plan import Intent
 from hybrid_memory.recall.request import Request
-from hybrid_memory.runtime.progress import progress_bar
 from hybrid_memory.runtime.runners import Runner, drive
 from hybrid_memory.store.view import present
 

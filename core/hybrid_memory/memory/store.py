@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 
 from hybrid_memory import display
 from hybrid_memory.config import CompactionConfig
+from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
 from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.log.port import Key
@@ -21,7 +22,6 @@ from hybrid_memory.memory.scoped import ScopedMemory
 from hybrid_memory.memory.stats import Stats
 from hybrid_memory.memory.texts import Texts
 from hybrid_memory.models.port import Embedder, LanguageModel
-from hybrid_memory.runtime.progress import progress_bar
 from hybrid_memory.runtime.runners import drive
 from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.runtime.tasks import Job, Task

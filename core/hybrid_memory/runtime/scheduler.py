@@ -21,13 +21,14 @@ from hybrid_memory.errors import (
     StoreUnavailableError,
 )
 from hybrid_memory.runtime.admission import Room
-from hybrid_memory.runtime.checks import seconds, whole
+from hybrid_memory.runtime.checks import whole
 from hybrid_memory.runtime.periodic import Pauses, Periodic
 from hybrid_memory.runtime.priority_queue import Waiting
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import Job, Task
 from hybrid_memory.runtime.timetable import Timer
 from hybrid_memory.runtime.worker_pool import Allowed, WorkerPool
+from hybrid_memory.validation import seconds
 
 T = TypeVar("T")
 AnyJob = Job[Any]

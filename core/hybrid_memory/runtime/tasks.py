@@ -12,9 +12,10 @@ from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.runtime.checks import seconds, whole
+from hybrid_memory.runtime.checks import whole
 from hybrid_memory.runtime.timetable import Planned
 from hybrid_memory.scope import Scope
+from hybrid_memory.validation import seconds
 
 T = TypeVar("T")
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from hybrid_memory.arrays import Floats
+from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.learn import learn
 from hybrid_memory.index.derive import derive, index_terms, passage
@@ -20,7 +21,6 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.media.media import flush_media
 from hybrid_memory.models.port import Embedder
-from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.outbox import drain

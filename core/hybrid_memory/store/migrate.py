@@ -7,9 +7,9 @@ import json
 from dataclasses import dataclass, replace
 
 from hybrid_memory import display
+from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError, StoreError
 from hybrid_memory.log.event import Event
-from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import index_texts, index_vectors

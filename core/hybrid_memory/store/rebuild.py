@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from hybrid_memory.display import Progress
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.models.port import Embedder
-from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.indexing import flush
 from hybrid_memory.store.services import Services

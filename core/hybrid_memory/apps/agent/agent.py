@@ -11,22 +11,19 @@ from datetime import timedelta, tzinfo
 from functools import partial
 from typing import Any, Self
 
+from hybrid_memory import Content, HybridMemory, Message, Role, ScopedMemory, as_messages
+from hybrid_memory.analysis import PRESSURE, STOPPED
 from hybrid_memory.apps.agent.executor import CustomFunction, Executor, Function
 from hybrid_memory.apps.agent.functions import functions_named
 from hybrid_memory.apps.agent.instructions import answer_tokens, instructions, prepared
 from hybrid_memory.apps.agent.loop import AgentRun, Frame, Limits, Loop
 from hybrid_memory.apps.agent.searching import FETCH
 from hybrid_memory.apps.agent.timers import Alarm, Rhythm, cron_rhythm, steady_rhythm
-from hybrid_memory.blocks.block import checked_text
 from hybrid_memory.config import PagingConfig
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Role
-from hybrid_memory.memory import HybridMemory, ScopedMemory
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory.models.measured import MeasuredModel
-from hybrid_memory.runtime.checks import seconds
-from hybrid_memory.store.remember import Content, as_messages
-from hybrid_memory.validation import checked_count, shown
+from hybrid_memory.validation import checked_count, checked_text, seconds, shown
 
 MOST_INSTRUCTIONS = 0.45
 """Share of a prompt that identity and instructions may take."""

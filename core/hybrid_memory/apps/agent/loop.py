@@ -7,24 +7,20 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hybrid_memory import display, steps
+from hybrid_memory import EventKind, Message, Role, ScopedMemory, ToolCall, display, steps
+from hybrid_memory.analysis import STOPPED, as_event
 from hybrid_memory.apps.agent.executor import Executor
 from hybrid_memory.apps.agent.instructions import rendered
 from hybrid_memory.apps.agent.reading import read
 from hybrid_memory.config import PagingConfig
-from hybrid_memory.context.layout import as_event
-from hybrid_memory.context.view import PRIMING
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.message import STOPPED, Message, Role, ToolCall
-from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.memory.runtime import INLINE
-from hybrid_memory.models.port import LanguageModel
+from hybrid_memory.ports import LanguageModel
 from hybrid_memory.runtime.runners import drive
 from hybrid_memory.steps import FAILED, Chain, Does, Next, Step
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.structured import encodable
-from hybrid_memory.text.tokens import message_tokens
+from hybrid_memory.text.tokens import PRIMING, message_tokens
 from hybrid_memory.validation import shown
 
 MAX_CALLS = 4

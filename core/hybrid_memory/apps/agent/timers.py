@@ -13,9 +13,9 @@ from typing import Any
 
 from cronsim import CronSim, CronSimError
 
+from hybrid_memory import Task
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
 from hybrid_memory.memory.runtime import Runtime
-from hybrid_memory.runtime.tasks import Task
 from hybrid_memory.runtime.timetable import Timer
 from hybrid_memory.validation import shown
 

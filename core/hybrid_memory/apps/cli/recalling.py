@@ -51,7 +51,7 @@ def search(
 
 def show_hits(hits: Sequence[Hit], *, why: bool) -> None:
     """Print each hit: its score as a bar, who said what, and what speaks for it."""
-    from hybrid_memory.recall.hit import parts  # noqa: PLC0415 - half a second that help need not take
+    from hybrid_memory.analysis import parts  # noqa: PLC0415 - half a second that help need not take
 
     for hit in hits:
         record = hit.record
@@ -65,7 +65,7 @@ def show_hits(hits: Sequence[Hit], *, why: bool) -> None:
 
 
 if TYPE_CHECKING:
-    from hybrid_memory.log.event import Event
+    from hybrid_memory import Event
 
 Newest = Annotated[int, typer.Option("--limit", "-n", min=0, help="The newest so many; 0 for all.")]
 

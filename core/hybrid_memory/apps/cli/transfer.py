@@ -194,7 +194,7 @@ def import_chats(
 
 def remembered(memory: HybridMemory, whose: ScopedMemory, said: Sequence[Said]) -> int:
     """Write all of it under a progress bar; returns how many messages were there before."""
-    from hybrid_memory.runtime.progress import progress_bar  # noqa: PLC0415 - half a second that help need not take
+    from hybrid_memory.display import progress_bar  # noqa: PLC0415 - half a second that help need not take
 
     total = sum(len(one.messages) for one in said)
     done = known = 0

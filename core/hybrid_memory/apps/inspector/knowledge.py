@@ -8,14 +8,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
+from hybrid_memory import Block, Event, EventKind, Fact, Line, ProfileEntry, Section, Summary, UserProfile
+from hybrid_memory.analysis import Ledger, handle
 from hybrid_memory.apps.inspector.log import Row, row_of
 from hybrid_memory.apps.inspector.reading import RECENT, PageRequest, handle_of, services_of, state_of
-from hybrid_memory.artifacts.ledger import Ledger
-from hybrid_memory.blocks.block import Block
-from hybrid_memory.context.summary import Line, Section, Summary
-from hybrid_memory.facts.fact import Fact
-from hybrid_memory.facts.profile import ProfileEntry, UserProfile
-from hybrid_memory.log.event import Event, EventKind, handle
 
 THINGS = 60
 """Of which facts are told, on one page."""

@@ -8,12 +8,10 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from hybrid_memory import Event, EventKind, HybridMemory, Message, Record, Tier
+from hybrid_memory.analysis import handle
 from hybrid_memory.apps.inspector.reading import PageRequest, handle_of, key_of, services_of, tiers_of
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.index.record import Record
-from hybrid_memory.log.event import Event, EventKind, Tier, handle
-from hybrid_memory.log.message import Message
-from hybrid_memory.memory import HybridMemory
 from hybrid_memory.validation import shown
 
 OWNERS = 50

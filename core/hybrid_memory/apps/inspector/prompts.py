@@ -7,14 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hybrid_memory import Context, Event, EventKind, Message, Role, Tier
+from hybrid_memory import Piece as Planned
+from hybrid_memory.analysis import LEAST_TOKENS, Parts, escaped, handle, memory_mark
 from hybrid_memory.apps.inspector.reading import PageRequest, handle_of, services_of, state_of
-from hybrid_memory.context.context import Context
-from hybrid_memory.context.context import Piece as Planned
-from hybrid_memory.context.layout import Parts, escaped, memory_mark
-from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.event import Event, EventKind, Tier, handle
-from hybrid_memory.log.message import Message, Role
 from hybrid_memory.text.tokens import message_tokens
 
 MOST_TOKENS = 1_000_000
