@@ -249,7 +249,7 @@ def test_rebuild_changes_the_embedder(face: Face, memory: HybridMemory, alice: S
         lambda face, memory, scoped: face(scoped).recall("x"),
         lambda face, memory, scoped: face(scoped).history(),
         lambda face, memory, scoped: face(scoped).blocks(),
-        lambda face, memory, scoped: face(scoped).put_block("human", "x"),
+        lambda face, memory, scoped: face(scoped).block("human").put("x"),
         lambda face, memory, scoped: face(scoped).flush(),
         lambda face, memory, scoped: face(memory).flush(),
         lambda face, memory, scoped: face(memory).stats(),

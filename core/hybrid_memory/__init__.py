@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hybrid_memory.context.condense import Condensed
     from hybrid_memory.context.context import Context, Piece
     from hybrid_memory.context.expand import Payload
+    from hybrid_memory.context.request import Host, Reader
     from hybrid_memory.context.summary import Audit, Line, Section, Summary
     from hybrid_memory.facts.explanation import Explanation
     from hybrid_memory.facts.fact import Category, Fact, Facts, FactState
@@ -36,11 +37,13 @@ if TYPE_CHECKING:
     from hybrid_memory.log.message import Message, Role, ToolCall
     from hybrid_memory.log.receipt import Receipt
     from hybrid_memory.memory import HybridMemory, ScopedMemory, SpaceMemory
+    from hybrid_memory.memory.blocks import BlockHandle
     from hybrid_memory.memory.health import check_store
     from hybrid_memory.memory.opening import aopen_memory, open_memory
     from hybrid_memory.memory.stats import Stats
     from hybrid_memory.recall.hit import Hit, Hits, Scored, Signals
     from hybrid_memory.recall.plan import Intent, Plan
+    from hybrid_memory.runtime.runners import InlineRunner, Runner, drive
     from hybrid_memory.runtime.statistics import WorkStats
     from hybrid_memory.runtime.tasks import Task
     from hybrid_memory.scope import Scope
@@ -57,6 +60,7 @@ _HOME = {
     "ArchiveConfig": "config",
     "Audit": "context.summary",
     "Block": "blocks.block",
+    "BlockHandle": "memory.blocks",
     "Category": "facts.fact",
     "CompactionConfig": "config",
     "Condensed": "context.condense",
@@ -73,8 +77,10 @@ _HOME = {
     "Grant": "sharing.grant",
     "Hit": "recall.hit",
     "Hits": "recall.hit",
+    "Host": "context.request",
     "HybridMemory": "memory",
     "IndexConfig": "config",
+    "InlineRunner": "runtime.runners",
     "Intent": "recall.plan",
     "LearningConfig": "config",
     "Line": "context.summary",
@@ -88,6 +94,7 @@ _HOME = {
     "Piece": "context.context",
     "Plan": "recall.plan",
     "ProfileEntry": "facts.profile",
+    "Reader": "context.request",
     "RecallConfig": "config",
     "Receipt": "log.receipt",
     "Record": "index.record",
@@ -96,6 +103,7 @@ _HOME = {
     "RetentionConfig": "config",
     "Right": "sharing.grant",
     "Role": "log.message",
+    "Runner": "runtime.runners",
     "Scope": "scope",
     "ScopedMemory": "memory",
     "Scored": "recall.hit",
@@ -113,6 +121,7 @@ _HOME = {
     "as_messages": "store.remember",
     "check_store": "memory.health",
     "aopen_memory": "memory.opening",
+    "drive": "runtime.runners",
     "observe": "telemetry",
     "open_memory": "memory.opening",
 }
@@ -122,6 +131,7 @@ __all__ = [
     "ArchiveConfig",
     "Audit",
     "Block",
+    "BlockHandle",
     "Category",
     "CompactionConfig",
     "Condensed",
@@ -138,8 +148,10 @@ __all__ = [
     "Grant",
     "Hit",
     "Hits",
+    "Host",
     "HybridMemory",
     "IndexConfig",
+    "InlineRunner",
     "Intent",
     "LearningConfig",
     "Line",
@@ -153,6 +165,7 @@ __all__ = [
     "Piece",
     "Plan",
     "ProfileEntry",
+    "Reader",
     "RecallConfig",
     "Receipt",
     "Record",
@@ -161,6 +174,7 @@ __all__ = [
     "RetentionConfig",
     "Right",
     "Role",
+    "Runner",
     "Scope",
     "ScopedMemory",
     "Scored",
@@ -179,6 +193,7 @@ __all__ = [
     "aopen_memory",
     "as_messages",
     "check_store",
+    "drive",
     "observe",
     "open_memory",
 ]

@@ -28,7 +28,7 @@ from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.ids import TimeOrderedIds
 from hybrid_memory.log.message import PRESSURE, STOPPED, Message
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.memory.items import SWEEP_EVERY
+from hybrid_memory.memory.store import SWEEP_EVERY
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import InlineRunner, Runner, drive

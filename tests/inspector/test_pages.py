@@ -201,8 +201,8 @@ def test_a_prompt_is_cut_into_its_parts(opened: Callable[..., HybridMemory], bro
     memory = opened(url="memory://")
     memory.scoped(user="carol", session="old").remember("My boat <b>Nora</b> is green.")
     carol = memory.scoped(user="carol", session="s")
-    carol.put_block("human", "Carol < sails")
-    carol.put_block("task", "plan")
+    carol.block("human").put("Carol < sails")
+    carol.block("task").put("plan")
     carol.remember(
         [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "I decided to sail to Elba."}]
     )

@@ -28,7 +28,7 @@ class Block:
         label: letters, digits, ``_``, ``.`` and ``-``, at most 64.
         value: the text; never longer than ``max_chars``.
         description: for the model: what belongs into it.
-        read_only: only `put_block` changes it, not the model.
+        read_only: only `BlockHandle.put` changes it, not the model.
         revision: number of the change that made it so, from 1.
         change: what that was: put, append, replace, rethink, undo, attach or remove.
         at: when it was; author: who did it, in a shared space.

@@ -59,12 +59,12 @@ class Runtime:
         self._counting = False
         self._closing = False
         self.closed = False
-        self._serial: WeakValueDictionary[Scope, _Serial] = WeakValueDictionary()
+        self._session_locks: WeakValueDictionary[Scope, SessionLock] = WeakValueDictionary()
 
-    def serial(self, scope: Scope) -> _Serial:
-        """What lets one agent of this session work at a time, of all in this process."""
+    def session_lock(self, scope: Scope) -> SessionLock:
+        """The lock of this session, one in this process."""
         with self._lock:
-            return self._serial.setdefault(scope, _Serial())
+            return self._session_locks.setdefault(scope, SessionLock())
 
     @property
     def services(self) -> Services:
@@ -83,7 +83,7 @@ class Runtime:
                 self._executor = ThreadPoolExecutor(max_workers=WORKERS, thread_name_prefix="hybrid-memory")
             return LoopRunner(self._executor)
 
-    def opened(self) -> None:
+    def start(self) -> None:
         """Take up what an earlier process left undone, and what is done again and again."""
         if self._services.read_only or not self._services.config.orchestration.background:
             return
@@ -93,7 +93,7 @@ class Runtime:
         if self._services.outbox is not None:
             self._again(OUTBOX_EVERY, outbox.drain)
 
-    def said(self, scope: Scope) -> None:
+    def after_write(self, scope: Scope) -> None:
         """Something was written: let it be indexed and read, by rules and the model, once the conversation pauses."""
         config = self._services.config
         if config.orchestration.background:
@@ -103,17 +103,17 @@ class Runtime:
             if scope in self._behind:
                 self._pause(("fold", scope), partial(self._fold, scope), "summarization", scope.owner)
 
-    def recalled(self) -> None:
+    def after_recall(self) -> None:
         """Something was found: let its uses be noted by and by."""
         if not self._counting and self._services.config.orchestration.background:
             self._counting = True
             self._again(USES_EVERY, self.note_uses)
 
-    def assembled(self, scope: Scope, request: Request, prompt: Assembled) -> Context:
+    def after_assemble(self, scope: Scope, request: Request, prompt: Assembled) -> Context:
         """The prompt; if its caller cannot wait, what is to be folded is left for the pause after the answer."""
         if prompt.behind and not request.wait:
             self._behind[scope] = request
-        self.recalled()
+        self.after_recall()
         return prompt.context
 
     async def fold_ahead(self, run: Runner, owner: Scope | None) -> None:
@@ -198,7 +198,7 @@ class Runtime:
         return f"{self._services.config.url} ({embedder}){' closed' if self.closed else ''}"
 
 
-class _Serial:
+class SessionLock:
     """A lock that can be referred to weakly."""
 
     def __init__(self) -> None:

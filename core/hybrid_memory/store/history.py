@@ -71,6 +71,21 @@ async def events(
     )
 
 
+async def entries(run: Runner, services: Services, scope: Scope, which: Collection[str | int]) -> list[Event]:
+    """The entries with these ids or positions, by position, also those that are hidden.
+
+    Raises:
+        InvalidInputError: one of them is neither.
+    """
+    if isinstance(which, str) or not all(isinstance(one, str | int) for one in which):
+        raise InvalidInputError(f"which must be a collection of ids or positions, got {shown(which)}")
+    names = [one for one in which if isinstance(one, str)]
+    found = await run.call(services.truth.get, scope, names) if names else []
+    for place in (one for one in which if not isinstance(one, str)):
+        found += await run.call(services.truth.read, scope, after=place - 1, upto=place)
+    return sorted({event.position: event for event in found}.values(), key=lambda event: event.position)
+
+
 def check_span(since: datetime | None, until: datetime | None) -> None:
     """Raise `InvalidInputError` unless both are aware instants and in order."""
     for name, instant in (("since", since), ("until", until)):

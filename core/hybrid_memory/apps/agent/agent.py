@@ -221,7 +221,7 @@ class PagedAgent:
     ) -> AgentRun:
         """Write what happened, and work until the agent rests, once nobody else works for it."""
         receipt = self.memory.remember(messages) if messages else None
-        with self._runtime.serial(self.memory.scope):
+        with self.memory.lock():
             prepared(self.memory)
             last = self._loop.said_last()
             after = min(receipt.positions) - 1 if receipt is not None and receipt.positions else last
@@ -230,7 +230,7 @@ class PagedAgent:
                 why = self._loop.run(self._running, loop)
             finally:
                 self._running = None
-                self._runtime.said(self.memory.scope)
+                self._runtime.after_write(self.memory.scope)
             said = tuple(self._loop.said_since(after))
         replies = [message.text for message in said if message.role is Role.ASSISTANT and not message.tool_calls]
         return AgentRun(tuple(replies), said, why)
