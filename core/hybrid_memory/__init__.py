@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hybrid_memory import moved
+
 if TYPE_CHECKING:
     from hybrid_memory.apps.agent import AgentRun, PagedAgent
     from hybrid_memory.blocks.block import Block
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
     from hybrid_memory.telemetry import observe
 
 __version__ = "0.10.0"
+
+moved.install()
 
 _HOME = {
     "AgentRun": "apps.agent",
