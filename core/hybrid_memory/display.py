@@ -107,6 +107,7 @@ def card(title: str, inner: str) -> str:
     """A headed block."""
     return f'<div style="max-width:64em"><div><strong>{title}</strong></div>{inner}</div>'
 
+
 Progress = Callable[[int, int], None]
 """Called with (done, total) while long work runs."""
 

@@ -6,16 +6,15 @@ recall, arecall = faces(_recall, needs=Right.READ)
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from functools import update_wrapper, wraps
+from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
 from hybrid_memory.log.visible import Horizon
-from hybrid_memory.memory.runtime import INLINE, Runtime
-from hybrid_memory.runtime.runners import Runner, drive
+from hybrid_memory.memory.runtime import Runtime
+from hybrid_memory.runtime.runners import Runner, two_faces
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import Asked
 from hybrid_memory.sharing.grant import Right
@@ -27,7 +26,7 @@ class Verbs:
 
     _runtime: Runtime
 
-    async def _admitted(self, run: Runner, asked: Asked | None) -> Self:  # noqa: ARG002 - a shared space asks its grants
+    async def _admitted(self, run: Runner, asked: Asked | None) -> Self:
         """This object for one call."""
         return self
 
@@ -74,34 +73,15 @@ def faces(
         trusted: whether it takes trust there too; by default what is more than reading does.
         verb: its name in the audit of a space; by default that of the method.
     """
-    name = flow.__name__.lstrip("_")
     trust = needs is not Right.READ if trusted is None else trusted
-    asked = None if needs is None else Asked(verb or name, needs, trusted=trust)
+    asked = None if needs is None else Asked(verb or flow.__name__.lstrip("_"), needs, trusted=trust)
 
     async def admitted(self: V, run: Runner, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await flow(await self._admitted(run, asked), run, *args, **kwargs)
 
-    def face(self: V, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return drive(admitted(self, INLINE, *args, **kwargs))
-
-    async def twin(self: V, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await admitted(self, self._runtime.loop, *args, **kwargs)
-
+    face, twin = two_faces(admitted, lambda self: self._runtime.loop, like=flow)
     face.__dict__["asked"] = asked
-    _dress(face, flow, name, flow.__doc__)
-    _dress(twin, flow, f"a{name}", f"Async twin of `{name}`.")
     return face, twin
-
-
-def _dress(face: Callable[..., Any], flow: Callable[..., Any], name: str, doc: str | None) -> None:
-    """Give a face the signature of the flow without its runner."""
-    signature = inspect.signature(flow)
-    parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "run"]
-    update_wrapper(face, flow)
-    face.__dict__["__signature__"] = signature.replace(parameters=parameters)
-    face.__annotations__ = {key: kind for key, kind in flow.__annotations__.items() if key != "run"}
-    face.__name__, face.__doc__ = name, doc
-    face.__qualname__ = f"{flow.__qualname__.rpartition('.')[0]}.{name}"
 
 
 def renamed(new: Callable[P, T], old: str, instead: str) -> Callable[P, T]:

@@ -107,8 +107,8 @@ class Prompts(Turns):
             InvalidInputError: an argument is wrong, or there is no question.
         """
         if moved:
-            warnings.warn("give assemble(host=Host(...)) instead", DeprecationWarning, stacklevel=5)
             host = replace(host or Host(), **moved)
+            warnings.warn("give assemble(host=Host(...)) instead", DeprecationWarning, stacklevel=5)
         if not isinstance(host, Host | None):
             raise InvalidInputError(f"host must be a Host or None, got {shown(host)}")
         services, outside = self._services, host or Host()

@@ -18,21 +18,18 @@ from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
 from hybrid_memory.facts.learn import learn
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.media import media
-from hybrid_memory.runtime.runners import InlineRunner, LoopRunner, Runner, drive
+from hybrid_memory.recall.cache import RecallProjection, note_uses
+from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task
 from hybrid_memory.scope import Scope
-from hybrid_memory.store import archive, outbox
-from hybrid_memory.store import indexing as flush
+from hybrid_memory.store import outbox
+from hybrid_memory.store.indexing import flush, indexes
+from hybrid_memory.store.retention import archive
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.uses import note_uses
 
 WORKERS = 16
 """Threads for the async face, started as they are needed: enough for slow models, few enough for one store."""
-
-INLINE = InlineRunner()
-"""The runner of the blocking face."""
 
 BACKGROUND = 3
 """The priority of what nobody waits for."""
@@ -59,12 +56,12 @@ class Runtime:
         self._counting = False
         self._closing = False
         self.closed = False
-        self._session_locks: WeakValueDictionary[Scope, SessionLock] = WeakValueDictionary()
+        self._session_locks: WeakValueDictionary[Scope, threading.Lock] = WeakValueDictionary()
 
-    def session_lock(self, scope: Scope) -> SessionLock:
+    def session_lock(self, scope: Scope) -> threading.Lock:
         """The lock of this session, one in this process."""
         with self._lock:
-            return self._session_locks.setdefault(scope, SessionLock())
+            return self._session_locks.setdefault(scope, threading.Lock())
 
     @property
     def services(self) -> Services:
@@ -89,7 +86,7 @@ class Runtime:
             return
         self._pause("resume", self._resume, "indexing", None)
         if self._services.archive is not None:
-            self._again(ARCHIVE_EVERY, archive.archive)
+            self._again(ARCHIVE_EVERY, archive)
         if self._services.outbox is not None:
             self._again(OUTBOX_EVERY, outbox.drain)
 
@@ -124,7 +121,7 @@ class Runtime:
 
     async def note_uses(self, run: Runner, services: Services) -> None:
         """Write down which records were used since the last time."""
-        for owner in services.uses.counted():
+        for owner in services.state(RecallProjection).uses.counted():
             await note_uses(run, services, owner)
 
     async def _folded(self, run: Runner, scope: Scope) -> None:
@@ -151,10 +148,10 @@ class Runtime:
 
     def _index(self, owner: Scope) -> None:
         services = self._services
-        drive(flush.index_texts(INLINE, services, owner))
-        if services.embedder is not None:
-            drive(flush.index_vectors(INLINE, services, owner, services.embedder, self._unless_closing))
-        drive(media.flush_media(INLINE, services, owner))
+        for index in indexes(services):
+            drive(index.follow(INLINE, services, owner))
+            if index.embeds(services):
+                drive(index.embed(INLINE, services, owner, self._unless_closing))
 
     def _resume(self) -> None:
         """Index what is in the log and not in the index; a memory of many owners does so one by one."""
@@ -198,20 +195,7 @@ class Runtime:
         return f"{self._services.config.url} ({embedder}){' closed' if self.closed else ''}"
 
 
-class SessionLock:
-    """A lock that can be referred to weakly."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
-
 async def flush_owners(run: Runner, services: Services, owners: Sequence[Scope] | None, shown: bool | None) -> Receipt:
     """Do the derived work of these owners, or of all, under a progress bar."""
     with progress_bar("indexing", shown=shown) as advance:
-        return await flush.flush(run, services, owners, advance)
+        return await flush(run, services, owners, advance)

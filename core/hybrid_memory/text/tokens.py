@@ -125,5 +125,6 @@ class TokenCounter(Protocol):
         """0 or more."""
         ...
 
+
 PRIMING = 3
 """Tokens that open the model's answer, in OpenAI's guide to counting."""

@@ -21,7 +21,7 @@ from hybrid_memory.apps.agent.searching import FETCH
 from hybrid_memory.apps.agent.timers import Alarm, Rhythm, cron_rhythm, steady_rhythm
 from hybrid_memory.config import PagingConfig
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.validation import checked_count, checked_text, seconds, shown
+from hybrid_memory.validation import checked_count, checked_text, positive_seconds, shown
 
 MOST_INSTRUCTIONS = 0.45
 """Share of a prompt that identity and instructions may take."""
@@ -97,7 +97,7 @@ class PagedAgent:
         )
         _check_room(frame, count(frame.identity) + count(frame.instructions))
         for name, limit in (("function_timeout", function_timeout), ("model_timeout", model_timeout)):
-            seconds(name, limit)
+            positive_seconds(name, limit)
         thinking = memory.language_model(model, timeout=model_timeout)
         if thinking is None:
             raise InvalidInputError("an agent needs a model: PagedAgent(model=...) or open_memory(language_model=...)")
