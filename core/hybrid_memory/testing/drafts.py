@@ -75,9 +75,11 @@ def assert_readings_agree(log: Readable, written: Sequence[Event], scopes: Seque
             "after": after, "upto": upto, "kinds": kinds, "ids": ids, "since": since, "until": until,
         }  # fmt: skip
         for limit in (0, 1, 7, 1000, None):
-            assert log.read(scope, limit=limit, **asked) == expected[:limit], (limit, asked)
+            first: Reading = {**asked, "limit": limit}
+            assert log.read(scope, **first) == expected[:limit], first
             newest = expected if limit is None else expected[max(0, len(expected) - limit) :]
-            assert log.read(scope, limit=limit, newest=True, **asked) == newest, (limit, asked)
+            last: Reading = {**first, "newest": True}
+            assert log.read(scope, **last) == newest, last
         assert log.count(scope.owner, after=after) == sum(
             event.scope.owner == scope.owner and event.position > after for event in written
         )
