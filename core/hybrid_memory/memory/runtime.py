@@ -14,11 +14,11 @@ from weakref import WeakValueDictionary
 from hybrid_memory.context.assemble import Assembled, compact_ahead
 from hybrid_memory.context.context import Context
 from hybrid_memory.context.request import PromptRequest
+from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
 from hybrid_memory.facts.learn import learn
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.recall.cache import RecallProjection, note_uses
-from hybrid_memory.runtime.progress import progress_bar
 from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 
 from hybrid_memory import display
 from hybrid_memory.config import CompactionConfig, MemoryConfig
+from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.port import FactExtractor
@@ -24,7 +25,6 @@ from hybrid_memory.memory.scoped import ScopedMemory
 from hybrid_memory.memory.stats import Stats
 from hybrid_memory.memory.texts import SWEEP_EVERY, ItemMemory, Texts
 from hybrid_memory.models.port import Embedder, LanguageModel
-from hybrid_memory.runtime.progress import progress_bar
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.runtime.tasks import Job, Task

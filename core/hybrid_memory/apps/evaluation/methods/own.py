@@ -9,15 +9,11 @@ from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
 
+from hybrid_memory import Context, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.analysis import MAX_HITS, STRATEGIES
 from hybrid_memory.apps.evaluation.methods.method import Fetched, Method, Prompt, Replay, Setting
 from hybrid_memory.config import CompactionConfig, LearningConfig, MemoryConfig
-from hybrid_memory.context.context import Context
-from hybrid_memory.context.request import MAX_HITS
-from hybrid_memory.context.summaries.strategy import STRATEGIES
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.memory.opening import open_memory
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
 from hybrid_memory.tools.reading import FETCH
 
