@@ -17,11 +17,11 @@ from hybrid_memory.items.item import FindItems, GetItem, Item, ItemOperation, It
 from hybrid_memory.items.kept import ItemsProjection, KeptItem, KeptItems
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Draft
+from hybrid_memory.log.visible import runs
 from hybrid_memory.recall.recall import recall
 from hybrid_memory.recall.request import MAX_QUERY_CHARS, Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.reading import runs
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.text_index import TextIndex
 from hybrid_memory.store.view import View, view_of
@@ -206,7 +206,7 @@ async def _destroy(run: Runner, services: Services, owner: Scope, *, scrub: Lite
     kept = await services.state(ItemsProjection).read(run, services, owner)
     if not kept.dead:
         return
-    note = services.draft(EventKind.ERASED, {"positions": runs(sorted(kept.dead)), "scrub": scrub})
+    note = services.draft(EventKind.ERASED, {"positions": runs(kept.dead), "scrub": scrub})
     # A process that has read the texts already can then no longer index them.
     texts = services.state(TextIndex)
     await texts.follow(run, services, owner)

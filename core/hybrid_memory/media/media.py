@@ -16,13 +16,12 @@ from hybrid_memory.log.echoes import is_echo
 from hybrid_memory.log.event import Event, EventKind, handle
 from hybrid_memory.log.media import Media, media_of
 from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.visible import MAX_POSITION, joined
+from hybrid_memory.log.visible import MAX_POSITION, joined, runs
 from hybrid_memory.models.port import MediaEmbedder
 from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import Erased, IndexProjection, put_vectors
-from hybrid_memory.store.reading import runs
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.cleaning import clean
@@ -174,7 +173,7 @@ def _media(message: Message) -> list[tuple[int, Media]]:
 async def _data(run: Runner, services: Services, owner: Scope, records: Sequence[Record]) -> dict[int, Media]:
     """The media behind these records, by record."""
     found: dict[int, Media] = {}
-    for first, last in runs(sorted({record.turn for record in records})):
+    for first, last in runs({record.turn for record in records}):
         said = (EventKind.MESSAGE,)
         for event in await run.call(services.truth.read, owner.owner, after=first - 1, upto=last, kinds=said):
             found |= {event.position * MAX_BLOCKS + block: media for block, media in _media(event.message)}

@@ -13,12 +13,12 @@ from hybrid_memory.log.author import principal_of
 from hybrid_memory.log.echoes import without
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.visible import runs
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import indexes
 from hybrid_memory.store.outbox import drain
 from hybrid_memory.store.projection import Erasure, plain, projections
-from hybrid_memory.store.reading import runs
 from hybrid_memory.store.retention import expired_turns
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
