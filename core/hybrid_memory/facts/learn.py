@@ -112,26 +112,26 @@ async def _claims(
     by_session: dict[str | None, list[Event]] = {}
     for turn in turns:
         by_session.setdefault(turn.scope.session, []).append(turn)
-    places = {turn.position: turn for turn in turns}
-    found: list[Claim] = []
-    for told in by_session.values():
+    by_position = {turn.position: turn for turn in turns}
+    claims: list[Claim] = []
+    for session in by_session.values():
         before = await run.call(
             services.truth.read,
-            told[0].scope,
-            upto=told[0].position - 1,
+            session[0].scope,
+            upto=session[0].position - 1,
             kinds=(EventKind.MESSAGE,),
             limit=BEFORE,
             newest=True,
         )
         # A handle without a session writes to none, but reads all: those of others are no context.
-        before = [turn for turn in before if turn.scope == told[0].scope]
+        before = [turn for turn in before if turn.scope == session[0].scope]
         try:
-            found += await run.call(extractor.extract, learnt(services, told), learnt(services, before))
+            claims += await run.call(extractor.extract, learnt(services, session), learnt(services, before))
         except ModelError:
             raise
         except Exception as error:
             raise ModelError(f"{extractor.name} could not read the turns: {type(error).__name__}: {error}") from error
-    return [(places[claim.source], claim) for claim in found if claim.source in places]
+    return [(by_position[claim.source], claim) for claim in claims if claim.source in by_position]
 
 
 def _drafts(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:

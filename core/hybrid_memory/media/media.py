@@ -47,7 +47,7 @@ class MediaIndex(IndexProjection):
     reads = (EventKind.MESSAGE, EventKind.ERASED)
     batch = 64
 
-    def there(self, services: Services) -> bool:
+    def exists(self, services: Services) -> bool:
         """Whether there is an index of media, now or before."""
         return services.media is not None
 
@@ -82,10 +82,10 @@ class MediaIndex(IndexProjection):
     async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
         """Give waiting records their vectors, those of one kind together."""
         count, (index, embedder) = 0, ready(services)
-        while waiting := await run.call(index.pending, owner, EMBED_BATCH):
-            records = [record for record, _ in waiting]
-            found = await _data(run, services, owner, records)
-            known = {number: media for number, media in found.items() if media.kind in embedder.kinds}
+        while pending := await run.call(index.pending, owner, EMBED_BATCH):
+            records = [record for record, _ in pending]
+            behind = await _data(run, services, owner, records)
+            known = {number: media for number, media in behind.items() if media.kind in embedder.kinds}
             if lost := [record.id for record in records if record.id not in known]:
                 # Erased meanwhile, or of a kind that the embedder had when they were indexed.
                 await run.call(index.delete, lost)
@@ -128,11 +128,11 @@ def _entries(services: Services, event: Event, kinds: frozenset[str]) -> Iterato
     """What the index takes for the media of a message, by what is said with them."""
     if event.kind is not EventKind.MESSAGE or not isinstance(event.message.content, list):
         return
-    found = [(block, media) for block, media in _media(event.message) if media.kind in kinds]
-    if not found or event.message.role is Role.SYSTEM or is_echo(event.message):
+    media_blocks = [(block, media) for block, media in _media(event.message) if media.kind in kinds]
+    if not media_blocks or event.message.role is Role.SYSTEM or is_echo(event.message):
         return
     words = learnt(services, [event])[0].message.text
-    for block, media in found:
+    for block, media in media_blocks:
         record = _record(event, block, media, "\n".join(part for part in (words, media.name) if part))
         yield Entry(record, " ".join(terms(clean(record.text, services.config.cleaning))))
 
@@ -166,18 +166,18 @@ def _record(event: Event, block: int, media: Media, words: str) -> Record:
 def _media(message: Message) -> list[tuple[int, Media]]:
     """The media of a message that have their data with them, each with the number of its block."""
     blocks = message.content[:MAX_BLOCKS] if isinstance(message.content, list) else []
-    found = ((number, media_of(block)) for number, block in enumerate(blocks))
-    return [(number, media) for number, media in found if media is not None]
+    decoded = ((number, media_of(block)) for number, block in enumerate(blocks))
+    return [(number, media) for number, media in decoded if media is not None]
 
 
 async def _data(run: Runner, services: Services, owner: Scope, records: Sequence[Record]) -> dict[int, Media]:
     """The media behind these records, by record."""
-    found: dict[int, Media] = {}
+    data: dict[int, Media] = {}
     for first, last in runs({record.turn for record in records}):
-        said = (EventKind.MESSAGE,)
-        for event in await run.call(services.truth.read, owner.owner, after=first - 1, upto=last, kinds=said):
-            found |= {event.position * MAX_BLOCKS + block: media for block, media in _media(event.message)}
-    return {record.id: found[record.id] for record in records if record.id in found}
+        kinds = (EventKind.MESSAGE,)
+        for event in await run.call(services.truth.read, owner.owner, after=first - 1, upto=last, kinds=kinds):
+            data |= {event.position * MAX_BLOCKS + block: media for block, media in _media(event.message)}
+    return {record.id: data[record.id] for record in records if record.id in data}
 
 
 def media_key(embedder: str, kind: str, data: bytes) -> bytes:

@@ -71,10 +71,10 @@ def _example(query: Any) -> Media | None:
     if isinstance(query, str):
         return None
     if isinstance(query, Mapping):
-        found = media_of(query)
-        if found is None:
+        example = media_of(query)
+        if example is None:
             raise InvalidInputError(f"this content block has no data that can be decoded: {shown(query)}")
-        return found
+        return example
     if isinstance(query, bytes | bytearray | memoryview) and len(query):
         return media_in(bytes(query))
     raise InvalidInputError(f"ask with a text, the bytes of an example, or a content block; got {shown(query)}")
@@ -142,9 +142,9 @@ async def _query_vector(
         services.state(RecallProjection).passages.put(key, vector)
     if example is not None and not vector.any():
         raise InvalidInputError(f"{embedder.name!r} cannot read this example: give another, or a text")
-    there = await run.call(index.embedder)
-    if there is not None and there != (embedder.name, len(vector)):
-        raise EmbedderMismatchError(there, (embedder.name, len(vector)))
+    stored = await run.call(index.embedder)
+    if stored is not None and stored != (embedder.name, len(vector)):
+        raise EmbedderMismatchError(stored, (embedder.name, len(vector)))
     return vector, ""
 
 

@@ -89,8 +89,8 @@ async def forget(run: Runner, services: Services, scope: Scope, request: Request
     if not request.dry_run:
         await _clean(run, services)
     if request.query and scope.session is not None:
-        found = {event.position for event in await _asked(run, services, scope.owner, request)}
-        if left := len(found.difference(receipt.positions)):
+        matching = {event.position for event in await _asked(run, services, scope.owner, request)}
+        if left := len(matching.difference(receipt.positions)):
             note = f"{left:,} of other sessions hold these words too: a handle without a session reaches them"
             receipt = replace(receipt, note=note)
     return receipt
@@ -108,10 +108,10 @@ async def forget_user(run: Runner, services: Services, user: str, tenant: str | 
     for owner in await run.call(services.truth.heads):
         if owner.tenant != tenant or (owner.user != user and owner.space is None):
             continue
-        said = await run.call(services.truth.read, owner, kinds=SAID)
+        turns = await run.call(services.truth.read, owner, kinds=SAID)
         if owner.space is not None:
-            said = [event for event in said if event.author and principal_of(event.author).user == user]
-        receipts.append(await _destroy(run, services, owner, said, request))
+            turns = [event for event in turns if event.author and principal_of(event.author).user == user]
+        receipts.append(await _destroy(run, services, owner, turns, request))
     if not dry_run:
         await _clean(run, services)
     counts = sum((Counter(receipt.erased) for receipt in receipts), Counter())
@@ -162,8 +162,8 @@ async def _planned(run: Runner, services: Services, scope: Scope, turns: list[Ev
             events = await run.call(services.truth.read, scope.owner, kinds=kinds)
             await projection.forget(run, services, events, erasure)
     messages = [event for event in turns if event.kind is EventKind.MESSAGE]
-    said = await run.call(services.truth.read, scope.owner, kinds=(EventKind.MESSAGE,)) if messages else []
-    cleared = {event.position: without(event, messages) for event in said}
+    candidates = await run.call(services.truth.read, scope.owner, kinds=(EventKind.MESSAGE,)) if messages else []
+    cleared = {event.position: without(event, messages) for event in candidates}
     echoes = {position: payload for position, payload in cleared.items() if payload is not None}
     erasure.rewrite(echoes, "tool messages rewritten")
     return erasure
@@ -174,28 +174,28 @@ async def _chosen(run: Runner, services: Services, scope: Scope, request: Reques
     chosen = await _with_notes(run, services, scope, await _asked(run, services, scope, request))
     if scope.space is None or not chosen:
         return chosen
-    found = {event.position: event for event in chosen}
+    wanted = {event.position: event for event in chosen}
     ids = {(event.scope, event.id) for event in chosen}
     waited = {(event.scope, source) for event in chosen for source in event.sources}
     for event in await run.call(services.truth.read, scope.owner, kinds=SAID):
         if (event.scope, event.id) in waited or ids.intersection((event.scope, source) for source in event.sources):
-            found[event.position] = event
-    return [found[position] for position in sorted(found)]
+            wanted[event.position] = event
+    return [wanted[position] for position in sorted(wanted)]
 
 
 async def _with_notes(run: Runner, services: Services, scope: Scope, chosen: list[Event]) -> list[Event]:
     """These turns, the notes that were made of them, and what stood in their place before they were edited."""
     ids = {event.id for event in chosen}
-    said = await run.call(services.truth.read, scope.owner, kinds=(EventKind.MESSAGE,)) if ids else []
+    messages = await run.call(services.truth.read, scope.owner, kinds=(EventKind.MESSAGE,)) if ids else []
     edited = {
         name
         for event in chosen
         if event.kind is EventKind.MESSAGE and event.message.replaces
         for name in event.message.made_of
     }
-    notes = [event for event in said if "made_of" in event.payload.get("extra", ()) and event.id not in ids]
+    notes = [event for event in messages if "made_of" in event.payload.get("extra", ()) and event.id not in ids]
     made = [event for event in notes if not ids.isdisjoint(event.message.made_of)]
-    made += [event for event in said if event.id in edited - ids and event not in made]
+    made += [event for event in messages if event.id in edited - ids and event not in made]
     return sorted([*chosen, *made], key=lambda event: event.position) if made else chosen
 
 
@@ -222,7 +222,7 @@ def _words(event: Event) -> str:
 
 
 async def _named(run: Runner, services: Services, scope: Scope, items: Sequence[Any]) -> list[Event]:
-    found: dict[int, Event] = {}
+    by_position: dict[int, Event] = {}
     for name in [name for item in items for name in _names(services, item)]:
         if name.startswith("#") and name[1:].isdigit():
             events = await run.call(services.truth.read, scope.owner, after=int(name[1:]) - 1, upto=int(name[1:]))
@@ -232,5 +232,5 @@ async def _named(run: Runner, services: Services, scope: Scope, items: Sequence[
         events = [event for event in events if event.kind in SAID]
         if not events:
             raise InvalidInputError(f"nothing of {scope} has the id {name!r}: nothing was forgotten")
-        found |= {event.position: event for event in events}
-    return [found[position] for position in sorted(found)]
+        by_position |= {event.position: event for event in events}
+    return [by_position[position] for position in sorted(by_position)]

@@ -78,7 +78,7 @@ class IndexProjection(Projection):
     def port(self, services: Services) -> SemanticIndex:
         """The index itself."""
 
-    def there(self, services: Services) -> bool:
+    def exists(self, services: Services) -> bool:
         """Whether this memory has it."""
         return True
 
@@ -138,8 +138,8 @@ class IndexProjection(Projection):
             ModelError: the embedder failed; the records are there, and the vectors that wait are made next time.
             EmbedderMismatchError: the store's vectors come from another embedder.
         """
-        indexed = await self.follow(run, services, owner) if self.there(services) else 0
-        if not self.there(services) or not self.embeds(services):
+        indexed = await self.follow(run, services, owner) if self.exists(services) else 0
+        if not self.exists(services) or not self.embeds(services):
             return Receipt(indexed=indexed)
         embedded = await self.embed(run, services, owner, progress)
         await run.call(self.port(services).train, owner)
@@ -167,7 +167,7 @@ class IndexProjection(Projection):
 
 def indexes(services: Services) -> list[IndexProjection]:
     """Those of this memory."""
-    return [state for state in services.states if isinstance(state, IndexProjection) and state.there(services)]
+    return [state for state in services.states if isinstance(state, IndexProjection) and state.exists(services)]
 
 
 def uses_of(events: Sequence[Event]) -> dict[int, Use]:

@@ -33,10 +33,10 @@ async def history(
     most = None if limit is None else checked_count("limit", limit, least=0)
     check_span(since, until)
     services = await in_view(run, services, scope)
-    said = (EventKind.MESSAGE,)
+    kinds = (EventKind.MESSAGE,)
     more = None if most is None else most + len(services.superseded)
     events = placed(
-        await run.call(services.log.read, scope, since=since, until=until, kinds=said, limit=more, newest=True), 0
+        await run.call(services.log.read, scope, since=since, until=until, kinds=kinds, limit=more, newest=True), 0
     )
     return [event.message for event in (events if most is None else events[max(0, len(events) - most) :])]
 
@@ -80,10 +80,10 @@ async def entries(run: Runner, services: Services, scope: Scope, which: Collecti
     if isinstance(which, str) or not all(isinstance(one, str | int) for one in which):
         raise InvalidInputError(f"which must be a collection of ids or positions, got {shown(which)}")
     names = [one for one in which if isinstance(one, str)]
-    found = await run.call(services.truth.get, scope, names) if names else []
-    for place in (one for one in which if not isinstance(one, str)):
-        found += await run.call(services.truth.read, scope, after=place - 1, upto=place)
-    return sorted({event.position: event for event in found}.values(), key=lambda event: event.position)
+    events = await run.call(services.truth.get, scope, names) if names else []
+    for position in (one for one in which if not isinstance(one, str)):
+        events += await run.call(services.truth.read, scope, after=position - 1, upto=position)
+    return sorted({event.position: event for event in events}.values(), key=lambda event: event.position)
 
 
 def placed(
@@ -97,13 +97,13 @@ def placed(
     if not any(_replaces(event) for event in events):
         return list(events)
 
-    def there(event: Event) -> bool:
+    def shown(event: Event) -> bool:
         place = _replaces(event) or event.position
         if place > cursor or event.position <= cursor or not {place, event.position}.isdisjoint(kept):
             return True
         return within(place, stretches) and not within(event.position, stretches)
 
-    return sorted(filter(there, events), key=lambda event: _replaces(event) or event.position)
+    return sorted(filter(shown, events), key=lambda event: _replaces(event) or event.position)
 
 
 def _replaces(event: Event) -> int | None:
