@@ -17,13 +17,12 @@ from hybrid_memory.items.item import FindItems, GetItem, Item, ItemOperation, It
 from hybrid_memory.items.kept import ItemsProjection, KeptItem, KeptItems
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Draft
-from hybrid_memory.log.visible import runs
 from hybrid_memory.recall.recall import recall
 from hybrid_memory.recall.request import MAX_QUERY_CHARS, Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.indexing import erase
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.text_index import TextIndex
 from hybrid_memory.store.view import View, view_of
 
 Name: TypeAlias = tuple[Namespace, str]
@@ -199,16 +198,7 @@ def _draft(services: Services, now: datetime, payload: dict[str, Any]) -> Draft:
 
 
 async def _destroy(run: Runner, services: Services, owner: Scope, *, scrub: Literal["now", "later", "never"]) -> None:
-    """Destroy what counts no more; the index drops it when it follows the log, and has the files cleaned if it is so.
-
-    Cleaning writes a whole file anew: 0.3 s for 30 MB.
-    """
+    """Destroy what counts no more; to clean the files writes a whole one anew: 0.3 s for 30 MB."""
     kept = await services.state(ItemsProjection).read(run, services, owner)
-    if not kept.dead:
-        return
-    note = services.draft(EventKind.ERASED, {"positions": runs(kept.dead), "scrub": scrub})
-    # A process that has read the texts already can then no longer index them.
-    texts = services.state(TextIndex)
-    await texts.follow(run, services, owner)
-    await run.call(services.truth.erase, owner, sorted(kept.dead), {}, note)
-    await texts.follow(run, services, owner)
+    if kept.dead:
+        await erase(run, services, owner, kept.dead, scrub=scrub)

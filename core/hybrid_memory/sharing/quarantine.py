@@ -68,7 +68,7 @@ async def reject(run: Runner, services: Services, scope: Scope, which: Any) -> R
     """
     chosen = await _chosen(run, services, scope, which)
     handles = tuple(f"#{event.position}" for event in chosen)
-    return await forgetting.forget(run, services, scope, forgetting.Request(ids=handles))
+    return await forgetting.forget(run, services, scope, forgetting.ForgetRequest(ids=handles))
 
 
 async def _chosen(run: Runner, services: Services, scope: Scope, which: Any) -> list[Event]:
