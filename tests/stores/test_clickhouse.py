@@ -10,8 +10,9 @@ from datetime import timedelta
 
 import pytest
 
-from hybrid_memory.engines.clickhouse import ClickHouseArchive, address
-from hybrid_memory.engines.clickhouse.address import parsed
+from hybrid_memory.engines.clickhouse import ClickHouseArchive
+from hybrid_memory.engines.clickhouse import connection as address
+from hybrid_memory.engines.clickhouse.connection import parsed
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
 from hybrid_memory.testing.drafts import ALICE, archived
 
