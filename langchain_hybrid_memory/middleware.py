@@ -14,7 +14,7 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from hybrid_memory import HybridMemory, PagingConfig, ScopedMemory
+from hybrid_memory import Host, HybridMemory, PagingConfig, ScopedMemory
 from hybrid_memory.adapters import Runner, faces
 from hybrid_memory.errors import InvalidMessageError, InvalidScopeError, ModelError, StoreError
 from langchain_hybrid_memory.following import Follower, Seen, Written
@@ -242,9 +242,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             "max_tokens": self._budget(request.model),
             "identity": "" if request.system_message is None else str(request.system_message.text),
             "tools": self._prompts.schemas(tools),
-            "among": follower.ids,
-            "began": follower.began,
-            "beside": None if caller is None else caller.session,
+            "host": Host(follower.ids, follower.began, None if caller is None else caller.session),
             "wait": False,
         }
 

@@ -14,6 +14,7 @@ from hybrid_memory import (
     CompactionConfig,
     Event,
     EventKind,
+    Host,
     HybridMemory,
     MemoryConfig,
     Message,
@@ -104,7 +105,7 @@ def test_a_call_that_was_edited_at_the_end_is_kept_as_it_became(alice: ScopedMem
     assert ids[1] != "2"
     assert face(alice).follow(copy) == ids
     assert words(alice) == ["delete them", 'look {"path": "/one"}', "deleted"]
-    shown = alice.assemble(among=ids, max_tokens=500).messages
+    shown = alice.assemble(host=Host(among=ids), max_tokens=500).messages
     assert [message.text for message in shown] == ["delete them", 'look {"path": "/one"}', "deleted"]
 
 
@@ -134,7 +135,7 @@ def standing(memory: ScopedMemory, face: Face, ids: list[str]) -> set[str]:
     recalled = " ".join(hit.record.text for hit in face(memory).recall("Where do I live? Paris Oslo Rome", k=20))
     shown = {name for name in ("Paris", "Oslo", "Rome") if name in recalled}
     for among in (None, ids):
-        prompt = face(memory).assemble("And?", max_tokens=900, among=among)
+        prompt = face(memory).assemble("And?", max_tokens=900, host=Host(among=among))
         assert [message.text for message in prompt.messages if message.id] == there
     return shown | set(homes(memory)) | {there[0].removeprefix("I live in ").removesuffix(".")}
 
@@ -182,11 +183,11 @@ def test_a_conversation_goes_on_behind_an_edit(alice: ScopedMemory, face: Face) 
     face(alice).follow(PARIS)
     ids = known(face(alice).follow([*OSLO, user("Where do I live?", "5")]))
     assert words(alice) == ["I live in Oslo.", "hi", "And I like tea.", "ok", "Where do I live?"]
-    shown = face(alice).assemble(among=ids, max_tokens=900).messages
+    shown = face(alice).assemble(host=Host(among=ids), max_tokens=900).messages
     assert [message.text for message in shown] == words(alice)
     ids = known(face(alice).follow([*OSLO, user("Where do I live?", "5"), assistant("In Oslo.", "6")]))
     assert ids[4:] == ["5", "6"]
-    assert face(alice).assemble("And?", among=ids, max_tokens=900).messages[0].text == "I live in Oslo."
+    assert face(alice).assemble("And?", host=Host(among=ids), max_tokens=900).messages[0].text == "I live in Oslo."
 
 
 def test_of_two_branches_each_shows_its_own_words(alice: ScopedMemory, face: Face) -> None:
@@ -196,7 +197,7 @@ def test_of_two_branches_each_shows_its_own_words(alice: ScopedMemory, face: Fac
     for _ in range(2):
         for copy in (one, two):
             ids = known(face(alice).follow(copy))
-            shown = face(alice).assemble(among=ids, began="1", max_tokens=900).messages
+            shown = face(alice).assemble(host=Host(among=ids, began="1"), max_tokens=900).messages
             assert [message.text for message in shown] == [message.text for message in copy]
 
 
@@ -205,7 +206,7 @@ def test_a_reader_of_one_branch_is_not_disturbed_by_an_edit_in_another(alice: Sc
     theirs = known(face(alice).follow(OSLO))
     for ids, copy in ((mine, PARIS), (theirs, OSLO)):
         asked = "Where do I live, in Paris or in Oslo?"
-        *shown, last = face(alice).assemble(asked, among=ids, began="1", max_tokens=900).messages
+        *shown, last = face(alice).assemble(asked, host=Host(among=ids, began="1"), max_tokens=900).messages
         assert [message.text for message in shown] == [message.text for message in copy]
         assert last.text == asked, "nothing of the other branch is recalled"
 
@@ -213,9 +214,9 @@ def test_a_reader_of_one_branch_is_not_disturbed_by_an_edit_in_another(alice: Sc
 def test_what_the_host_removed_at_its_beginning_is_not_shown(alice: ScopedMemory, face: Face) -> None:
     ids = known(face(alice).follow([*PARIS, user("Go on.", "5")]))
     kept = ids[2:]
-    shown = face(alice).assemble(among=kept, began="1", max_tokens=900)
+    shown = face(alice).assemble(host=Host(among=kept, began="1"), max_tokens=900)
     assert [message.id for message in shown.messages] == kept
-    assert [message.id for message in face(alice).assemble(among=kept, max_tokens=900).messages] == ids
+    assert [message.id for message in face(alice).assemble(host=Host(among=kept), max_tokens=900).messages] == ids
     assert not shown.hits, "nor is it recalled"
 
 
@@ -249,7 +250,7 @@ def test_an_edit_of_a_folded_message_is_shown_until_it_is_folded_too(chat: Scope
     copy[0] = user("My password is [removed], and I decided to live in Oslo.", "0")
     ids = known(face(chat).follow(copy))
     for among in (None, ids):
-        text = face(chat).assemble("And?", among=among).text
+        text = face(chat).assemble("And?", host=Host(among=among)).text
         assert "Paris" not in text
         assert "tulip7" not in text
         assert text.count("I decided to live in Oslo.") == 1
@@ -271,7 +272,7 @@ def test_instructions_and_what_a_reset_kept_may_be_edited(chat: ScopedMemory, fa
     copy[0] = Message(role=Role.SYSTEM, content="Answer in French.", id="0")
     for keep in (4, 3, 2):
         ids = known(face(chat).follow(copy))
-        assert face(chat).assemble("And?", among=ids).messages[0].text == "Answer in French."
+        assert face(chat).assemble("And?", host=Host(among=ids)).messages[0].text == "Answer in French."
         assert face(chat).assemble("And?").messages[0].text == "Answer in French."
         face(chat).compact(keep=keep)
     face(chat).reset(keep=["3", "4"])
@@ -353,20 +354,20 @@ def test_another_branch_is_not_shown(alice: ScopedMemory, face: Face) -> None:
     face(alice).follow([user("one", "1"), assistant("first answer", "2")])
     face(alice).follow([user("two", "3"), assistant("left behind", "4")])
     ids = known(face(alice).follow([user("one", "1"), assistant("first answer", "2"), user("another two", "5")]))
-    shown = face(alice).assemble(among=ids, max_tokens=500)
+    shown = face(alice).assemble(host=Host(among=ids), max_tokens=500)
     assert [message.id for message in shown.messages] == ids
 
 
 def test_what_came_before_the_copy_is_shown(alice: ScopedMemory, face: Face) -> None:
     alice.remember([user("one", "1"), assistant("two", "2"), user("three", "3")])
-    shown = face(alice).assemble(among=["3"], max_tokens=500)
+    shown = face(alice).assemble(host=Host(among=["3"]), max_tokens=500)
     assert [message.text for message in shown.messages] == ["one", "two", "three"]
 
 
 def test_two_runs_of_one_session_are_shown_their_own_turn(alice: ScopedMemory, face: Face) -> None:
     alice.remember([user("first", "1"), user("second", "2"), call("3"), result("r", "4")])
-    mine = face(alice).assemble(among=["1", "3", "4"], max_tokens=500)
-    theirs = face(alice).assemble(among=["2"], max_tokens=500)
+    mine = face(alice).assemble(host=Host(among=["1", "3", "4"]), max_tokens=500)
+    theirs = face(alice).assemble(host=Host(among=["2"]), max_tokens=500)
     assert [message.id for message in mine.messages] == ["1", "3", "4"]
     assert theirs.messages[-1].text.endswith("second")
 
@@ -374,7 +375,7 @@ def test_two_runs_of_one_session_are_shown_their_own_turn(alice: ScopedMemory, f
 @pytest.mark.parametrize("among", ["m1", [1], 5])
 def test_among_must_be_ids(alice: ScopedMemory, face: Face, among: Any) -> None:
     with pytest.raises(InvalidInputError, match="among"):
-        face(alice).assemble("q", among=among)
+        face(alice).assemble("q", host=Host(among=among))
 
 
 class Model:

@@ -13,7 +13,7 @@ import pytest
 from hybrid_memory import Event, EventKind, HybridMemory, Record, Scope, ScopedMemory, Weights
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.ports import Draft
-from hybrid_memory.runtime.counting import Counts
+from hybrid_memory.runtime.caches import Counts
 
 if TYPE_CHECKING:
     from hybrid_memory.log.port import EventLog

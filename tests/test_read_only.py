@@ -24,7 +24,7 @@ WRITES: dict[str, Callable[[HybridMemory, ScopedMemory], object]] = {
     "learn": lambda _, alice: alice.learn(),
     "flush": lambda _, alice: alice.flush(),
     "offload": lambda _, alice: alice.offload("x"),
-    "put_block": lambda _, alice: alice.put_block("task", "x"),
+    "put": lambda _, alice: alice.block("task").put("x"),
     "rollback": lambda _, alice: alice.rollback(1),
     "forget": lambda _, alice: alice.forget(query="heron"),
     "create_space": lambda _, alice: alice.create_space("other"),
@@ -211,7 +211,7 @@ class TestWhyNot:
         assert any("by meaning it lies" in step or "was not compared" in step for step in told.steps)
 
     def test_what_is_no_turn_or_not_there_is_refused(self, memory: HybridMemory, bo: ScopedMemory) -> None:
-        bo.put_block("task", "x")
+        bo.block("task").put("x")
         block = memory.scoped(user="bo").events(kinds=["block"])[0]
         with pytest.raises(InvalidInputError, match="no turn"):
             bo.why_not("heron", block.id)

@@ -7,13 +7,13 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.errors import MemoryClosedError
-from hybrid_memory.runtime.runners import InlineRunner, LoopRunner, Runner, drive
+from hybrid_memory.runtime.runners import InlineRunner, LoopRunner, Runner, drive, two_faces
 from tests.doubles import PATIENCE
 
 if TYPE_CHECKING:
@@ -191,29 +191,25 @@ async def test_cancelling_a_flow_cancels_its_jobs(executor: ThreadPoolExecutor) 
     assert ended == [True, True]
 
 
-VERBS = [
-    (owner, name)
-    for owner in (HybridMemory, ScopedMemory)
-    for name, member in vars(owner).items()
-    if not name.startswith("_") and inspect.isfunction(member) and not inspect.iscoroutinefunction(member)
-]
-WITHOUT_TWIN = {(HybridMemory, name) for name in ("scoped", "items", "adopt")}  # they ask no store
+class Counter:
+    """One verb."""
+
+    async def _times(self, run: Runner, number: int, *, factor: int = 2) -> int:
+        """The product."""
+        return await run.call(lambda: number * factor)
+
+    times, atimes = two_faces(_times, lambda _: InlineRunner())
 
 
-@pytest.mark.parametrize(("owner", "verb"), VERBS, ids=[f"{owner.__name__}.{verb}" for owner, verb in VERBS])
-def test_a_verb_and_its_twin_have_one_signature(owner: type, verb: str) -> None:
-    if (owner, verb) in WITHOUT_TWIN:
-        assert not hasattr(owner, f"a{verb}")
-        return
-    blocking, twin = getattr(owner, verb), getattr(owner, f"a{verb}")
-    assert inspect.iscoroutinefunction(twin)
-    assert inspect.signature(twin) == inspect.signature(blocking)
-    assert f"`{verb}`" in (twin.__doc__ or "")
-
-
-def test_every_verb_is_among_those_compared() -> None:
-    names = {verb for _, verb in VERBS}
-    assert names >= {"remember", "recall", "history", "flush", "stats", "rebuild", "close", "scoped"}
+async def test_both_faces_have_the_name_the_words_and_the_arguments_of_the_flow() -> None:
+    assert (Counter().times(3), await Counter().atimes(3, factor=3)) == (6, 9)
+    assert inspect.iscoroutinefunction(Counter.atimes)
+    assert not inspect.iscoroutinefunction(Counter.times)
+    assert (Counter.times.__name__, Counter.atimes.__qualname__) == ("times", "Counter.atimes")
+    assert (Counter.times.__doc__, Counter.atimes.__doc__) == ("The product.", "Async twin of `times`.")
+    shown = "(self, number: 'int', *, factor: 'int' = 2) -> 'int'"
+    assert str(inspect.signature(Counter.times)) == str(inspect.signature(Counter.atimes)) == shown
+    assert get_type_hints(Counter.times) == {"number": int, "factor": int, "return": int}
 
 
 async def test_hundreds_of_calls_at_once_on_one_loop() -> None:

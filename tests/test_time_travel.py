@@ -156,7 +156,7 @@ def test_a_settled_fact_stands_from_its_settling_on(face: Face) -> None:
         paris, berlin = alice.facts(attribute="home", history=True)
         assert (berlin.current, paris.current) == (True, False)
         before, place = homes(alice), max(positions(alice))
-        (settled,) = face(alice).settle(paris).positions
+        (settled,) = face(alice).resolve(paris).positions
         now = homes(alice)
         assert ("Paris", "current") in now
         assert ("Berlin", "superseded") in now
@@ -170,7 +170,7 @@ def test_a_settled_fact_stands_from_its_settling_on(face: Face) -> None:
         bob = memory.scoped(user="bob")
         for wrong in (paris, "Paris"):
             with pytest.raises(InvalidInputError, match="fact"):
-                face(bob).settle(wrong)  # type: ignore[arg-type]
+                face(bob).resolve(wrong)  # type: ignore[arg-type]
 
 
 def test_a_conversation_is_compacted_after_a_rollback() -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hybrid_memory.context.condense import Condensed
     from hybrid_memory.context.context import Context
     from hybrid_memory.context.expand import Payload
+    from hybrid_memory.context.request import Host, Reader
     from hybrid_memory.context.summary import Audit, Line, Section, Summary
     from hybrid_memory.facts.explanation import Explanation
     from hybrid_memory.facts.fact import Category, Fact, Facts, FactState
@@ -36,10 +37,12 @@ if TYPE_CHECKING:
     from hybrid_memory.log.message import Message, Role, ToolCall
     from hybrid_memory.log.receipt import Receipt
     from hybrid_memory.memory import HybridMemory, ScopedMemory, SpaceMemory
+    from hybrid_memory.memory.blocks import BlockHandle
     from hybrid_memory.memory.opening import aopen_memory, open_memory
     from hybrid_memory.memory.stats import Stats
     from hybrid_memory.recall.hit import Hit, Hits, Scored, Signals
     from hybrid_memory.recall.plan import Intent, Plan
+    from hybrid_memory.runtime.runners import InlineRunner, Runner, drive
     from hybrid_memory.runtime.statistics import WorkStats
     from hybrid_memory.runtime.tasks import Task
     from hybrid_memory.scope import Scope
@@ -54,6 +57,7 @@ _HOME = {
     "ArchiveConfig": "config",
     "Audit": "context.summary",
     "Block": "blocks.block",
+    "BlockHandle": "memory.blocks",
     "Category": "facts.fact",
     "CompactionConfig": "config",
     "Condensed": "context.condense",
@@ -68,8 +72,10 @@ _HOME = {
     "Grant": "sharing.grant",
     "Hit": "recall.hit",
     "Hits": "recall.hit",
+    "Host": "context.request",
     "HybridMemory": "memory",
     "IndexConfig": "config",
+    "InlineRunner": "runtime.runners",
     "Intent": "recall.plan",
     "LearningConfig": "config",
     "Line": "context.summary",
@@ -82,6 +88,7 @@ _HOME = {
     "Payload": "context.expand",
     "Plan": "recall.plan",
     "ProfileEntry": "facts.profile",
+    "Reader": "context.request",
     "RecallConfig": "config",
     "Receipt": "log.receipt",
     "Record": "index.record",
@@ -90,6 +97,7 @@ _HOME = {
     "RetentionConfig": "config",
     "Right": "sharing.grant",
     "Role": "log.message",
+    "Runner": "runtime.runners",
     "Scope": "scope",
     "ScopedMemory": "memory",
     "Scored": "recall.hit",
@@ -104,6 +112,7 @@ _HOME = {
     "Weights": "config.weights",
     "WorkStats": "runtime.statistics",
     "aopen_memory": "memory.opening",
+    "drive": "runtime.runners",
     "observe": "telemetry",
     "open_memory": "memory.opening",
 }
@@ -113,6 +122,7 @@ __all__ = [
     "ArchiveConfig",
     "Audit",
     "Block",
+    "BlockHandle",
     "Category",
     "CompactionConfig",
     "Condensed",
@@ -127,8 +137,10 @@ __all__ = [
     "Grant",
     "Hit",
     "Hits",
+    "Host",
     "HybridMemory",
     "IndexConfig",
+    "InlineRunner",
     "Intent",
     "LearningConfig",
     "Line",
@@ -141,6 +153,7 @@ __all__ = [
     "Payload",
     "Plan",
     "ProfileEntry",
+    "Reader",
     "RecallConfig",
     "Receipt",
     "Record",
@@ -149,6 +162,7 @@ __all__ = [
     "RetentionConfig",
     "Right",
     "Role",
+    "Runner",
     "Scope",
     "ScopedMemory",
     "Scored",
@@ -164,6 +178,7 @@ __all__ = [
     "WorkStats",
     "__version__",
     "aopen_memory",
+    "drive",
     "observe",
     "open_memory",
 ]

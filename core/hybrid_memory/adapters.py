@@ -9,12 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
-from inspect import signature
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_text
-from hybrid_memory.blocks.kept import checked_length
+from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_length, checked_text
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
 from hybrid_memory.context.layout import Parts, language_of, memory_mark
@@ -28,10 +25,10 @@ from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.ids import TimeOrderedIds
 from hybrid_memory.log.message import PRESSURE, STOPPED, Message
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.memory.items import SWEEP_EVERY
+from hybrid_memory.memory.store import SWEEP_EVERY
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.caches import LruCache
-from hybrid_memory.runtime.runners import InlineRunner, Runner, drive
+from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
 from hybrid_memory.scope import check_name
 from hybrid_memory.text.small_talk import asks_nothing, is_memory
 from hybrid_memory.text.tokens import estimate_tokens
@@ -67,36 +64,14 @@ class TwinRunner(InlineRunner):
         return await twin(*args, **kwargs)
 
 
-INLINE, TWINS = InlineRunner(), TwinRunner()
+TWINS = TwinRunner()
 
 
 def faces(
     flow: Callable[Concatenate[S, Runner, P], Coroutine[Any, Any, T]],
 ) -> tuple[Callable[Concatenate[S, P], T], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
     """The blocking method and its async twin: of ``_get(self, run, /, ...)`` the methods ``get`` and ``aget``."""
-    name = flow.__name__.lstrip("_")
-
-    @wraps(flow)
-    def blocking(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return drive(flow(self, INLINE, *args, **kwargs))
-
-    @wraps(flow)
-    async def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await flow(self, TWINS, *args, **kwargs)
-
-    twin.__doc__ = f"Async twin of `{name}`."
-    _named(blocking, name, flow)
-    _named(twin, f"a{name}", flow)
-    return blocking, twin
-
-
-def _named(face: Any, name: str, flow: Callable[..., Any]) -> None:
-    """Give a face its name, and the arguments of the flow but for the runner."""
-    declared = signature(flow)
-    this, _, *others = declared.parameters.values()
-    face.__signature__ = declared.replace(parameters=[this.replace(kind=this.POSITIONAL_OR_KEYWORD), *others])
-    face.__name__, face.__qualname__ = name, f"{flow.__qualname__.rpartition('.')[0]}.{name}"
-    del face.__wrapped__
+    return two_faces(flow, lambda _: TWINS)
 
 
 async def recollect(

@@ -191,12 +191,12 @@ def test_what_the_model_edits_stands_in_its_next_prompt(
     assert "\nName: Eve\n</human>" in model.prompts[3][0].text
     assert "serviced in May" in results(state)[-1].text
 
-    history = of(memory).block_history("human")
+    history = of(memory).block("human").history()
     assert [block.change for block in history] == ["put", "append", "replace"]
     turn, asking = state["messages"][5:7]
     assert (asking.tool_calls[0]["name"], turn.text) == ("core_memory_replace", "No, I am Eve.")
     assert set(history[-1].sources) == {asking.id, turn.id}
-    of(memory).undo_block("human")
+    of(memory).block("human").undo()
     invoke(agent, said("Still there?"), THREAD)
     assert "\nName: Ada\n</human>" in model.prompts[-1][0].text
 
@@ -238,7 +238,7 @@ def test_the_functions_are_there_but_sending(memory: HybridMemory, scripted: Scr
 
 
 def test_a_wrong_edit_is_told_and_the_run_goes_on(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
-    of(memory).put_block("rules", "Be kind.", read_only=True)
+    of(memory).block("rules").put("Be kind.", read_only=True)
     model = scripted(answers=[
         calls(
             ("core_memory_append", {"label": "rules", "content": "or not"}),
@@ -265,7 +265,7 @@ def test_a_block_that_another_changed_is_not_written_over(
 
     def answer(prompt: list[BaseMessage]) -> AIMessage:
         if not isinstance(prompt[-1], ToolMessage):
-            of(memory).edit_block("human", append="From elsewhere")
+            of(memory).block("human").edit(append="From elsewhere")
         elif prompt[-1].status == "success":
             return AIMessage("Done.")
         return call("core_memory_rethink", label="human", new_content=f"{prompt[-1].type} knows")
@@ -428,7 +428,7 @@ def test_a_store_that_fails_from_the_beginning_ends_no_run(
 def test_owners_begin_with_the_blocks_that_are_given_and_keep_their_own(
     memory: HybridMemory, scripted: Scripted, invoke: Invoke
 ) -> None:
-    of(memory, "bob").put_block("task", "Mow the lawn")
+    of(memory, "bob").block("task").put("Mow the lawn")
     begins = {"persona": "You are Sam.", "task": "Help out."}
     edit = call("core_memory_replace", label="persona", old_content="Sam", new_content="Kim")
     model = scripted(answers=[edit, "Done.", "Hi.", "Hi Bob."])
@@ -451,7 +451,7 @@ def test_owners_begin_with_the_blocks_that_are_given_and_keep_their_own(
 def test_without_paging_the_blocks_stand_there_too_unless_others_are_given(
     memory: HybridMemory, scripted: Scripted, invoke: Invoke
 ) -> None:
-    of(memory).put_block("human", "Name: Ada")
+    of(memory).block("human").put("Name: Ada")
     for given, shown in ((None, "<human>\nName: Ada\n</human>"), ({"mood": "calm"}, "<mood>\ncalm\n</mood>")):
         model = scripted(answers=["hello"])
         invoke(create_agent(model, middleware=[HybridMemoryMiddleware(memory, blocks=given)]), said("hi"), THREAD)

@@ -73,7 +73,7 @@ def filled() -> Iterator[HybridMemory]:
     with open_memory(MemoryConfig(url="memory://", embedder="hashing")) as memory:
         alice = memory.scoped(user="alice")
         alice.remember("My tea is green.")
-        alice.put_block("human", "Name: Ada", description="Who the user is.")
+        alice.block("human").put("Name: Ada", description="Who the user is.")
         yield memory
 
 
@@ -143,7 +143,7 @@ def test_every_function_does_its_work(filled: HybridMemory, face: str) -> None:
     told = dict(zip(done, results(run(agent, face)), strict=True))
     assert {message.status for message in told.values()} == {"success"}
     assert filled.scoped(user="alice").blocks()["human"].value == "Her name is Ada."
-    assert [block.change for block in filled.scoped(user="alice").block_history("human")] == [
+    assert [block.change for block in filled.scoped(user="alice").block("human").history()] == [
         "put", "append", "replace", "rethink"
     ]  # fmt: skip
     for name, words in {
@@ -180,7 +180,7 @@ def test_a_message_that_is_sent_ends_the_run(filled: HybridMemory, face: str) ->
 def test_a_wrong_call_is_answered_and_the_run_goes_on(
     filled: HybridMemory, face: str, name: str, arguments: dict[str, Any], says: str
 ) -> None:
-    filled.scoped(user="alice").put_block("rules", "Be kind.", read_only=True)
+    filled.scoped(user="alice").block("rules").put("Be kind.", read_only=True)
     before = filled.scoped(user="alice").blocks()
     state = run(agent_of(memory_tools(filled, user="alice", paging=True), calls((name, arguments))), face)
     (told,) = results(state)
@@ -205,7 +205,7 @@ def test_edits_of_one_answer_at_once_are_all_there(filled: HybridMemory, face: s
 
 @pytest.mark.parametrize("face", ["sync", "async"])
 def test_the_run_says_whose_blocks_they_are(filled: HybridMemory, face: str) -> None:
-    filled.scoped(user="bob").put_block("human", "Name: Bob")
+    filled.scoped(user="bob").block("human").put("Name: Bob")
     agent = agent_of(memory_tools(filled, paging=True), calls(("core_memory_append", EXAMPLES["core_memory_append"])))
     run(agent, face, config={"configurable": {"user_id": "bob", "thread_id": "t1"}})
     assert filled.scoped(user="bob").blocks()["human"].value == "Name: Bob\nLikes tea."

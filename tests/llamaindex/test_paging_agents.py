@@ -188,13 +188,13 @@ async def test_a_block_cannot_be_rethought_over_what_was_added_in_the_same_answe
     failed = [call.tool_name for call in response.tool_calls if call.tool_output.is_error]
     assert failed in ([], ["core_memory_rethink"])
     assert store.scoped(user="alice").blocks()["human"].value == "Ada, has a sister."
-    assert {"append", "rethink"} <= {block.change for block in store.scoped(user="alice").block_history("human")}
+    assert {"append", "rethink"} <= {block.change for block in store.scoped(user="alice").block("human").history()}
 
 
 async def test_what_is_refused_comes_back_to_the_model_and_the_run_goes_on(
     store: HybridMemory, scripted: Callable[..., Any]
 ) -> None:
-    store.scoped(user="alice").put_block("rules", "Be kind.", read_only=True)
+    store.scoped(user="alice").block("rules").put("Be kind.", read_only=True)
     wrong = calls(
         ("core_memory_rethink", {"label": "rules", "new_content": "Be rude."}),
         ("core_memory_append", {"label": "nowhere", "content": "x"}),
@@ -267,7 +267,7 @@ def condensing(llm: ScriptedLLM, memory: HybridChatMemory) -> Any:
 def test_a_chat_engine_shows_blocks_summary_and_warnings(
     make: Callable[..., Any], face: str, store: HybridMemory
 ) -> None:
-    store.scoped(user="alice").put_block("task", "Count the apples.")
+    store.scoped(user="alice").block("task").put("Count the apples.")
     llm = Policy(think=lambda _: said("I see. Thank you for telling me all of that."))
     chat = paged(store, token_limit=800)
     engine = make(llm, chat)

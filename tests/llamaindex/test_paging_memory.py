@@ -126,7 +126,7 @@ class TestThePrompt:
         assert list(store.scoped(user="alice").blocks()) == ["persona", "human"]
 
     def test_blocks_that_are_there_stay_as_they_are(self, store: HybridMemory, run: Run) -> None:
-        store.scoped(user="alice").put_block("task", "Water the plants.", read_only=True)
+        store.scoped(user="alice").block("task").put("Water the plants.", read_only=True)
         system, *_ = run(paged(store), "get")
         assert "<task>\n(17 of 2000 characters, read-only)\nWater the plants.\n</task>" in system.content
         assert "<human>\n" not in system.content
@@ -313,7 +313,7 @@ class TestSettings:
     ) -> None:
         scoped = store.scoped(user="alice")
         for label in ("persona", "human", "task"):
-            scoped.put_block(label, f"{label} " * 200)
+            scoped.block(label).put(f"{label} " * 200)
         chat = paged(store, token_limit=450)
         for number in range(12):
             run(chat, "put_messages", fact(number))
@@ -405,15 +405,15 @@ class TestTools:
         assert not run(tool(store, "core_memory_replace"), "call", **edit).is_error
         assert "Alice, from Porto" in run(chat, "get")[0].content
         assert run(tool(store, "core_memory_replace"), "call", **edit).is_error, "Lisbon is not there any more"
-        scoped.undo_block("human")
+        scoped.block("human").undo()
         assert "Alice, from Lisbon" in run(chat, "get")[0].content
-        changes = [block.change for block in scoped.block_history("human")]
+        changes = [block.change for block in scoped.block("human").history()]
         assert changes == ["put", "append", "replace", "undo"]
 
     def test_what_cannot_be_done_is_an_error_that_says_why(self, store: HybridMemory, run: Run) -> None:
         scoped = store.scoped(user="alice")
-        scoped.put_block("rules", "Be kind.", read_only=True)
-        scoped.put_block("short", max_chars=10)
+        scoped.block("rules").put("Be kind.", read_only=True)
+        scoped.block("short").put(max_chars=10)
         wrong: list[tuple[str, dict[str, Any], str]] = [
             ("core_memory_append", {"label": "rules", "content": "Or not."}, "read-only"),
             ("core_memory_rethink", {"label": "rules", "new_content": "Be rude."}, "read-only"),
@@ -451,7 +451,7 @@ class TestTools:
         chat, scoped = paged(store), store.scoped(user="alice")
         rethink = tool(store, "core_memory_rethink")
         run(chat, "get")
-        scoped.edit_block("human", append="Said meanwhile, to another agent.")
+        scoped.block("human").edit(append="Said meanwhile, to another agent.")
 
         refused: ToolOutput = run(rethink, "call", label="human", new_content="Alice.")
         assert refused.is_error
@@ -548,7 +548,7 @@ def test_whatever_happens_nothing_is_lost_and_the_window_holds(
                 tool(memory, "core_memory_append").call(label="human", content="x" * size)
             elif what == "rethink":
                 tool(memory, "core_memory_rethink").call(label="human", new_content="y" * size)
-            elif what == "undo" and "human" in scoped.blocks() and len(scoped.block_history("human")) > 1:
+            elif what == "undo" and "human" in scoped.blocks() and len(scoped.block("human").history()) > 1:
                 with_suppressed_undo(memory)
             elif what == "again":
                 memory.close()
@@ -572,6 +572,6 @@ def test_whatever_happens_nothing_is_lost_and_the_window_holds(
 def with_suppressed_undo(memory: HybridMemory) -> None:
     """Undo the last change of a block, if there is one to undo."""
     try:
-        memory.scoped(user="alice").undo_block("human")
+        memory.scoped(user="alice").block("human").undo()
     except InvalidInputError as error:
         assert "undo" in str(error)  # noqa: PT017 - it may succeed as well

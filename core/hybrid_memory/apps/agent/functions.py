@@ -27,7 +27,7 @@ class Appending(CheckedModel):
 async def append(call: Call, memory: ScopedMemory, wanted: Appending) -> str:
     """Add a line to a block."""
     known = {"id": call.key, "source": call.sources}
-    return _done(await call(memory.edit_block, wanted.label, append=wanted.content, **known))
+    return _done(await call(memory.block(wanted.label).edit, append=wanted.content, **known))
 
 
 class Replacing(CheckedModel):
@@ -41,7 +41,7 @@ class Replacing(CheckedModel):
 async def replace(call: Call, memory: ScopedMemory, wanted: Replacing) -> str:
     """Change a part of a block."""
     known = {"id": call.key, "source": call.sources}
-    edited = await call(memory.edit_block, wanted.label, old=wanted.old_content, new=wanted.new_content, **known)
+    edited = await call(memory.block(wanted.label).edit, old=wanted.old_content, new=wanted.new_content, **known)
     return _done(edited)
 
 
@@ -56,7 +56,7 @@ async def rethink(call: Call, memory: ScopedMemory, wanted: Rethinking) -> str:
     """Write a block anew, from the words that the model had seen of it."""
     known = {"id": call.key, "source": call.sources}
     seen = None if call.blocks is None else call.blocks.get(wanted.label)
-    return _done(await call(memory.edit_block, wanted.label, value=wanted.new_content, revision=seen, **known))
+    return _done(await call(memory.block(wanted.label).edit, value=wanted.new_content, revision=seen, **known))
 
 
 def _done(block: Block) -> str:

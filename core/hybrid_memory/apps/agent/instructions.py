@@ -12,8 +12,6 @@ from hybrid_memory.apps.agent.reading import HEARTBEAT, THOUGHTS
 from hybrid_memory.blocks.block import Block
 from hybrid_memory.log.message import Message, Role, ToolCall
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.memory.runtime import INLINE
-from hybrid_memory.runtime.runners import drive
 from hybrid_memory.tools import MAX_TOKENS
 
 MEMORY = (
@@ -163,12 +161,12 @@ def prepared(memory: ScopedMemory, blocks: Mapping[str, str] | None = None) -> N
     Raises:
         InvalidInputError: a label or text can be none of a block. Nothing was written.
     """
-    drive(memory._begin_blocks(INLINE, _first(blocks or {})))  # noqa: SLF001 - no verb of applications
+    memory.begin_blocks(_first(blocks or {}))
 
 
 async def aprepared(memory: ScopedMemory, blocks: Mapping[str, str] | None = None) -> None:
     """Async twin of `prepared`."""
-    await memory._begin_blocks(memory._runtime.loop, _first(blocks or {}))  # noqa: SLF001 - no verb of applications
+    await memory.abegin_blocks(_first(blocks or {}))
 
 
 def _first(texts: Mapping[str, str]) -> list[Block]:

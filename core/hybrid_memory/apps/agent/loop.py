@@ -18,9 +18,8 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import STOPPED, Message, Role, ToolCall
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.models.port import LanguageModel
-from hybrid_memory.runtime.runners import drive
+from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.steps import FAILED, Chain, Does, Next, Step
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.structured import encodable
