@@ -19,9 +19,9 @@ from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.items import items
 from hybrid_memory.items.item import ItemOperation, ItemResult
+from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import Key
-from hybrid_memory.log.read_only import ReadOnlyLog
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory import stats
 from hybrid_memory.memory.faces import Verbs, faces
