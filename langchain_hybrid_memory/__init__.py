@@ -39,20 +39,7 @@ _HOME = {
     "to_langchain": "messages",
 }
 
-__all__ = [
-    "HybridChatMemory",
-    "HybridChatMessageHistory",
-    "HybridDocumentCompressor",
-    "HybridMemoryMiddleware",
-    "HybridMemoryRetriever",
-    "HybridMemoryStore",
-    "HybridScoreCompressor",
-    "from_langchain",
-    "memory_tools",
-    "namespace",
-    "namespace_ids",
-    "to_langchain",
-]
+__all__ = list(_HOME)
 
 
 if not TYPE_CHECKING:  # type checkers know the names above, and no others

@@ -19,7 +19,7 @@ from hybrid_memory.adapters import Runner, faces
 from hybrid_memory.errors import InvalidMessageError, InvalidScopeError, ModelError, StoreError
 from langchain_hybrid_memory.following import Follower, Seen, Written
 from langchain_hybrid_memory.prompts import Paging, Prompts, Reading, budget_for, paging_tools, written
-from langchain_hybrid_memory.scopes import Binding, Caller, caller_of, calling, in_session
+from langchain_hybrid_memory.scopes import Binding
 from langchain_hybrid_memory.tools import Calls
 
 FAILURES = (StoreError, ModelError, InvalidMessageError)
@@ -203,7 +203,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         root, session = scoped.scope.session, self._scoped(request.runtime).scope.session
         if root is None or session is None:
             return nullcontext()
-        return calling(self._memory, root, session, request.tool_call)
+        return self._binding.calling(root, session, request.tool_call)
 
     def _scoped(self, runtime: Any) -> ScopedMemory:
         scoped = self._binding.scoped(runtime)
@@ -211,15 +211,11 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             raise InvalidScopeError(
                 "which conversation? give session=, or name it in the run: config={'configurable': {'thread_id': ...}}"
             )
-        caller = self._caller(runtime)
-        return scoped if caller is None else in_session(self._memory, scoped, caller.thread)
-
-    def _caller(self, runtime: Any) -> Caller | None:
-        """The agent in one of whose tools this one works."""
-        return caller_of(self._memory, self._binding.scoped(runtime))
+        caller = self._binding.caller(runtime)
+        return scoped if caller is None else self._binding.in_session(runtime, caller.thread)
 
     def _follower(self, state: Any, runtime: Any) -> Follower:
-        return Follower(state, self._name, self._written, nested=self._caller(runtime) is not None)
+        return Follower(state, self._name, self._written, nested=self._binding.caller(runtime) is not None)
 
     def _plain(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
         """The request without the reader, which is bound only where the prompt names it."""
@@ -233,7 +229,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         """What to assemble for; nothing if the user said nothing."""
         if not follower.answerable:
             return {}
-        caller = self._caller(request.runtime) if self._beside else None
+        caller = self._binding.caller(request.runtime) if self._beside else None
         tools = self._plain(request).tools
         reader = None if self._reading is None else self._reading.reader(tools, request.model, self._prompts)
         return {

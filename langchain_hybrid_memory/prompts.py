@@ -12,8 +12,8 @@ from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from hybrid_memory import Block, CompactionConfig, Context, Message, PagingConfig, Role, ScopedMemory
-from hybrid_memory.adapters import LruCache, Reader, Runner, budget_of, checked_blocks
+from hybrid_memory import Block, CompactionConfig, Context, Message, PagingConfig, Reader, Role, ScopedMemory
+from hybrid_memory.adapters import LruCache, Runner, budget_of, checked_blocks
 from hybrid_memory.apps.agent import MEMORY, PAGING_FUNCTIONS, SEND, prepared
 from hybrid_memory.tools import FETCH
 from langchain_hybrid_memory.following import Follower

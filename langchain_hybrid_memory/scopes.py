@@ -22,6 +22,28 @@ _KEYS = {
 }
 """Under which names a part of the scope is looked for, first one first."""
 
+MAX_NAME_CHARS = 400
+"""Of a thread; longer chains of agents share the last thread of this length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The agent whose tool is running; an agent inside that tool works in a thread beneath it.
+
+    Attributes:
+        memory: that it has.
+        root: the session that the run names; agents inside the tool find it in their configuration too.
+        session: its own; ``thread`` that of an agent inside the tool.
+    """
+
+    memory: HybridMemory
+    root: str
+    session: str
+    thread: str
+
+
+_CALLER: ContextVar[Caller | None] = ContextVar("hybrid_memory_caller", default=None)
+
 
 @dataclass(frozen=True, slots=True)
 class Binding:
@@ -69,6 +91,27 @@ class Binding:
             tenant=self.tenant or _found("tenant", places),
         )
 
+    def caller(self, runtime: Any) -> Caller | None:
+        """The agent in whose tool this run is, if it has the same memory and the run names the same session."""
+        caller = _CALLER.get()
+        same = caller is not None and caller.memory is self.memory and caller.root == self.scoped(runtime).scope.session
+        return caller if same else None
+
+    def in_session(self, runtime: Any, session: str) -> ScopedMemory:
+        """The memory of the run's owner in this session."""
+        scope = self.scoped(runtime).scope
+        return self.memory.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=session)
+
+    @contextmanager
+    def calling(self, root: str, session: str, call: Mapping[str, Any]) -> Iterator[None]:
+        """Within it runs a tool that the agent of this session called."""
+        thread = f"{session}/{call['name']}:{call['id']}"[:MAX_NAME_CHARS]
+        token = _CALLER.set(Caller(self.memory, root, session, thread))
+        try:
+            yield
+        finally:
+            _CALLER.reset(token)
+
 
 def _configurable(runtime: Any) -> Mapping[str, Any]:
     # A node's runtime has no configuration, a chain has no runtime: LangChain keeps that of the run that is going on.
@@ -93,50 +136,3 @@ def _values(part: str, place: Any) -> Iterator[str]:
         # Ids of databases are numbers or UUIDs as often as they are text; an object would be no stable name.
         if isinstance(value, str | int | UUID) and not isinstance(value, bool):
             yield str(value)
-
-
-MAX_NAME_CHARS = 400
-"""Of a thread; longer chains of agents share the last thread of this length."""
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """The agent whose tool is running.
-
-    Attributes:
-        memory: that it has.
-        root: the session that the run names; agents inside the tool find it in their configuration too.
-        session: its own; ``thread`` that of an agent inside the tool.
-    """
-
-    memory: HybridMemory
-    root: str
-    session: str
-    thread: str
-
-
-_CALLER: ContextVar[Caller | None] = ContextVar("hybrid_memory_caller", default=None)
-
-
-def caller_of(memory: HybridMemory, scoped: ScopedMemory) -> Caller | None:
-    """The agent in whose tool this code runs, if it has the same memory and the run names the same session."""
-    caller = _CALLER.get()
-    same = caller is not None and caller.memory is memory and caller.root == scoped.scope.session
-    return caller if same else None
-
-
-def in_session(memory: HybridMemory, scoped: ScopedMemory, session: str) -> ScopedMemory:
-    """The memory of the same owner in this session."""
-    scope = scoped.scope
-    return memory.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=session)
-
-
-@contextmanager
-def calling(memory: HybridMemory, root: str, session: str, call: Mapping[str, Any]) -> Iterator[None]:
-    """Within it runs a tool that the agent of this session called."""
-    thread = f"{session}/{call['name']}:{call['id']}"[:MAX_NAME_CHARS]
-    token = _CALLER.set(Caller(memory, root, session, thread))
-    try:
-        yield
-    finally:
-        _CALLER.reset(token)

@@ -1,7 +1,6 @@
 """The memory as tools of a LangChain agent."""
 
-from __future__ import annotations
-
+# No postponed annotations here: older langchain-core does not resolve them, and would not find `InjectedToolArg`.
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,10 +14,70 @@ from hybrid_memory.apps.agent import SEND, answer_tokens, functions_named, prepa
 from hybrid_memory.errors import StoreError
 from hybrid_memory.tools import MAX_TOKENS, MemoryTool, tools_named
 from langchain_hybrid_memory.following import Follower
-from langchain_hybrid_memory.scopes import Binding, caller_of, in_session
+from langchain_hybrid_memory.scopes import Binding
 
 OURS = "hybrid_memory_tool"
 """The key of a tool's metadata that holds which of ours it is, whatever it is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The calls of tools over one memory.
+
+    Attributes:
+        binding: whose memory they work on.
+        name: of the middleware that lays out the prompts of their agent; None where nobody knows.
+        max_tokens: of those prompts; None where nobody knows.
+        prepares: whether an owner without blocks gets some before the first call.
+    """
+
+    binding: Binding
+    name: str | None = None
+    max_tokens: Callable[[], int] | None = None
+    prepares: bool = False
+
+    async def _run(self, run: Runner, /, tool: MemoryTool, runtime: Any, arguments: Mapping[str, Any]) -> str:
+        """What the tool answers in this run; raises `InvalidScopeError`, and `ToolException` if it failed."""
+        memory = self._memory(runtime)
+        if self.prepares:
+            with suppress(StoreError):  # the call itself will find that out, and say so
+                await run.call(prepared, memory)
+        answer = await run.call(tool.run, memory, arguments, **self._known(runtime))
+        if answer.failed:
+            raise ToolException(answer.text)
+        return answer.text
+
+    run, arun = faces(_run)
+
+    def _memory(self, runtime: Any) -> ScopedMemory:
+        """That of the agent that made the call, which may itself work inside a tool of another."""
+        caller = self.binding.caller(runtime)
+        return self.binding.scoped(runtime) if caller is None else self.binding.in_session(runtime, caller.session)
+
+    def _known(self, runtime: Any) -> dict[str, Any]:
+        """The fields of `hybrid_memory.tools.tool.Call` that are known.
+
+        Args:
+            runtime: LangGraph's ``ToolRuntime``; None outside of a graph.
+        """
+        known: dict[str, Any] = {"max_tokens": self._answer_tokens}
+        state, call = getattr(runtime, "state", None), getattr(runtime, "tool_call_id", None)
+        if not isinstance(state, Mapping) or "messages" not in state:
+            return known
+        follower = Follower(state, self.name or "")
+        if "blocks" in follower.seen:
+            known["blocks"] = follower.seen["blocks"]
+        names = follower.behind(call) if call else []
+        if names:  # an id alone would not do: some models count their calls anew in each answer
+            known |= {"id": call, "source": names[0], "because": tuple(names[1:])}
+        return known
+
+    @property
+    def _answer_tokens(self) -> int:
+        """Of an answer that a prompt shows in full."""
+        if self.name is None or self.max_tokens is None:
+            return MAX_TOKENS
+        return answer_tokens(self.max_tokens())
 
 
 def memory_tools(
@@ -83,64 +142,3 @@ def _problems(error: Any) -> str:
     """What is wrong, of a pydantic error."""
     problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
     return f"Error: {'; '.join(problems[:3])}"
-
-
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """The calls of tools over one memory.
-
-    Attributes:
-        binding: whose memory they work on.
-        name: of the middleware that lays out the prompts of their agent; None where nobody knows.
-        max_tokens: of those prompts; None where nobody knows.
-        prepares: whether an owner without blocks gets some before the first call.
-    """
-
-    binding: Binding
-    name: str | None = None
-    max_tokens: Callable[[], int] | None = None
-    prepares: bool = False
-
-    async def _run(self, run: Runner, /, tool: MemoryTool, runtime: Any, arguments: Mapping[str, Any]) -> str:
-        """What the tool answers in this run; raises `InvalidScopeError`, and `ToolException` if it failed."""
-        memory = self._memory(runtime)
-        if self.prepares:
-            with suppress(StoreError):  # the call itself will find that out, and say so
-                await run.call(prepared, memory)
-        answer = await run.call(tool.run, memory, arguments, **self._known(runtime))
-        if answer.failed:
-            raise ToolException(answer.text)
-        return answer.text
-
-    run, arun = faces(_run)
-
-    def _memory(self, runtime: Any) -> ScopedMemory:
-        """That of the agent that made the call, which may itself work inside a tool of another."""
-        memory = self.binding.scoped(runtime)
-        caller = caller_of(self.binding.memory, memory)
-        return memory if caller is None else in_session(self.binding.memory, memory, caller.session)
-
-    def _known(self, runtime: Any) -> dict[str, Any]:
-        """The fields of `hybrid_memory.tools.tool.Call` that are known.
-
-        Args:
-            runtime: LangGraph's ``ToolRuntime``; None outside of a graph.
-        """
-        known: dict[str, Any] = {"max_tokens": self._answer_tokens}
-        state, call = getattr(runtime, "state", None), getattr(runtime, "tool_call_id", None)
-        if not isinstance(state, Mapping) or "messages" not in state:
-            return known
-        follower = Follower(state, self.name or "")
-        if "blocks" in follower.seen:
-            known["blocks"] = follower.seen["blocks"]
-        names = follower.behind(call) if call else []
-        if names:  # an id alone would not do: some models count their calls anew in each answer
-            known |= {"id": call, "source": names[0], "because": tuple(names[1:])}
-        return known
-
-    @property
-    def _answer_tokens(self) -> int:
-        """Of an answer that a prompt shows in full."""
-        if self.name is None or self.max_tokens is None:
-            return MAX_TOKENS
-        return answer_tokens(self.max_tokens())

@@ -35,18 +35,7 @@ _HOME = {
     "to_chat_message": "messages",
 }
 
-__all__ = [
-    "CompressionPostprocessor",
-    "HybridBufferStore",
-    "HybridChatMemory",
-    "HybridChatStore",
-    "HybridMemoryBlock",
-    "HybridMemoryRetriever",
-    "HybridMemoryToolSpec",
-    "HybridScorePostprocessor",
-    "from_chat_message",
-    "to_chat_message",
-]
+__all__ = list(_HOME)
 
 
 if not TYPE_CHECKING:  # type checkers know the names above, and no others

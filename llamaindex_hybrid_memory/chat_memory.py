@@ -67,7 +67,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
     @classmethod
     def class_name(cls) -> str:
         """The name under which LlamaIndex serialises it."""
-        return "HybridChatMemory"
+        return cls.__name__
 
     @classmethod
     def from_defaults(

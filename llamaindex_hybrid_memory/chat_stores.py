@@ -26,6 +26,11 @@ class KeyedStore(Bound):
 
     _log: KeyedLog | None = PrivateAttr(default=None)
 
+    @classmethod
+    def class_name(cls) -> str:
+        """The name under which LlamaIndex serialises it."""
+        return cls.__name__
+
     async def _open(self, run: Runner) -> KeyedLog:
         if self._log is None:
             owner = Scope(tenant=self.tenant, user=self.user, agent=self.agent)
@@ -39,11 +44,6 @@ class HybridBufferStore(KeyedStore, BaseChatStore):
     Its ``chat_store_key`` is the session. `HybridChatStore` cannot be the same class: there the names belong to
     coroutines. Both show the same messages.
     """
-
-    @classmethod
-    def class_name(cls) -> str:
-        """The name under which LlamaIndex serialises it."""
-        return "HybridBufferStore"
 
     async def _set_messages(self, run: Runner, /, key: str, messages: Sequence[ChatMessage]) -> None:
         """Let a key have exactly these messages."""
@@ -94,11 +94,6 @@ class HybridChatStore(KeyedStore, AsyncDBChatStore):
     Adding and archiving at the same time lose nothing, in one process or several, and messages come back as they were
     written, as copies.
     """
-
-    @classmethod
-    def class_name(cls) -> str:
-        """The name under which LlamaIndex serialises it."""
-        return "HybridChatStore"
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
         """Its ids and URL, with ``class_name``; LlamaIndex's serializers expect this of what has one."""

@@ -34,6 +34,11 @@ class MemoryPostprocessor(BaseNodePostprocessor):
                 raise InvalidConfigError("give memory= or url=, not both")
             super().__init__(**fields)
 
+    @classmethod
+    def class_name(cls) -> str:
+        """The name under which LlamaIndex serialises it."""
+        return cls.__name__
+
     def model_post_init(self, context: Any, /) -> None:
         """Hold on to the memory, if it was given or this process has it open."""
         super().model_post_init(context)
@@ -105,11 +110,6 @@ class HybridScorePostprocessor(MemoryPostprocessor):
     time_key: str = "at"
     use_embeddings: bool = True
 
-    @classmethod
-    def class_name(cls) -> str:
-        """The name under which LlamaIndex serialises it."""
-        return "HybridScorePostprocessor"
-
     async def _ranked(
         self, run: Runner, /, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
@@ -177,11 +177,6 @@ class CompressionPostprocessor(MemoryPostprocessor):
     max_tokens: int = Field(default=1000, ge=1)
     how: How = "extractive"
     weights: Weights | None = None
-
-    @classmethod
-    def class_name(cls) -> str:
-        """The name under which LlamaIndex serialises it."""
-        return "CompressionPostprocessor"
 
     async def _shortened(
         self, run: Runner, /, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None

@@ -16,7 +16,7 @@ from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
 from hybrid_memory.context.layout import Parts, language_of, memory_mark
 from hybrid_memory.context.memories import fitting, memory_note, window
-from hybrid_memory.context.request import LEAST_TOKENS, Reader
+from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.context.view import budget_of
 from hybrid_memory.index.record import RecordKind, Scalar
@@ -36,8 +36,7 @@ from hybrid_memory.validation import instant
 
 __all__ = [
     "LEAST_TOKENS", "SWEEP_EVERY", "TWINS", "FindItems", "GetItem", "How", "Item", "ItemOperation", "ListNamespaces",
-    "LruCache", "Portion", "PutItem", "Reader", "Runner", "Scalar", "budget_of", "checked_blocks", "estimate_tokens",
-    "exchanges",
+    "LruCache", "Portion", "PutItem", "Runner", "Scalar", "budget_of", "checked_blocks", "estimate_tokens", "exchanges",
     "faces", "instant", "new_id", "recollect", "said", "storable_name", "window",
 ]  # fmt: skip
 

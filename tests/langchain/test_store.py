@@ -112,12 +112,6 @@ def test_only_what_is_to_be_indexed_is_found(kept: HybridMemoryStore, face: Call
     assert keys([item for item in face(kept, "search", BOB, query="dogs") if item.score is not None]) == ["body"]
 
 
-def test_a_text_may_come_twice_in_a_batch(kept: HybridMemoryStore, face: Call) -> None:
-    face(kept, "batch", [PutOp(BOB, str(number), {"text": "the same"}) for number in range(5)])
-    assert len({item.score for item in face(kept, "search", BOB, query="the same")}) == 1
-    assert len(kept.search(BOB, query="the same")) == 5
-
-
 def fake_embed(texts: Sequence[str]) -> list[list[float]]:
     return [[float(text.count("x")), 1.0] for text in texts]
 

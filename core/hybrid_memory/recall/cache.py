@@ -13,8 +13,7 @@ from hybrid_memory.index.record import Where
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.recall.hit import Hit
-from hybrid_memory.runtime.caches import LruCache
-from hybrid_memory.runtime.counting import Counts
+from hybrid_memory.runtime.caches import Counts, LruCache
 from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope

@@ -36,11 +36,11 @@ def plain(messages: list[Message]) -> list[dict[str, Any]]:
     return [message.model_dump(exclude={"id", "at", "extra"}) for message in messages]
 
 
-def test_the_same_events_leave_equal_logs(store: HybridMemory) -> None:
-    history = HybridChatMessageHistory(store, user="alice", session="langchain")
-    chat = HybridChatMemory.from_defaults(user="alice", session="llama", memory=store)
-    ours = store.scoped(user="alice", session="langchain")
-    theirs = store.scoped(user="alice", session="llama")
+def test_the_same_events_leave_equal_logs(memory: HybridMemory) -> None:
+    history = HybridChatMessageHistory(memory, user="alice", session="langchain")
+    chat = HybridChatMemory.from_defaults(user="alice", session="llama", memory=memory)
+    ours = memory.scoped(user="alice", session="langchain")
+    theirs = memory.scoped(user="alice", session="llama")
 
     history.add_messages([langchain for langchain, _ in TURNS[:4]])
     chat.put_messages([llama for _, llama in TURNS[:4]])
@@ -56,9 +56,9 @@ def test_the_same_events_leave_equal_logs(store: HybridMemory) -> None:
     assert plain(ours.conversation()) == plain(theirs.conversation())
 
 
-def test_each_reads_what_the_other_wrote(store: HybridMemory) -> None:
-    history = HybridChatMessageHistory(store, user="alice", session="s1")
-    chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, k=0)
+def test_each_reads_what_the_other_wrote(memory: HybridMemory) -> None:
+    history = HybridChatMessageHistory(memory, user="alice", session="s1")
+    chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=memory, k=0)
 
     history.add_messages([langchain for langchain, _ in TURNS])
 
