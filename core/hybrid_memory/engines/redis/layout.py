@@ -258,10 +258,6 @@ def decode(word: str) -> str:
     return word[1:] if word[0] == "t" else bytes.fromhex(word[1:]).decode()
 
 
-<<<<<<< HEAD
 def listed(ids: Sequence[object]) -> str:
-=======
-def listed(ids: Sequence[int | bytes]) -> str:
->>>>>>> main
     """Ids in one text."""
     return " ".join(map(str, ids))
