@@ -1,4 +1,4 @@
-"""Prompts of the memory in the requests of a model."""
+"""Prompts of the memory in the requests of a model, and the tools by which it reads on or pages its memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose memory a run of an agent works on."""
+"""Whose memory a run works on: as the run names it, or beneath the agent in whose tool it works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of a chain's inputs and outputs are turns of the conversation, and how turns look as text."""
+"""Which of a chain's inputs, outputs and tool steps are turns of the conversation, and how turns look as text."""
 
 from __future__ import annotations
 
