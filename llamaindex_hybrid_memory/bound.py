@@ -72,7 +72,7 @@ class Bound(BaseModel):
             problems = (f"{p['loc'][0]}: {p['msg']} (got {p['input']!r})" for p in error.errors(include_url=False))
             raise InvalidConfigError("; ".join(problems)) from error
 
-    def model_post_init(self, context: Any, /) -> None:  # noqa: ARG002 - the signature is pydantic's
+    def model_post_init(self, context: Any, /) -> None:
         """Hold on to the memory, if this process has it open."""
         self._memory = held(self.url)
 

@@ -133,7 +133,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
         /,
         input: str | ChatMessage | None = None,  # noqa: A002 - the host's name
         initial_token_count: int = 0,
-        **kwargs: Any,  # noqa: ARG002 - the host's signature
+        **kwargs: Any,
     ) -> list[ChatMessage]:
         """What the model should see next: instructions, and the turns with what stands in front of them.
 

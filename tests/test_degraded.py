@@ -14,6 +14,7 @@ from hybrid_memory.errors import StoreUnavailableError
 
 if TYPE_CHECKING:
     from hybrid_memory.index.semantic import SemanticIndex
+    from hybrid_memory.log.port import EventLog
     from tests.conftest import Face, Open
 
 pytestmark = pytest.mark.in_pairs("face", "url")
@@ -257,7 +258,7 @@ def test_a_log_that_is_down_too_is_told(face: Face, opened: Open) -> None:
     alice.remember("my cat")
     services = memory._runtime.services
     log = Index(services.log)
-    services.log = log
+    services.log = cast("EventLog", log)
     behind(memory).down = True
     log.down = True
     with pytest.raises(StoreUnavailableError):

@@ -6,16 +6,17 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from hybrid_memory import Event, EventKind, HybridMemory, Record, Scope, ScopedMemory, Weights
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.ports import Draft
-from hybrid_memory.runtime.counting import Counts
+from hybrid_memory.runtime.caches import Counts
 
 if TYPE_CHECKING:
+    from hybrid_memory.log.port import EventLog
     from tests.conftest import Face, Open
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
@@ -124,7 +125,7 @@ def test_a_log_that_fails_loses_no_count(face: Face, opened: Open) -> None:
     memory = opened()
     services = memory._runtime.services
     log = FailingLog(services.log)
-    services.log = log
+    services.log = cast("EventLog", log)
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
     recall_all(face, alice, "cat", 3)
@@ -148,7 +149,7 @@ def test_closing_succeeds_although_the_last_uses_cannot_be_noted(
     face(alice).recall("cat")
     log = FailingLog(services.log)
     log.failing = True
-    services.log = log
+    services.log = cast("EventLog", log)
     face(memory).close()
     assert memory.closed
     assert "the last uses are not noted" in caplog.text

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from hybrid_memory import EventKind, HybridMemory, MemoryConfig, RecallConfig, RetentionConfig, open_memory
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.items.item import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
-from hybrid_memory.items.kept import KeptItems
+from hybrid_memory.items.kept import ItemsProjection, KeptItems
 from hybrid_memory.memory.store import ItemMemory
+from hybrid_memory.runtime.runners import InlineRunner, drive
 
 Call = Callable[..., Any]
 
@@ -387,7 +388,7 @@ def test_the_fold_is_the_same_however_it_is_read(steps: list[tuple[Any, ...]]) -
                 items.sweep()
             services = memory._runtime.services
             one(items, ListNamespaces())
-            known = services.items.get(items.scope) or KeptItems()
+            known = drive(services.state(ItemsProjection).read(InlineRunner(), services, items.scope))
             fresh = KeptItems().after(services.truth.read(items.scope, kinds=(EventKind.ITEM, EventKind.ERASED)))
             assert (known.items, known.dead, known.soiled, known.cleaned) == (
                 fresh.items, fresh.dead, fresh.soiled, fresh.cleaned,

@@ -12,6 +12,7 @@ import pytest
 
 from hybrid_memory import EventKind, Explanation, HybridMemory, MemoryConfig, RecordKind, UserProfile, open_memory
 from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.testing.language import FaultyModel, ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import wait_until
@@ -150,7 +151,7 @@ def test_a_model_that_comes_later_reads_everything() -> None:
         alice.remember("Every day the city sleeps when I run at dawn.")
         alice.learn()
         before = alice.facts()
-        memory._runtime.services.reader = _reader(ScriptedModel([answer]))
+        memory._runtime.services.state(Extractors).reader = _reader(ScriptedModel([answer]))
         assert alice.learn().learned == 1
         assert len(alice.facts()) == len(before) + 1
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -26,6 +26,7 @@ from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.faults import FaultyEmbedder
 
 if TYPE_CHECKING:
+    from hybrid_memory.log.port import EventLog
     from tests.conftest import Face, Open
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
@@ -64,7 +65,7 @@ class TargetLog:
 def behind(memory: HybridMemory) -> TargetLog:
     services = memory._runtime.services
     log = TargetLog(services.log)
-    services.log = log
+    services.log = cast("EventLog", log)
     return log
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -18,6 +18,7 @@ from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, ScopedMe
 from hybrid_memory.errors import IdConflictError, InvalidConfigError, StoreUnavailableError
 
 if TYPE_CHECKING:
+    from hybrid_memory.log.port import EventLog
     from tests.conftest import Face, Open
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
@@ -73,7 +74,7 @@ def behind(memory: HybridMemory) -> Log:
     """The memory's log, from now on behind a line."""
     services = memory._runtime.services
     log = Log(services.log)
-    services.log = log
+    services.log = cast("EventLog", log)
     return log
 
 
@@ -240,7 +241,7 @@ def test_a_crash_while_the_outbox_is_emptied_repeats_nothing(opened: Open, outbo
         alice.remember(["one", "two"])
         log.down = False
         services = memory._runtime.services
-        services.outbox = Killed(services.outbox, step)
+        services.outbox = cast("EventLog", Killed(services.outbox, step))
         try:
             memory.flush()
         except KeyboardInterrupt:

@@ -23,6 +23,7 @@ from hybrid_memory import (
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.facts.fact import Claim
+from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.log.author import author_of, principal_of
 from hybrid_memory.memory.blocks import BlockHandle
 from hybrid_memory.models.media import as_media_embedder
@@ -146,7 +147,7 @@ def prepared(memory: HybridMemory, name: str) -> SpaceMemory:
     Another space has a block that all may read.
     """
     services = memory._runtime.services
-    services.rules = ClaimsFriday()
+    services.state(Extractors).rules = ClaimsFriday()
     services.media, services.media_embedder = InMemoryIndex(), as_media_embedder(ColourEmbedder())
     team = memory.scoped(user="alice").create_space(name)
     team.remember(["The launch is on Friday.", "The budget is 400 euros."])
@@ -376,7 +377,7 @@ def test_a_view_of_the_past_cannot_be_decided_in(face: Face, team: SpaceMemory) 
 
 
 def test_what_is_written_names_its_author(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    memory._runtime.services.rules = ClaimsFriday()
+    memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     team.grant(agent="planner", right="write")
     face(memory.scoped(user="bob", agent="planner").space("team")).remember("The launch moved to Monday.")
     hits = face(memory.scoped(user="alice")).recall("launch Monday Friday", spaces=["team"])
@@ -514,7 +515,7 @@ def stranger(memory: HybridMemory, team: SpaceMemory) -> SpaceMemory:
 def test_what_waits_in_quarantine_is_nowhere(
     face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
 ) -> None:
-    memory._runtime.services.rules = ClaimsFriday()
+    memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     receipt = face(stranger).remember("The launch is never, says Zanzibar.", id="m1")
     assert receipt.ids == receipt.quarantined
     for handle in (team, stranger):
@@ -534,7 +535,7 @@ def test_what_waits_in_quarantine_is_nowhere(
 def test_what_is_approved_becomes_a_turn_of_its_author(
     face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
 ) -> None:
-    memory._runtime.services.rules = ClaimsFriday()
+    memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     said = {"content": "The launch needs a permit.", "role": "assistant", "at": NOON, "metadata": {"page": 3}}
     for text in (said, "Buy gold now!", "The park closes at eight."):
         face(stranger).remember(text)
@@ -639,7 +640,7 @@ def test_an_id_too_long_to_wait_is_refused(face: Face, team: SpaceMemory, strang
 
 def test_the_more_trusted_word_stands_and_follows_the_grants(face: Face, opened: Open) -> None:
     memory = opened(learning={"conflicts": "trusted"})
-    memory._runtime.services.rules = ClaimsFriday()
+    memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     team = memory.scoped(user="alice").create_space("team")
     for agent, trust in (("clerk", 0.9), ("intern", 0.6)):
         team.grant(agent=agent, right="write", trust=trust)

@@ -11,8 +11,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_text
-from hybrid_memory.blocks.kept import checked_length
+from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_length, checked_text
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
 from hybrid_memory.context.layout import Parts, language_of, memory_mark

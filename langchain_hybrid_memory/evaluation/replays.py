@@ -71,9 +71,9 @@ class WritingModel(BaseChatModel):
     def _generate(
         self,
         messages: list[BaseMessage],
-        stop: list[str] | None = None,  # noqa: ARG002 - the memories give none
-        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002
-        **kwargs: Any,  # noqa: ARG002
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
     ) -> ChatResult:
         answer = self._writer([from_langchain(message, keep_id=False) for message in messages])
         return ChatResult(generations=[ChatGeneration(message=AIMessage(answer))])

@@ -143,7 +143,7 @@ class ConversationBufferMemory(MigratedMemory):
 
     _messages, _amessages = faces(_shown)
 
-    async def _load_memory_variables(self, run: Runner, /, inputs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    async def _load_memory_variables(self, run: Runner, /, inputs: dict[str, Any]) -> dict[str, Any]:
         """The messages, or their text, under ``memory_key``."""
         return {self.memory_key: _growing(self._view(await self._shown(run)))}
 

@@ -41,7 +41,7 @@ class WritingModel(CustomLLM):
         asked = [from_chat_message(message) for message in (messages if self._writer.instructed else messages[-1:])]
         return ChatResponse(message=ChatMessage(role="assistant", content=self._writer(asked)))
 
-    def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:  # noqa: ARG002
+    def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:
         """What the model answers to a text."""
         return CompletionResponse(text=self._writer([Message(content=prompt)]))
 

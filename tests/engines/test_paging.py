@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -29,6 +29,7 @@ from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.testing.redis_server import RedisServer
 
 if TYPE_CHECKING:
+    from hybrid_memory.log.port import EventLog
     from tests.engines.conftest import Config
 
 APART = ["sqlite", "redis", "sqlite+redis", "sqlite+milvus"]
@@ -398,7 +399,8 @@ def test_a_write_that_is_done_but_not_acknowledged_is_told_as_done(every: int) -
     with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
         team, coach = prepared(memory)
         services = memory._runtime.services
-        services.log = log = Deaf(services.log, every)
+        log = Deaf(services.log, every)
+        services.log = cast("EventLog", log)
         agent = PagedAgent(
             memory, agent="coach", user="ada", session="s", model=Planner(PLAN), functions=[measure],
             max_tokens=20_000, max_steps=200,

@@ -20,6 +20,7 @@ from hybrid_memory.apps.inspector.guard import visible
 from hybrid_memory.apps.inspector.knowledge import Axis
 from hybrid_memory.apps.inspector.reading import key_of, moment_of, scope_of
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError
+from hybrid_memory.recall.cache import RecallProjection
 
 ALICE = "/o/user=alice"
 TRIP = Scope(user="alice", session="s/1 & more")
@@ -59,7 +60,7 @@ def test_no_page_writes_learns_indexes_or_counts_anything(fresh: HybridMemory, b
         assert browser.get(path).status_code == 200, path
     assert {owner: services.log.read(owner) for owner in fresh.owners()} == before
     assert {owner: services.index.applied(owner) for owner in fresh.owners()} == applied
-    assert not list(services.uses.counted())
+    assert not list(services.state(RecallProjection).uses.counted())
 
 
 def test_a_crafted_text_is_text_on_every_page(told: HybridMemory, browse: Any) -> None:

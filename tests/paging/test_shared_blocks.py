@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -16,6 +16,7 @@ from hybrid_memory import HybridMemory, PagingConfig, Right, ScopedMemory, Space
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 
 if TYPE_CHECKING:
+    from hybrid_memory.log.port import EventLog
     from tests.conftest import Child, Face, Open
 
 THREADS = 16
@@ -278,7 +279,7 @@ def memories(request: pytest.FixtureRequest, opened: Open) -> list[HybridMemory]
         memories = [opened(**options) for _ in range(2 if "two" in request.param else 1)]
     for memory in memories:
         services = memory._runtime.services
-        services.log = Hesitant(services.log)
+        services.log = cast("EventLog", Hesitant(services.log))
     return memories
 
 

@@ -11,8 +11,7 @@ from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
 from hybrid_memory.index.record import Where
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, EMBEDDER, entry_of, ids, make_record, random_corpus, unit
 from hybrid_memory.testing.event_log import EventLogContract
-from hybrid_memory.testing.index_search import ALL, IndexSearchContract
-from hybrid_memory.testing.index_upkeep import IndexUpkeepContract
+from hybrid_memory.testing.semantic_index import ALL, SemanticIndexContract
 
 
 class TestInMemoryLog(EventLogContract):
@@ -21,7 +20,7 @@ class TestInMemoryLog(EventLogContract):
         return InMemoryLog()
 
 
-class TestInMemoryIndex(IndexSearchContract, IndexUpkeepContract):
+class TestInMemoryIndex(SemanticIndexContract):
     @pytest.fixture
     def index(self) -> InMemoryIndex:
         return InMemoryIndex()

@@ -13,7 +13,7 @@ from redis.exceptions import ConnectionError as LostConnectionError
 
 from hybrid_memory import RecordKind, Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex
-from hybrid_memory.engines.redis import RedisConnection, RedisIndex, words
+from hybrid_memory.engines.redis import RedisConnection, RedisIndex
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.record import Where
 from hybrid_memory.ports import RecordColumns, SemanticIndex, Use
@@ -162,7 +162,7 @@ def test_an_unknown_algorithm_and_another_database_are_refused(server: RedisServ
 def test_a_term_of_very_many_records_is_ranked_by_the_server_first(
     index: RedisIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(words, "RANKED_RECORDS", 30)
+    monkeypatch.setattr(RedisIndex, "ranked_records", 30)
     oracle = InMemoryIndex()
     texts = ["cat " * (number % 9 + 1) + "dog " * (number % 13) for number in range(1, 200)]
     entries = [entry_of(make_record(number, text)) for number, text in enumerate(texts, start=1)]
@@ -173,7 +173,7 @@ def test_a_term_of_very_many_records_is_ranked_by_the_server_first(
 
 
 def test_frequent_terms_are_left_out_where_rare_ones_answer(index: RedisIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(words, "RANKED_RECORDS", 30)
+    monkeypatch.setattr(RedisIndex, "ranked_records", 30)
     texts = ["cat"] * 100 + ["cat zebra"] * 3
     index.upsert(ALICE, [entry_of(make_record(n, text)) for n, text in enumerate(texts, start=1)], after=0, upto=103)
     assert sorted(index.matching(["cat", "zebra"], Where(ALICE), 10).ids.tolist()) == [101, 102, 103]

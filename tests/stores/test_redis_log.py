@@ -20,7 +20,7 @@ from hybrid_memory import EventKind, Scope
 from hybrid_memory.engines.in_memory import InMemoryLog
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
 from hybrid_memory.engines.redis import log as log_module
-from hybrid_memory.engines.redis.log_reading import READ
+from hybrid_memory.engines.redis.log_scripts import READ
 from hybrid_memory.engines.redis.scrubbing import _rewrite
 from hybrid_memory.errors import (
     IdConflictError,

@@ -10,7 +10,7 @@ from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context import session as sessions
 from hybrid_memory.context.queue import Session, Unit
 from hybrid_memory.context.request import Request
-from hybrid_memory.context.session import write_state
+from hybrid_memory.context.session import costs_of, write_state
 from hybrid_memory.context.state import Attempt, QueueState
 from hybrid_memory.context.summaries.lines import shown as shown_lines
 from hybrid_memory.context.summaries.strategies import STRATEGIES
@@ -71,7 +71,7 @@ async def compact(
             return Receipt()
         seen = view(
             session,
-            services.costs,
+            costs_of(services),
             services.config.compaction,
             Request(query="?", max_tokens=tokens),
             session.state.lines,

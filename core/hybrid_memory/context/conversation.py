@@ -16,10 +16,9 @@ from hybrid_memory.log.message import REPLACES, Message, Role
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.store.reading import at_positions, placed
-from hybrid_memory.store.redact import stored
-from hybrid_memory.store.remember import Superseding, remember
+from hybrid_memory.store.remember import Superseding, remember, stored
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import in_view, present
+from hybrid_memory.store.view import View, in_view, present
 from hybrid_memory.validation import checked_count, shown
 
 LOOKED_AT = 50
@@ -119,7 +118,7 @@ class _Edit:
 
 
 async def _edits(
-    run: Runner, services: Services, scope: Scope, given: Sequence[Message], there: Mapping[str, Event]
+    run: Runner, services: View, scope: Scope, given: Sequence[Message], there: Mapping[str, Event]
 ) -> dict[int, _Edit]:
     """The messages that have other words than under their own id, or have these again; by row."""
     known = ((row, there.get(now.id or "")) for row, now in enumerate(given))
@@ -142,7 +141,7 @@ async def _edits(
     return found
 
 
-def _edit(services: Services, now: Message, versions: Sequence[Event]) -> _Edit:
+def _edit(services: View, now: Message, versions: Sequence[Event]) -> _Edit:
     """What is to be done that these words stand; the first version is the message under its own id."""
     standing = _places(event for event in versions if event.position not in services.superseded)
     same = next((event for event in versions if not _other(event.message, now)), None)

@@ -12,6 +12,7 @@ from hybrid_memory.log.message import PRESSURE, Role
 from hybrid_memory.log.port import Draft
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import View
 
 WARNING = (
     "Memory pressure: the context window is nearly full, and older messages will soon be folded into a summary. Save "
@@ -27,8 +28,8 @@ ROLLBACKS = 100
 CUT = " … (cut: the block is longer than its share of the window)"
 
 
-def paged(services: Services, request: Request) -> Services:
-    """The services with the settings of the request's paging, if it has any."""
+def paged(services: View, request: Request) -> View:
+    """The view with the settings of the request's paging, if it has any."""
     if request.paging is None:
         return services
     compaction = request.paging.applied(services.config.compaction)

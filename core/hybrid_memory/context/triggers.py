@@ -15,8 +15,8 @@ from hybrid_memory.context.summaries.importance import importance
 from hybrid_memory.context.view import View
 from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.store.indexing import catch_up
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.text_index import TextIndex
 
 DRIFT_UNITS = 60
 """The newest units that are searched for a change of topic."""
@@ -106,7 +106,7 @@ async def _drift(run: Runner, services: Services, units: tuple[Unit, ...]) -> Dr
     """The clearest change of topic, at the round that begins next to it; None if there are no vectors to tell."""
     owner = units[0].events[0].scope.owner
     try:
-        await catch_up(run, services, owner)
+        await services.state(TextIndex).catch_up(run, services, owner)
         ids = np.array([unit.first for unit in units[-DRIFT_UNITS:]], dtype=np.int64)
         found = drift(await run.call(services.index.likeness, owner, ids))
     except HybridMemoryError:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hybrid_memory.blocks import edit as flows
-from hybrid_memory.blocks.block import MAX_CHARS, Block
-from hybrid_memory.blocks.kept import Edit
+from hybrid_memory.blocks.block import MAX_CHARS, Block, Edit
 from hybrid_memory.memory.faces import Handle, Verbs, faces, renamed
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing.decide import Asked

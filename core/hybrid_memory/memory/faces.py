@@ -26,7 +26,7 @@ class Verbs:
 
     _runtime: Runtime
 
-    async def _admitted(self, run: Runner, asked: Asked | None) -> Self:  # noqa: ARG002 - a shared space asks its grants
+    async def _admitted(self, run: Runner, asked: Asked | None) -> Self:
         """This object for one call."""
         return self
 

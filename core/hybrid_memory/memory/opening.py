@@ -13,21 +13,24 @@ from typing import Any
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.errors import EmbedderMismatchError, InvalidConfigError, MissingDependencyError, TextOnlyWarning
+from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
 from hybrid_memory.facts.rules.bilingual import BilingualRules
 from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.ids import TimeOrderedIds
 from hybrid_memory.log.port import Clock, Key
-from hybrid_memory.log.read_only import ReadOnlyLog
 from hybrid_memory.memory import HybridMemory
 from hybrid_memory.memory.engines import open_engines
+from hybrid_memory.memory.projections import projections
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder, as_embedder
 from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
+from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.recall.ranker import WeightedMean
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
@@ -125,14 +128,11 @@ def open_memory(
         ranker=ranker or WeightedMean(),
         language_model=language_model,
         compressor=compressor,
-        rules=rules,
-        reader=reader,
-        profile=profile,
+        states=(Extractors(rules, reader), *projections(profile, embeddings)),
         statistics=statistics,
-        embeddings=embeddings,
         read_only=read_only,
     )
-    statistics.watch("answers", services.answers)
+    statistics.watch("answers", services.state(RecallProjection).answers)
     return HybridMemory(services, lambda given: batched(as_embedder(given)), engines.rekey, models)
 
 

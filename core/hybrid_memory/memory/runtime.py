@@ -17,16 +17,16 @@ from hybrid_memory.context.request import Request
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
 from hybrid_memory.facts.learn import learn
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.media import media
+from hybrid_memory.recall.cache import RecallProjection, note_uses
 from hybrid_memory.runtime.progress import progress_bar
 from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task
 from hybrid_memory.scope import Scope
-from hybrid_memory.store import archive, outbox
-from hybrid_memory.store import indexing as flush
+from hybrid_memory.store import outbox
+from hybrid_memory.store.indexing import flush, indexes
+from hybrid_memory.store.retention import archive
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.uses import note_uses
 
 WORKERS = 16
 """Threads for the async face, started as they are needed: enough for slow models, few enough for one store."""
@@ -86,7 +86,7 @@ class Runtime:
             return
         self._pause("resume", self._resume, "indexing", None)
         if self._services.archive is not None:
-            self._again(ARCHIVE_EVERY, archive.archive)
+            self._again(ARCHIVE_EVERY, archive)
         if self._services.outbox is not None:
             self._again(OUTBOX_EVERY, outbox.drain)
 
@@ -121,7 +121,7 @@ class Runtime:
 
     async def note_uses(self, run: Runner, services: Services) -> None:
         """Write down which records were used since the last time."""
-        for owner in services.uses.counted():
+        for owner in services.state(RecallProjection).uses.counted():
             await note_uses(run, services, owner)
 
     async def _folded(self, run: Runner, scope: Scope) -> None:
@@ -148,10 +148,10 @@ class Runtime:
 
     def _index(self, owner: Scope) -> None:
         services = self._services
-        drive(flush.index_texts(INLINE, services, owner))
-        if services.embedder is not None:
-            drive(flush.index_vectors(INLINE, services, owner, services.embedder, self._unless_closing))
-        drive(media.flush_media(INLINE, services, owner))
+        for index in indexes(services):
+            drive(index.follow(INLINE, services, owner))
+            if index.embeds(services):
+                drive(index.embed(INLINE, services, owner, self._unless_closing))
 
     def _resume(self) -> None:
         """Index what is in the log and not in the index; a memory of many owners does so one by one."""
@@ -198,4 +198,4 @@ class Runtime:
 async def flush_owners(run: Runner, services: Services, owners: Sequence[Scope] | None, shown: bool | None) -> Receipt:
     """Do the derived work of these owners, or of all, under a progress bar."""
     with progress_bar("indexing", shown=shown) as advance:
-        return await flush.flush(run, services, owners, advance)
+        return await flush(run, services, owners, advance)

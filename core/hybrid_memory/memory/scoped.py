@@ -9,13 +9,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from hybrid_memory import display, steps
+from hybrid_memory.context import why as explaining
 from hybrid_memory.context.summary import Line
 from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.facts import facts as knowing
 from hybrid_memory.facts import learn as learning
-from hybrid_memory.facts import why as explaining
 from hybrid_memory.facts.explanation import Explanation
 from hybrid_memory.facts.fact import Category, Fact, Facts
+from hybrid_memory.facts.portrait import profile as profile_of_user
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.receipt import Receipt
@@ -29,7 +30,7 @@ from hybrid_memory.sharing import decide as sharing
 from hybrid_memory.sharing.grant import Right
 from hybrid_memory.steps import Chain, Step
 from hybrid_memory.store import forget as forgetting
-from hybrid_memory.store import rollback as rolling
+from hybrid_memory.store import view as rolling
 from hybrid_memory.store.view import present
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class ScopedMemory(Prompts):
             InvalidConfigError: a field of the schema cannot be filled.
             InvalidInputError: names is no collection of names.
         """
-        return await knowing.profile(run, self._services, self.scope, names=names, schema=schema)
+        return await profile_of_user(run, self._services, self.scope, names=names, schema=schema)
 
     if TYPE_CHECKING:
 

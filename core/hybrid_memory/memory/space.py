@@ -18,9 +18,8 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import decide as sharing
 from hybrid_memory.sharing import quarantine
-from hybrid_memory.sharing.grant import Denial, Grant, Right
-from hybrid_memory.sharing.standing import Standing
-from hybrid_memory.store import rollback
+from hybrid_memory.sharing.grant import Denial, Grant, Right, Standing
+from hybrid_memory.store import view as rollback
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
 

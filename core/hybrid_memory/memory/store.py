@@ -15,12 +15,13 @@ from hybrid_memory.config.weights import Weights
 from hybrid_memory.context import condense
 from hybrid_memory.context.condense import Condensed, How
 from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
+from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.items import items
 from hybrid_memory.items.item import ItemOperation, ItemResult
+from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import Key
-from hybrid_memory.log.read_only import ReadOnlyLog
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory import stats
 from hybrid_memory.memory.faces import Verbs, faces
@@ -35,7 +36,9 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.runtime.tasks import Job, Task
 from hybrid_memory.scope import Scope
-from hybrid_memory.store import archive, forget, migrate, rebuild
+from hybrid_memory.store import forget, migrate
+from hybrid_memory.store import indexing as rebuild
+from hybrid_memory.store import retention as archive
 from hybrid_memory.store.migrate import Migration
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import TokenCounter
@@ -108,7 +111,7 @@ class HybridMemory(Verbs):
         """
         services = self._services
         if services.language_model is None and self._as_models is not None:
-            services.language_model, services.reader = self._as_models(language_model)
+            services.language_model, services.state(Extractors).reader = self._as_models(language_model)
 
     def language_model(self, model: Any = None, *, timeout: timedelta | None = None) -> LanguageModel | None:
         """This model, with its calls measured, or without one that of the memory, if it has one.

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from hybrid_memory.config.weights import Weights
 from hybrid_memory.context import conversation as following
+from hybrid_memory.context import why_not as missing
 from hybrid_memory.facts.explanation import Explanation
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
@@ -15,7 +16,7 @@ from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.media import recall as media_recall
 from hybrid_memory.memory.faces import Handle, faces
-from hybrid_memory.recall import why_not as missing
+from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.recall.hit import Hit, Hits
 from hybrid_memory.recall.plan import Intent
 from hybrid_memory.recall.recall import recall as search
@@ -24,9 +25,8 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.sharing.decide import reached
 from hybrid_memory.sharing.grant import Right
-from hybrid_memory.store import history, remember
+from hybrid_memory.store import reading, remember
 from hybrid_memory.store.remember import Content, as_messages
-from hybrid_memory.store.uses import count_uses
 
 
 class Turns(Handle):
@@ -99,7 +99,7 @@ class Turns(Handle):
         Raises:
             InvalidInputError: a negative limit, or an instant that is naive or after the other.
         """
-        return await history.history(run, self._services, self.scope, limit=limit, since=since, until=until)
+        return await reading.history(run, self._services, self.scope, limit=limit, since=since, until=until)
 
     history, ahistory = faces(_history, needs=Right.READ)
 
@@ -129,8 +129,8 @@ class Turns(Handle):
             InvalidInputError: an unknown kind, a number out of range, or an instant that is naive or after the other.
         """
         if which is not None:
-            return await history.entries(run, self._services, self.scope, which)
-        return await history.events(
+            return await reading.entries(run, self._services, self.scope, which)
+        return await reading.events(
             run, self._services, self.scope, before=before, kinds=kinds, since=since, until=until, limit=limit
         )
 

@@ -20,9 +20,10 @@ from hybrid_memory.recall import signals
 from hybrid_memory.recall.entities import folded
 from hybrid_memory.recall.plan import Plan
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.store.expired import retained
 from hybrid_memory.store.indexing import embedding
+from hybrid_memory.store.retention import retained
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import View
 from hybrid_memory.text.dates.time_span import TimeSpan
 from hybrid_memory.text.spelling import slips
 from hybrid_memory.text.tokenize import terms
@@ -122,8 +123,8 @@ class Asked:
     plan: Plan
 
 
-async def candidates(run: Runner, services: Services, where: Where, asked: Asked) -> Found:
-    """What the paths of the plan found, and its neighbours; ``services`` as `in_view` gives them."""
+async def candidates(run: Runner, services: View, where: Where, asked: Asked) -> Found:
+    """What the paths of the plan found, and its neighbours."""
     index, where, plan = services.index, narrowed(services, where), asked.plan
     words, corrected = await _words(run, services, where, asked)
     vector, average, count = await centred(run, services, where, asked.vector)
@@ -134,7 +135,7 @@ async def candidates(run: Runner, services: Services, where: Where, asked: Asked
     similarity = np.full(len(places.ids), np.nan)
     if vector is not None:
         similarity = (await run.call(index.similar, vector, where.scope.owner, places.ids)).astype(np.float64)
-    stale = (await outdated(run, services, where.scope)).among(places.ids.tolist())
+    stale = (await outdated(run, services)).among(places.ids.tolist())
     found = Found(
         places=places,
         similarity=similarity,
@@ -253,7 +254,7 @@ def _folded(record: Record) -> str:
     return folded(f"{record.speaker}: {record.text}")
 
 
-def narrowed(services: Services, where: Where) -> Where:
+def narrowed(services: View, where: Where) -> Where:
     """What the search may return in this view of the memory."""
     before = None if services.horizon is None else services.horizon.before
     until = where.until if before is None else before if where.until is None else min(before, where.until)

@@ -32,10 +32,10 @@ class WeightedMean:
 
     def score(
         self,
-        query: str,  # noqa: ARG002 - of the port
+        query: str,
         signals: Mapping[str, Array],
         weights: Weights,
-        texts: Callable[[Sequence[int]], list[str]],  # noqa: ARG002 - of the port
+        texts: Callable[[Sequence[int]], list[str]],
     ) -> Array:
         """See `weighted_mean`."""
         return weighted_mean(signals, weights)

@@ -23,8 +23,8 @@ from hybrid_memory.recall.plan import Plan
 from hybrid_memory.recall.request import Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import catch_up
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.text_index import TextIndex
 from hybrid_memory.store.view import in_view
 from hybrid_memory.text.asking import about_now, about_the_past
 
@@ -52,7 +52,7 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
     hits = await remembered.lookup(run, services, key, now)
     if hits is not None:
         return hits
-    since = services.answers.cleared
+    since = services.state(remembered.RecallProjection).answers.cleared
     try:
         hits, failed = await _found(run, services, request, spaces)
     except StoreUnavailableError as error:
@@ -66,7 +66,7 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
 async def _found(run: Runner, services: Services, request: Request, spaces: Sequence[Scope]) -> tuple[list[Hit], bool]:
     """The hits, and whether a path failed on the way."""
     scopes = [request.where.scope, *spaces]
-    notes = dict.fromkeys([await catch_up(run, services, scope.owner) for scope in scopes])
+    notes = dict.fromkeys([await services.state(TextIndex).catch_up(run, services, scope.owner) for scope in scopes])
     vector, failure = await query_vector(run, services, request.query)
     failed = any(notes) or (vector is None and services.embedder is not None)
     settings = services.config.recall

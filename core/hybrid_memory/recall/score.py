@@ -17,6 +17,7 @@ from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.index.bm25 import matches
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.recall import ranker, signals
+from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.recall.candidates import query_vector
 from hybrid_memory.recall.hit import Scored, Signals
 from hybrid_memory.recall.request import MAX_QUERY_CHARS
@@ -194,12 +195,13 @@ async def _rows(run: Runner, services: Services, embedder: Embedder, request: Re
     """A row for each text, of NaN where it is blank."""
     given = zip(request.texts, request.vectors, strict=True)
     wanted = dict.fromkeys(text for text, vector in given if vector is None and text.strip())
-    made = {text: services.passages.get(content_key(embedder.name, text)) for text in wanted}
+    passages = services.state(RecallProjection).passages
+    made = {text: passages.get(content_key(embedder.name, text)) for text in wanted}
     missing = [text for text, vector in made.items() if vector is None]
     if missing:
         for text, vector in zip(missing, await embedding(run, embedder.embed_documents, missing), strict=True):
             made[text] = vector
-            services.passages.put(content_key(embedder.name, text), vector)
+            passages.put(content_key(embedder.name, text), vector)
     rows = np.full((len(request.texts), width), np.nan, dtype=np.float32)
     for row, (text, own) in enumerate(zip(request.texts, request.vectors, strict=True)):
         known = made.get(text) if own is None else own

@@ -24,9 +24,8 @@ from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Role
 from hybrid_memory.memory import HybridMemory, ScopedMemory
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory.models.measured import MeasuredModel
-from hybrid_memory.runtime.checks import seconds
 from hybrid_memory.store.remember import Content, as_messages
-from hybrid_memory.validation import checked_count, shown
+from hybrid_memory.validation import checked_count, positive_seconds, shown
 
 MOST_INSTRUCTIONS = 0.45
 """Share of a prompt that identity and instructions may take."""
@@ -102,7 +101,7 @@ class PagedAgent:
         )
         _check_room(frame, services.count(frame.identity) + services.count(frame.instructions))
         for name, limit in (("function_timeout", function_timeout), ("model_timeout", model_timeout)):
-            seconds(name, limit)
+            positive_seconds(name, limit)
         thinking = services.language_model
         if model is not None:
             thinking = MeasuredModel(

@@ -142,7 +142,7 @@ KINDS: Mapping[str, ToolAnnotations] = {
 class BoundTool(Tool):
     """A tool that checks its arguments itself, so that what is wrong is told in one line of our own."""
 
-    async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:  # noqa: ARG002
+    async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
         """What a client is answered; of what should not happen it learns nothing but that, and the log all of it."""
         try:
             return await self.fn(arguments)

@@ -13,9 +13,8 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.sqlite.caches import OwnerCaches
 from hybrid_memory.engines.sqlite.database import Database
-from hybrid_memory.engines.sqlite.removing import delete_all, delete_records
+from hybrid_memory.engines.sqlite.removing import delete_all, delete_records, mark_unscrubbed
 from hybrid_memory.engines.sqlite.rows import INSERT, SELECT, json_holds, narrowing, to_record, to_row, visibility
-from hybrid_memory.engines.sqlite.scrubbing import mark_unscrubbed
 from hybrid_memory.engines.sqlite.vector_cache import EXACT_LIMIT
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use

@@ -9,7 +9,8 @@ from hybrid_memory.context.summary import Line
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.explanation import Explanation
 from hybrid_memory.facts.fact import Fact
-from hybrid_memory.facts.facts import facts, profile, resolved
+from hybrid_memory.facts.facts import FactsProjection, facts, resolved
+from hybrid_memory.facts.portrait import profile
 from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.event import EventKind, handle
 from hybrid_memory.log.message import Message
@@ -41,9 +42,9 @@ async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Expla
         return await _of_hit(run, services, scope, what)
     if isinstance(what, Line):
         return await _of_line(run, services, scope, what)
-    if isinstance(what, str) and what in services.profile.model_fields:
+    if isinstance(what, str) and what in services.state(FactsProjection).profile.model_fields:
         return await _of_field(run, services, scope, what)
-    fields = ", ".join(services.profile.model_fields)
+    fields = ", ".join(services.state(FactsProjection).profile.model_fields)
     raise InvalidInputError(f"give a fact, a hit, a summary line or a profile field ({fields}), got {shown(what)}")
 
 
@@ -79,7 +80,7 @@ def _told(fact: Fact) -> str:
 async def _of_hit(run: Runner, services: Services, scope: Scope, hit: Hit) -> Explanation:
     home = await origin(run, services, scope, hit.record.scope, "why")
     view = await in_view(run, services, home)
-    known = await resolved(run, view, home)
+    known = await resolved(run, view)
     place = hit.record.turn if hit.record.kind is RecordKind.MEDIA else hit.record.id
     behind = [
         fact

@@ -19,9 +19,9 @@ from hybrid_memory.recall.recall import recall
 from hybrid_memory.recall.request import Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.expired import retained
+from hybrid_memory.store.retention import retained
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import in_view
+from hybrid_memory.store.view import View, in_view
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import shown
 
@@ -80,8 +80,8 @@ def _outranked(hits: Sequence[Hit], place: int, k: int) -> Iterator[str]:
             yield f"{lacks[name]:.3f} less by {name}: {has:.2f} against {needs:.2f}"
 
 
-async def _missed(run: Runner, view: Services, request: Request, position: int, depth: int) -> AsyncIterator[str]:
-    """Why no path brought the turn in; ``view`` as `in_view` gives it."""
+async def _missed(run: Runner, view: View, request: Request, position: int, depth: int) -> AsyncIterator[str]:
+    """Why no path brought the turn in."""
     records = await run.call(view.index.get, [position])
     where = narrowed(view, request.where)
     if not records:
@@ -122,7 +122,7 @@ def barriers(record: Record, where: Where) -> Iterator[str]:
             yield reason
 
 
-async def _nearness(run: Runner, view: Services, request: Request, where: Where, position: int) -> str:
+async def _nearness(run: Runner, view: View, request: Request, where: Where, position: int) -> str:
     vector, failure = await query_vector(run, view, request.query)
     vector, average, _ = await centred(run, view, where, vector)
     if vector is None:

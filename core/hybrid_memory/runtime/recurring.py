@@ -12,17 +12,16 @@ from functools import partial
 from typing import Any
 
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
-from hybrid_memory.runtime.tasks import Job, Task
-from hybrid_memory.runtime.timetable import Planned, Timer
+from hybrid_memory.runtime.tasks import AnyJob, Task
+from hybrid_memory.runtime.timer import Planned, Timer
 
 JITTER = 0.1
 """Share of the interval by which a run may come earlier or later, so that many processes do not run at once."""
 
 _log = logging.getLogger(__name__)
 
-
-Start = Callable[[Task[Any]], Job[Any] | None]
-"""Queues a task, however many are queued; None when nothing is started any more."""
+Start = Callable[[Task[Any]], AnyJob | None]
+"""Queues a task, even beyond the capacity; None when nothing is started any more."""
 
 
 class Periodic:
@@ -35,17 +34,15 @@ class Periodic:
         self._start = start
         self._context = contextvars.copy_context()
         self._planned: Planned | None = None
-        self._job: Job[Any] | None = None
+        self._job: AnyJob | None = None
         self._cancelled = False
         self._plan()
 
     def cancel(self) -> None:
         """No further run begins; one that has begun goes on."""
         self._cancelled = True
-        planned, job = self._planned, self._job
-        if planned is not None:
-            self._timer.forget(planned)
-        if job is not None:
+        self._timer.cancel(self._planned)
+        if (job := self._job) is not None:
             job.cancel()
 
     def _plan(self) -> None:
@@ -60,85 +57,78 @@ class Periodic:
                 job.cancel()
             job.add_done_callback(self._ended)
 
-    def _ended(self, job: Job[Any] | Any) -> None:
-        _tell(job)
+    def _ended(self, job: AnyJob | Any) -> None:
+        _log_failure(job)
         if not self._cancelled:
             self._plan()
 
 
-class _Asked:
-    """One key: what is to be done for it, and how far that is."""
+class _Key:
+    """What is to be done for one key.
 
-    def __init__(self) -> None:
-        self.task: Task[Any] | None = None
+    Attributes:
+        active: a job of it is queued or runs; again: it was due once more since that job began.
+    """
+
+    def __init__(self, task: Task[Any]) -> None:
+        self.task = task
         self.context = contextvars.copy_context()
-        self.asks = 0
         self.planned: Planned | None = None
-        self.queued = False
-        self.begun = False
+        self.active = False
         self.again = False
 
 
-class Pauses:
+class Debounced:
     """Tasks that wait until nobody has asked for their key for a while; two of one key never run at once."""
 
     def __init__(self, timer: Timer, start: Start) -> None:
         self._timer = timer
         self._start = start
-        self._asked: dict[Hashable, _Asked] = {}
+        self._keys: dict[Hashable, _Key] = {}
         self._lock = threading.Lock()
 
-    def ask(self, key: Hashable, delay: float, task: Task[Any]) -> None:
+    def ask(self, name: Hashable, delay: float, task: Task[Any]) -> None:
         """Have the task done after the next pause; of several for one key the last counts."""
         with self._lock:
-            asked = self._asked.setdefault(key, _Asked())
-            asked.task, asked.context = task, contextvars.copy_context()
-            if asked.planned is not None:
-                self._timer.forget(asked.planned)
-            asked.asks += 1
-            asked.planned = self._timer.later(delay, partial(self._due, key, asked, asked.asks))
+            key = self._keys.setdefault(name, _Key(task))
+            key.task, key.context = task, contextvars.copy_context()
+            self._timer.cancel(key.planned)
+            key.planned = self._timer.later(delay, partial(self._due, name, key, task))
 
-    def _due(self, key: Hashable, asked: _Asked, asks: int) -> None:
+    def _due(self, name: Hashable, key: _Key, task: Task[Any]) -> None:
         with self._lock:
-            if asks != asked.asks:  # asked for again in the moment in which the pause was over
+            if key.task is not task:  # asked for again at the moment when the pause was over
                 return
-            asked.planned = None
-            if asked.begun:
-                asked.again = True
+            key.planned = None
+            key.again = key.active
+            if key.active:
                 return
-            if asked.queued:  # it will do what was asked last
-                return
-            asked.queued = True
-        self._begin(key, asked)
+            key.active = True
+        self._begin(name, key)
 
-    def _begin(self, key: Hashable, asked: _Asked) -> None:
-        if asked.task is not None:
-            job = asked.context.run(self._start, replace(asked.task, work=partial(self._work, asked)))
-            if job is not None:
-                job.add_done_callback(partial(self._ended, key, asked))
+    def _begin(self, name: Hashable, key: _Key) -> None:
+        job = key.context.run(self._start, replace(key.task, work=partial(self._work, key)))
+        if job is not None:
+            job.add_done_callback(partial(self._ended, name, key))
 
-    def _work(self, asked: _Asked) -> Any:
+    def _work(self, key: _Key) -> Any:
         with self._lock:
-            asked.begun = True
-            task = asked.task
-        return task.work() if task is not None else None
+            key.again, task = False, key.task
+        return task.work()
 
-    def _ended(self, key: Hashable, asked: _Asked, job: Job[Any] | Any) -> None:
-        _tell(job)
+    def _ended(self, name: Hashable, key: _Key, job: AnyJob | Any) -> None:
+        _log_failure(job)
         with self._lock:
-            again, asked.again, asked.begun = asked.again, False, False
-            asked.queued = again
-            if not again and asked.planned is None:
-                self._asked.pop(key, None)
-        if again:
-            self._begin(key, asked)
+            key.active = key.again
+            if not key.active and key.planned is None:
+                self._keys.pop(name, None)
+        if key.active:
+            self._begin(name, key)
 
 
-def _tell(job: Job[Any]) -> None:
-    """Nobody holds the future of such a job: log its failure, unless it only met the end of the memory."""
-    if job.cancelled():
-        return
-    error = job.exception()
+def _log_failure(job: AnyJob) -> None:
+    """Nobody holds the future of such a job: log its failure, unless the memory was closed meanwhile."""
+    error = None if job.cancelled() else job.exception()
     if error is not None and not isinstance(error, MemoryClosedError):
         unforeseen = None if isinstance(error, HybridMemoryError) else error
         _log.warning("%s failed: %s; it will be tried again the next time", job.task.kind, error, exc_info=unforeseen)

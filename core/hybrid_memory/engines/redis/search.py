@@ -8,12 +8,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from hybrid_memory.arrays import Floats, Ids
+from hybrid_memory.arrays import Floats
+from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.redis.connection import CALL_SECONDS, RedisConnection, Value
-from hybrid_memory.engines.redis.keys import Keys
+from hybrid_memory.engines.redis.layout import Keys, digest, digest_or_none, owner_tag, pairs
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
-from hybrid_memory.index.port import Matches
+from hybrid_memory.index.port import Matches, RecordColumns
+from hybrid_memory.index.record import RecordKind, Where
 
 Algorithm = Literal["flat", "hnsw"]
 
@@ -79,14 +82,14 @@ class QueryEngine:
             with self._lock:
                 self._wait()  # another process may have made it
         if space not in self._spaces or k < 1:
-            return Matches(ids=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.float32))
+            return Matches.best({}, 0)
         told = self._search(
             f"({condition})=>[KNN {k} @{space} $vector AS distance]",
             *("PARAMS", 2, "vector", np.ascontiguousarray(vector, dtype=np.float32).tobytes()),
             *("SORTBY", "distance", "RETURN", 1, "distance", "LIMIT", 0, k),
         )
         pairs = zip(told[::2], told[1::2], strict=True)
-        return ranked([(1 - float(fields[1]), _number(key)) for key, fields in pairs], k)
+        return Matches.best({_number(key): 1 - float(fields[1]) for key, fields in pairs}, k)
 
     def search(self, query: str, *options: Value) -> list[int]:
         """Ids of records."""
@@ -174,12 +177,81 @@ def field_of(dim: int) -> str:
     return f"v{dim}"
 
 
-def ranked(found: list[tuple[float, int]], k: int) -> Matches:
-    """Scores with ids, best first."""
-    best = sorted(found, key=lambda one: (-one[0], one[1]))[:k]
-    ids: Ids = np.array([number for _, number in best], dtype=np.int64)
-    return Matches(ids=ids, scores=np.array([score for score, _ in best], dtype=np.float32))
-
-
 def _number(key: bytes) -> int:
     return int(key.rsplit(b":", 1)[1])
+
+
+_EXACT = 2**53
+"""Numbers of the Query Engine are doubles."""
+
+_NUMBERS = ("id", "segment", "ordinal", "length", "importance", "at", "uses", "last_used", "turn")
+_COLUMNS = ("id", "segment", "ordinal", "length", "at", "importance", "uses", "last_used")
+_LABELS = 4
+
+
+def condition(where: Where) -> str:
+    """The query that finds what may be found; every name in it is a digest, so that nothing needs escaping."""
+    parts = [f"@owner:{{{owner_tag(where.scope)}}}"]
+    if where.scope.session is not None:
+        parts.append(f"@session:{{{digest_or_none(where.scope.session)}}}")
+    if where.kinds:
+        parts.append(f"@kind:{{{'|'.join(sorted(where.kinds))}}}")
+    if where.categories:
+        parts.append(f"@category:{{{'|'.join(sorted(map(digest, where.categories)))}}}")
+    if where.since is not None:
+        parts.append(f"@at:[{to_micros(where.since)} +inf]")
+    if where.until is not None:
+        parts.append(f"@at:[-inf ({to_micros(where.until)}]")
+    parts += [f"@meta:{{{pair}}}" for pair in pairs(where.metadata)]
+    parts += [f"-@turn:[{max(first, 0)} {_bound(last)}]" for first, last in where.hidden if 0 <= last >= first]
+    for name, instant in where.fresh.items():
+        labels = f"@category:{{{digest(name)}}}"
+        if name in set(RecordKind):
+            labels = f"({labels}|@kind:{{{name}}})"
+        parts.append(f"-({labels} @at:[-inf ({to_micros(instant)}])")
+    return " ".join(parts)
+
+
+def _bound(position: int) -> str:
+    return "+inf" if position >= _EXACT else str(position)
+
+
+def columns_of(told: bytes, where: Where) -> RecordColumns:
+    """The columns of records that were fetched by id, as far as the condition allows; the owner was asked for by name.
+
+    Args:
+        told: a line for each: id, segment, ordinal, length, importance, time, uses, last use, turn, kind, category,
+            session, metadata.
+        where: the condition.
+    """
+    words = told.decode().split()
+    width = len(_NUMBERS) + _LABELS
+    numbers = np.array([[float(word) for word in words[row::width]] for row in range(len(_NUMBERS))]).T
+    labels = np.array([words[len(_NUMBERS) + row :: width] for row in range(_LABELS)], dtype=np.str_)
+    allowed = _allowed(numbers[:, _NUMBERS.index("at")], numbers[:, _NUMBERS.index("turn")], labels, where)
+    return RecordColumns.of(numbers[allowed][:, [_NUMBERS.index(name) for name in _COLUMNS]])
+
+
+def _allowed(
+    at: npt.NDArray[np.float64], turns: npt.NDArray[np.float64], labels: npt.NDArray[np.str_], where: Where
+) -> npt.NDArray[np.bool_]:
+    kinds, categories, sessions, metadata = labels
+    mask = np.ones(len(at), dtype=np.bool_)
+    if where.scope.session is not None:
+        mask &= sessions == digest_or_none(where.scope.session)
+    if where.kinds:
+        mask &= np.isin(kinds, sorted(where.kinds))
+    if where.categories:
+        mask &= np.isin(categories, list(map(digest, where.categories)))
+    if where.since is not None:
+        mask &= at >= to_micros(where.since)
+    if where.until is not None:
+        mask &= at < to_micros(where.until)
+    for pair in pairs(where.metadata):
+        mask &= np.char.find(metadata, pair) >= 0
+    if where.hidden:
+        first, last = np.array(where.hidden, dtype=np.int64).T
+        mask &= ~((turns[:, None] >= first) & (turns[:, None] <= last)).any(axis=1)
+    for name, instant in where.fresh.items():
+        mask &= (at >= to_micros(instant)) | ~((kinds == name) | (categories == digest(name)))
+    return mask
