@@ -28,7 +28,7 @@ class Line:
     """Another object, whose calls are counted by name, and which can be cut off.
 
     Attributes:
-        error: what every call raises while it is set, or those that `hits` is true of.
+        error: what calls raise while it is set: all, or those whose name and arguments `hits` is true of.
         breaks: a method by whose next call the line is cut, and whether "before" it reaches the object or "after".
         during: what happens once within the next call of a method, after the object answered.
     """
@@ -37,7 +37,7 @@ class Line:
         self.inner = inner
         self.calls: Counter[str] = Counter()
         self.error: Exception | None = None
-        self.hits: Callable[..., bool] = lambda *_, **__: True
+        self.hits: Callable[[str, tuple[Any, ...]], bool] = lambda name, _: name != "close"
         self.breaks: dict[str, tuple[str, Exception]] = {}
         self.during: dict[str, Callable[[], object]] = {}
 
@@ -48,8 +48,7 @@ class Line:
             self.calls[name] += 1
             when, error = self.breaks.pop(name, ("", None))
             self.error = error or self.error
-            cut = self.error is not None and name != "close" and self.hits(*args, **kwargs)
-            if self.error is not None and cut and when != "after":
+            if self.error is not None and when != "after" and self.hits(name, args):
                 raise self.error
             answer = method(*args, **kwargs)
             if what := self.during.pop(name, None):
