@@ -6,19 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import Hit
 from hybrid_memory.errors import EmbedderMismatchError, ModelError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.faults import FaultyEmbedder
+from tests.doubles import texts
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
 
 OFFLINE = ConnectionError("model host is offline")
-
-
-def texts_of(hits: list[Hit]) -> list[str]:
-    return [hit.record.text for hit in hits]
 
 
 def test_recall_falls_back_to_words_and_says_so(face: Face, opened: Open) -> None:
@@ -86,7 +82,7 @@ def test_a_rebuild_that_fails_half_way_is_finished_by_flush(face: Face, opened: 
     embedder = FaultyEmbedder(HashingEmbedder(dim=32))
     with embedder.failing(OFFLINE), pytest.raises(ModelError):
         face(memory).rebuild(embedder=embedder)
-    assert texts_of(face(alice).recall("cat", k=1)) == ["my cat sleeps"]
+    assert texts(face(alice).recall("cat", k=1)) == ["my cat sleeps"]
     face(memory).flush()
     stats = face(memory).stats()
     assert (stats.vectors, stats.pending, stats.embedder) == (2, 0, "hashing-32")
@@ -127,7 +123,7 @@ def test_an_embedder_of_another_width_is_refused(face: Face, opened: Open, waiti
             face(alice).remember("another")
         face(alice).recall("cat")
     with opened(embedder=Narrow(8)) as memory:
-        assert texts_of(face(memory.scoped(user="alice")).recall("cat", k=1)) == ["my cat sleeps"]
+        assert texts(face(memory.scoped(user="alice")).recall("cat", k=1)) == ["my cat sleeps"]
 
 
 @pytest.mark.parametrize(

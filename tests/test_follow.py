@@ -24,6 +24,7 @@ from hybrid_memory import (
 )
 from hybrid_memory.context.follow import said_before
 from hybrid_memory.errors import InvalidInputError
+from tests.doubles import texts
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
@@ -54,7 +55,7 @@ def known(ids: list[str | None]) -> list[str]:
 
 
 def words(scoped: ScopedMemory) -> list[str]:
-    return [message.text for message in scoped.history()]
+    return texts(scoped.history())
 
 
 def test_a_growing_copy_is_written_once(alice: ScopedMemory, face: Face) -> None:
@@ -105,7 +106,7 @@ def test_a_call_that_was_edited_at_the_end_is_kept_as_it_became(alice: ScopedMem
     assert face(alice).follow(copy) == ids
     assert words(alice) == ["delete them", 'look {"path": "/one"}', "deleted"]
     shown = alice.assemble(among=ids, max_tokens=500).messages
-    assert [message.text for message in shown] == ["delete them", 'look {"path": "/one"}', "deleted"]
+    assert texts(shown) == ["delete them", 'look {"path": "/one"}', "deleted"]
 
 
 PARIS = [user("I live in Paris.", "1"), assistant("hi", "2"), user("And I like tea.", "3"), assistant("ok", "4")]
@@ -125,12 +126,12 @@ def homes(memory: ScopedMemory) -> list[str]:
 def standing(memory: ScopedMemory, face: Face, ids: list[str]) -> set[str]:
     """What each verb shows of where somebody lives."""
     face(memory).flush()
-    there = [message.text for message in face(memory).history()]
-    assert [message.text for message in face(memory).conversation()] == there
-    assert [message.text for message in face(memory).history(limit=len(there))] == there
-    assert [message.text for message in face(memory).history(limit=2)] == there[-2:]
-    assert [message.text for message in face(memory).conversation(limit=2)] == there[-2:]
-    assert there[1:] == [message.text for message in PARIS[1:]]
+    there = texts(face(memory).history())
+    assert texts(face(memory).conversation()) == there
+    assert texts(face(memory).history(limit=len(there))) == there
+    assert texts(face(memory).history(limit=2)) == there[-2:]
+    assert texts(face(memory).conversation(limit=2)) == there[-2:]
+    assert there[1:] == texts(PARIS[1:])
     recalled = " ".join(hit.record.text for hit in face(memory).recall("Where do I live? Paris Oslo Rome", k=20))
     shown = {name for name in ("Paris", "Oslo", "Rome") if name in recalled}
     for among in (None, ids):
@@ -183,7 +184,7 @@ def test_a_conversation_goes_on_behind_an_edit(alice: ScopedMemory, face: Face) 
     ids = known(face(alice).follow([*OSLO, user("Where do I live?", "5")]))
     assert words(alice) == ["I live in Oslo.", "hi", "And I like tea.", "ok", "Where do I live?"]
     shown = face(alice).assemble(among=ids, max_tokens=900).messages
-    assert [message.text for message in shown] == words(alice)
+    assert texts(shown) == words(alice)
     ids = known(face(alice).follow([*OSLO, user("Where do I live?", "5"), assistant("In Oslo.", "6")]))
     assert ids[4:] == ["5", "6"]
     assert face(alice).assemble("And?", among=ids, max_tokens=900).messages[0].text == "I live in Oslo."
@@ -197,7 +198,7 @@ def test_of_two_branches_each_shows_its_own_words(alice: ScopedMemory, face: Fac
         for copy in (one, two):
             ids = known(face(alice).follow(copy))
             shown = face(alice).assemble(among=ids, began="1", max_tokens=900).messages
-            assert [message.text for message in shown] == [message.text for message in copy]
+            assert texts(shown) == texts(copy)
 
 
 def test_a_reader_of_one_branch_is_not_disturbed_by_an_edit_in_another(alice: ScopedMemory, face: Face) -> None:
@@ -206,7 +207,7 @@ def test_a_reader_of_one_branch_is_not_disturbed_by_an_edit_in_another(alice: Sc
     for ids, copy in ((mine, PARIS), (theirs, OSLO)):
         asked = "Where do I live, in Paris or in Oslo?"
         *shown, last = face(alice).assemble(asked, among=ids, began="1", max_tokens=900).messages
-        assert [message.text for message in shown] == [message.text for message in copy]
+        assert texts(shown) == texts(copy)
         assert last.text == asked, "nothing of the other branch is recalled"
 
 
@@ -262,7 +263,7 @@ def test_an_edit_of_a_folded_message_is_shown_until_it_is_folded_too(chat: Scope
         assert text.count("live in Oslo") == chat.summary().text.count("live in Oslo") == 1
     stretches = [range(*map(int, name.removeprefix("#").split("-"))) for name in chat.summary().handles if "-" in name]
     assert not set(stretches[0]) & set(stretches[-1])
-    behind = [message.text for message in face(chat).expand(chat.summary())]
+    behind = texts(face(chat).expand(chat.summary()))
     assert sorted(behind) == sorted(message.text for message in copy[: len(behind)])
 
 
@@ -276,16 +277,16 @@ def test_instructions_and_what_a_reset_kept_may_be_edited(chat: ScopedMemory, fa
         face(chat).compact(keep=keep)
     face(chat).reset(keep=["3", "4"])
     face(chat).follow([user("Edited.", "3"), assistant(copy[4].text, "4"), user("New.", "n")])
-    assert [message.text for message in face(chat).conversation()] == ["Edited.", copy[4].text, "New."]
-    assert [message.text for message in face(chat).assemble().messages] == ["Edited.", copy[4].text, "New."]
+    assert texts(face(chat).conversation()) == ["Edited.", copy[4].text, "New."]
+    assert texts(face(chat).assemble().messages) == ["Edited.", copy[4].text, "New."]
 
 
 def test_an_edit_of_what_a_reset_left_behind_does_not_come_back(alice: ScopedMemory, face: Face) -> None:
     face(alice).follow(PARIS)
     face(alice).reset()
     face(alice).follow([*OSLO, user("New.", "5")])
-    assert [message.text for message in face(alice).conversation()] == ["New."]
-    assert [message.text for message in face(alice).assemble(k=0, profile="").messages] == ["New."]
+    assert texts(face(alice).conversation()) == ["New."]
+    assert texts(face(alice).assemble(k=0, profile="").messages) == ["New."]
 
 
 WINDOW = [user("hello"), assistant("hi"), user("Tell me a joke.")]
@@ -298,7 +299,7 @@ def test_an_answer_that_is_asked_for_again_replaces_the_old_one(alice: ScopedMem
     ids = known(face(alice).follow(WINDOW))
     assert all(ids)
     assert words(alice) == ["hello", "hi", "Tell me a joke."]
-    assert [message.text for message in face(alice).assemble().messages] == words(alice)
+    assert texts(face(alice).assemble().messages) == words(alice)
     face(alice).remember(assistant("A horse walks into a bar."))
     assert words(alice) == ["hello", "hi", "Tell me a joke.", "A horse walks into a bar."]
     assert "Knock" not in str(face(alice).recall("knock joke", k=9))
@@ -360,7 +361,7 @@ def test_another_branch_is_not_shown(alice: ScopedMemory, face: Face) -> None:
 def test_what_came_before_the_copy_is_shown(alice: ScopedMemory, face: Face) -> None:
     alice.remember([user("one", "1"), assistant("two", "2"), user("three", "3")])
     shown = face(alice).assemble(among=["3"], max_tokens=500)
-    assert [message.text for message in shown.messages] == ["one", "two", "three"]
+    assert texts(shown.messages) == ["one", "two", "three"]
 
 
 def test_two_runs_of_one_session_are_shown_their_own_turn(alice: ScopedMemory, face: Face) -> None:

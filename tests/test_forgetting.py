@@ -16,6 +16,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.faults import FaultyEmbedder
 from hybrid_memory.text.tokens import estimate_tokens
+from tests.doubles import texts
 
 if TYPE_CHECKING:
     from tests.conftest import Face
@@ -112,7 +113,7 @@ def test_everything_of_a_user_goes_and_nothing_of_another(tmp_path: Path, face: 
         assert traces(tmp_path) == []
         assert (alice.history(), everything.facts(history=True), everything.recall("room", k=5)) == ([], [], [])
         assert not alice.profile()
-        assert [message.text for message in bob.history()] == ["I live in Rome."]
+        assert texts(bob.history()) == ["I live in Rome."]
         assert bob.recall("Rome", k=5)
 
 
@@ -131,7 +132,7 @@ def test_a_user_is_forgotten_with_every_agent_and_in_every_space(tmp_path: Path,
         assert traces(tmp_path)
         assert planned.erased["turns"] == face(memory).forget(user="alice").erased["turns"]
         assert traces(tmp_path) == []
-        assert [message.text for message in team.history()] == ["Bob was here."]
+        assert texts(team.history()) == ["Bob was here."]
 
 
 def test_forgetting_before_an_instant_keeps_what_came_later(tmp_path: Path) -> None:
@@ -140,7 +141,7 @@ def test_forgetting_before_an_instant_keeps_what_came_later(tmp_path: Path) -> N
         alice.remember("I live in Paris.", at=START)
         alice.remember("I moved to Berlin.", at=START + timedelta(days=2))
         alice.forget(before=START + timedelta(days=1))
-        assert [message.text for message in alice.history()] == ["I moved to Berlin."]
+        assert texts(alice.history()) == ["I moved to Berlin."]
         assert [fact.value for fact in alice.facts(attribute="home", history=True)] == ["Berlin"]
 
 
@@ -197,10 +198,10 @@ def test_what_the_policy_hides_is_destroyed_only_when_told(tmp_path: Path) -> No
         alice = memory.scoped(user="alice", session="s1")
         alice.remember("The old room has chairs.", at=START - timedelta(days=60))
         alice.remember("The new room has chairs.", at=START - timedelta(days=1))
-        assert [hit.record.text for hit in alice.recall("chairs", k=5)] == ["The new room has chairs."]
+        assert texts(alice.recall("chairs", k=5)) == ["The new room has chairs."]
         assert len(alice.history()) == 2
         assert alice.forget(expired=True).erased["turns"] == 1
-        assert [message.text for message in alice.history()] == ["The new room has chairs."]
+        assert texts(alice.history()) == ["The new room has chairs."]
 
 
 def test_what_matters_is_forgotten_later(tmp_path: Path) -> None:
@@ -211,7 +212,7 @@ def test_what_matters_is_forgotten_later(tmp_path: Path) -> None:
         old = START - timedelta(days=60)
         alice.remember({"content": "Trivial chairs.", "importance": 0.0}, at=old)
         alice.remember({"content": "Vital chairs.", "importance": 1.0}, at=old)
-        assert [hit.record.text for hit in alice.recall("chairs", k=5)] == ["Vital chairs."]
+        assert texts(alice.recall("chairs", k=5)) == ["Vital chairs."]
         assert len(alice.history()) == 2
 
 

@@ -12,7 +12,7 @@ import pytest
 from hybrid_memory import Event, EventKind, HybridMemory, Record, ScopedMemory, Weights
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.runtime.counting import Counts
-from tests.doubles import Clock, Line, events_of, line_to
+from tests.doubles import Clock, Line, events_of, line_to, texts
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
@@ -162,7 +162,7 @@ def test_a_prompt_counts_what_it_shows(face: Face, opened: Open) -> None:
     alice.remember("my cat is called Momo")
     chat = memory.scoped(user="alice", session="s2")
     context = face(chat).assemble("what is my cat called?", max_tokens=2000)
-    shown = [hit.record.text for hit in context.hits]
+    shown = texts(context.hits)
     assert "my cat is called Momo" in shown
     face(memory).flush()
     assert uses(alice, "my cat is called Momo") == 1
@@ -227,10 +227,10 @@ def test_what_is_used_is_forgotten_later(face: Face, opened: Open) -> None:
     record = record_of(alice, "my cat eats")
     lasts = 10 * 8**record.importance * math.log2(1 / 0.4)
     clock.now = NOW + (lasts + 0.5) * DAY
-    found = [hit.record.text for hit in face(alice).recall("cat")]
+    found = texts(face(alice).recall("cat"))
     assert found == ["my cat sleeps"]
     face(alice).forget(expired=True)
-    assert [message.text for message in alice.history()] == ["my cat sleeps"]
+    assert texts(alice.history()) == ["my cat sleeps"]
 
 
 def test_counts_gather_until_they_are_taken() -> None:

@@ -37,7 +37,7 @@ from hybrid_memory.models.media import PROBES, as_media_embedder
 from hybrid_memory.ports import Floats, SemanticIndex
 from hybrid_memory.runtime.runners import drive
 from hybrid_memory.testing.images import COLOURS, ColourEmbedder, picture
-from tests.doubles import Clock
+from tests.doubles import Clock, texts
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
@@ -717,7 +717,7 @@ def test_pictures_live_as_long_as_turns(gallery: Gallery, face: Face) -> None:
     alice.remember(said(words("New."), image(RED)))
     assert len(face(alice).recall_media("red")) == 2
     clock.now += timedelta(days=11)
-    assert [hit.record.text for hit in face(alice).recall_media("red")] == ["New."]
+    assert texts(face(alice).recall_media("red")) == ["New."]
     assert face(alice).recall_media("red", until=NOON + timedelta(days=5)) == []
     face(alice).forget(expired=True)
     assert [record.text for record in records(alice)] == ["New."]
@@ -783,7 +783,7 @@ def test_an_embedder_that_sees_is_enough(engine: str, tmp_path: Path) -> None:
         assert memory.rebuild(progress=False).indexed == 4
         assert alice.recall_media("red", k=1)[0].record.text == "my car"
         alice.forget(query="car")
-        assert [hit.record.text for hit in alice.recall_media("red")] == ["the sea"]
+        assert texts(alice.recall_media("red")) == ["the sea"]
     if engine == "sqlite":
         words_left = [file.name for file in tmp_path.rglob("*") if file.is_file() and b"my car" in file.read_bytes()]
         assert words_left == []

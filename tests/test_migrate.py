@@ -133,7 +133,7 @@ def seen(memory: HybridMemory) -> dict[str, Any]:
             person.summary().lines,
             [found(person, query, spaces) for query in QUERIES],
         )
-    shown["past"] = [message.text for message in alice.at(NOW - 2 * DAY).history()]
+    shown["past"] = texts(alice.at(NOW - 2 * DAY).history())
     shown["items"] = memory.items("app").batch([GetItem(("users", "a"), "k")])
     shown["positions"] = {
         str(owner): [(event.position, event.id, event.kind) for event in memory._runtime.services.truth.read(owner)]
@@ -143,9 +143,7 @@ def seen(memory: HybridMemory) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("face", "source", "target"),
-    [(face, *pair) for face, pair in zip(FACES, PAIRS, strict=True)],
-    indirect=["face"],
+    ("face", "source", "target"), [(face, *pair) for face, pair in zip(FACES, PAIRS, strict=True)], indirect=["face"]
 )
 def test_the_copy_shows_what_the_original_shows(face: Face, make: Make, source: str, target: str) -> None:
     original, copy = make(source, recall={"count_uses": False}), make(target, recall={"count_uses": False})
@@ -169,7 +167,7 @@ def test_life_goes_on_in_the_copy(face: Face, make: Make) -> None:
     before = end_of(alice)
     receipt = face(alice).remember("I live in Rome now.")
     assert receipt.positions[0] > before
-    assert "I live in Rome now." in [hit.record.text for hit in face(alice).recall("Rome")]
+    assert "I live in Rome now." in texts(face(alice).recall("Rome"))
     face(alice).forget(query="Rome")
     assert "I live in Rome now." not in texts(alice.history())
     face(alice).rollback(before)

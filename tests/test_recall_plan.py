@@ -11,6 +11,7 @@ import pytest
 from hybrid_memory import Hit, HybridMemory, Intent, ScopedMemory, Weights
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.recall.plan import EXACT, TEMPORAL
+from tests.doubles import texts
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
@@ -21,10 +22,6 @@ NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 """A Wednesday."""
 
 SYNONYMS = [["NYC", "New York"], ["老婆", "妻子"]]
-
-
-def texts_of(hits: list[Hit]) -> list[str]:
-    return [hit.record.text for hit in hits]
 
 
 def by_hand(hit: Hit) -> float:
@@ -176,7 +173,7 @@ def test_synonyms_are_looked_for_too(face: Face, opened: Open, query: str, turn:
     assert told in first.why()
     without = opened(**config).scoped(user="alice")
     without.remember([*fillers, turn])
-    assert turn not in texts_of(face(without).recall(query))
+    assert turn not in texts(face(without).recall(query))
 
 
 @pytest.mark.parametrize("query", ["what did I cook last week", "上周我 cook 了什么"])
@@ -206,8 +203,8 @@ def test_a_question_that_goes_back_brings_in_what_was_said_last(opened: Open) ->
     alice = opened(embedder="none", recall={"candidates": 3}).scoped(user="alice")
     alice.remember([f"the garden plan number {number}" for number in range(40)], at=NOW - timedelta(days=60))
     alice.remember("zebra crossing", at=NOW)
-    assert "zebra crossing" in texts_of(alice.recall("the garden plan, remember", k=50))
-    assert "zebra crossing" not in texts_of(alice.recall("the garden plan", k=50))
+    assert "zebra crossing" in texts(alice.recall("the garden plan, remember", k=50))
+    assert "zebra crossing" not in texts(alice.recall("the garden plan", k=50))
 
 
 @pytest.mark.parametrize(
@@ -257,4 +254,4 @@ def test_weights_of_the_configuration_count_unless_the_caller_has_others(opened:
 
 def test_quotes_of_nothing_that_was_said_change_no_order(face: Face, alice: ScopedMemory) -> None:
     alice.remember(["my cat sleeps", "the cat of my aunt", "it rains"])
-    assert texts_of(face(alice).recall('my cat "zzzz"')) == texts_of(face(alice).recall("my cat zzzz"))
+    assert texts(face(alice).recall('my cat "zzzz"')) == texts(face(alice).recall("my cat zzzz"))

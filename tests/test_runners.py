@@ -14,7 +14,7 @@ import pytest
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.errors import MemoryClosedError
 from hybrid_memory.runtime.runners import InlineRunner, LoopRunner, Runner, drive
-from tests.doubles import PATIENCE
+from tests.doubles import PATIENCE, texts
 
 if TYPE_CHECKING:
     from tests.conftest import Child
@@ -209,9 +209,7 @@ async def test_hundreds_of_calls_at_once_on_one_loop() -> None:
         users = [memory.scoped(user=f"user {number}") for number in range(100)]
         await asyncio.gather(*(user.aremember(f"the cat of {user.scope.user}") for user in users for _ in range(2)))
         found = await asyncio.gather(*(user.arecall("cat") for user in users))
-        assert [[hit.record.text for hit in hits] for hits in found] == [
-            [f"the cat of {u.scope.user}"] * 2 for u in users
-        ]
+        assert [texts(hits) for hits in found] == [[f"the cat of {u.scope.user}"] * 2 for u in users]
         assert (await memory.astats()).records == 200
 
 

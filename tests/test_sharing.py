@@ -28,6 +28,7 @@ from hybrid_memory.memory.membership import Membership
 from hybrid_memory.memory.space import RIGHTS
 from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.testing.images import ColourEmbedder
+from tests.doubles import texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -337,9 +338,7 @@ def test_a_rollback_leaves_rights_and_audit_as_they_are(face: Face, memory: Hybr
     with pytest.raises(AccessDeniedError):
         face(memory.scoped(user="eve").space("team")).history()
     face(team).rollback(before)
-    assert [message.text for message in face(memory.scoped(user="bob").space("team")).history()][-1] == (
-        "The last thing that stays."
-    )
+    assert texts(face(memory.scoped(user="bob").space("team")).history())[-1] == ("The last thing that stays.")
     assert [denial.who for denial in face(team).audit()] == ["user='eve'"]
 
 
@@ -443,7 +442,7 @@ def test_a_space_can_hold_several_conversations(face: Face, memory: HybridMemory
     plans, notes = alice.space("team", session="plans"), alice.space("team", session="notes")
     face(plans).remember("First the plan.")
     face(notes).remember("Then the note.")
-    assert [message.text for message in face(plans).history()] == ["First the plan."]
+    assert texts(face(plans).history()) == ["First the plan."]
     assert len(face(team).history()) == 5
     assert len(face(plans).recall("plan note", within="session")) == 1
 
@@ -515,7 +514,7 @@ def test_what_is_approved_becomes_a_turn_of_its_author(
         face(stranger).remember(text)
     permit, spam, park = face(team).quarantined()
     receipt = face(team).approve(permit)
-    assert [message.text for message in face(team).history()][3:] == ["The launch needs a permit."]
+    assert texts(face(team).history())[3:] == ["The launch needs a permit."]
     turn = face(team).history()[-1]
     assert (turn.id, turn.at, turn.role, turn.metadata) == (receipt.ids[0], NOON, "assistant", {"page": 3})
     assert permit.id == f"quarantined:{turn.id}"
@@ -559,7 +558,7 @@ def test_what_was_approved_is_forgotten_in_both_forms(face: Face, opened: Open, 
     name = next(event.id for event in memory._runtime.services.log.read(team.scope) if "Zanzibar" in str(event.payload))
     receipt = face(team).forget(ids=name if waited else name.removeprefix("quarantined:"))
     assert len(receipt.ids) == 2
-    assert [message.text for message in face(team).history()] == ["The park closes at eight."]
+    assert texts(face(team).history()) == ["The park closes at eight."]
     assert face(team).quarantined() == []
     memory.close()
     assert all(b"Zanzibar7391" not in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
@@ -578,7 +577,7 @@ def test_an_id_given_twice_waits_once_and_takes_no_other(face: Face, team: Space
     face(team).remember("The same words.", id="m2")
     face(stranger).remember("The same words.", id="m2")
     assert face(team).approve("quarantined:m2").duplicates == ("m2",)
-    assert [message.text for message in face(team).history()][3:] == ["A member takes this id.", "The same words."]
+    assert texts(face(team).history())[3:] == ["A member takes this id.", "The same words."]
 
 
 def test_the_same_id_in_two_conversations_is_told_apart(
@@ -601,7 +600,7 @@ def test_trust_that_is_given_later_counts_from_then_on(face: Face, team: SpaceMe
     face(stranger).remember("Said too early.")
     face(team).grant(agent="crawler", right="write", trust=0.5)
     assert face(stranger).remember("Said in time.").quarantined == ()
-    assert [message.text for message in face(team).history()][3:] == ["Said in time."]
+    assert texts(face(team).history())[3:] == ["Said in time."]
     assert [event.message.text for event in face(team).quarantined()] == ["Said too early."]
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hybrid_memory import Fact, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.errors import IdConflictError, InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
+from tests.doubles import texts
 
 if TYPE_CHECKING:
     from tests.conftest import Face
@@ -52,13 +53,7 @@ def state(memory: ScopedMemory) -> tuple[Any, ...]:
         hit.record.text
         for hit in memory.recall("Paris Berlin jazz nurse dentist weather 杭州 喝茶", k=50, kinds=["turn"])
     }
-    return (
-        [message.text for message in memory.history()],
-        known(memory),
-        memory.profile(),
-        memory.summary().lines,
-        found,
-    )
+    return (texts(memory.history()), known(memory), memory.profile(), memory.summary().lines, found)
 
 
 def positions(memory: ScopedMemory) -> list[int]:
@@ -136,7 +131,7 @@ def test_what_is_written_after_a_rollback_goes_on_from_there() -> None:
         alice.rollback(second - 1)
         assert [fact.value for fact in alice.facts(attribute="home")] == ["Paris"]
         alice.remember("I moved to Rome.", at=START + timedelta(days=2))
-        assert [message.text for message in alice.history()] == ["I live in Paris.", "I moved to Rome."]
+        assert texts(alice.history()) == ["I live in Paris.", "I moved to Rome."]
         assert [(f.value, f.state) for f in alice.facts(attribute="home", history=True)] == [
             ("Paris", "superseded"),
             ("Rome", "current"),
@@ -268,10 +263,8 @@ def test_an_instant_before_an_edit_has_the_message_once() -> None:
         now[0] += timedelta(days=2)
         alice.follow(told("Oslo"))
         for view, home in ((alice.at(START + timedelta(days=2)), "Paris"), (alice.at(now[0]), "Oslo"), (alice, "Oslo")):
-            assert [message.text for message in view.history()] == [f"I live in {home}.", "Nice.", "I like tea."]
-            assert [message.text for message in view.assemble("And?").messages][:-1] == [
-                message.text for message in view.history()
-            ]
+            assert texts(view.history()) == [f"I live in {home}.", "Nice.", "I like tea."]
+            assert texts(view.assemble("And?").messages)[:-1] == texts(view.history())
 
 
 def test_a_rollback_takes_an_edit_back(face: Face) -> None:
@@ -297,8 +290,8 @@ async def test_the_async_face_sees_the_same_past(tmp_path: Path) -> None:
         facts: list[Fact] = await past.afacts(history=True)
         assert facts == past.facts(history=True)
         assert await past.aprofile() == past.profile()
-        assert [m.text for m in await past.ahistory()] == list(SENTENCES[:5])
+        assert texts(await past.ahistory()) == list(SENTENCES[:5])
         receipt = await alice.arollback(2)
-        assert [m.text for m in await alice.ahistory()] == list(SENTENCES[:2])
+        assert texts(await alice.ahistory()) == list(SENTENCES[:2])
         await alice.arollback(receipt.positions[0] - 1)
         assert len(await alice.ahistory()) == len(SENTENCES)

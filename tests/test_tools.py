@@ -17,6 +17,7 @@ from hybrid_memory import HybridMemory, MemoryConfig, Message, ScopedMemory, ope
 from hybrid_memory.errors import InvalidInputError, InvalidScopeError, MemoryClosedError, StoreUnavailableError
 from hybrid_memory.text.tokens import estimate_tokens, schema_tokens
 from hybrid_memory.tools import MAX_TOKENS, MEMORY_TOOLS, Answer, tools_named
+from tests.doubles import texts
 
 pytestmark = pytest.mark.in_pairs("use", "memory")
 
@@ -75,7 +76,7 @@ def test_what_is_remembered_is_recalled_in_another_session(
 def test_a_note_is_no_turn_of_the_conversation(alice: ScopedMemory, use: Use) -> None:
     alice.remember("Please remember that I like tea.")
     use(alice, "remember", text="I like tea.")
-    assert [message.text for message in alice.conversation()] == ["Please remember that I like tea."]
+    assert texts(alice.conversation()) == ["Please remember that I like tea."]
     assert alice.scope.session == "s1"
 
 
@@ -166,7 +167,7 @@ def test_a_wrong_call_is_answered_and_changes_nothing(
     assert answer.failed
     assert answer.text.startswith("Error: ")
     assert says in answer.text
-    assert [message.text for message in alice.history()] == ["tide"]
+    assert texts(alice.history()) == ["tide"]
 
 
 def test_a_handle_of_somebody_else_is_nothing(memory: HybridMemory, use: Use) -> None:
@@ -185,7 +186,7 @@ def test_a_handle_of_somebody_else_is_nothing(memory: HybridMemory, use: Use) ->
         assert answer.failed
         assert "4711" not in answer.text
     assert use(alice, "recall", query="code of the safe").text == "Nothing is remembered about that."
-    assert [message.text for message in bob.history()] == ["The code of the safe is 4711."]
+    assert texts(bob.history()) == ["The code of the safe is 4711."]
     assert alice.history() == []
 
 
@@ -205,7 +206,7 @@ def test_an_update_is_found_instead_of_the_old_words(
     answer = use(alice, "recall", query=asked)
     assert new.rstrip("。.") in answer.text
     assert old.rstrip("。.") not in answer.text
-    both = [message.text for message in _owner(alice).history()]
+    both = texts(_owner(alice).history())
     assert old in both
     assert new in both
     assert "#1" in told.text
@@ -258,7 +259,7 @@ def test_forgetting_takes_the_code_that_comes_with_the_words(alice: ScopedMemory
     assert len(alice.history()) == 2
     done = use(alice, "forget", handles="#1", code=code_in(preview))
     assert done == Answer("Forgotten for good: #1.")
-    assert [message.text for message in alice.history()] == ["The locker room is cold."]
+    assert texts(alice.history()) == ["The locker room is cold."]
     assert use(alice, "forget", handles=["#1"], code=code_in(preview)).failed
 
 
