@@ -35,6 +35,10 @@ def one(items: ItemMemory, operation: ItemOperation) -> Any:
     return found
 
 
+def ask(items: ItemMemory, *operations: ItemOperation) -> list[Any]:
+    return list(items.batch(operations))
+
+
 def words(found: list[Item]) -> list[str]:
     return [item.value["text"] for item in found]
 
@@ -57,12 +61,12 @@ def files(store: str) -> bytes:
 
 def test_what_is_read_stood_before_the_batch(memory: HybridMemory, face: Face) -> None:
     items = memory.items("app")
-    asked = [
+    asked: list[ItemOperation] = [
         GetItem(HOME, "a"), put("a", "first"), FindItems(), FindItems(query="first"), put("a", "second"),
         PutItem(HOME, "gone", None), ListNamespaces(),
     ]  # fmt: skip
     assert face(items).batch(asked) == [None, None, [], [], None, None, []]
-    item, namespaces = face(items).batch([GetItem(HOME, "a"), ListNamespaces()])
+    item, namespaces = ask(face(items), GetItem(HOME, "a"), ListNamespaces())
     assert (item.value, namespaces) == ({"text": "second"}, [HOME])
     assert face(items).batch([]) == []
     assert memory.stats().events == 1
@@ -100,12 +104,12 @@ def test_an_earlier_value_is_never_found_whoever_asks(opened: Open, face: Face) 
     memory, other = opened(), opened()
     items = memory.items("app")
     items.batch([put("a", "zebra crossing"), put("b", "lion den"), put("c", "a zebra in a herd of others")])
-    assert words(other.items("app").batch([FindItems(query="zebra")])[0])[0] == "zebra crossing"
+    assert words(one(other.items("app"), FindItems(query="zebra")))[0] == "zebra crossing"
     one(items, put("a", "giraffe house"))
     one(items, PutItem(HOME, "b", {"text": "unindexed"}))
 
     def zebras(handle: HybridMemory) -> list[tuple[str, bool]]:
-        found = face(handle.items("app")).batch([FindItems(query="zebra crossing")])[0]
+        found = one(face(handle.items("app")), FindItems(query="zebra crossing"))
         return [(item.value["text"], item.score is None) for item in found]
 
     expected = [("a zebra in a herd of others", False), ("giraffe house", False), ("unindexed", True)]
@@ -172,7 +176,7 @@ def test_prefixes_match_label_by_label(memory: HybridMemory, face: Face) -> None
     places = [("u", "al"), ("u", "alice"), ("u", "al", "x"), ("U", "al"), ('["u"', "al"), ("u.al",)]
     items.batch([PutItem(place, "k", {"text": str(place)}, ("same",)) for place in places])
     for query in ("", "same"):
-        found = face(items).batch([FindItems(("u", "al"), query=query), FindItems((), query=query)])
+        found = ask(face(items), FindItems(("u", "al"), query=query), FindItems((), query=query))
         assert {item.namespace for item in found[0]} == {("u", "al"), ("u", "al", "x")}
         assert {item.namespace for item in found[1]} == set(places)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
@@ -172,9 +172,9 @@ def test_why_tells_the_whole_chain(face: Face, alice: ScopedMemory) -> None:
         assert part in str(first)
     assert "#2" in str(second)
     assert "'Berlin'" in str(second)
-    for bad in cast("list[Any]", [3, "no such thing", None]):
+    for bad in [3, "no such thing", None]:
         with pytest.raises(InvalidInputError):
-            face(alice).why(bad)
+            face(alice).why(bad)  # type: ignore[arg-type]
 
 
 def test_why_explains_a_profile_field_and_a_summary_line(alice: ScopedMemory) -> None:

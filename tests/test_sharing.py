@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -396,9 +396,9 @@ def test_diversity_compares_within_each_owner(face: Face, opened: Open) -> None:
 
 def test_spaces_are_given_by_name_and_a_session_has_none(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     alice = memory.scoped(user="alice", session="s1")
-    for spaces in cast("list[Any]", ["team", 7, [7], [""], None]):
+    for spaces in ["team", 7, [7], [""], None]:
         with pytest.raises(InvalidInputError):
-            face(alice).recall("launch", spaces=spaces)
+            face(alice).recall("launch", spaces=spaces)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="leave spaces out"):
         face(alice).recall("launch", within="session", spaces=["team"])
 

@@ -15,7 +15,7 @@ def down(*_: object, **__: object) -> None:
 def main() -> None:
     """The store and the outbox are given as arguments."""
     memory = open_memory(MemoryConfig(url=sys.argv[1], outbox=sys.argv[2], embedder="none", power_safe=False))
-    memory._runtime.services.log.append = down
+    memory._runtime.services.log.append = down  # type: ignore[method-assign,assignment]
     sys.stdout.write(f"{len(memory.scoped(user='alice').remember(['one', 'two']).waiting)}\n")
     sys.stdout.flush()
     os._exit(9)
