@@ -44,6 +44,8 @@ class _Twins:
 
     def __getattr__(self, name: str) -> Any:
         twin = getattr(self._owner, f"a{name}", None)
+        if name == "block":
+            return lambda label: _Twins(self._owner.block(label))
         if twin is None:
             return getattr(self._owner, name)
 
@@ -140,6 +142,6 @@ def alice(memory: HybridMemory) -> ScopedMemory:
 def no_learning_by_itself(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is learned in the background, unless a test is marked so: positions in the log depend on no pause."""
     if request.node.get_closest_marker("background") is None:
-        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.said", lambda *_: None)
-        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.opened", lambda *_: None)
-        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.recalled", lambda *_: None)
+        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.after_write", lambda *_: None)
+        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.start", lambda *_: None)
+        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.after_recall", lambda *_: None)

@@ -14,6 +14,7 @@ import pytest
 from hybrid_memory import HybridMemory, ScopedMemory, SpaceMemory, Weights
 from hybrid_memory.errors import AccessDeniedError, StoreUnavailableError
 from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.testing.faults import FaultyEmbedder
 from tests.doubles import Clock, Line, end_of, line_to, texts
 
@@ -234,7 +235,7 @@ def test_no_erased_word_stays_in_memory(face: Face, memory: HybridMemory, whole:
         face(memory).forget(user="alice")
     else:
         face(alice).forget(ids=told.ids[0])
-    kept = repr(list(memory._runtime.services.answers._entries.values()))
+    kept = repr(list(memory._runtime.services.state(RecallProjection).answers._entries.values()))
     assert "Quinzel" not in kept
 
 
@@ -267,7 +268,7 @@ def test_readers_never_see_an_old_answer_after_a_write(opened: Open) -> None:
 
 
 def test_an_open_memory_holds_so_many_answers_and_no_more(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.store.services.ANSWERS_CACHE", 8)
+    monkeypatch.setattr("hybrid_memory.recall.cache.ANSWERS_CACHE", 8)
     memory = opened(url="memory://", embedder="none")
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
@@ -310,5 +311,5 @@ def test_an_answer_that_is_made_while_its_words_are_forgotten_is_not_kept(opened
     told = alice.remember(["my cat is Quinzel", "my cat sleeps"])
     line_to(memory, "index").during["get"] = lambda: alice.forget(ids=told.ids[0])
     alice.recall("cat")
-    assert "Quinzel" not in repr(list(memory._runtime.services.answers._entries.values()))
+    assert "Quinzel" not in repr(list(memory._runtime.services.state(RecallProjection).answers._entries.values()))
     assert texts(alice.recall("cat")) == ["my cat sleeps"]

@@ -16,6 +16,7 @@ from hybrid_memory.engines.in_memory.archive import InMemoryArchive
 from hybrid_memory.errors import MemoryClosedError, QueueFullError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.ports import Floats
+from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.tasks import Task, current_priority
 from hybrid_memory.testing.faults import FaultyEmbedder
 from hybrid_memory.testing.language import ScriptedModel
@@ -287,7 +288,7 @@ def test_uses_are_noted_by_and_by(opened: Open, monkeypatch: pytest.MonkeyPatch)
     alice.remember("my cat sleeps")
     for _ in range(3):
         alice.recall("cat")
-    wait_until(lambda: memory._runtime.services.uses.counted() == [])
+    wait_until(lambda: memory._runtime.services.state(RecallProjection).uses.counted() == [])
     memory.flush()
     services = memory._runtime.services
     (said,) = services.truth.read(alice.scope, kinds=(EventKind.MESSAGE,))

@@ -13,6 +13,7 @@ from hybrid_memory import (
     CompactionConfig,
     Event,
     EventKind,
+    Host,
     HybridMemory,
     MemoryConfig,
     Message,
@@ -21,7 +22,7 @@ from hybrid_memory import (
     ToolCall,
     open_memory,
 )
-from hybrid_memory.context.follow import said_before
+from hybrid_memory.context.conversation import said_before
 from hybrid_memory.errors import InvalidInputError
 from tests.doubles import texts, wait_until
 
@@ -181,9 +182,9 @@ def test_of_two_branches_each_shows_its_own_words(alice: ScopedMemory, face: Fac
 def test_what_the_host_removed_at_its_beginning_is_not_shown(alice: ScopedMemory, face: Face) -> None:
     ids = known(face(alice).follow([*PARIS, user("Go on.", "5")]))
     kept = ids[2:]
-    shown = face(alice).assemble(among=kept, began="1", max_tokens=900)
+    shown = face(alice).assemble(host=Host(among=kept, began="1"), max_tokens=900)
     assert [message.id for message in shown.messages] == kept
-    assert [message.id for message in face(alice).assemble(among=kept, max_tokens=900).messages] == ids
+    assert [message.id for message in face(alice).assemble(host=Host(among=kept), max_tokens=900).messages] == ids
     assert not shown.hits, "nor is it recalled"
 
 
@@ -217,7 +218,7 @@ def test_an_edit_of_a_folded_message_is_shown_until_it_is_folded_too(chat: Scope
     copy[0] = user("My password is [removed], and I decided to live in Oslo.", "0")
     ids = known(face(chat).follow(copy))
     for among in (None, ids):
-        text = face(chat).assemble("And?", among=among).text
+        text = face(chat).assemble("And?", host=Host(among=among)).text
         assert "Paris" not in text
         assert "tulip7" not in text
         assert text.count("I decided to live in Oslo.") == 1
@@ -312,8 +313,8 @@ def test_another_branch_is_not_shown_and_what_came_before_the_copy_is(alice: Sco
 
 def test_two_runs_of_one_session_are_shown_their_own_turn(alice: ScopedMemory, face: Face) -> None:
     alice.remember([user("first", "1"), user("second", "2"), call("3"), result("r", "4")])
-    mine = face(alice).assemble(among=["1", "3", "4"], max_tokens=500)
-    theirs = face(alice).assemble(among=["2"], max_tokens=500)
+    mine = face(alice).assemble(host=Host(among=["1", "3", "4"]), max_tokens=500)
+    theirs = face(alice).assemble(host=Host(among=["2"]), max_tokens=500)
     assert [message.id for message in mine.messages] == ["1", "3", "4"]
     assert theirs.messages[-1].text.endswith("second")
 
@@ -321,7 +322,7 @@ def test_two_runs_of_one_session_are_shown_their_own_turn(alice: ScopedMemory, f
 @pytest.mark.parametrize("among", ["m1", [1], 5])
 def test_among_must_be_ids(alice: ScopedMemory, face: Face, among: Any) -> None:
     with pytest.raises(InvalidInputError, match="among"):
-        face(alice).assemble("q", among=among)
+        face(alice).assemble("q", host=Host(among=among))
 
 
 class Model:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -15,6 +15,7 @@ from hybrid_memory.runtime.counting import Counts
 from tests.doubles import Clock, Line, events_of, line_to, texts
 
 if TYPE_CHECKING:
+    from hybrid_memory.log.port import EventLog
     from tests.conftest import Face, Open
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)

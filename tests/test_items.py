@@ -360,7 +360,7 @@ def test_the_fold_is_the_same_however_it_is_read(steps: list[tuple[Any, ...]]) -
                 items.sweep()
             services = memory._runtime.services
             one(items, ListNamespaces())
-            known = services.items.get(items.scope) or KeptItems()
+            known = drive(services.state(ItemsProjection).read(InlineRunner(), services, items.scope))
             fresh = KeptItems().after(services.truth.read(items.scope, kinds=(EventKind.ITEM, EventKind.ERASED)))
             assert (known.items, known.dead, known.soiled, known.cleaned) == (
                 fresh.items, fresh.dead, fresh.soiled, fresh.cleaned,

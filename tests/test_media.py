@@ -31,7 +31,6 @@ from hybrid_memory.errors import AccessDeniedError, EmbedderMismatchError, Inval
 from hybrid_memory.index.record import Where
 from hybrid_memory.log.media import Media, media_in, media_of
 from hybrid_memory.media import media as flow
-from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.models.media import PROBES, as_media_embedder
 from hybrid_memory.ports import Floats, SemanticIndex
@@ -365,7 +364,7 @@ def test_what_has_no_data_or_no_sense_gives_no_record(alice: ScopedMemory, face:
             "Only words.",
         ]
     )
-    assert drive(flow.index_media(INLINE, alice._runtime.services, alice.scope)) == 0
+    assert drive(flow.MediaIndex().follow(INLINE, alice._runtime.services, alice.scope)) == 0
     assert face(alice).recall_media("red") == []
     assert face(alice).flush().embedded == 0
 
@@ -493,7 +492,7 @@ def test_vectors_of_another_embedder_are_not_compared(gallery: Gallery, face: Fa
 
 
 def test_the_index_follows_the_log_from_where_it_stood(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow, "READ_BATCH", 2)
+    monkeypatch.setattr(flow.MediaIndex, "batch", 2)
     memory = gallery.open()
     alice = memory.scoped(user="alice")
     alice.remember([said(image(RED)), "words", said(image(BLUE)), said(image(RED)), said(image(GREEN)), "more"])
@@ -532,11 +531,11 @@ def test_an_index_that_lost_the_race_looks_again(gallery: Gallery, monkeypatch: 
     def slow(*args: Any, **named: Any) -> bool:
         if not raced:
             raced.append(True)
-            assert drive(flow.index_media(INLINE, memory._runtime.services, alice.scope)) == 1
+            assert drive(flow.MediaIndex().follow(INLINE, memory._runtime.services, alice.scope)) == 1
         return upsert(*args, **named)
 
     monkeypatch.setattr(index, "upsert", slow)
-    assert drive(flow.index_media(INLINE, memory._runtime.services, alice.scope)) == 0
+    assert drive(flow.MediaIndex().follow(INLINE, memory._runtime.services, alice.scope)) == 0
     assert len(records(alice)) == 1
 
 
@@ -556,7 +555,7 @@ def test_what_is_being_indexed_while_it_is_forgotten_stays_out(
         return stored[0]
 
     monkeypatch.setattr(index, "upsert", slow)
-    drive(flow.index_media(INLINE, memory._runtime.services, alice.scope))
+    drive(flow.MediaIndex().follow(INLINE, memory._runtime.services, alice.scope))
     assert stored == [False]
     assert [record.turn for record in records(alice)] == [2]
 
@@ -592,7 +591,7 @@ def test_following_step_by_step_comes_to_the_same_as_from_the_beginning(
     steps: list[tuple[str, Any]], batch: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
-        patch.setattr(flow, "READ_BATCH", batch)
+        patch.setattr(flow.MediaIndex, "batch", batch)
         patch.setattr(flow, "STRETCHES", batch)
         patch.setattr(flow, "ERASE_BATCH", batch)
         services, alice = memory._runtime.services, memory.scoped(user="alice")
@@ -601,7 +600,7 @@ def test_following_step_by_step_comes_to_the_same_as_from_the_beginning(
             if verb == "say":
                 alice.remember(said(*[image(PICTURES[n]) if n >= 0 else words(f"word {n}") for n in what]))
             elif verb == "follow":
-                drive(flow.index_media(INLINE, services, alice.scope))
+                drive(flow.MediaIndex().follow(INLINE, services, alice.scope))
             elif verb == "flush":
                 memory.flush()
             elif said_so_far := alice.history():

@@ -27,6 +27,7 @@ from hybrid_memory.testing.faults import FaultyEmbedder
 from tests.doubles import Line, end_of, line_to, texts
 
 if TYPE_CHECKING:
+    from hybrid_memory.log.port import EventLog
     from tests.conftest import Face, Open
 
 Make: TypeAlias = Callable[..., HybridMemory]
@@ -59,7 +60,7 @@ class TargetLog(Line):
 def behind(memory: HybridMemory) -> TargetLog:
     services = memory._runtime.services
     log = TargetLog(services.log)
-    services.log = log
+    services.log = cast("EventLog", log)
     return log
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -71,7 +71,7 @@ def behind(memory: HybridMemory) -> Log:
     """The memory's log, from now on behind a line."""
     services = memory._runtime.services
     log = Log(services.log)
-    services.log = log
+    services.log = cast("EventLog", log)
     return log
 
 
@@ -220,7 +220,7 @@ def test_a_crash_while_the_outbox_is_emptied_repeats_nothing(reopened: Callable[
         memory.scoped(user=f"alice {step}").remember(["one", "two"])
         log.down = False
         services = memory._runtime.services
-        services.outbox = Killed(services.outbox, step)
+        services.outbox = cast("EventLog", Killed(services.outbox, step))
         try:
             memory.flush()
         except KeyboardInterrupt:

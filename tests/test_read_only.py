@@ -183,7 +183,7 @@ class TestWhyNot:
         assert any("by meaning it lies" in step or "was not compared" in step for step in told.steps)
 
     def test_what_is_no_turn_or_not_there_is_refused(self, memory: HybridMemory, bo: ScopedMemory) -> None:
-        bo.put_block("task", "x")
+        bo.block("task").put("x")
         block = memory.scoped(user="bo").events(kinds=["block"])[0]
         for query, what, told in (
             ("heron", block.id, "no turn"),

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.errors import MemoryClosedError
 from hybrid_memory.runtime.runners import InlineRunner, LoopRunner, Runner, drive
 from tests.doubles import PATIENCE, texts
@@ -184,13 +184,14 @@ async def test_cancelling_a_flow_cancels_its_jobs(executor: ThreadPoolExecutor) 
     assert ended == [True, True]
 
 
-VERBS = [
-    (owner, name)
-    for owner in (HybridMemory, ScopedMemory)
-    for name, member in vars(owner).items()
-    if not name.startswith("_") and inspect.isfunction(member) and not inspect.iscoroutinefunction(member)
-]
-WITHOUT_TWIN = {(HybridMemory, name) for name in ("scoped", "items", "adopt")}  # they ask no store
+class Counter:
+    """One verb."""
+
+    async def _times(self, run: Runner, number: int, *, factor: int = 2) -> int:
+        """The product."""
+        return await run.call(lambda: number * factor)
+
+    times, atimes = two_faces(_times, lambda _: InlineRunner())
 
 
 @pytest.mark.parametrize(("owner", "verb"), VERBS, ids=[f"{owner.__name__}.{verb}" for owner, verb in VERBS])

@@ -23,10 +23,11 @@ from hybrid_memory import (
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.facts.fact import Claim
+from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.log.author import author_of, principal_of
-from hybrid_memory.memory.membership import Membership
-from hybrid_memory.memory.space import RIGHTS
+from hybrid_memory.memory.blocks import BlockHandle
 from hybrid_memory.models.media import as_media_embedder
+from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.testing.images import ColourEmbedder
 from tests.doubles import texts
 
@@ -49,6 +50,40 @@ def team(memory: HybridMemory) -> SpaceMemory:
     return team
 
 
+def rights(kind: type) -> dict[str, Right]:
+    """What each verb takes, as it says itself."""
+    members = inspect.getmembers(kind, lambda member: getattr(member, "asked", None) is not None)
+    return {verb.asked.verb: verb.asked.needed for name, verb in members if verb.__name__ == name}
+
+
+BLOCK_VERBS = {
+    "attach_block": "attach",
+    "block_history": "history",
+    "edit_block": "edit",
+    "put_block": "put",
+    "remove_block": "remove",
+    "undo_block": "undo",
+}
+RIGHTS = rights(SpaceMemory) | rights(BlockHandle)
+READING = (
+    "block_history blocks conversation count expand facts fetch flush grants grep history profile recall recall_media "
+    "records summary why why_not"
+)
+WRITING = (
+    "assemble attach_block begin_blocks compact edit_block follow learn offload put_block remember remove_block reset "
+    "resolve undo_block"
+)
+DECIDING = "approve audit events forget grant quarantined reject revoke rollback"
+
+
+def ask(owner: SpaceMemory, verb: str, values: Sequence[Any], named: dict[str, Any]) -> None:
+    """Call a verb of the space, or of a block of it."""
+    if verb in BLOCK_VERBS:
+        getattr(owner.block(values[0]), BLOCK_VERBS[verb])(*values[1:], **named)
+    else:
+        getattr(owner, verb)(*values, **named)
+
+
 def seat(memory: HybridMemory, team: SpaceMemory, right: Right | None, *, trust: float = 1.0) -> SpaceMemory:
     """Bob's handle of the space, with this right."""
     if right is not None:
@@ -60,6 +95,7 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
     """What to call a verb with, so that nothing but a missing right can be wrong."""
     named = {
         "attach_block": ("plan",),
+        "begin_blocks": ([],),
         "block_history": ("task",),
         "edit_block": ("task",),
         "expand": (team.history()[0].id,),
@@ -70,6 +106,7 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
         "put_block": ("task", "Book the hall."),
         "recall": ("launch",),
         "recall_media": ("launch",),
+        "records": ([1],),
         "remember": ("One more thing.",),
         "remove_block": ("task",),
         "rollback": (NOON,),
@@ -87,7 +124,7 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
     }
     if verb in ("approve", "reject"):
         return (team.quarantined(),), {}
-    if verb == "settle":
+    if verb == "resolve":
         return (team.facts()[0],), {}
     return named.get(verb, ()), keyed.get(verb, {})
 
@@ -111,14 +148,14 @@ def prepared(memory: HybridMemory, name: str) -> SpaceMemory:
     Another space has a block that all may read.
     """
     services = memory._runtime.services
-    services.rules = ClaimsFriday()
+    services.state(Extractors).rules = ClaimsFriday()
     services.media, services.media_embedder = InMemoryIndex(), as_media_embedder(ColourEmbedder())
     team = memory.scoped(user="alice").create_space(name)
     team.remember(["The launch is on Friday.", "The budget is 400 euros."])
-    team.put_block("task")
-    team.edit_block("task", append="Book a room.")
+    team.block("task").put()
+    team.block("task").edit(append="Book a room.")
     board = memory.scoped(user="alice").create_space(f"board of {name}")
-    board.put_block("plan", "Launch on Friday.")
+    board.block("plan").put("Launch on Friday.")
     board.grant(user="bob", right="read")
     team.grant(user="carol", right="read")
     team.grant(user="dave", right="write", trust=0.1)
@@ -135,11 +172,11 @@ def test_a_verb_takes_its_right(face: Face, opened: Open, held: Right) -> None:
         values, named = arguments(verb, team)
         said, settled = team.history(), team.grants()
         if RANKS.index(held) >= RANKS.index(needed):
-            getattr(face(bob), verb)(*values, **named)
+            ask(face(bob), verb, values, named)
             assert team.audit() == []
             continue
         with pytest.raises(AccessDeniedError, match=f"user='bob' may not {verb} in the space 'team for {verb}'"):
-            getattr(face(bob), verb)(*values, **named)
+            ask(face(bob), verb, values, named)
         (denial,) = team.audit()
         assert (denial.who, denial.verb, denial.needed, denial.held) == ("user='bob'", verb, needed, held)
         assert (team.history(), team.grants(), len(team.quarantined())) == (said, settled, 1)
@@ -154,34 +191,23 @@ def test_who_is_not_trusted_may_read_and_remember_only(face: Face, opened: Open)
         planner = memory.scoped(user="bob", agent="planner").space(f"team for {verb}")
         values, named = arguments(verb, team)
         if needed is Right.READ or verb == "remember":
-            getattr(face(planner), verb)(*values, **named)
+            ask(face(planner), verb, values, named)
         else:
             with pytest.raises(AccessDeniedError, match=r"it takes a trust of 0\.5 or more"):
-                getattr(face(planner), verb)(*values, **named)
-
-
-def verbs_of(kind: type) -> set[str]:
-    return {
-        name
-        for name, member in inspect.getmembers(kind, callable)
-        if not name.startswith("_") and not (name.startswith("a") and hasattr(kind, name[1:]))
-    }
+                ask(face(planner), verb, values, named)
 
 
 def test_every_verb_has_its_right() -> None:
-    opening = verbs_of(Membership) | {"at"}
-    assert verbs_of(SpaceMemory) - opening == set(RIGHTS)
-    assert opening == {"at", "create_space", "space", "spaces"}
-    assert all(hasattr(SpaceMemory, f"a{verb}") for verb in RIGHTS)
+    pinned = {Right.READ: READING, Right.WRITE: WRITING, Right.ADMIN: DECIDING}
+    assert {verb: right for right, verbs in pinned.items() for verb in verbs.split()} == RIGHTS
 
 
 def test_a_verb_that_does_not_ask_reaches_nothing(opened: Open) -> None:
-    memory = opened(url="memory://", embedder="none")
-    team = prepared(memory, "team")
-    for verb in set(RIGHTS) & verbs_of(ScopedMemory):
+    team = prepared(opened(url="memory://", embedder="none"), "team")
+    for verb in [*rights(SpaceMemory), "work_left"]:
         values, named = arguments(verb, team)
-        with pytest.raises(AccessDeniedError):
-            getattr(ScopedMemory, verb)(team, *values, **named)
+        with pytest.raises(AccessDeniedError, match="nobody may"):
+            drive(getattr(SpaceMemory, f"_{verb}")(team, INLINE, *values, **named))
 
 
 def test_a_grant_covers_whom_it_names(memory: HybridMemory, team: SpaceMemory) -> None:
@@ -329,7 +355,7 @@ def test_a_rollback_leaves_rights_and_audit_as_they_are(face: Face, memory: Hybr
 
 
 def test_what_is_written_names_its_author(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    memory._runtime.services.rules = ClaimsFriday()
+    memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     team.grant(agent="planner", right="write")
     face(memory.scoped(user="bob", agent="planner").space("team")).remember("The launch moved to Monday.")
     alice = memory.scoped(user="alice")
@@ -454,7 +480,7 @@ def stranger(memory: HybridMemory, team: SpaceMemory) -> SpaceMemory:
 def test_what_waits_in_quarantine_is_nowhere(
     face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
 ) -> None:
-    memory._runtime.services.rules = ClaimsFriday()
+    memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     receipt = face(stranger).remember("The launch is never, says Zanzibar.", id="m1")
     assert receipt.ids == receipt.quarantined
     for handle in (face(team), face(stranger)):
@@ -472,7 +498,7 @@ def test_what_waits_in_quarantine_is_nowhere(
 def test_what_is_approved_becomes_a_turn_of_its_author(
     face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
 ) -> None:
-    memory._runtime.services.rules = ClaimsFriday()
+    memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     said = {"content": "The launch needs a permit.", "role": "assistant", "at": NOON, "metadata": {"page": 3}}
     for text in (said, "Buy gold now!", "The park closes at eight."):
         face(stranger).remember(text)
@@ -573,7 +599,7 @@ def test_trust_that_is_given_later_counts_from_then_on(face: Face, team: SpaceMe
 
 def test_the_more_trusted_word_stands_and_follows_the_grants(face: Face, opened: Open) -> None:
     memory = opened(learning={"conflicts": "trusted"})
-    memory._runtime.services.rules = ClaimsFriday()
+    memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     team = memory.scoped(user="alice").create_space("team")
     for agent, trust in (("clerk", 0.9), ("intern", 0.6)):
         team.grant(agent=agent, right="write", trust=trust)

@@ -21,7 +21,7 @@ from hybrid_memory import (
     Weights,
     open_memory,
 )
-from hybrid_memory.errors import MemoryClosedError
+from hybrid_memory.errors import InvalidInputError, MemoryClosedError
 from hybrid_memory.models.embedders import HashingEmbedder
 from tests.doubles import Clock, texts
 

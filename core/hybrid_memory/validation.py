@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from operator import index
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 
 MAX_SHOWN_CHARS = 80
 MAX_SHOWN_PROBLEMS = 5
@@ -45,6 +46,35 @@ class CheckedModel(BaseModel):
             return cls.model_validate(dict(fields))
         except ValidationError as error:
             raise cls.invalid_error(_readable(error)) from error
+
+
+class Settings(CheckedModel):
+    """A model of settings: unknown names are refused, with `InvalidConfigError` as any wrong value is."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    invalid_error: ClassVar = InvalidConfigError
+
+
+_LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|seconds?|min|minutes?|h|hours?|d|days?)")
+_UNITS = ("milliseconds", "seconds", "minutes", "hours", "days")
+
+
+def _length(value: Any) -> Any:
+    """A text such as ``30 days`` as a timedelta; anything else as it is."""
+    found = _LENGTH.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        return value
+    number, unit = found.groups()
+    unit = "milliseconds" if unit == "ms" else next(known for known in _UNITS if known.startswith(unit))
+    try:
+        return timedelta(**{unit: float(number)})
+    except OverflowError:
+        return value
+
+
+Duration: TypeAlias = Annotated[timedelta, BeforeValidator(_length)]
+"""A timedelta; also given as seconds, as text such as ``30 days`` or ``50 ms``, or as ISO 8601."""
 
 
 def storable(value: Any) -> Any:
@@ -103,3 +133,29 @@ def checked_count(name: str, count: int, *, least: int) -> int:
     if number < least:
         raise InvalidInputError(f"{name} must be {least} or more, got {shown(number)}")
     return min(number, MAX_COUNT)
+
+
+def check_span(since: datetime | None, until: datetime | None) -> None:
+    """Raise `InvalidInputError` unless both are aware instants and in order."""
+    for name, value in (("since", since), ("until", until)):
+        if not isinstance(value, datetime | None):
+            raise InvalidInputError(f"{name} must be a datetime, got {shown(value)}")
+        if value is not None and value.utcoffset() is None:
+            raise InvalidInputError(f"{name} needs a time zone, got {value!r}: use datetime(..., tzinfo=UTC)")
+    if since is not None and until is not None and since > until:
+        raise InvalidInputError(f"since ({since}) is after until ({until})")
+
+
+def whole(label: str, value: object, least: int, most: int | None = None) -> int:
+    """The value, if it is a whole number from ``least`` to ``most``; else `InvalidInputError`."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= least and (most is None or value <= most):
+        return value
+    limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+    raise InvalidInputError(f"{label} must be a whole number {limits}, got {value!r}")
+
+
+def positive_seconds(label: str, duration: object) -> float:
+    """The length of a timedelta above 0; else `InvalidInputError`."""
+    if isinstance(duration, timedelta) and duration > timedelta(0):
+        return duration.total_seconds()
+    raise InvalidInputError(f"{label} must be a timedelta above 0, got {duration!r}")

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Embedder, Floats
 
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.ports import Embedder, Floats
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import at_priority
@@ -125,7 +125,7 @@ class Crowd:
 
     def _joined(self) -> int:
         """How many calls there are to each text, in all."""
-        with self.batching._lock:
+        with self.batching._changed:
             return sum(len(text.calls) for text in self.batching._wanted.values())
 
     def release(self) -> list[tuple[str, list[str]]]:
@@ -133,7 +133,7 @@ class Crowd:
         self.go.set()
         self._pool.shutdown(wait=True)
         assert not self.batching._wanted
-        assert self.batching._calls.first() is None
+        assert not any(map(self.batching._head, list(self.batching._queues)))
         assert self.batching._running == self.batching._in_background == 0
         return self.inner.calls[self._busy :]
 
@@ -260,7 +260,7 @@ def test_a_bad_text_fails_nobody_but_its_caller(error: type[Exception]) -> None:
     np.testing.assert_array_equal(good[3].result(), rows("document", "late", "shared"))
     with pytest.raises(error, match=r"cannot embed \['bad'\]"):
         bad.result()
-    assert len(calls) == 1 + 5  # once together, once each
+    assert len(calls) == 1 + 5 + 1  # once together, once each, and what they share
 
 
 def test_a_shared_text_is_tried_again_when_the_texts_of_another_caller_fail() -> None:
@@ -269,8 +269,9 @@ def test_a_shared_text_is_tried_again_when_the_texts_of_another_caller_fail() ->
     bad, good = crowd.ask("shared", "bad"), crowd.ask("shared", "good")
     assert crowd.release() == [
         ("document", ["shared", "bad", "good"]),
-        ("document", ["shared", "bad"]),
-        ("document", ["shared", "good"]),
+        ("document", ["shared"]),
+        ("document", ["bad"]),
+        ("document", ["good"]),
     ]
     assert isinstance(bad.exception(), ModelError)
     np.testing.assert_array_equal(good.result(), rows("document", "shared", "good"))
@@ -308,8 +309,7 @@ def test_a_missing_row_is_an_error() -> None:
 
 def test_an_interrupted_leader_leaves_the_others_their_vectors() -> None:
     crowd = Crowd(busy=1, concurrency=1)
-    first = crowd.ask("first")
-    others = [crowd.ask(f"other {number}") for number in range(5)]
+    asked = [crowd.ask(f"text {number}") for number in range(6)]
     interrupted: list[Sequence[str]] = []
 
     def interrupt(number: int, texts: Sequence[str]) -> None:
@@ -322,24 +322,25 @@ def test_an_interrupted_leader_leaves_the_others_their_vectors() -> None:
     crowd.inner._during = interrupt
     crowd.bad = set()
     calls = crowd.release()
-    assert isinstance(first.exception(), KeyboardInterrupt)
-    for number, future in enumerate(others):
-        np.testing.assert_array_equal(future.result(), rows("document", f"other {number}"))
+    (leader,) = (future for future in asked if isinstance(future.exception(), KeyboardInterrupt))
+    for number, future in enumerate(asked):
+        if future is not leader:
+            np.testing.assert_array_equal(future.result(), rows("document", f"text {number}"))
     assert [len(texts) for _, texts in calls] == [6, 5]
 
 
 def test_an_interrupted_caller_that_waits_takes_its_texts_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = Crowd(busy=1, concurrency=1)
-    wait, turns = BatchingEmbedder._wait, list[Any]()
+    following, turns = BatchingEmbedder._next, list[Any]()
 
-    def interrupted(self: BatchingEmbedder, call: Any) -> None:
+    def interrupted(self: BatchingEmbedder, call: Any) -> bool:
         if not turns:
             turns.append(call)
             raise KeyboardInterrupt
-        wait(self, call)
+        return following(self, call)
 
     shared = crowd.ask("shared")
-    monkeypatch.setattr(BatchingEmbedder, "_wait", interrupted)
+    monkeypatch.setattr(BatchingEmbedder, "_next", interrupted)
     gone = crowd._pool.submit(crowd.batching.embed_documents, ["shared", "gone"])
     assert isinstance(gone.exception(20), KeyboardInterrupt)
     assert crowd.release() == [("document", ["shared"])]
@@ -347,38 +348,32 @@ def test_an_interrupted_caller_that_waits_takes_its_texts_with_it(monkeypatch: p
 
 
 def test_in_the_background_a_short_batch_waits_for_more_while_others_run() -> None:
-    crowd = Crowd(busy=0, concurrency=3, batch_size=3, window=0.2)
+    crowd = Crowd(busy=0, concurrency=3, batch_size=3, window=3600)
     crowd._busy = 1
     crowd.ask("running", priority=5)  # held up in the embedder
-    second = threading.Event()
+    second, first = threading.Event(), crowd.inner._during
 
     def during(number: int, texts: Sequence[str]) -> None:
-        if number == 1:
-            assert crowd.go.wait(20)
         if number == 2:
             assert second.wait(20)
+        first(number, texts)
 
     crowd.inner._during = during
     crowd.ask("second", priority=5)
-    began = time.monotonic()
     short = [crowd.ask("a", priority=5)]
     second.set()  # now one slot is free, and "a" still waits
     until(lambda: crowd.batching._running == 1)
-    assert len(crowd.inner.calls) == 2
     short.append(crowd.ask("b", priority=5))
-    assert len(crowd.inner.calls) == 2
-    if full := time.monotonic() - began < 0.15:
-        short.append(crowd.ask("c", priority=5))  # which makes it full
+    crowd.ask("urgent", priority=8).result(20)
+    assert [texts for _, texts in crowd.inner.calls][2:] == [["urgent"]]
+    short.append(crowd.ask("c", priority=5))  # which makes it full
     for future in short:
         future.result(20)
-    assert (time.monotonic() - began < 0.2) is full
-    late = crowd.ask("urgent", priority=8)
-    late.result(20)
-    assert [texts for _, texts in crowd.release()][1:] == [["a", "b", *(["c"] if full else [])], ["urgent"]]
+    assert [texts for _, texts in crowd.release()][1:] == [["urgent"], ["a", "b", "c"]]
 
 
 def test_after_the_window_a_short_batch_goes_all_the_same() -> None:
-    crowd = Crowd(busy=0, concurrency=3, window=0.05)
+    crowd = Crowd(busy=0, concurrency=3, window=0.001)
     crowd._busy = 1
     crowd.ask("running", priority=5)
     held, second = threading.Event(), crowd.inner._during

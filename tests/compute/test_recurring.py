@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextvars
+import queue
 import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +16,7 @@ import pytest
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task
-from hybrid_memory.runtime.timetable import Timetable
+from hybrid_memory.runtime.timer import Timer
 
 if TYPE_CHECKING:
     from tests.compute.conftest import Clock, Hold, Make
@@ -34,8 +36,8 @@ def settled(scheduler: Scheduler) -> None:
 
     def quiet() -> bool:
         with scheduler._timer._changed:
-            first = scheduler._timer._timetable.first()
-            asleep = bool(scheduler._timer._changed._waiters) and (first is None or first > scheduler._clock())  # type: ignore[attr-defined]
+            heap = scheduler._timer._heap
+            asleep = bool(scheduler._timer._changed._waiters) and (not heap or heap[0][0] > scheduler._clock())  # type: ignore[attr-defined]
         stats = scheduler.statistics.snapshot().kinds.values()
         return asleep and all(kind.running == kind.queued == 0 for kind in stats)
 
@@ -58,7 +60,7 @@ def test_periodic_work_begins_after_one_interval_and_goes_on_until_cancelled(mak
     until(lambda: len(runs) == 1)
     for count in range(2, 5):
         settled(scheduler)
-        until(lambda: scheduler._timer._timetable.first() is not None)
+        until(lambda: scheduler._timer._heap)
         clock.advance(110)
         until(lambda count=count: len(runs) == count)  # type: ignore[misc]
     settled(scheduler)
@@ -72,7 +74,7 @@ def test_intervals_differ_by_up_to_a_tenth(make: Make, clock: Clock) -> None:
     scheduler = make(clock=clock)
     for _ in range(200):
         scheduler.every(seconds(100), Task(int, "maintenance"))
-    dues = [entry[0] - clock.now for entry in scheduler._timer._timetable._heap]
+    dues = [entry[0] - clock.now for entry in scheduler._timer._heap]
     assert 90 <= min(dues) < 92
     assert 108 < max(dues) <= 110
 
@@ -107,7 +109,7 @@ def test_a_failed_run_is_logged_and_the_next_one_comes(
         clock.advance(2)
         until(lambda count=count: len(runs) == count)  # type: ignore[misc]
         settled(scheduler)
-        until(lambda: scheduler._timer._timetable.first() is not None)
+        until(lambda: scheduler._timer._heap)
     assert "maintenance failed: no luck" in caplog.text
 
 
@@ -117,7 +119,7 @@ def test_cancelling_takes_a_run_off_that_has_not_begun(make: Make, hold: Callabl
     held = hold(scheduler)
     handle = scheduler.every(seconds(1), Task(lambda: runs.append(1), "maintenance"))
     clock.advance(2)
-    until(lambda: len(scheduler._waiting) == 1)
+    until(lambda: len(scheduler._queue) == 1)
     handle.cancel()
     held.release()
     settled(scheduler)
@@ -143,7 +145,7 @@ def test_asked_for_often_a_task_is_done_once_after_the_last_time(make: Make, clo
     until(lambda: done == [(4, "user 4")])
     clock.advance(9)
     until(lambda: done == [(4, "user 4"), "other"])
-    until(lambda: not scheduler._pauses._asked)
+    until(lambda: not scheduler._debounced._keys)
 
 
 def test_asked_for_while_it_runs_it_is_done_once_more_and_never_twice_at_a_time(make: Make, clock: Clock) -> None:
@@ -163,7 +165,7 @@ def test_asked_for_while_it_runs_it_is_done_once_more_and_never_twice_at_a_time(
     for number in (2, 3):
         ask(number)
         clock.advance(1)
-        until(lambda: scheduler._pauses._asked["a"].again and scheduler._pauses._asked["a"].planned is None)
+        until(lambda: scheduler._debounced._keys["a"].again and scheduler._debounced._keys["a"].planned is None)
     assert begun == [1]
     go.release()
     until(lambda: begun == [1, 3])
@@ -181,7 +183,7 @@ def test_asked_for_while_it_is_queued_it_does_what_was_asked_last(
     for number in range(3):
         scheduler.debounced("a", seconds(1), Task(lambda n=number: done.append(n), "learning"))  # type: ignore[misc]
         clock.advance(1)
-        until(lambda: scheduler._pauses._asked["a"].planned is None)
+        until(lambda: scheduler._debounced._keys["a"].planned is None)
     held.release()
     until(lambda: done)
     settled(scheduler)
@@ -202,7 +204,7 @@ def test_a_failed_task_is_logged_and_may_be_asked_for_again(
     for count in (1, 2):
         scheduler.debounced("a", timedelta(0), Task(work, "learning"))
         until(lambda count=count: len(done) == count)  # type: ignore[misc]
-        until(lambda: not scheduler._pauses._asked)
+        until(lambda: not scheduler._debounced._keys)
     assert "learning failed: no luck" in caplog.text
     assert ("Traceback" in caplog.text) == isinstance(error, ValueError)
 
@@ -217,16 +219,15 @@ def test_closing_drops_what_waits_for_a_pause_and_later_nothing_happens(make: Ma
     assert done == []
 
 
-def test_a_timetable_forgets_cancelled_actions() -> None:
-    timetable, called = Timetable(), list[int]()
-    planned = [timetable.plan(float(number), lambda n=number: called.append(n)) for number in range(2_000)]  # type: ignore[misc]
+def test_a_timer_sweeps_out_cancelled_actions() -> None:
+    timer, now, called = Timer(lambda: now[0]), [0.0], queue.SimpleQueue[int]()
+    planned = [timer.later(1 + number, partial(called.put, number)) for number in range(2_000)]
     for number, entry in enumerate(planned):
         if number % 100:
-            timetable.cancel(entry)
-            timetable.cancel(entry)
-    assert len(timetable._heap) < 200
-    while timetable.first() is not None:
-        action = timetable.take(2_000)
-        assert action is not None
-        action()
-    assert called == list(range(0, 2_000, 100))
+            timer.cancel(entry)
+            timer.cancel(entry)
+    assert len(timer._heap) < 200
+    now[0] = 3_000.0
+    timer.later(0, partial(called.put, -1))  # it looks at the clock again
+    assert [called.get(timeout=20) for _ in range(21)] == [*range(0, 2_000, 100), -1]
+    timer.close()

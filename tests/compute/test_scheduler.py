@@ -73,7 +73,6 @@ def test_a_task_that_makes_no_sense_is_refused_with_value_and_range(fields: dict
         ({"capacity": 0}, "capacity"),
         ({"concurrency": 0}, "concurrency"),
         ({"concurrency": {"recall": 0}}, "recall must be"),
-        ({"aging": timedelta(0)}, "aging must be a timedelta above 0"),
     ],
 )
 def test_limits_that_make_no_sense_are_refused(settings: dict[str, Any], says: str) -> None:
@@ -308,7 +307,7 @@ def test_a_full_queue_refuses_or_waits_until_there_is_room(make: Make, hold: Cal
             scheduler.schedule(Task(int, "recall"), timeout=timeout)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(scheduler.schedule, Task(lambda: "in", "recall"))
-        until(lambda: len(scheduler._room._outside[False]) == 1)
+        until(lambda: len(scheduler._admission._waiting[False]) == 1)
         assert first[1].cancel()
         assert not waiting.result(20).done()
         with pytest.raises(QueueFullError):
@@ -351,7 +350,7 @@ def test_closing_waits_for_what_runs_and_cancels_what_is_queued(make: Make, hold
     queued = scheduler.schedule(Task(int, "recall"))
     with ThreadPoolExecutor(2) as pool:
         outside = pool.submit(scheduler.schedule, Task(int, "recall"))
-        until(lambda: len(scheduler._room._outside[False]) == 1)
+        until(lambda: len(scheduler._admission._waiting[False]) == 1)
         closing = pool.submit(scheduler.close)
         with pytest.raises(MemoryClosedError):
             outside.result(20)

@@ -40,7 +40,7 @@ def live(memory: HybridMemory, clock: Clock) -> dict[str, Any]:
     told: dict[str, Any] = {}
     for turn in range(TURNS):
         clock.now = MONDAY + timedelta(hours=5 * turn)
-        # No two texts are equally near to a question, and questions have rare words: an engine may leave out frequent ones.
+        # No two texts are equally near to a question, and questions have rare words: frequent ones may be left out.
         seen = " ".join(chance.choices(WORDS, k=4 + turn % 13))
         chat = sessions[turn * SESSIONS // TURNS]
         chat.remember(f"I live in {TOWNS[turn * 6 // TURNS]} and fed the cat{turn} of the {seen}. 第{turn}天喂了猫。")

@@ -1,17 +1,17 @@
-"""How long conversations are folded."""
+"""How long conversations are compacted, and how prompts are laid out."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.validation import CheckedModel
+from hybrid_memory.validation import Duration, Settings
 
 DEFAULT_TOKENS = 30_000
-"""Of a prompt for a model that does not tell its window: room for an agent with twenty tools and a long document."""
+"""Of a prompt for a model whose window is unknown: room for an agent with twenty tools and a long document."""
 
 StrategyName: TypeAlias = Literal[
     "anchored", "regenerate", "compact", "recursive", "window", "merging", "importance", "llmlingua"
@@ -20,34 +20,30 @@ StrategyName: TypeAlias = Literal[
 PresetName: TypeAlias = Literal["chat", "conversation", "agent", "memgpt"]
 
 
-class CompactionConfig(CheckedModel):
-    """When the oldest turns of a session are folded into its summary, and how a prompt is shared out.
+class CompactionConfig(Settings):
+    """When the oldest turns of a session are compacted into its summary, and how a prompt is shared out.
 
     Attributes:
         strategy: how a summary is made; see docs/architecture.md.
-        max_tokens: of a prompt, where `assemble` is not told.
-        rounds: fold when the queue has so many turns of the user; None never asks.
-        flush: fold when the prompt needs more than this share of its budget.
+        max_tokens: of a prompt, unless `assemble` is given another number.
+        rounds: compact when the queue has so many turns of the user; None never asks.
+        flush: compact when the prompt needs more than this share of its budget.
         pressure: a context says that it is under pressure from this share of its budget on.
-        density: fold when the mean importance of the turns that would be folded reaches this; in [0, 1].
-        drift: fold when the topic changes this clearly between two stretches of turns; in [0, 1], see
-            `hybrid_memory.context.measures.drift`. Needs an embedder.
-        keep_rounds: how many rounds stay verbatim, where the budget allows; the more is in them the more of these.
-        keep_least: the fewest of them that stay where rounds, not tokens, call for folding.
+        density: compact when the mean importance of the turns that would be compacted reaches this; in [0, 1].
+        drift: compact when the topic changes this clearly between two stretches of turns; in [0, 1], see
+            `hybrid_memory.context.triggers.drift`. Needs an embedder.
+        keep_rounds: how many rounds stay verbatim, where the budget allows; the more is in them, the more of these.
+        keep_least: the fewest of them that stay where rounds, not tokens, call for compaction.
         keep_ratio: share that the turns which stay may fill, of what the parts in front of them leave of the budget.
         summary_ratio: share of the budget for the summary.
         artifact_ratio: share of the budget for the artifacts: files, commands, tests, errors, ids.
-        recall_ratio: share of the budget for what was recalled, for all turns that the prompt shows.
+        recall_ratio: share of the budget for recalled memories, over all turns that the prompt shows.
         offload_tokens: where room is short, a message longer than this is shortened; the log has all of it.
         model_timeout: after this time a language model counts as failed.
 
     Raises:
         InvalidConfigError: an unknown setting or a value out of range.
     """
-
-    model_config = ConfigDict(extra="forbid")
-
-    invalid_error: ClassVar = InvalidConfigError
 
     strategy: StrategyName = "anchored"
     max_tokens: int = Field(default=DEFAULT_TOKENS, ge=100)
@@ -63,7 +59,7 @@ class CompactionConfig(CheckedModel):
     artifact_ratio: float = Field(default=0.2, ge=0, lt=1)
     recall_ratio: float = Field(default=0.35, ge=0, lt=1)
     offload_tokens: int = Field(default=1000, ge=50)
-    model_timeout: timedelta = Field(default=timedelta(seconds=30), gt=timedelta(0))
+    model_timeout: Duration = Field(default=timedelta(seconds=30), gt=timedelta(0))
 
     @model_validator(mode="after")
     def _shares_fit(self) -> Self:
@@ -77,9 +73,9 @@ class CompactionConfig(CheckedModel):
     def preset(cls, name: PresetName, **changes: Any) -> Self:
         """Settings that belong together, with these changed.
 
-        ``chat`` keeps a short window: 5 rounds (10 messages) are folded to 3. ``conversation`` folds 140 rounds
-        to 20. ``agent`` has 100,000 tokens and keeps 30 %. ``memgpt`` warns at 70 %, folds half of the
-        queue at 100 %, into a recursive summary.
+        ``chat`` keeps a short window: 5 rounds (10 messages) are compacted to 3. ``conversation`` compacts 140 rounds
+        to 20. ``agent`` has 100,000 tokens and keeps 30 %. ``memgpt`` warns at 70 % and flushes half of the queue
+        at 100 %, into a recursive summary.
 
         Raises:
             InvalidConfigError: there is no such preset, or a change is refused.
@@ -95,3 +91,74 @@ _PRESETS: dict[str, dict[str, Any]] = {
     "agent": {"rounds": None, "max_tokens": 100_000, "keep_ratio": 0.3},
     "memgpt": {"rounds": None, "strategy": "recursive", "pressure": 0.7, "keep_ratio": 0.5, "recall_ratio": 0.1},
 }
+
+
+class PromptConfig(Settings):
+    """How a prompt is laid out; see docs/prompts.md.
+
+    Attributes:
+        place: of what was learned, summarised and recalled: ``turn`` in front of the words of the user's turn that it
+            belongs to, ``message`` as messages of their own before it.
+        memories: what recalled memories stand in, with ``{memories}`` where they come.
+
+    Raises:
+        InvalidConfigError: an unknown setting or a value out of range.
+    """
+
+    place: Literal["turn", "message"] = "turn"
+    memories: str = "<memory>\n{memories}\n</memory>"
+
+    @field_validator("memories")
+    @classmethod
+    def _has_a_place(cls, value: str) -> str:
+        if value.count("{memories}") != 1 or value.strip() == "{memories}":
+            raise ValueError("memories must hold {memories} once, with a mark around it")
+        return value
+
+
+class PagingConfig(Settings):
+    """How a prompt is laid out where the model pages its memory itself, as in MemGPT (arXiv 2310.08560, section 2.2).
+
+    Attributes:
+        pressure: the model is warned, once until the next flush, when the prompt fills this share of its budget.
+        flush: when the prompt no longer fits, messages leave it until they fill at most ``1 - flush`` of what system
+            message and blocks leave of the budget; at least one stays.
+        summary: share of the budget for the recursive summary of what was flushed.
+        artifacts: share of the budget for its files, commands, tests, errors and ids.
+        blocks: share of the budget that the blocks may fill; what is beyond it is cut in the prompt, not in the block.
+
+    Raises:
+        InvalidConfigError: an unknown setting or a value out of range.
+    """
+
+    pressure: float = Field(default=0.7, gt=0, lt=1)
+    flush: float = Field(default=0.5, gt=0, lt=1)
+    summary: float = Field(default=0.15, ge=0, lt=1)
+    artifacts: float = Field(default=0.05, ge=0, lt=1)
+    blocks: float = Field(default=0.3, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _shares_fit(self) -> Self:
+        if self.summary + self.artifacts + self.blocks > MOST_FIXED:
+            raise ValueError(f"summary, artifacts and blocks together must not exceed {MOST_FIXED}")
+        return self
+
+    def applied(self, compaction: CompactionConfig) -> CompactionConfig:
+        """The settings of compaction that this comes to: by tokens alone, into a recursive summary."""
+        changed: dict[str, Any] = {
+            "strategy": "recursive",
+            "rounds": None,
+            "density": None,
+            "drift": None,
+            "flush": 1.0,
+            "pressure": self.pressure,
+            "keep_ratio": 1 - self.flush,
+            "summary_ratio": self.summary,
+            "artifact_ratio": self.artifacts,
+            "recall_ratio": 0.1,
+        }
+        return compaction.model_copy(update=changed)
+
+
+MOST_FIXED = 0.7
+"""Of a budget, so that there is room for a conversation."""

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from hybrid_memory.config.compaction import CompactionConfig
-from hybrid_memory.config.engines import ArchiveConfig, IndexConfig
-from hybrid_memory.config.keeping import RedactionConfig, RetentionConfig
-from hybrid_memory.config.learning import LearningConfig
-from hybrid_memory.config.orchestration import OrchestrationConfig
-from hybrid_memory.config.prompt import PromptConfig
+from hybrid_memory.config.compaction import CompactionConfig, PromptConfig
+from hybrid_memory.config.learning import LearningConfig, OrchestrationConfig
 from hybrid_memory.config.recall import RecallConfig
+from hybrid_memory.config.storage import ArchiveConfig, IndexConfig, RedactionConfig, RetentionConfig
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.validation import CheckedModel
+from hybrid_memory.validation import Settings
 
 CleaningLevel: TypeAlias = Literal["off", "light", "strong"]
 
 
-class MemoryConfig(CheckedModel):
+class MemoryConfig(Settings):
     """Settings of a memory; `to_yaml` and `from_yaml` carry them in a file.
 
     Attributes:
@@ -28,8 +25,8 @@ class MemoryConfig(CheckedModel):
             ``memory://`` or ``redis://host:6379/0``.
         index: where the index (L2) is instead.
         archive: where old messages go.
-        outbox: a file that takes what is said while the log cannot be reached, and gives it to the log in order once it
-            can; None lets such writes fail.
+        outbox: a file that takes writes while the log cannot be reached, and gives them to it in order once it can;
+            None lets such writes fail.
         embedder: ``auto`` is ``local`` if it is installed, else text only; ``local``; ``none`` for text only;
             ``hashing`` for tests. Any other is the name of the model that is given to `open_memory`.
         power_safe: fsync before a write is acknowledged, so that it survives a power cut and not only a crash.
@@ -37,7 +34,7 @@ class MemoryConfig(CheckedModel):
         cleaning: how much of fillers, stutters and padding is left out of what is indexed and summarised; the log keeps
             all, and prompts show turns as they were said.
         recall: how recall searches and scores.
-        compaction: how long conversations are folded.
+        compaction: how long conversations are compacted.
         prompt: how prompts are laid out.
         learning: how facts are learned.
         retention: what recall leaves out because of its age.
@@ -47,10 +44,6 @@ class MemoryConfig(CheckedModel):
     Raises:
         InvalidConfigError: an unknown setting or a value out of range.
     """
-
-    model_config = ConfigDict(extra="forbid")
-
-    invalid_error: ClassVar = InvalidConfigError
 
     url: str = "sqlite:///memory.db"
     index: IndexConfig = IndexConfig()
@@ -70,25 +63,25 @@ class MemoryConfig(CheckedModel):
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
-        """The settings in a YAML file, which has all of them under ``memory_system``; see `to_yaml`.
+        """The settings in a YAML file, which has the fields of this class as keys; see `to_yaml`.
 
-        Every setting may be left out. A file of the fields of this class, as `to_yaml` wrote it until 0.5.0, is read
-        too.
+        Every setting may be left out. The sections of versions before 0.10 (under ``memory_system``) are read too, with
+        a `DeprecationWarning`.
 
         Raises:
-            InvalidConfigError: the file cannot be read, or is wrong: a line for each mistake, with the file, the line,
-                the setting, its value and what is allowed.
+            InvalidConfigError: the file cannot be read, or is wrong: a line for each mistake, with the file, the line
+                and column, the setting, what is allowed and the value.
         """
-        from hybrid_memory.config import file  # noqa: PLC0415 - only who reads YAML pays for it
+        from hybrid_memory.config import sections, yaml  # noqa: PLC0415 - only who reads YAML pays for it
 
         try:
             content = Path(path).read_bytes()
         except OSError as error:
             raise InvalidConfigError(f"cannot read {path}: {error}") from error
-        return cls.of(file.settings(content, str(path)))
+        return yaml.loaded(cls, content, str(path), translate=sections.translate)
 
     def to_yaml(self) -> str:
         """All settings, as `from_yaml` reads them."""
-        from hybrid_memory.config import file  # noqa: PLC0415 - only who writes YAML pays for it
+        from hybrid_memory.config import yaml  # noqa: PLC0415 - only who writes YAML pays for it
 
-        return file.written(self)
+        return yaml.dumped(self)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import ClassVar
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from hybrid_memory.config.weights import Weights
-from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.validation import CheckedModel
+from hybrid_memory.validation import Duration, Settings
 
 
-class RecallConfig(CheckedModel):
+class RecallConfig(Settings):
     """How recall searches and scores.
 
     Attributes:
@@ -22,20 +20,16 @@ class RecallConfig(CheckedModel):
         diversity: 0 ranks by score alone; towards 1, records that repeat better ones fall back (MMR).
         synonyms: groups of words that mean the same; where a query has one, the others are looked for too.
         cache_ttl: an answer is given again within this time, if nothing was written since; 0 finds each one anew.
-        count_uses: note in the log which records were recalled, in batches; see `Record.uses`.
+        count_uses: record in the log which records were recalled, in batches; see `Record.uses`.
 
     Raises:
         InvalidConfigError: an unknown setting or a value out of range.
     """
 
-    model_config = ConfigDict(extra="forbid")
-
-    invalid_error: ClassVar = InvalidConfigError
-
     weights: Weights = Weights()
     candidates: int = Field(default=48, ge=1, le=10_000)
-    half_life: timedelta = Field(default=timedelta(days=30), gt=timedelta(0))
+    half_life: Duration = Field(default=timedelta(days=30), gt=timedelta(0))
     diversity: float = Field(default=0.0, ge=0, le=1)
     synonyms: tuple[tuple[str, ...], ...] = ()
-    cache_ttl: timedelta = Field(default=timedelta(seconds=300), ge=timedelta(0))
+    cache_ttl: Duration = Field(default=timedelta(seconds=300), ge=timedelta(0))
     count_uses: bool = True

@@ -3,23 +3,62 @@
 from __future__ import annotations
 
 import hashlib
+import heapq
 import threading
 import time
 from collections.abc import Callable, Sequence
+from itertools import count
+from typing import TypeAlias
 
 import numpy as np
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.errors import InvalidInputError, ModelError
-from hybrid_memory.models.batches import Batch, Call, Calls, Key, Wanted
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.caches import LruCache
-from hybrid_memory.runtime.checks import whole
 from hybrid_memory.runtime.statistics import Statistics
-from hybrid_memory.runtime.tasks import current_priority
+from hybrid_memory.runtime.tasks import INTERACTIVE, current_priority
+from hybrid_memory.validation import whole
 
 QUERY, DOCUMENT = 8, 5
 """Priorities where none was set with `at_priority`."""
+
+Key: TypeAlias = tuple[bool, str]
+"""Whether the text is a query, and the text."""
+Lane: TypeAlias = tuple[bool, bool]
+"""Texts that may share a batch: whether they are queries, and whether somebody waits for them."""
+
+
+class _Text:
+    """A text whose vector is wanted, until it has one or an error.
+
+    Attributes:
+        priority: the highest that it was asked for with.
+        due: until when it may wait for others to fill its batch.
+        calls: who wants it.
+        queued: whether it is in no batch.
+    """
+
+    __slots__ = ("calls", "due", "error", "key", "priority", "queued", "row")
+
+    def __init__(self, key: Key, due: float) -> None:
+        self.key = key
+        self.priority = 0
+        self.due = due
+        self.calls: set[_Call] = set()
+        self.queued = True
+        self.row: Floats | None = None
+        self.error: Exception | None = None
+
+
+class _Call:
+    """What one caller wants, and the batch that its thread embeds, for itself and for others."""
+
+    __slots__ = ("batch", "texts")
+
+    def __init__(self) -> None:
+        self.texts: list[_Text] = []
+        self.batch: list[_Text] = []
 
 
 class BatchingEmbedder:
@@ -28,7 +67,7 @@ class BatchingEmbedder:
     A call that comes alone is passed on at once. While as many calls run as may, the texts of further callers wait, and
     when one ends, those of the highest priority are embedded together by one of the waiting threads. Long calls are cut
     into batches, between which others get their turn. A text that is being embedded or waits is embedded once, however
-    many ask for it. When a batch of several callers fails, each caller's texts are tried once more without the others.
+    many ask for it. When a batch of several callers fails, the texts of each are tried once more without the others.
 
     Queries are batched if the embedder has a method ``embed_queries(texts)`` that returns rows.
 
@@ -63,11 +102,12 @@ class BatchingEmbedder:
         self._cache = cache
         self._statistics = statistics
         self._queries: Callable[[Sequence[str]], Floats] | None = getattr(embedder, "embed_queries", None)
-        self._calls = Calls((batch_size, batch_size if self._queries else 1))
-        self._wanted: dict[Key, Wanted] = {}
+        self._changed = threading.Condition(threading.Lock())
+        self._wanted: dict[Key, _Text] = {}
+        self._queues: dict[Lane, list[tuple[int, int, _Text]]] = {}
+        self._numbers = count()
         self._running = 0
         self._in_background = 0
-        self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -96,12 +136,12 @@ class BatchingEmbedder:
         for text in dict.fromkeys(texts):
             row = self._cache.get(self._cache_key((query, text))) if self._cache is not None else None
             if row is None:
-                missing.append(text)
+                missing.append((query, text))
             else:
                 found[text] = row
         priority = current_priority(QUERY if query else DOCUMENT)
         for start in range(0, len(missing), self._batch_size):
-            found |= self._asked(missing[start : start + self._batch_size], query=query, priority=priority)
+            found |= self._computed(missing[start : start + self._batch_size], priority)
         return found
 
     def _cache_key(self, key: Key) -> bytes:
@@ -109,81 +149,110 @@ class BatchingEmbedder:
         what = f"{self.name}\x00{'query' if query else 'document'}\x00{text}"
         return hashlib.blake2b(what.encode(errors="surrogatepass"), digest_size=16).digest()
 
-    def _asked(self, texts: Sequence[str], *, query: bool, priority: int) -> dict[str, Floats]:
-        """The vectors of different texts, at most a batch of them."""
-        now = time.monotonic()
-        with self._lock:
-            call = Call(query=query, priority=priority)
-            if self._calls.first() is not None or not self._free(call):
-                call.due = now + self._window
-            for text in texts:
-                key = (query, text)
-                wanted = self._wanted.get(key)
-                if wanted is None:
-                    wanted = self._wanted[key] = Wanted(key)
-                wanted.calls[call] = None
-                call.texts.append(wanted)
-            call.missing = len(texts)
-            self._calls.put(call)
-            self._dispatch(now)
+    def _computed(self, keys: Sequence[Key], priority: int) -> dict[str, Floats]:
+        """The vectors of different texts, at most a batch of them; meanwhile this thread embeds batches."""
+        call = _Call()
         try:
-            self._wait(call)
-        except BaseException as error:
-            with self._lock:
-                self._leave(call, error)
-            raise
-        return {wanted.key[1]: wanted.row for wanted in call.texts if wanted.row is not None}
+            self._join(call, keys, priority)
+            while self._next(call):
+                self._embed(call.batch)
+                with self._changed:
+                    self._end(call)
+        finally:
+            self._leave(call)
+        return {text.key[1]: text.row for text in call.texts if text.row is not None}
 
-    def _wait(self, call: Call) -> None:
-        """Until the call has its vectors; meanwhile its thread embeds the batches that it is to lead."""
-        while True:
-            if call.leads is not None:
-                self._embed(call.leads)
-            elif call.error is not None:
-                raise call.error
-            elif not call.missing:
-                return
-            else:
-                pause = call.due - time.monotonic()
-                in_time = call.woken.wait(pause if pause > 0 and not call.interactive else None)
-                call.woken.clear()
-                if not in_time:
-                    with self._lock:
-                        self._dispatch(time.monotonic())
+    def _join(self, call: _Call, keys: Sequence[Key], priority: int) -> None:
+        with self._changed:
+            now = time.monotonic()
+            waits = not self._free(interactive=priority >= INTERACTIVE) or any(map(self._head, list(self._queues)))
+            for key in keys:
+                text = self._wanted.get(key)
+                if text is None:
+                    text = self._wanted[key] = _Text(key, now + self._window if waits else now)
+                text.calls.add(call)
+                call.texts.append(text)
+                if text.queued and text.priority < priority:
+                    text.priority = priority
+                    self._enqueue(text)
 
-    def _dispatch(self, now: float) -> None:
-        """Hand out batches while there are calls to make. The lock is held."""
-        while (leader := self._calls.first()) is not None:
-            if not self._free(leader):
-                return
-            batch = self._calls.batch(leader)
-            if self._running and not leader.interactive and now < leader.due and not self._calls.full(batch):
-                return
-            for text in batch.texts:
-                text.queued = False
-            self._count(leader, 1)
-            leader.leads = batch
-            leader.woken.set()
+    def _enqueue(self, text: _Text) -> None:
+        lane = text.key[0], text.priority >= INTERACTIVE
+        heapq.heappush(self._queues.setdefault(lane, []), (-text.priority, next(self._numbers), text))
 
-    def _free(self, call: Call) -> bool:
-        """Whether one more batch may be embedded, for this call."""
-        if self._running >= self._concurrency:
+    def _head(self, lane: Lane) -> tuple[int, int] | None:
+        """Where the first text of the lane stands in the order of all, if it has one."""
+        queue = self._queues[lane]
+        while queue and not self._is_live(queue[0]):
+            heapq.heappop(queue)
+        return queue[0][:2] if queue else None
+
+    @staticmethod
+    def _is_live(entry: tuple[int, int, _Text]) -> bool:
+        """Whether the text waits, and was not asked for again with a higher priority."""
+        return entry[2].queued and entry[2].priority == -entry[0]
+
+    def _free(self, *, interactive: bool) -> bool:
+        """Whether one more batch may be embedded."""
+        room = interactive or self._in_background < max(1, self._concurrency - 1)
+        return room and self._running < self._concurrency
+
+    def _next(self, call: _Call) -> bool:
+        """Wait until the call has a batch to embed, or else, False, all of its vectors; raises the error of a text."""
+        with self._changed:
+            while True:
+                for text in call.texts:
+                    if text.error is not None:
+                        raise text.error
+                if all(text.row is not None for text in call.texts):
+                    return False
+                pause = None
+                if any(text.queued for text in call.texts):
+                    now = time.monotonic()
+                    if self._take(call, now):
+                        return True
+                    pause = min((text.due - now for text in call.texts if text.queued and text.due > now), default=None)
+                self._changed.wait(pause)
+
+    def _take(self, call: _Call, now: float) -> bool:
+        """Give the call the next batch, if one may be embedded now. The lock is held."""
+        lanes = [lane for lane in list(self._queues) if self._free(interactive=lane[1])]
+        heads = [(head, lane) for lane in lanes if (head := self._head(lane)) is not None]
+        if not heads:
             return False
-        return call.interactive or self._in_background < max(1, self._concurrency - 1)
+        lane = query, interactive = min(heads)[1]
+        queue = self._queues[lane]
+        size = self._batch_size if self._queries is not None or not query else 1
+        if not interactive and self._running and now < queue[0][2].due and sum(map(self._is_live, queue)) < size:
+            return False
+        while queue and len(call.batch) < size:
+            if self._is_live(entry := heapq.heappop(queue)):
+                entry[2].queued = False
+                call.batch.append(entry[2])
+        self._running += 1
+        self._in_background += not interactive
+        return True
 
-    def _embed(self, batch: Batch) -> None:
+    def _embed(self, batch: Sequence[_Text]) -> None:
+        """Give each text its vector or its error."""
         try:
-            rows = self._rows([text.key[1] for text in batch.texts], query=batch.leader.query)
+            rows = self._rows([text.key[1] for text in batch], query=batch[0].key[0])
         except Exception as error:  # noqa: BLE001 - it is raised in those whose texts these are
-            with self._lock:
-                self._failed(batch, error)
-                self._dispatch(time.monotonic())
+            groups: dict[frozenset[_Call], list[_Text]] = {}
+            with self._changed:
+                for text in batch:
+                    groups.setdefault(frozenset(text.calls), []).append(text)
+                if len(groups) == 1:
+                    for text in batch:
+                        text.error = error
+                        del self._wanted[text.key]
+                    return
+            for group in groups.values():  # it may be the fault of others' texts
+                self._embed(group)
             return
-        with self._lock:
-            self._end(batch)
-            for text, row in zip(batch.texts, rows, strict=True):
+        with self._changed:
+            for text, row in zip(batch, rows, strict=True):
                 self._deliver(text, row)
-            self._dispatch(time.monotonic())
 
     def _rows(self, texts: Sequence[str], *, query: bool) -> Sequence[Floats]:
         if self._statistics is not None:
@@ -196,67 +265,32 @@ class BatchingEmbedder:
             raise ModelError(f"embedder {self.name!r} returned {len(rows)} vectors for {len(texts)} texts")
         return rows
 
-    def _deliver(self, text: Wanted, row: Floats) -> None:
+    def _deliver(self, text: _Text, row: Floats) -> None:
         text.row = row
         if self._cache is not None:
-            # A copy, else one vector would keep those of its whole batch.
-            text.row = row.copy()
+            text.row = row.copy()  # else one vector would keep those of its whole batch
             self._cache.put(self._cache_key(text.key), text.row)
         del self._wanted[text.key]
-        for call in text.calls:
-            call.missing -= 1
-            if not call.missing:
-                call.woken.set()
 
-    def _failed(self, batch: Batch, error: Exception) -> None:
-        """Tell those whose texts these are, or, where it may be the fault of others' texts, let them be tried alone."""
-        self._end(batch)
-        calls = batch.calls()
-        if len(batch.texts) == 1:
-            for call in calls:
-                self._drop(call, error)
-        elif batch.alone or len(calls) == 1:
-            self._drop(batch.leader, error)
-        else:
-            for call in calls:
-                call.alone = True
-        self._requeue(batch)
+    def _end(self, call: _Call) -> None:
+        """The batch of the call is over; what it left without vector or error waits again. The lock is held."""
+        if not call.batch:
+            return
+        self._running -= 1
+        self._in_background -= call.batch[0].priority < INTERACTIVE
+        for text in call.batch:
+            if text.row is None and text.error is None:
+                text.queued = True
+                self._enqueue(text)
+        call.batch = []
+        self._changed.notify_all()
 
-    def _leave(self, call: Call, error: BaseException) -> None:
-        """The caller waits no more: it was told an error, or interrupted. The lock is held."""
-        batch, ended = call.leads, call.error is None
-        if batch is not None:
-            self._end(batch)
-        if ended:
-            self._drop(call, error)
-        if batch is not None:
-            self._requeue(batch)
-        self._dispatch(time.monotonic())
-
-    def _drop(self, call: Call, error: BaseException) -> None:
-        """The call gets this error; texts that nobody else wants are no longer wanted, unless they are embedded now."""
-        call.error = error
-        for text in call.texts:
-            text.calls.pop(call, None)
-            if text.queued and not text.calls:
-                self._wanted.pop(text.key, None)
-                text.queued = False
-        call.texts = []
-        call.woken.set()
-
-    def _requeue(self, batch: Batch) -> None:
-        """Texts that were not embedded wait again for those who still want them."""
-        for text in batch.texts:
-            text.queued = bool(text.calls)
-            if not text.calls:
-                self._wanted.pop(text.key, None)
-            for call in text.calls:
-                self._calls.put(call)
-
-    def _end(self, batch: Batch) -> None:
-        batch.leader.leads = None
-        self._count(batch.leader, -1)
-
-    def _count(self, leader: Call, change: int) -> None:
-        self._running += change
-        self._in_background += 0 if leader.interactive else change
+    def _leave(self, call: _Call) -> None:
+        """The call has its vectors, or an error, or was interrupted: it wants nothing more."""
+        with self._changed:
+            self._end(call)
+            for text in call.texts:
+                text.calls.discard(call)
+                if text.queued and not text.calls:
+                    text.queued = False
+                    del self._wanted[text.key]

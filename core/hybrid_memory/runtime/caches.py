@@ -1,17 +1,18 @@
-"""A bounded cache for what is dear to compute."""
+"""What threads share: a bounded cache, and counts that gather until they are taken."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, TypeVar
 
 from hybrid_memory.errors import InvalidInputError
 
 K = TypeVar("K")
 V = TypeVar("V")
+H = TypeVar("H", bound=Hashable)
 
 
 class LruCache(Generic[K, V]):
@@ -89,3 +90,26 @@ class LruCache(Generic[K, V]):
 
     def __repr__(self) -> str:
         return f"LruCache({self.size} of {self.capacity} entries, {self.hits} hits, {self.misses} misses)"
+
+
+class Counts(Generic[H]):
+    """Counts of numbers, by key; callable from any thread."""
+
+    def __init__(self) -> None:
+        self._counts: dict[H, Counter[int]] = {}
+        self._lock = threading.Lock()
+
+    def add(self, key: H, numbers: Iterable[int]) -> None:
+        """Count each of these once more."""
+        with self._lock:
+            self._counts.setdefault(key, Counter()).update(numbers)
+
+    def take(self, key: H) -> dict[int, int]:
+        """The counts of the key, which begins anew."""
+        with self._lock:
+            return dict(self._counts.pop(key, {}))
+
+    def counted(self) -> list[H]:
+        """The keys that have counts."""
+        with self._lock:
+            return list(self._counts)

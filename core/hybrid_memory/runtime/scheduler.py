@@ -1,4 +1,4 @@
-"""Threads for scheduled work: by priority, deadline and whose turn it is, within limits."""
+"""Scheduled work: by priority, deadline and scope, within limits, on threads of its own."""
 
 from __future__ import annotations
 
@@ -20,20 +20,17 @@ from hybrid_memory.errors import (
     QueueFullError,
     StoreUnavailableError,
 )
-from hybrid_memory.runtime.admission import Room
-from hybrid_memory.runtime.checks import seconds, whole
-from hybrid_memory.runtime.periodic import Pauses, Periodic
-from hybrid_memory.runtime.priority_queue import Waiting
+from hybrid_memory.runtime.queues import AdmissionQueue, Allowed, PriorityQueue
+from hybrid_memory.runtime.recurring import Debounced, Periodic
 from hybrid_memory.runtime.statistics import Statistics
-from hybrid_memory.runtime.tasks import Job, Task
-from hybrid_memory.runtime.timetable import Timer
-from hybrid_memory.runtime.worker_pool import Allowed, WorkerPool
+from hybrid_memory.runtime.tasks import AnyJob, Job, Task
+from hybrid_memory.runtime.timer import Timer
+from hybrid_memory.runtime.worker_pool import WorkerPool
+from hybrid_memory.validation import positive_seconds, whole
 
 T = TypeVar("T")
-AnyJob = Job[Any]
 
 PER_KIND = 10
-AGING = timedelta(seconds=10)
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 """Before a retry, in seconds: at most the first, doubled for each further one, and never more than the longest."""
 DOUBLINGS = 16
@@ -43,15 +40,13 @@ DOUBLINGS = 16
 class Scheduler:
     """Does tasks on threads of its own, which start with the first task and do not keep the process alive.
 
-    A task with a higher priority comes first; among equals the earlier deadline, then the scope whose turn is longest
-    ago, then the order of arrival. A scope's first task gains one priority for each ``aging`` that it has waited.
-    Interactive tasks, of priority 8 and more, have one worker that no other task takes, and room of their own.
+    A task with a higher priority comes first; among equals the earlier deadline, then scopes in turn, then the order of
+    arrival. Interactive tasks, of priority 8 and more, have one worker that no other task takes, and room of their own.
 
     Args:
-        concurrency: how many tasks of a kind run at once, for all kinds or by kind; 10 where nothing is said.
+        concurrency: how many tasks of a kind run at once, for all kinds or by kind; 10 for a kind that is not given.
         workers: how many tasks run at once; by default 4 and one a core, at most 32.
         capacity: how many tasks may be queued, interactive and others each; then `schedule` waits.
-        aging: how long a task waits for each priority that it gains.
         statistics: counts what is done.
         clock: seconds that never run backwards.
 
@@ -65,7 +60,6 @@ class Scheduler:
         concurrency: Mapping[str, int] | int = PER_KIND,
         workers: int | None = None,
         capacity: int = 10_000,
-        aging: timedelta = AGING,
         statistics: Statistics | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -77,13 +71,13 @@ class Scheduler:
         self.statistics = statistics or Statistics()
         self._clock = clock
         self._lock = threading.Lock()
-        self._waiting = Waiting(seconds("aging", aging))
-        self._room = Room(whole("capacity", capacity, 1))
+        self._queue = PriorityQueue()
+        self._admission = AdmissionQueue(whole("capacity", capacity, 1))
         self._timer = Timer(clock)
-        self._pauses = Pauses(self._timer, self._start)
-        self._pausing: dict[AnyJob, None] = {}
+        self._debounced = Debounced(self._timer, self._start)
+        self._retrying: set[AnyJob] = set()
         self._pool = WorkerPool(
-            workers, limits, limit, self._lock, take=self._take, more=self._waiting.any, run=self._run
+            workers, limits, limit, self._lock, take=self._take, more=self._queue.any, run=self._run
         )
         self._closed = False
 
@@ -130,27 +124,27 @@ class Scheduler:
 
         The first run is one interval from now. Each interval is up to a tenth shorter or longer. A failure is logged.
         """
-        return Periodic(task, seconds("interval", interval), self._timer, self._start)
+        return Periodic(task, positive_seconds("interval", interval), self._timer, self._start)
 
     def debounced(self, key: Hashable, delay: timedelta, task: Task[Any]) -> None:
         """Have the task done once nobody has asked for this key for so long; of several tasks the last counts.
 
         Two tasks of one key never run at once. A failure is logged. After `close` nothing happens.
         """
-        self._pauses.ask(key, max(0.0, delay.total_seconds()), task)
+        self._debounced.ask(key, max(0.0, delay.total_seconds()), task)
 
     def close(self, *, wait: bool = True) -> None:
         """Cancel what is queued, and wait for what runs; what waits for a retry fails with its last error."""
         with self._lock:
             self._closed = True
-            jobs = [*self._waiting.jobs(), *self._room.shut(MemoryClosedError())]
-            pausing = list(self._pausing)
+            jobs = [*self._queue.jobs(), *self._admission.close(MemoryClosedError())]
+            retrying = list(self._retrying)
             self._pool.close()
         self._timer.close()
         for job in jobs:
-            if not job.cancel() and self._taken_off(job):  # it began once, and waits to be retried
-                self._abandon(job, job.error)
-        for job in pausing:
+            if not job.cancel() and self._withdrawn(job):  # it began once, and is queued again
+                self._fail(job, job.error)
+        for job in retrying:
             self._retry(job)
         if wait:
             self._timer.join()
@@ -158,17 +152,22 @@ class Scheduler:
 
     def _submit(self, task: Task[T], *, forced: bool = False) -> tuple[Job[T], Future[None] | None]:
         """The job, and where it has no room yet, the future that is done when it has."""
-        job = Job(task, self._clock(), self._dropped)
+        job = Job(task, self._clock(), self._cancelled)
         with self._lock:
             if self._closed:
                 raise MemoryClosedError
-            entered = self._room.enter(job, forced=forced or threading.current_thread() in self._pool)
+            entered = self._admission.admit(job, forced=forced or threading.current_thread() in self._pool)
             self.statistics.queued(task.kind)
-            self._watch(job)
-            if entered is None:
-                self._waiting.put(job, job.since)
-                self._pool.wake()
+            self._enqueue(job, admitted=entered is None)
         return job, entered
+
+    def _enqueue(self, job: AnyJob, *, admitted: bool) -> None:
+        """Queue the job, and fail it if it is still queued at its deadline. The lock is held."""
+        if job.task.deadline is not None:
+            job.expiry = self._timer.later(job.expires - self._clock(), partial(self._expire, job))
+        if admitted:
+            self._queue.put(job)
+            self._pool.wake()
 
     def _start(self, task: Task[Any]) -> AnyJob | None:
         try:
@@ -184,96 +183,84 @@ class Scheduler:
                 "larger capacity, or ask for less"
             )
 
-    def _taken_off(self, job: AnyJob) -> bool:
-        """Whether the job was queued, or waited for room; whoever takes it off ends it."""
+    def _withdrawn(self, job: AnyJob) -> bool:
+        """Whether the job was queued, or waited for room; whoever withdraws it ends it."""
         with self._lock:
-            if not self._waiting.remove(job):
-                return self._room.withdraw(job)
+            if not self._queue.remove(job):
+                return self._admission.withdraw(job)
             self._left(job)
             return True
 
     def _left(self, job: AnyJob) -> None:
-        """The job is no longer queued: the next one from outside is."""
-        if not self._closed and (following := self._room.left(job)) is not None:
-            self._waiting.put(following, self._clock())
+        """The job is no longer queued: the next one that waits for room is. The lock is held."""
+        if not self._closed and (following := self._admission.left(job)) is not None:
+            self._queue.put(following)
             self._pool.wake()
 
-    def _dropped(self, job: AnyJob) -> None:
-        """The job was cancelled."""
-        if self._taken_off(job):
-            job.set_running_or_notify_cancel()
-            self._cancelled(job)
-
     def _cancelled(self, job: AnyJob) -> None:
-        self._unexpire(job)
+        """The job was cancelled by whoever holds it."""
+        if self._withdrawn(job):
+            job.set_running_or_notify_cancel()
+            self._count_cancelled(job)
+
+    def _count_cancelled(self, job: AnyJob) -> None:
+        self._timer.cancel(job.expiry)
         self.statistics.cancelled(job.task.kind)
 
-    def _watch(self, job: AnyJob) -> None:
-        """Fail the job if it is still queued at its deadline."""
-        if job.task.deadline is not None:
-            job.expiry = self._timer.later(job.expires - self._clock(), partial(self._expire, job))
-
-    def _unexpire(self, job: AnyJob) -> None:
-        if job.expiry is not None:
-            self._timer.forget(job.expiry)
-
     def _expire(self, job: AnyJob) -> None:
-        if self._taken_off(job):
-            self._abandon(job, _too_late(job))
-
-    def _abandon(self, job: AnyJob, error: BaseException | None) -> None:
-        """End a job that was taken off the queue with an error."""
-        if job.attempt or job.set_running_or_notify_cancel():
-            self._fail(job, error)
-        else:
-            self._cancelled(job)
+        if self._withdrawn(job):
+            if job.attempt or job.set_running_or_notify_cancel():
+                self._fail(job, _too_late(job))
+            else:
+                self._count_cancelled(job)
 
     def _fail(self, job: AnyJob, error: BaseException | None) -> None:
-        self._unexpire(job)
+        """End a job that does not begin (again)."""
+        self._timer.cancel(job.expiry)
         self.statistics.abandoned(job.task.kind, late=isinstance(error, DeadlineExceededError))
         job.set_exception(error)
 
     def _take(self, allowed: Allowed) -> AnyJob | None:
-        job = self._waiting.take(self._clock(), allowed)
+        job = self._queue.take(allowed)
         if job is not None:
             self._left(job)
         return job
 
     def _run(self, job: AnyJob) -> None:
         if job.attempt == 0 and not job.set_running_or_notify_cancel():
-            self._cancelled(job)
+            self._count_cancelled(job)
             return
         kind, began = job.task.kind, self._clock()
         if job.expires <= began:
             self._fail(job, _too_late(job))
             return
-        self._unexpire(job)
+        self._timer.cancel(job.expiry)
         self.statistics.started(kind, began - job.since)
+        result, error = None, None
         try:
             result = job.run()
-        except BaseException as error:  # noqa: BLE001 - it is the caller's, whatever it is
-            if not self._pause(job, error):
-                ended = self._clock()
-                self.statistics.ended(kind, ended - began, failed=True, late=ended > job.expires)
-                job.set_exception(error)
-        else:
-            ended = self._clock()
-            self.statistics.ended(kind, ended - began, late=ended > job.expires)
+        except BaseException as raised:  # noqa: BLE001 - it is the caller's, whatever it is
+            error = raised
+            if self._will_retry(job, error):
+                return
+        ended = self._clock()
+        self.statistics.ended(kind, ended - began, failed=error is not None, late=ended > job.expires)
+        if error is None:
             job.set_result(result)
+        else:
+            job.set_exception(error)
 
-    def _pause(self, job: AnyJob, error: BaseException) -> bool:
+    def _will_retry(self, job: AnyJob, error: BaseException) -> bool:
         """Whether the job, which failed, will be done again after a pause."""
         if job.attempt >= job.task.retries or not isinstance(error, ModelError | StoreUnavailableError):
             return False
         longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(job.attempt, DOUBLINGS))
         pause = random.uniform(0, longest)  # noqa: S311 - no secret
-        if self._clock() + pause >= job.expires:
-            return False
         with self._lock:
-            if self._closed:
+            if self._closed or self._clock() + pause >= job.expires:
                 return False
             job.attempt, job.error = job.attempt + 1, error
-            self._pausing[job] = None
+            self._retrying.add(job)
             self.statistics.retried(job.task.kind)
             self._timer.later(pause, partial(self._retry, job))
             return True
@@ -281,15 +268,13 @@ class Scheduler:
     def _retry(self, job: AnyJob) -> None:
         """Queue a job again after its pause; where the scheduler was closed meanwhile, end it."""
         with self._lock:
-            if job not in self._pausing:
+            if job not in self._retrying:
                 return
-            del self._pausing[job]
+            self._retrying.remove(job)
             if not self._closed:
                 job.since = self._clock()
-                self._room.enter(job, forced=True)
-                self._watch(job)
-                self._waiting.put(job, job.since)
-                self._pool.wake()
+                self._admission.admit(job, forced=True)
+                self._enqueue(job, admitted=True)
                 return
         self._fail(job, job.error)
 

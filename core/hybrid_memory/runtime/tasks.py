@@ -9,12 +9,12 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.runtime.checks import seconds, whole
-from hybrid_memory.runtime.timetable import Planned
+from hybrid_memory.runtime.timer import Planned
 from hybrid_memory.scope import Scope
+from hybrid_memory.validation import positive_seconds, whole
 
 T = TypeVar("T")
 
@@ -51,11 +51,11 @@ class Task(Generic[T]):
 
     def __post_init__(self) -> None:
         _check("work", self.work, callable(self.work), "callable without arguments")
-        _check("kind", self.kind, _named(self.kind), "a name, such as 'recall'")
+        _check("kind", self.kind, _is_name(self.kind), "a name, such as 'recall'")
         whole("priority", self.priority, LOWEST, HIGHEST)
         whole("retries", self.retries, 0)
         if self.deadline is not None:
-            seconds("deadline", self.deadline)
+            positive_seconds("deadline", self.deadline)
         _check("scope", self.scope, self.scope is None or isinstance(self.scope, Scope), "a Scope")
 
     @property
@@ -64,7 +64,7 @@ class Task(Generic[T]):
         return self.priority >= INTERACTIVE
 
 
-def _named(kind: object) -> bool:
+def _is_name(kind: object) -> bool:
     return isinstance(kind, str) and kind != ""
 
 
@@ -132,3 +132,6 @@ class Job(Future[T]):
 
     def __await__(self) -> Generator[Any, None, T]:
         return asyncio.wrap_future(self).__await__()
+
+
+AnyJob: TypeAlias = Job[Any]

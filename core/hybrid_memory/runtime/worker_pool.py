@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from hybrid_memory.runtime.tasks import Job
-
-AnyJob = Job[Any]
-Allowed = Callable[[str, bool], bool]
-"""Whether one more job of a kind, interactive or not, may begin."""
+from hybrid_memory.runtime.queues import Allowed
+from hybrid_memory.runtime.tasks import AnyJob
 
 
 class WorkerPool:
@@ -20,7 +16,7 @@ class WorkerPool:
         workers: how many jobs run at once; where it is more than one, one of them runs interactive jobs only.
         limits: how many of each kind; limit: how many of every other kind.
         lock: held by whoever calls `wake`, and while ``take`` and ``more`` are called.
-        take: gives the next job among those that are allowed; more: tells whether there is another.
+        take: gives the next job among those that are allowed; more: whether there is another.
         run: does a job; never raises.
     """
 

@@ -16,7 +16,7 @@ from cronsim import CronSim, CronSimError
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
 from hybrid_memory.memory.runtime import Runtime
 from hybrid_memory.runtime.tasks import Task
-from hybrid_memory.runtime.timetable import Timer
+from hybrid_memory.runtime.timer import Timer
 from hybrid_memory.validation import shown
 
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)

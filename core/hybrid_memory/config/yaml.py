@@ -1,0 +1,208 @@
+"""Settings in a YAML file: the fields of the models as keys, and the line and column of each mistake."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import timedelta
+from difflib import get_close_matches
+from typing import Any, TypeAlias, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.validation import Settings, shown
+
+S = TypeVar("S", bound=Settings)
+Path: TypeAlias = tuple[str | int, ...]
+"""Where a value is: the keys and rows that lead to it."""
+
+_PASSWORD = re.compile(r"(?<=://)[^\s/]*@")
+_UNKNOWN = {"extra_forbidden", "unexpected_keyword_argument"}
+_DURATION = "Input should be a duration: seconds, or text such as '30 days' or '50 ms'"
+_SECTION = "Input should be a section, with its settings as keys below it"
+_REASONS = {
+    "time_delta_type": _DURATION,
+    "time_delta_parsing": _DURATION,
+    "model_type": _SECTION,
+    "dataclass_type": _SECTION,
+}
+"""For pydantic's errors whose message speaks of Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a setting is in the file, from 0, and its name there."""
+
+    line: int
+    column: int
+    name: str
+
+    @classmethod
+    def of(cls, node: yaml.Node, name: str) -> Place:
+        """The place where the node begins."""
+        return cls(node.start_mark.line, node.start_mark.column, name)
+
+
+class Document:
+    """The values of a file, with their places and what is wrong with them.
+
+    Attributes:
+        values: as they are given to the model.
+        places: of each value by its path in `values`.
+    """
+
+    def __init__(self, content: bytes, file: str) -> None:
+        self.file = file
+        self.places: dict[Path, Place] = {(): Place(0, 0, "")}
+        self._mistakes: list[tuple[Place, str]] = []
+        try:
+            loader = _Loader(content.decode())
+            node = loader.get_single_node()
+            self.values: Any = {} if node is None else self._read(loader, node, ())
+        except UnicodeDecodeError as error:
+            self.refuse(Place(content.count(b"\n", 0, error.start), 0, ""), "not text in UTF-8")
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            place = Place(mark.line, mark.column, "") if mark else Place(0, 0, "")
+            self.refuse(place, f"not YAML: {error.problem or error.context}")
+        except yaml.reader.ReaderError as error:
+            line = content.decode().count("\n", 0, error.position)
+            self.refuse(Place(line, 0, ""), f"not YAML: the character {chr(error.character)!r}")
+        except RecursionError:
+            self.refuse(Place(0, 0, ""), "too deeply nested")
+        self.check()
+
+    def refuse(self, place: Place, reason: str) -> None:
+        """Note a mistake."""
+        self._mistakes.append((place, reason))
+
+    def check(self) -> None:
+        """Raise `InvalidConfigError` for all mistakes, in the order of the file, if there are any."""
+        ordered = sorted(self._mistakes, key=lambda mistake: (mistake[0].line, mistake[0].column))
+        lines = [
+            f"{self.file} line {place.line + 1}, column {place.column + 1}: {place.name and f'{place.name}: '}{reason}"
+            for place, reason in ordered
+        ]
+        if lines:
+            raise InvalidConfigError("\n".join(dict.fromkeys(lines)))
+
+    def place(self, path: Path) -> Place:
+        """Where the value is, or the nearest one around it."""
+        while path not in self.places:
+            path = path[:-1]
+        return self.places[path]
+
+    def _read(self, loader: _Loader, node: yaml.Node, path: Path) -> Any:
+        self.places.setdefault(path, Place.of(node, ".".join(map(str, path))))
+        if isinstance(node, yaml.MappingNode):
+            loader.flatten_mapping(node)
+            return dict(self._items(loader, node, path))
+        if isinstance(node, yaml.SequenceNode):
+            return [self._read(loader, item, (*path, row)) for row, item in enumerate(node.value)]
+        try:
+            return loader.construct_object(node)
+        except (ValueError, LookupError):  # a tag that the value does not fit, such as !!int x
+            self.refuse(self.places[path], f"{shown(node.value)} is no {node.tag.rpartition(':')[2]}")
+
+    def _items(self, loader: _Loader, node: yaml.MappingNode, path: Path) -> Iterator[tuple[str, Any]]:
+        for key, value in node.value:
+            inner = (*path, str(key.value))
+            place = Place.of(key, ".".join(map(str, inner)))
+            if not isinstance(key, yaml.ScalarNode):
+                self.refuse(Place.of(key, self.places[path].name), "the name of a setting must be text")
+            elif inner in self.places:
+                self.refuse(place, f"given twice, first on line {self.places[inner].line + 1}")
+            else:
+                self.places[inner] = place
+                yield key.value, self._read(loader, value, inner)
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's, except that `off` and `2026-01-01` are text and `1e-3` is a number, as they are in YAML 1.2."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - as PyYAML declares it
+        first: [(tag, pattern) for tag, pattern in known if tag.rpartition(":")[2] not in {"bool", "timestamp"}]
+        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(?:true|True|TRUE|false|False|FALSE)$"), "tTfF")
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"^[-+]?\d+[eE][-+]?\d+$"), "-+0123456789")
+
+
+class _Dumper(yaml.SafeDumper):
+    """PyYAML's, which reads some line breaks back as others unless they are escaped."""
+
+    def text(self, value: str) -> yaml.ScalarNode:
+        return self.represent_scalar("tag:yaml.org,2002:str", value, style=None if value.isprintable() else '"')
+
+
+_Dumper.add_representer(str, _Dumper.text)
+
+
+def loaded(model: type[S], content: bytes, file: str, *, translate: Callable[[Document], None]) -> S:
+    """The settings in a file.
+
+    Args:
+        model: of the settings.
+        content: YAML in UTF-8.
+        file: its name, as messages say it.
+        translate: changes values that are in an older form.
+
+    Raises:
+        InvalidConfigError: all mistakes of the file, each with its line and column.
+    """
+    document = Document(content, file)
+    translate(document)
+    document.check()
+    values = document.values
+    if isinstance(values, dict):  # a section without anything below it says nothing
+        values = {name: value for name, value in values.items() if value is not None or not _is_section(model, name)}
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        for problem in error.errors(include_url=False):
+            document.refuse(document.place(problem["loc"]), _reason(problem, model))
+        document.check()
+        raise
+
+
+def dumped(settings: Settings) -> str:
+    """The settings as YAML."""
+    values = settings.model_dump(mode="json")
+    text: str = yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+    return text
+
+
+def nearest(name: object, names: Iterable[str]) -> str:
+    """`` (did you mean 'NAME'?)`` for the name that looks most like this one; empty if none does."""
+    found = get_close_matches(str(name), list(names), n=1)
+    return f" (did you mean {found[0]!r}?)" if found else ""
+
+
+def _reason(problem: ErrorDetails, model: type[BaseModel]) -> str:
+    value, kind = problem["input"], problem["type"]
+    if kind in _UNKNOWN:
+        *above, name = problem["loc"]
+        return f"there is no such setting{nearest(name, _names(model, above))}"
+    reason = _REASONS.get(kind, problem["msg"].removeprefix("Value error, "))
+    if isinstance(value, str):
+        return f"{reason} (got {shown(_PASSWORD.sub('***@', value))})"
+    plain = value is None or isinstance(value, bool | int | float | timedelta)
+    return f"{reason} (got {'null' if value is None else value})" if plain else reason
+
+
+def _is_section(model: type[BaseModel], name: str) -> bool:
+    field = model.model_fields.get(name)
+    return field is not None and isinstance(field.annotation, type) and issubclass(field.annotation, Settings)
+
+
+def _names(model: Any, above: Iterable[str | int]) -> list[str]:
+    """The names of the fields that the model below these ones has."""
+    for name in above:
+        model = model.model_fields[name].annotation
+    return [field.name for field in fields(model)] if is_dataclass(model) else list(model.model_fields)
