@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,8 +13,6 @@ from hybrid_memory.errors import StoreUnavailableError
 from tests.doubles import Line, line_to, texts
 
 if TYPE_CHECKING:
-    from hybrid_memory.index.semantic import SemanticIndex
-    from hybrid_memory.log.port import EventLog
     from tests.conftest import Face, Open
 
 pytestmark = pytest.mark.in_pairs("face", "url")

@@ -58,9 +58,11 @@ def words(scoped: ScopedMemory) -> list[str]:
     return texts(scoped.history())
 
 
-def shown(scoped: ScopedMemory, among: list[str] | None = None, **options: Any) -> list[str]:
+def shown(
+    scoped: ScopedMemory, among: list[str] | None = None, *, began: str | None = None, **options: Any
+) -> list[str]:
     """The words of the messages of a prompt."""
-    return texts(scoped.assemble(among=among, max_tokens=900, **options).messages)
+    return texts(scoped.assemble(host=Host(among=among, began=began), max_tokens=900, **options).messages)
 
 
 def test_a_growing_copy_is_written_once_and_its_end_is_enough(alice: ScopedMemory, face: Face) -> None:
@@ -131,7 +133,7 @@ def standing(memory: ScopedMemory, ids: list[str]) -> set[str]:
     assert there[1:] == texts(PARIS[1:])
     recalled = " ".join(texts(memory.recall("Where do I live? Paris Oslo Rome", k=20)))
     for among in (None, ids):
-        prompt = memory.assemble("And?", max_tokens=900, among=among)
+        prompt = memory.assemble("And?", max_tokens=900, host=Host(among=among))
         assert [message.text for message in prompt.messages if message.id] == there
     found = {name for name in ("Paris", "Oslo", "Rome") if name in recalled}
     return found | set(homes(memory)) | {there[0].removeprefix("I live in ").removesuffix(".")}
@@ -241,7 +243,7 @@ def test_instructions_and_what_a_reset_kept_may_be_edited(chat: ScopedMemory, fa
     for keep in (4, 3, 2):
         ids = known(face(chat).follow(copy))
         for among in (ids, None):
-            assert face(chat).assemble("And?", among=among).messages[0].text == "Answer in French."
+            assert face(chat).assemble("And?", host=Host(among=among)).messages[0].text == "Answer in French."
         face(chat).compact(keep=keep)
     face(chat).reset(keep=["3", "4"])
     face(chat).follow([user("Edited.", "3"), assistant(copy[4].text, "4"), user("New.", "n")])

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hybrid_memory import Event, EventKind, HybridMemory, Record, ScopedMemory, Weights
 from hybrid_memory.errors import StoreUnavailableError
-from hybrid_memory.runtime.counting import Counts
+from hybrid_memory.runtime.caches import Counts
 from tests.doubles import Clock, Line, events_of, line_to, texts
 
 if TYPE_CHECKING:
-    from hybrid_memory.log.port import EventLog
     from tests.conftest import Face, Open
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)

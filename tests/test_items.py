@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from hybrid_memory import EventKind, HybridMemory, MemoryConfig, RecallConfig, RetentionConfig, open_memory
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.items.item import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
-from hybrid_memory.items.kept import KeptItems
-from hybrid_memory.memory.items import ItemMemory
+from hybrid_memory.items.kept import ItemsProjection, KeptItems
+from hybrid_memory.memory.store import ItemMemory
+from hybrid_memory.runtime.runners import InlineRunner, drive
 from tests.doubles import Clock
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from hybrid_memory.media import media as flow
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.models.media import PROBES, as_media_embedder
 from hybrid_memory.ports import Floats, SemanticIndex
-from hybrid_memory.runtime.runners import drive
+from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.testing.images import COLOURS, ColourEmbedder, picture
 from tests.doubles import Clock, texts
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import pytest
 
@@ -27,7 +27,6 @@ from hybrid_memory.testing.faults import FaultyEmbedder
 from tests.doubles import Line, end_of, line_to, texts
 
 if TYPE_CHECKING:
-    from hybrid_memory.log.port import EventLog
     from tests.conftest import Face, Open
 
 Make: TypeAlias = Callable[..., HybridMemory]
@@ -60,7 +59,7 @@ class TargetLog(Line):
 def behind(memory: HybridMemory) -> TargetLog:
     services = memory._runtime.services
     log = TargetLog(services.log)
-    services.log = cast("EventLog", log)
+    services.log = cast("Any", log)
     return log
 
 

@@ -21,7 +21,7 @@ WRITES: dict[str, Callable[[HybridMemory, ScopedMemory], object]] = {
     "remember": lambda _, alice: alice.remember("x"), "follow": lambda _, alice: alice.follow([Message(content="x")]),
     "compact": lambda _, alice: alice.compact(), "reset": lambda _, alice: alice.reset(),
     "learn": lambda _, alice: alice.learn(), "flush": lambda _, alice: alice.flush(),
-    "offload": lambda _, alice: alice.offload("x"), "put_block": lambda _, alice: alice.put_block("task", "x"),
+    "offload": lambda _, alice: alice.offload("x"), "put": lambda _, alice: alice.block("task").put("x"),
     "rollback": lambda _, alice: alice.rollback(1), "forget": lambda _, alice: alice.forget(query="heron"),
     "create_space": lambda _, alice: alice.create_space("other"),
     "grant": lambda _, alice: alice.space("team").grant(user="bob", right="read"),

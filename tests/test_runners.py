@@ -13,7 +13,7 @@ import pytest
 
 from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.errors import MemoryClosedError
-from hybrid_memory.runtime.runners import InlineRunner, LoopRunner, Runner, drive
+from hybrid_memory.runtime.runners import InlineRunner, LoopRunner, Runner, drive, two_faces
 from tests.doubles import PATIENCE, texts
 
 if TYPE_CHECKING:
@@ -194,15 +194,15 @@ class Counter:
     times, atimes = two_faces(_times, lambda _: InlineRunner())
 
 
-@pytest.mark.parametrize(("owner", "verb"), VERBS, ids=[f"{owner.__name__}.{verb}" for owner, verb in VERBS])
-def test_a_verb_and_its_twin_have_one_signature(owner: type, verb: str) -> None:
-    if (owner, verb) in WITHOUT_TWIN:
-        assert not hasattr(owner, f"a{verb}")
-        return
-    blocking, twin = getattr(owner, verb), getattr(owner, f"a{verb}")
-    assert inspect.iscoroutinefunction(twin)
-    assert inspect.signature(twin) == inspect.signature(blocking)
-    assert f"`{verb}`" in (twin.__doc__ or "")
+async def test_both_faces_have_the_name_the_words_and_the_arguments_of_the_flow() -> None:
+    assert (Counter().times(3), await Counter().atimes(3, factor=3)) == (6, 9)
+    assert inspect.iscoroutinefunction(Counter.atimes)
+    assert not inspect.iscoroutinefunction(Counter.times)
+    assert (Counter.times.__name__, Counter.atimes.__qualname__) == ("times", "Counter.atimes")
+    assert (Counter.times.__doc__, Counter.atimes.__doc__) == ("The product.", "Async twin of `times`.")
+    shown = "(self, number: 'int', *, factor: 'int' = 2) -> 'int'"
+    assert str(inspect.signature(Counter.times)) == str(inspect.signature(Counter.atimes)) == shown
+    assert get_type_hints(Counter.times) == {"number": int, "factor": int, "return": int}
 
 
 async def test_hundreds_of_calls_at_once_on_one_loop() -> None:

@@ -150,7 +150,7 @@ def test_a_settled_fact_stands_from_its_settling_on(face: Face, alice: ScopedMem
     paris, berlin = alice.facts(attribute="home", history=True)
     assert (berlin.current, paris.current) == (True, False)
     before, place = homes(alice), max(positions(alice))
-    (settled,) = face(alice).settle(paris).positions
+    (settled,) = face(alice).resolve(paris).positions
     now = homes(alice)
     assert {("Paris", "current"), ("Berlin", "superseded")} <= set(now)
     assert homes(alice.at(place)) == homes(alice.at(START + timedelta(days=2))) == before
@@ -162,7 +162,7 @@ def test_a_settled_fact_stands_from_its_settling_on(face: Face, alice: ScopedMem
     with opened() as other:
         for wrong in (paris, "Paris"):
             with pytest.raises(InvalidInputError, match="fact"):
-                face(other.scoped(user="bob")).settle(wrong)  # type: ignore[arg-type]
+                face(other.scoped(user="bob")).resolve(wrong)  # type: ignore[arg-type]
 
 
 def test_a_conversation_is_compacted_after_a_rollback(alice: ScopedMemory) -> None:

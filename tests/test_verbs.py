@@ -21,7 +21,7 @@ from hybrid_memory import (
     Weights,
     open_memory,
 )
-from hybrid_memory.errors import InvalidInputError, MemoryClosedError
+from hybrid_memory.errors import MemoryClosedError
 from hybrid_memory.models.embedders import HashingEmbedder
 from tests.doubles import Clock, texts
 
@@ -225,7 +225,7 @@ def test_rebuild_changes_the_embedder(face: Face, memory: HybridMemory, alice: S
 VERBS: dict[str, Callable[[HybridMemory, ScopedMemory], object]] = {
     "remember": lambda memory, alice: alice.remember("x"), "recall": lambda memory, alice: alice.recall("x"),
     "history": lambda memory, alice: alice.history(), "blocks": lambda memory, alice: alice.blocks(),
-    "put block": lambda memory, alice: alice.put_block("human", "x"), "flush": lambda memory, alice: alice.flush(),
+    "put block": lambda memory, alice: alice.block("human").put("x"), "flush": lambda memory, alice: alice.flush(),
     "flush all": lambda memory, alice: memory.flush(), "stats": lambda memory, alice: memory.stats(),
     "rebuild": lambda memory, alice: memory.rebuild(),
 }  # fmt: skip
