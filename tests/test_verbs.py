@@ -21,7 +21,7 @@ from hybrid_memory import (
     Weights,
     open_memory,
 )
-from hybrid_memory.errors import MemoryClosedError
+from hybrid_memory.errors import InvalidInputError, MemoryClosedError
 from hybrid_memory.models.embedders import HashingEmbedder
 from tests.doubles import Clock, texts
 
@@ -252,3 +252,55 @@ async def test_a_block_closes_the_memory_at_its_end() -> None:
         await another.scoped(user="alice").aremember("hello")
     with pytest.raises(MemoryClosedError):
         await another.astats()
+
+
+def test_former_names_say_what_they_are_now(face: Face, alice: ScopedMemory) -> None:
+    with pytest.warns(DeprecationWarning, match=r"put_block is deprecated: use block\(label\)\.a?put"):
+        face(alice).put_block("human", "Name: Ada", max_chars=40)
+    with pytest.warns(DeprecationWarning, match="edit_block"):
+        assert face(alice).edit_block("human", append="Cat: Pixel").value == "Name: Ada\nCat: Pixel"
+    with pytest.warns(DeprecationWarning, match="block_history"):
+        assert len(face(alice).block_history("human")) == 2
+    with pytest.warns(DeprecationWarning, match="undo_block"):
+        assert face(alice).undo_block("human") == alice.blocks()["human"]
+    with pytest.warns(DeprecationWarning, match="remove_block"):
+        face(alice).remove_block(label="human")  # type: ignore[call-arg]
+    alice.create_space("team").block("human").put("Name: Eve")
+    with pytest.warns(DeprecationWarning, match="attach_block"):
+        assert face(alice).attach_block("human", space="team").value == "Name: Eve"
+    face(alice).remember("I live in Rome.")
+    with pytest.warns(DeprecationWarning, match="settle is deprecated: use a?resolve"):
+        face(alice).settle(alice.facts()[0])
+    with pytest.warns(DeprecationWarning, match=r"assemble\(host=Host\(...\)\)"):
+        assert face(alice).assemble("Where?", beside="s2", began=None).messages
+    with pytest.raises(TypeError, match="besides"):
+        face(alice).assemble("Where?", besides="s2")  # type: ignore[call-arg]
+
+
+def test_entries_are_read_by_id_or_position_though_they_are_hidden(face: Face, alice: ScopedMemory) -> None:
+    (first,) = face(alice).remember("one", id="a").positions
+    (second,) = face(alice).remember("two", id="b").positions
+    face(alice).flush()
+    face(alice).rollback(first)
+    assert texts(face(alice).history()) == ["one"]
+    assert [event.id for event in face(alice).events(which=["b", first, 99, "c"])] == ["a", "b"]
+    assert [record.sources for record in face(alice).records([second])] == [("b",)]
+    assert face(alice).count() == len(alice._runtime.services.truth.read(alice.scope.owner)) >= 3
+    with pytest.raises(InvalidInputError, match="which"):
+        face(alice).events(which="a")
+
+
+def test_whoever_has_the_store_sees_every_scope_and_may_do_so_without_traces(face: Face, memory: HybridMemory) -> None:
+    alice = memory.scoped(user="alice")
+    team = alice.create_space("team")
+    team.remember("The launch is on Friday.")
+    (scope,) = [scope for scope in face(memory).owners() if scope.space]
+    assert memory.for_scope(scope).history()[0].text == "The launch is on Friday."
+    assert face(memory).heads()[scope] == memory.for_scope(scope).events()[-1].position
+    looking = memory.as_read_only()
+    assert looking.for_scope(scope).history() == memory.for_scope(scope).history()
+    with pytest.raises(InvalidInputError, match="read-only"):
+        face(looking.scoped(user="alice")).remember("no")
+    assert memory.token_counter("hello there") >= 1
+    assert memory.config.url == memory.url
+    assert memory.language_model() is None
