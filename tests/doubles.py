@@ -89,3 +89,20 @@ def wait_until(done: Callable[[], bool]) -> None:
     while not done():
         assert time.monotonic() < deadline, "it never happened"
         time.sleep(0.01)
+
+
+def cpu_seconds(work: Callable[[str], object], text: str) -> float:
+    """What the processor works for it in this thread, whatever else runs meanwhile."""
+    start = time.thread_time()
+    work(text)
+    return time.thread_time() - start
+
+
+def assert_linear(work: Callable[[str], object], make: Callable[[int], str], size: int = 80_000) -> None:
+    """A text of this size takes the processor less than 24 times as long as an eighth of it; quadratic work takes 64.
+
+    Args:
+        make: a text of about so many characters.
+    """
+    short = max(min(cpu_seconds(work, make(size // 8)) for _ in range(3)), 0.0025)
+    assert any(cpu_seconds(work, make(size)) < 24 * short for _ in range(3))
