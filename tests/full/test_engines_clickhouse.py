@@ -222,7 +222,7 @@ def test_forgetting_reaches_the_archive(
     memory.close()
     memory = open_archived()
     assert answers_without_ids(memory, face) == answers_without_ids(oracle, face)
-    face(memory).forget(**{name: value for name, value in ALICE.items() if name in {"user", "tenant"}})
+    face(memory).forget(user=ALICE["user"], tenant=ALICE["tenant"])
     assert in_table("cat") == 0
     assert memory.scoped(**ALICE).history() == []
     assert texts(memory.scoped(user="bob").history()) == ["Bob lives in Rome."]
