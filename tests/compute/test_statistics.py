@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 
@@ -127,14 +126,6 @@ def test_an_entry_expires_and_counts_as_a_miss_then() -> None:
     now[0] = 19
     assert cache.get("a") == 3
     assert cache.get("b") is None
-
-
-def test_entries_expire_on_a_real_clock_too() -> None:
-    cache: LruCache[str, int] = LruCache(2, ttl=0.02)
-    cache.put("a", 0)
-    assert cache.get("a") == 0
-    time.sleep(0.03)
-    assert cache.get("a") is None
 
 
 @pytest.mark.parametrize("ttl", [0, -1, float("nan")])
