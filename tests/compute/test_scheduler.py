@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import random
 import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
@@ -18,9 +17,7 @@ from hybrid_memory.errors import (
     DeadlineExceededError,
     InvalidInputError,
     MemoryClosedError,
-    ModelError,
     QueueFullError,
-    StoreUnavailableError,
 )
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task, at_priority, current_priority
@@ -49,7 +46,6 @@ def kinds(scheduler: Scheduler, kind: str = "recall") -> Any:
         ({"deadline": timedelta(0)}, "deadline must be a timedelta above 0"),
         ({"deadline": 5}, "deadline must be a timedelta above 0, got 5"),
         ({"scope": "alice"}, "scope must be a Scope, got 'alice'"),
-        ({"retries": -1}, "retries must be a whole number of at least 0, got -1"),
         ({"work": 7}, "work must be callable without arguments, got 7"),
     ],
 )
@@ -64,7 +60,6 @@ def test_a_task_that_makes_no_sense_is_refused_with_value_and_range(fields: dict
         ({"workers": 0}, "workers must be a whole number of at least 1, got 0"),
         ({"capacity": 0}, "capacity"),
         ({"concurrency": 0}, "concurrency"),
-        ({"concurrency": {"recall": 0}}, "recall must be"),
     ],
 )
 def test_limits_that_make_no_sense_are_refused(settings: dict[str, Any], says: str) -> None:
@@ -121,7 +116,7 @@ def test_an_idle_worker_keeps_neither_the_result_nor_the_work(make: Make) -> Non
 
 
 def test_no_kind_exceeds_its_limit_and_others_go_on(make: Make) -> None:
-    scheduler = make(workers=8, concurrency={"learning": 2})
+    scheduler = make(workers=8, concurrency=2)
     running, most, lock, go = [0], [0], threading.Lock(), threading.Event()
 
     def work() -> None:
@@ -150,7 +145,7 @@ def test_background_work_never_holds_all_workers(make: Make, hold: Callable[...,
 
 
 def test_an_idle_worker_takes_what_a_freed_limit_allows(make: Make, hold: Callable[..., Hold]) -> None:
-    scheduler = make(workers=3, concurrency={"learning": 1})
+    scheduler = make(workers=3, concurrency=1)
     first = hold(scheduler, kind="learning", priority=7)
     second = hold(scheduler, kind="indexing", priority=7)
     learning = scheduler.schedule(Task(partial(second.released.wait, 20), "learning", 9))
@@ -230,63 +225,6 @@ def test_what_ends_after_its_deadline_is_delivered_and_counted(make: Make, clock
     assert (stats.missed, stats.done, stats.failed, stats.latency) == (1, 1, 0, 60)
 
 
-class Flaky:
-    """Fails so many times."""
-
-    def __init__(self, failures: int, error: type[Exception] = ModelError) -> None:
-        self.failures, self.error, self.calls = failures, error, 0
-
-    def __call__(self) -> str:
-        self.calls += 1
-        if self.calls <= self.failures:
-            raise self.error(f"failure {self.calls}")
-        return "done"
-
-
-@pytest.mark.parametrize("error", [ModelError, StoreUnavailableError])
-def test_a_failed_task_is_tried_again_after_growing_pauses_without_a_worker(
-    make: Make, clock: Clock, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
-) -> None:
-    pauses = []
-
-    def longest(low: float, high: float) -> float:
-        pauses.append((low, high))
-        return high
-
-    monkeypatch.setattr(random, "uniform", longest)
-    scheduler = make(workers=1, clock=clock)
-    work = Flaky(9, error)
-    job = scheduler.schedule(Task(work, "recall", retries=9))
-    for attempt in range(1, 10):
-        until(lambda attempt=attempt: kinds(scheduler).retried == attempt)  # type: ignore[misc]
-        until(lambda: scheduler.schedule(Task(lambda: "free", "other")).result(60) == "free")
-        clock.advance(pauses[-1][1] - 0.01)
-        assert work.calls == attempt
-        clock.advance(0.01)
-    assert job.result(60) == "done"
-    assert pauses == [(0, pause) for pause in (0.5, 1, 2, 4, 8, 16, 30, 30, 30)]
-    stats = kinds(scheduler)
-    assert (stats.done, stats.failed, stats.retried, stats.queued, stats.running) == (1, 0, 9, 0, 0)
-
-
-@pytest.mark.parametrize(("retries", "error", "calls"), [(2, ModelError, 3), (0, ModelError, 1), (5, ValueError, 1)])
-def test_in_the_end_the_last_error_is_delivered(
-    make: Make, monkeypatch: pytest.MonkeyPatch, retries: int, error: type[Exception], calls: int
-) -> None:
-    monkeypatch.setattr(random, "uniform", lambda *_: 0)
-    work = Flaky(100, error)
-    with pytest.raises(error, match=f"failure {calls}"):
-        make().schedule(Task(work, "recall", retries=retries)).result(60)
-    assert work.calls == calls
-
-
-def test_no_retry_is_waited_for_that_would_come_after_the_deadline(make: Make, clock: Clock) -> None:
-    work = Flaky(1)
-    task = Task(work, "recall", retries=3, deadline=timedelta(microseconds=1))
-    with pytest.raises(ModelError):
-        make(clock=clock).schedule(task).result(60)
-
-
 def test_a_full_queue_refuses_or_waits_until_there_is_room(make: Make, hold: Callable[..., Hold]) -> None:
     scheduler = make(workers=1, capacity=2)
     held = hold(scheduler)
@@ -353,17 +291,6 @@ def test_closing_waits_for_what_runs_and_cancels_what_is_queued(make: Make, hold
     with pytest.raises(MemoryClosedError):
         scheduler.schedule(Task(int, "recall"))
     scheduler.close()
-
-
-def test_closing_ends_what_waits_for_a_retry_with_its_error(make: Make, clock: Clock) -> None:
-    scheduler = make(clock=clock)
-    job = scheduler.schedule(Task(Flaky(5), "recall", retries=5))
-    until(lambda: kinds(scheduler).retried == 1)
-    assert not job.cancel()
-    scheduler.close()
-    with pytest.raises(ModelError, match="failure 1"):
-        job.result(60)
-    assert (kinds(scheduler).failed, kinds(scheduler).queued) == (1, 0)
 
 
 def test_a_task_may_close_the_scheduler_that_runs_it(make: Make) -> None:
