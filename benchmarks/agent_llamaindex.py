@@ -103,7 +103,7 @@ class Noted(FunctionCallingLLM, CustomLLM):
     async def _read(self, request: ModelRequest[Any]) -> ModelResponse[Any]:
         return await self._calls.awrap_model_call(request, _answered)
 
-    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:  # noqa: ARG002
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
         """The answer to a text."""
         return CompletionResponse(text=self._model.invoke(prompt).text)
 
@@ -114,20 +114,20 @@ class Noted(FunctionCallingLLM, CustomLLM):
     def _prepare_chat_with_tools(  # noqa: PLR0917 - the host's signature
         self,
         tools: Sequence[BaseTool],
-        user_msg: str | ChatMessage | None = None,  # noqa: ARG002 - an agent has it in the history
+        user_msg: str | ChatMessage | None = None,
         chat_history: list[ChatMessage] | None = None,
-        verbose: bool = False,  # noqa: ARG002
-        allow_parallel_tool_calls: bool = False,  # noqa: ARG002
-        tool_required: bool = False,  # noqa: ARG002
-        **kwargs: Any,  # noqa: ARG002
+        verbose: bool = False,
+        allow_parallel_tool_calls: bool = False,
+        tool_required: bool = False,
+        **kwargs: Any,
     ) -> dict[str, Any]:
         return {"messages": chat_history or [], "tools": [tool.metadata.to_openai_tool() for tool in tools]}
 
     def get_tool_calls_from_response(
         self,
         response: ChatResponse,
-        error_on_no_tool_call: bool = True,  # noqa: ARG002
-        **kwargs: Any,  # noqa: ARG002
+        error_on_no_tool_call: bool = True,
+        **kwargs: Any,
     ) -> list[ToolSelection]:
         """The calls that the model asks for."""
         return [

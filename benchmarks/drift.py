@@ -34,13 +34,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hybrid_memory.ports import Embedder, Floats
 from tqdm import tqdm
 
 from hybrid_memory import CompactionConfig, Event, EventKind, Message, Scope
-from hybrid_memory.context.measures import Drift, Measures, drift, fired
+from hybrid_memory.context.triggers import Drift, Measures, drift, fired
 from hybrid_memory.index.derive import derive, passage
 from hybrid_memory.models.embedders import LocalEmbedder
+from hybrid_memory.ports import Embedder, Floats
 
 SETS = ("locomo", "realtalk", "longmemeval_oracle", "memorybank_zh")
 CHAINED = "longmemeval_oracle"

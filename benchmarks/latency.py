@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hybrid_memory.ports import Floats
 from tqdm import tqdm
 
 from hybrid_memory import HybridMemory, MemoryConfig, RecallConfig, open_memory
+from hybrid_memory.ports import Floats
 
 SEED = 7
 SETS = ("locomo", "realtalk", "realmem", "beam_100K", "memdaily")

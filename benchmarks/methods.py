@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a scr
 
 from benchmarks.compression.sets import CachedEmbedder, count_tokens, load
 from hybrid_memory.apps.evaluation import Evaluation, Probe, ProbeKind, Report, Transcript, found_methods
-from hybrid_memory.apps.evaluation.probing.matching import holds
+from hybrid_memory.apps.evaluation.probing.probe import holds
 from hybrid_memory.errors import InvalidInputError
 
 MAX_TOKENS = 2000

@@ -33,7 +33,7 @@ from tqdm import tqdm
 from benchmarks.compression.sets import CachedEmbedder, Table
 from benchmarks.retrieval import SETS, grade, load
 from hybrid_memory import MemoryConfig, open_memory
-from llamaindex_hybrid_memory.nodes.postprocessors import HybridScorePostprocessor
+from llamaindex_hybrid_memory.postprocessors import HybridScorePostprocessor
 
 DEPTH = 50
 COLUMNS = ("set", "n", "r@50", "r@10 before", "r@10 after", "better", "worse", "hit@1 before", "hit@1 after", "ms")

@@ -98,7 +98,7 @@ class QuotingLLM(CustomLLM):
         told = [message.content or "" for message in messages if message.role != "assistant"]
         return ChatResponse(message=ChatMessage(role="assistant", content=quote(told)))
 
-    def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:  # noqa: ARG002
+    def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:
         """What the abstract class asks for; a chat engine calls `chat`."""
         return CompletionResponse(text=quote([prompt]))
 

@@ -11,48 +11,35 @@ from typing import TYPE_CHECKING, Any
 from hybrid_memory.errors import MissingDependencyError
 
 if TYPE_CHECKING:
-    from langchain_hybrid_memory.agents.middleware import HybridMemoryMiddleware as HybridMemoryMiddleware
-    from langchain_hybrid_memory.agents.tools import memory_tools as memory_tools
-    from langchain_hybrid_memory.chains.chat_memory import HybridChatMemory as HybridChatMemory
-    from langchain_hybrid_memory.chains.history import HybridChatMessageHistory as HybridChatMessageHistory
-    from langchain_hybrid_memory.documents.compressors import HybridDocumentCompressor as HybridDocumentCompressor
-    from langchain_hybrid_memory.documents.compressors import HybridScoreCompressor as HybridScoreCompressor
-    from langchain_hybrid_memory.documents.retriever import HybridMemoryRetriever as HybridMemoryRetriever
+    from langchain_hybrid_memory.chat_memory import HybridChatMemory as HybridChatMemory
+    from langchain_hybrid_memory.documents import HybridDocumentCompressor as HybridDocumentCompressor
+    from langchain_hybrid_memory.documents import HybridMemoryRetriever as HybridMemoryRetriever
+    from langchain_hybrid_memory.documents import HybridScoreCompressor as HybridScoreCompressor
+    from langchain_hybrid_memory.history import HybridChatMessageHistory as HybridChatMessageHistory
     from langchain_hybrid_memory.messages import from_langchain as from_langchain
     from langchain_hybrid_memory.messages import to_langchain as to_langchain
-    from langchain_hybrid_memory.store.namespaces import namespace as namespace
-    from langchain_hybrid_memory.store.namespaces import namespace_ids as namespace_ids
-    from langchain_hybrid_memory.store.store import HybridMemoryStore as HybridMemoryStore
+    from langchain_hybrid_memory.middleware import HybridMemoryMiddleware as HybridMemoryMiddleware
+    from langchain_hybrid_memory.namespaces import namespace as namespace
+    from langchain_hybrid_memory.namespaces import namespace_ids as namespace_ids
+    from langchain_hybrid_memory.store import HybridMemoryStore as HybridMemoryStore
+    from langchain_hybrid_memory.tools import memory_tools as memory_tools
 
 _HOME = {
-    "HybridChatMemory": "chains.chat_memory",
-    "HybridChatMessageHistory": "chains.history",
-    "HybridDocumentCompressor": "documents.compressors",
-    "HybridMemoryMiddleware": "agents.middleware",
-    "HybridMemoryRetriever": "documents.retriever",
-    "HybridMemoryStore": "store.store",
-    "HybridScoreCompressor": "documents.compressors",
+    "HybridChatMemory": "chat_memory",
+    "HybridChatMessageHistory": "history",
+    "HybridDocumentCompressor": "documents",
+    "HybridMemoryMiddleware": "middleware",
+    "HybridMemoryRetriever": "documents",
+    "HybridMemoryStore": "store",
+    "HybridScoreCompressor": "documents",
     "from_langchain": "messages",
-    "memory_tools": "agents.tools",
-    "namespace": "store.namespaces",
-    "namespace_ids": "store.namespaces",
+    "memory_tools": "tools",
+    "namespace": "namespaces",
+    "namespace_ids": "namespaces",
     "to_langchain": "messages",
 }
 
-__all__ = [
-    "HybridChatMemory",
-    "HybridChatMessageHistory",
-    "HybridDocumentCompressor",
-    "HybridMemoryMiddleware",
-    "HybridMemoryRetriever",
-    "HybridMemoryStore",
-    "HybridScoreCompressor",
-    "from_langchain",
-    "memory_tools",
-    "namespace",
-    "namespace_ids",
-    "to_langchain",
-]
+__all__ = list(_HOME)
 
 
 if not TYPE_CHECKING:  # type checkers know the names above, and no others

@@ -21,11 +21,11 @@ from typing import Any
 
 from langchain_core import messages as langchain
 from langchain_core.messages import BaseMessage
+from pydantic_core import to_json
 
 from hybrid_memory import Message, Role, ToolCall
+from hybrid_memory.adapters import storable_name
 from hybrid_memory.errors import InvalidMessageError
-from hybrid_memory.scope import check_name
-from langchain_hybrid_memory.payload import exact_json, json_form, restored_content, stored_content
 
 MARK = "langchain"
 """The key of ``Message.extra`` that is LangChain's."""
@@ -142,17 +142,10 @@ def _names(message: BaseMessage, *, keep_id: bool) -> dict[str, str | None]:
     name = message.name
     if isinstance(message, langchain.ChatMessage) and message.role.lower() not in _SPEAKERS:
         name = name or message.role
-    names = {"name": _storable(name), "id": _storable(message.id) if keep_id else None}
+    names = {"name": storable_name(name), "id": storable_name(message.id) if keep_id else None}
     if isinstance(message, langchain.ToolMessage):
-        names["tool_call_id"] = _storable(message.tool_call_id)
+        names["tool_call_id"] = storable_name(message.tool_call_id)
     return names
-
-
-def _storable(name: str | None) -> str | None:
-    try:
-        return None if name is None else check_name("a name or id", name)
-    except ValueError:
-        return None
 
 
 def _calls(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -194,3 +187,96 @@ def _is_default(message: BaseMessage, key: str, value: Any) -> bool:
 def _defaults(cls: type[BaseMessage]) -> dict[str, Any]:
     """By field; pydantic takes its time to find them."""
     return {name: field.get_default(call_default_factory=True) for name, field in cls.model_fields.items()}
+
+
+def exact_json(label: str, value: Any) -> Any:
+    """A copy of the value.
+
+    Raises:
+        InvalidMessageError: JSON in UTF-8 would not give it back as it is.
+    """
+    try:
+        written = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        written.encode()  # refuses lone surrogates
+        copied = json.loads(written)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidMessageError(f"{label}: only JSON values can be stored: {error}") from None
+    if copied != value:
+        raise InvalidMessageError(
+            f"{label}: only JSON values can be stored: keys must be strings, sequences lists (got {value!r:.80})"
+        )
+    return copied
+
+
+def json_form(label: str, value: Any) -> Any:
+    """A copy of the value if it is JSON, else what JSON can tell of it.
+
+    Models and dataclasses become objects by field, dates and numbers that JSON lacks become text, bytes base64,
+    anything else its ``repr``.
+
+    Raises:
+        InvalidMessageError: it holds a lone surrogate or itself.
+    """
+    try:
+        return exact_json(label, value)
+    except InvalidMessageError:
+        pass
+    try:
+        return json.loads(to_json(value, bytes_mode="base64", inf_nan_mode="strings", fallback=repr))
+    except ValueError as error:
+        raise InvalidMessageError(f"{label}: has no JSON form: {error}") from None
+
+
+def stored_content(content: Any, *, silent: bool) -> tuple[str | list[dict[str, Any]], dict[str, Any]]:
+    """The content as blocks or text, and what `restored_content` needs.
+
+    Args:
+        content: LangChain's: text, or a list of texts and blocks.
+        silent: nothing else of the message speaks, so that the core would refuse blank content.
+    """
+    if silent and (not content or (isinstance(content, str) and not content.strip())):
+        return [{"type": "text", "text": content or ""}], {"blank": content}
+    if isinstance(content, str):
+        return content, {}
+    # From the end, because a prompt puts what was recalled in front.
+    bare = [row - len(content) for row, block in enumerate(content) if isinstance(block, str)]
+    blocks = [{"type": "text", "text": block} if isinstance(block, str) else block for block in content]
+    return exact_json("content", blocks), {"bare": bare} if bare else {}
+
+
+def restored_content(content: str | list[dict[str, Any]], shape: Mapping[str, Any]) -> Any:
+    """LangChain's content again; a copy, since chains write into what they are given."""
+    if "blank" in shape and len(content) == 1:
+        return deepcopy(shape["blank"])
+    if isinstance(content, str):
+        return content
+    bare = shape.get("bare", ())
+    return [block["text"] if row - len(content) in bare else deepcopy(block) for row, block in enumerate(content)]
+
+
+KEPT = 4096
+"""Messages that are kept; then all make room, which costs less than to know which of them is the oldest."""
+
+
+class Conversions:
+    """Turns messages into LangChain's, which nobody may change then; callable from any thread."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Message, BaseMessage]] = {}
+
+    def __call__(self, message: Message) -> BaseMessage:
+        """The message as LangChain's."""
+        found = self._made.get(id(message.extra))
+        # The core keeps the turns of a prompt. A note in front of one makes a copy, which shares all but the content.
+        if found is None or not _alike(found[0], message):
+            if len(self._made) >= KEPT:
+                self._made.clear()
+            found = self._made[id(message.extra)] = message, to_langchain(message)
+        return found[1]
+
+
+def _alike(one: Message, other: Message) -> bool:
+    if one is other:
+        return True
+    shared = one.extra is other.extra and one.tool_calls is other.tool_calls
+    return shared and one.content == other.content

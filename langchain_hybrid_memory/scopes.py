@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -19,6 +21,28 @@ _KEYS = {
     "tenant": ("tenant_id", "tenant"),
 }
 """Under which names a part of the scope is looked for, first one first."""
+
+MAX_NAME_CHARS = 400
+"""Of a thread; longer chains of agents share the last thread of this length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The agent whose tool is running; an agent inside that tool works in a thread beneath it.
+
+    Attributes:
+        memory: that it has.
+        root: the session that the run names; agents inside the tool find it in their configuration too.
+        session: its own; ``thread`` that of an agent inside the tool.
+    """
+
+    memory: HybridMemory
+    root: str
+    session: str
+    thread: str
+
+
+_CALLER: ContextVar[Caller | None] = ContextVar("hybrid_memory_caller", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +90,27 @@ class Binding:
             agent=self.agent or _found("agent", places),
             tenant=self.tenant or _found("tenant", places),
         )
+
+    def caller(self, runtime: Any) -> Caller | None:
+        """The agent in whose tool this run is, if it has the same memory and the run names the same session."""
+        caller = _CALLER.get()
+        same = caller is not None and caller.memory is self.memory and caller.root == self.scoped(runtime).scope.session
+        return caller if same else None
+
+    def in_session(self, runtime: Any, session: str) -> ScopedMemory:
+        """The memory of the run's owner in this session."""
+        scope = self.scoped(runtime).scope
+        return self.memory.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=session)
+
+    @contextmanager
+    def calling(self, root: str, session: str, call: Mapping[str, Any]) -> Iterator[None]:
+        """Within it runs a tool that the agent of this session called."""
+        thread = f"{session}/{call['name']}:{call['id']}"[:MAX_NAME_CHARS]
+        token = _CALLER.set(Caller(self.memory, root, session, thread))
+        try:
+            yield
+        finally:
+            _CALLER.reset(token)
 
 
 def _configurable(runtime: Any) -> Mapping[str, Any]:

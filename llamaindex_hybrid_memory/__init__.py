@@ -11,42 +11,31 @@ from typing import TYPE_CHECKING, Any
 from hybrid_memory.errors import MissingDependencyError
 
 if TYPE_CHECKING:
-    from llamaindex_hybrid_memory.block.memory_block import HybridMemoryBlock as HybridMemoryBlock
     from llamaindex_hybrid_memory.chat_memory import HybridChatMemory as HybridChatMemory
+    from llamaindex_hybrid_memory.chat_stores import HybridBufferStore as HybridBufferStore
+    from llamaindex_hybrid_memory.chat_stores import HybridChatStore as HybridChatStore
+    from llamaindex_hybrid_memory.memory_block import HybridMemoryBlock as HybridMemoryBlock
     from llamaindex_hybrid_memory.messages import from_chat_message as from_chat_message
     from llamaindex_hybrid_memory.messages import to_chat_message as to_chat_message
-    from llamaindex_hybrid_memory.nodes.postprocessors import CompressionPostprocessor as CompressionPostprocessor
-    from llamaindex_hybrid_memory.nodes.postprocessors import HybridScorePostprocessor as HybridScorePostprocessor
-    from llamaindex_hybrid_memory.nodes.retriever import HybridMemoryRetriever as HybridMemoryRetriever
-    from llamaindex_hybrid_memory.stores.buffer_store import HybridBufferStore as HybridBufferStore
-    from llamaindex_hybrid_memory.stores.chat_store import HybridChatStore as HybridChatStore
+    from llamaindex_hybrid_memory.postprocessors import CompressionPostprocessor as CompressionPostprocessor
+    from llamaindex_hybrid_memory.postprocessors import HybridScorePostprocessor as HybridScorePostprocessor
+    from llamaindex_hybrid_memory.retriever import HybridMemoryRetriever as HybridMemoryRetriever
     from llamaindex_hybrid_memory.tools import HybridMemoryToolSpec as HybridMemoryToolSpec
 
 _HOME = {
-    "CompressionPostprocessor": "nodes.postprocessors",
-    "HybridBufferStore": "stores.buffer_store",
+    "CompressionPostprocessor": "postprocessors",
+    "HybridBufferStore": "chat_stores",
     "HybridChatMemory": "chat_memory",
-    "HybridChatStore": "stores.chat_store",
-    "HybridMemoryBlock": "block.memory_block",
-    "HybridMemoryRetriever": "nodes.retriever",
+    "HybridChatStore": "chat_stores",
+    "HybridMemoryBlock": "memory_block",
+    "HybridMemoryRetriever": "retriever",
     "HybridMemoryToolSpec": "tools",
-    "HybridScorePostprocessor": "nodes.postprocessors",
+    "HybridScorePostprocessor": "postprocessors",
     "from_chat_message": "messages",
     "to_chat_message": "messages",
 }
 
-__all__ = [
-    "CompressionPostprocessor",
-    "HybridBufferStore",
-    "HybridChatMemory",
-    "HybridChatStore",
-    "HybridMemoryBlock",
-    "HybridMemoryRetriever",
-    "HybridMemoryToolSpec",
-    "HybridScorePostprocessor",
-    "from_chat_message",
-    "to_chat_message",
-]
+__all__ = list(_HOME)
 
 
 if not TYPE_CHECKING:  # type checkers know the names above, and no others

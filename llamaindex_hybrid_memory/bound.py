@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import atexit
+import threading
 from contextlib import suppress
 from typing import Any, Self
+from uuid import uuid4
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
-from hybrid_memory import HybridMemory, Scope, ScopedMemory
-from hybrid_memory.context.budget import budget_of
-from hybrid_memory.context.request import LEAST_TOKENS
+from hybrid_memory import HybridMemory, Scope, ScopedMemory, open_memory
+from hybrid_memory.adapters import LEAST_TOKENS, budget_of
 from hybrid_memory.errors import InvalidConfigError
-from llamaindex_hybrid_memory.sharing import held, opened, url_of
 
 
 class Bound(BaseModel):
@@ -39,26 +40,44 @@ class Bound(BaseModel):
     _memory: HybridMemory | None = PrivateAttr(default=None)
 
     @classmethod
-    def _bound(cls, *, memory: HybridMemory | None, url: str | None, unknown: Mapping[str, Any], **fields: Any) -> Self:
-        """The object from checked arguments; fields that are None have their default.
+    def from_defaults(
+        cls,
+        *,
+        user: str | None = None,
+        tenant: str | None = None,
+        agent: str | None = None,
+        url: str | None = None,
+        memory: HybridMemory | None = None,
+        **settings: Any,
+    ) -> Self:
+        """One on an open memory, or on the store behind a URL, which is opened with the first use.
+
+        Args:
+            user: whose memory it is; at least one of user, tenant and agent is needed.
+            tenant: whose, beside or instead of the user's.
+            agent: whose, beside or instead of the user's.
+            url: of the store, or the path of a YAML file.
+            memory: instead of ``url``; the caller closes it.
+            settings: the other fields; None is their default.
 
         Raises:
             InvalidScopeError: nobody is named.
-            InvalidConfigError: ``url`` and ``memory`` are both given, or an argument is out of range or unknown.
+            InvalidConfigError: ``url`` and ``memory`` are both given, or a setting is out of range or unknown.
         """
-        if unknown:
+        if unknown := [name for name in settings if name not in cls.model_fields]:
             raise InvalidConfigError(f"{cls.__name__} has no argument {', '.join(unknown)}")
         if memory is not None and url is not None:
             raise InvalidConfigError("give memory= or url=, not both")
-        Scope(**{name: fields.get(name) for name in ("tenant", "user", "agent", "session")})
-        fields["url"] = url if memory is None else url_of(memory)
+        Scope(tenant=tenant, user=user, agent=agent, session=settings.get("session"))
+        where = url if memory is None else url_of(memory)
+        fields = {"tenant": tenant, "user": user, "agent": agent, "url": where, **settings}
         try:
             return cls(**{name: value for name, value in fields.items() if value is not None})
         except ValidationError as error:
             problems = (f"{p['loc'][0]}: {p['msg']} (got {p['input']!r})" for p in error.errors(include_url=False))
             raise InvalidConfigError("; ".join(problems)) from error
 
-    def model_post_init(self, context: Any, /) -> None:  # noqa: ARG002 - the signature is pydantic's
+    def model_post_init(self, context: Any, /) -> None:
         """Hold on to the memory, if this process has it open."""
         self._memory = held(self.url)
 
@@ -121,3 +140,62 @@ def room_of(llm: Any) -> int | None:
 
 def _remade(kind: type[Bound], fields: dict[str, Any]) -> Bound:
     return kind(**fields)
+
+
+IN_MEMORY = "memory://"
+
+_lock = threading.Lock()
+_opened: dict[str, HybridMemory] = {}
+_given: WeakValueDictionary[str, HybridMemory] = WeakValueDictionary()
+_names: WeakKeyDictionary[HybridMemory, str] = WeakKeyDictionary()
+
+
+def url_of(memory: HybridMemory) -> str:
+    """A URL under which this process finds the memory again, for as long as somebody holds it.
+
+    A memory of ``memory://`` gets one of its own, since each of these is another store.
+    """
+    with _lock:
+        url = _names.get(memory)
+        if url is None:
+            url = f"{IN_MEMORY}{uuid4()}" if memory.url == IN_MEMORY else memory.url
+            _names[memory] = url
+        _given[url] = memory
+        return url
+
+
+def held(url: str) -> HybridMemory | None:
+    """The open memory that somebody in this process holds under this URL."""
+    memory = _given.get(url)
+    return None if memory is None or memory.closed else memory
+
+
+def opened(url: str) -> HybridMemory:
+    """The memory behind a URL; the first call opens it, and it stays open until the process ends.
+
+    Raises:
+        InvalidConfigError: it was a store in memory, and is gone.
+        hybrid_memory.errors.HybridMemoryError: it cannot be opened; see `open_memory`.
+    """
+    if url.startswith(IN_MEMORY) and url != IN_MEMORY:
+        raise InvalidConfigError(
+            f"{url!r} was a store in the memory of a process, and is gone: a chat memory that is to outlive it needs a "
+            "store in a file, as in sqlite:///memory.db"
+        )
+    with _lock:
+        memory = _opened.get(url)
+        if memory is None:
+            memory = _opened[url] = open_memory(url)
+        return memory
+
+
+def close_all() -> None:
+    """Close what `opened` opened; a later call opens it again."""
+    with _lock:
+        memories = list(_opened.values())
+        _opened.clear()
+    for memory in memories:
+        memory.close()
+
+
+atexit.register(close_all)

@@ -12,18 +12,16 @@ from llama_index.core.settings import Settings
 from llama_index.core.tools import FunctionTool
 from pydantic import Field, PrivateAttr
 
-from hybrid_memory import HybridMemory, PagingConfig, ScopedMemory
-from hybrid_memory.apps.agent import aprepared, prepared
-from hybrid_memory.context.request import LEAST_TOKENS
-from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.runtime.runners import InlineRunner, drive
-from hybrid_memory.tools.reading import FETCH
+from hybrid_memory import Context, HybridMemory, Message, PagingConfig, Role, ScopedMemory
+from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces, said
+from hybrid_memory.apps.agent import prepared
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from hybrid_memory.tools import FETCH
 from llamaindex_hybrid_memory.bound import SessionBound, room_of
-from llamaindex_hybrid_memory.conversation import Conversation, TwinRunner
-from llamaindex_hybrid_memory.paging import READER, Paging, settings
+from llamaindex_hybrid_memory.conversation import show
+from llamaindex_hybrid_memory.messages import as_chats, from_chat_messages
+from llamaindex_hybrid_memory.paging import READER, assembled, settings
 from llamaindex_hybrid_memory.tools import ToolOwner, function_tool
-
-_INLINE, _TWINS = InlineRunner(), TwinRunner()
 
 
 class HybridChatMemory(SessionBound, BaseMemory):
@@ -62,13 +60,14 @@ class HybridChatMemory(SessionBound, BaseMemory):
     paging: PagingConfig | None = None
     reader: bool = False
 
-    _conversation: Conversation | None = PrivateAttr(default=None)
+    _opened: ScopedMemory | None = PrivateAttr(default=None)
+    _called: dict[str, str] = PrivateAttr(default_factory=dict)
     _llm: Any = PrivateAttr(default=None)
 
     @classmethod
     def class_name(cls) -> str:
         """The name under which LlamaIndex serialises it."""
-        return "HybridChatMemory"
+        return cls.__name__
 
     @classmethod
     def from_defaults(
@@ -113,12 +112,14 @@ class HybridChatMemory(SessionBound, BaseMemory):
             InvalidConfigError: ``url`` and ``memory`` are both given, ``model`` without a model, or an argument is out
                 of range or unknown.
         """
-        fields = {"tenant": tenant, "user": user, "agent": agent, "session": session}
         shown = settings(paging, k=k, token_limit=token_limit, profile=profile)
         llm = Settings._llm if llm is None else llm  # noqa: SLF001 - `Settings.llm` would make one of OpenAI
         if model and llm is None:
             raise InvalidConfigError("model=True lets the agent's model write summaries: give llm= or set Settings.llm")
-        made = cls._bound(memory=memory, url=url, unknown=unknown, model_limit=room_of(llm), **fields, **shown)
+        made = super().from_defaults(
+            user=user, tenant=tenant, agent=agent, url=url, memory=memory,
+            session=session, model_limit=room_of(llm), **shown, **unknown,
+        )  # fmt: skip
         made._llm = llm if model else None  # noqa: SLF001 - our own
         return made
 
@@ -131,11 +132,13 @@ class HybridChatMemory(SessionBound, BaseMemory):
         shared = {name: getattr(self, name) for name in SessionBound.model_fields}
         return [function_tool(FETCH, ToolOwner(**shared, sized=True))]
 
-    def get(
+    async def _get(  # noqa: D417 - no caller gives the runner
         self,
+        run: Runner,
+        /,
         input: str | ChatMessage | None = None,  # noqa: A002 - the host's name
         initial_token_count: int = 0,
-        **kwargs: Any,  # noqa: ARG002 - the host's signature
+        **kwargs: Any,
     ) -> list[ChatMessage]:
         """What the model should see next: instructions, and the turns with what stands in front of them.
 
@@ -148,95 +151,88 @@ class HybridChatMemory(SessionBound, BaseMemory):
             initial_token_count: of what the caller adds; ``token_limit`` counts it.
             kwargs: what other memories take; without effect.
         """
-        return drive(self._open().prompt(_INLINE, input, **self._asked(initial_token_count)))
+        memory = await self._session(run)
+        words = input.content if isinstance(input, ChatMessage) else input
+        query = words if words and words.strip() else None
+        asked: dict[str, Any] = {
+            "k": self.k,
+            "profile": self.profile,
+            "max_tokens": max(LEAST_TOKENS, self._max_tokens(self._store()) - initial_token_count),
+            "reader": FETCH.name if self.reader else READER if self.paging is not None else None,
+            "wait": False,
+        }
+        try:
+            if self.paging is None:
+                context = await run.call(memory.assemble, query, **asked)
+            else:
+                context = await assembled(run, memory, query, self.paging, self.url, **asked)
+        except InvalidInputError:  # nobody has said anything yet
+            shown = await run.call(memory.conversation)
+            return as_chats(message for message in shown if message.role is Role.SYSTEM)
+        return as_chats(context.messages if query is None else _before_the_question(context))
 
-    async def aget(
-        self,
-        input: str | ChatMessage | None = None,  # noqa: A002 - the host's name
-        initial_token_count: int = 0,
-        **kwargs: Any,  # noqa: ARG002 - the host's signature
-    ) -> list[ChatMessage]:
-        """Async twin of `get`."""
-        return await (await self._aopen()).prompt(_TWINS, input, **self._asked(initial_token_count))
+    get, aget = faces(_get)
 
-    def get_all(self) -> list[ChatMessage]:
+    async def _get_all(self, run: Runner, /) -> list[ChatMessage]:
         """The whole conversation as it was said, since the last `reset` or as `set` made it."""
-        return drive(self._open().messages(_INLINE))
+        memory = await self._session(run)
+        return as_chats(said(await run.call(memory.conversation)))
 
-    async def aget_all(self) -> list[ChatMessage]:
-        """Async twin of `get_all`."""
-        return await (await self._aopen()).messages(_TWINS)
+    get_all, aget_all = faces(_get_all)
 
-    def put(self, message: ChatMessage) -> None:
+    async def _put(self, run: Runner, /, message: ChatMessage) -> None:
         """Write one message.
 
         Raises:
             InvalidMessageError: it holds what cannot be stored.
         """
-        self.put_messages([message])
+        await self._put_messages(run, [message])
 
-    async def aput(self, message: ChatMessage) -> None:
-        """Async twin of `put`."""
-        await self.aput_messages([message])
+    put, aput = faces(_put)
 
-    def put_messages(self, messages: Sequence[ChatMessage]) -> None:
+    async def _put_messages(self, run: Runner, /, messages: Sequence[ChatMessage]) -> None:
         """Write the messages, next to each other and all or none.
 
         Raises:
             InvalidMessageError: one of them holds what cannot be stored.
         """
-        drive(self._open().append(_INLINE, messages))
+        memory = await self._session(run)
+        await run.call(memory.remember, from_chat_messages(messages, self._called))
 
-    async def aput_messages(self, messages: Sequence[ChatMessage]) -> None:
-        """Async twin of `put_messages`."""
-        await (await self._aopen()).append(_TWINS, messages)
+    put_messages, aput_messages = faces(_put_messages)
 
-    def set(self, messages: Sequence[ChatMessage]) -> None:
+    async def _set(self, run: Runner, /, messages: Sequence[ChatMessage]) -> None:
         """Let the conversation show exactly these messages; those that the session holds are not written again.
 
         Raises:
             InvalidMessageError: one of them holds what cannot be stored; nothing has changed.
         """
-        drive(self._open().show(_INLINE, messages))
+        await show(run, await self._session(run), from_chat_messages(messages, {}))
 
-    async def aset(self, messages: Sequence[ChatMessage]) -> None:
-        """Async twin of `set`."""
-        await (await self._aopen()).show(_TWINS, messages)
+    set, aset = faces(_set)
 
-    def reset(self) -> None:
+    async def _reset(self, run: Runner, /) -> None:
         """Let the conversation start anew; nothing is forgotten, and what was said can still be recalled."""
-        self.set([])
+        await self._set(run, [])
 
-    async def areset(self) -> None:
-        """Async twin of `reset`."""
-        await self.aset([])
+    reset, areset = faces(_reset)
 
-    def _open(self) -> Conversation:
-        if self._conversation is None:
-            memory = self._adopted(self._store())
+    async def _session(self, run: Runner, /) -> ScopedMemory:
+        """The session in the store, which has the model that it is to adopt and the blocks that it begins with."""
+        if self._opened is None:
+            store = await run.call(self._store)
+            if self._llm is not None:
+                store.adopt(self._llm)
+            memory = self._scoped(store, self.session)
             if self.paging is not None:
-                prepared(memory)
-            self._conversation = self._converse(memory)
-        return self._conversation
+                await run.call(prepared, memory)
+            self._opened = memory
+        return self._opened
 
-    async def _aopen(self) -> Conversation:
-        if self._conversation is None:
-            memory = self._adopted(await self._astore())
-            if self.paging is not None:
-                await aprepared(memory)
-            self._conversation = self._converse(memory)
-        return self._conversation
 
-    def _adopted(self, store: HybridMemory) -> ScopedMemory:
-        """The session in the store, which has the model now that it is to adopt."""
-        if self._llm is not None:
-            store.adopt(self._llm)
-        return self._scoped(store, self.session)
-
-    def _converse(self, memory: ScopedMemory) -> Conversation:
-        return Conversation(memory, k=self.k, profile=self.profile, paging=Paging.of(self.paging, self.url))
-
-    def _asked(self, added: int) -> dict[str, Any]:
-        """What a prompt is asked for, beside which the caller adds so many tokens."""
-        reader = FETCH.name if self.reader else READER if self.paging is not None else None
-        return {"max_tokens": max(LEAST_TOKENS, self._max_tokens(self._store()) - added), "reader": reader}
+def _before_the_question(context: Context) -> Sequence[Message]:
+    """The prompt without a question that is not in the log: engines add it themselves."""
+    *before, last = context.messages
+    if last.id is not None or last.role is not Role.USER:
+        return context.messages
+    return [*before, Message(content=context.preface)] if context.preface else before

@@ -14,8 +14,8 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from pydantic_core import PydanticSerializationError
 
 from hybrid_memory import Message, Role
+from hybrid_memory.adapters import storable_name
 from hybrid_memory.errors import InvalidMessageError
-from hybrid_memory.scope import check_name
 from llamaindex_hybrid_memory.blocks import from_dict, json_value, to_dict
 
 EXTRA = "llama_index"
@@ -104,6 +104,16 @@ def to_chat_message(message: Message) -> ChatMessage:
     return chat
 
 
+def as_messages(chats: Iterable[ChatMessage]) -> list[Message]:
+    """The messages in our form."""
+    return [from_chat_message(chat) for chat in chats]
+
+
+def as_chats(messages: Iterable[Message]) -> list[ChatMessage]:
+    """The messages as LlamaIndex has them, new ones each time."""
+    return [to_chat_message(message) for message in messages]
+
+
 def _fields(chat: ChatMessage, kwargs: dict[str, Any]) -> dict[str, Any]:
     """What the fields of a `Message` can say of it."""
     role = _role(MessageRole(chat.role))
@@ -121,9 +131,9 @@ def _fields(chat: ChatMessage, kwargs: dict[str, Any]) -> dict[str, Any]:
     return {
         "role": role,
         "content": said,
-        "name": _name(kwargs.get("name")),
+        "name": storable_name(kwargs.get("name")),
         "tool_calls": calls,
-        "tool_call_id": _name(kwargs.get("tool_call_id")) if role is Role.TOOL else None,
+        "tool_call_id": storable_name(kwargs.get("tool_call_id")) if role is Role.TOOL else None,
     }
 
 
@@ -167,12 +177,4 @@ def _calls_in(kwargs: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _call(call_id: Any, name: str, arguments: Any) -> dict[str, Any]:
     """A tool call in OpenAI's form, whose arguments the core parses if they are text."""
     given = arguments if isinstance(arguments, dict | str) else {}
-    return {"id": _name(call_id), "function": {"name": _name(name) or UNNAMED, "arguments": given}}
-
-
-def _name(value: Any) -> str | None:
-    """A name or id that can be stored; LlamaIndex writes an empty one where it has none."""
-    try:
-        return check_name("a name", value)
-    except ValueError:
-        return None
+    return {"id": storable_name(call_id), "function": {"name": storable_name(name) or UNNAMED, "arguments": given}}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, Self
+from typing import Any
 
 from hybrid_memory import Context, Message, PagingConfig, Role, Scope, ScopedMemory
+from hybrid_memory.adapters import LruCache, Runner
 from hybrid_memory.apps.agent import MEMORY
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.runtime.caches import LruCache
-from hybrid_memory.runtime.runners import InlineRunner
 
 READER = "fetch"
 """The function that reads what a handle names."""
@@ -36,38 +34,32 @@ def settings(paging: bool | PagingConfig, *, k: int | None, token_limit: Any, pr
     return {**given, "k": 0 if k is None else k, "profile": "" if profile is None else profile}
 
 
-@dataclass(frozen=True, slots=True)
-class Paging:
-    """How a conversation is laid out for a model that pages its memory itself.
+async def assembled(
+    run: Runner, memory: ScopedMemory, query: str | None, config: PagingConfig, url: str, **asked: Any
+) -> Context:
+    """The prompt with instructions and blocks, for a model that pages its memory itself.
 
-    Attributes:
-        config: how its window is used.
+    Args:
+        run: of the method that asks.
+        memory: of a session.
+        query: without one the user's last message is.
+        config: how the window is used.
         url: by which the tools of the session find what the model was shown.
+        asked: of `ScopedMemory.assemble`.
     """
-
-    config: PagingConfig
-    url: str
-
-    @classmethod
-    def of(cls, config: PagingConfig | None, url: str) -> Self | None:
-        """The layout; None for no paging."""
-        return None if config is None else cls(config, url)
-
-    async def assemble(self, run: InlineRunner, memory: ScopedMemory, query: str | None, **asked: Any) -> Context:
-        """The prompt with instructions and blocks, as `ScopedMemory.assemble` gives it."""
-        there = await run.call(memory.blocks)
-        context = await run.call(
-            memory.assemble,
-            query,
-            instructions=MEMORY,
-            blocks={label: block.written for label, block in there.items()},
-            layout="queue",
-            paging=self.config,
-            **asked,
-        )
-        revisions = {label: block.revision for label, block in there.items()}
-        _shown.put((self.url, memory.scope), {"blocks": revisions, "because": _asking(context.messages)})
-        return context
+    blocks = await run.call(memory.blocks)
+    context = await run.call(
+        memory.assemble,
+        query,
+        instructions=MEMORY,
+        blocks={label: block.written for label, block in blocks.items()},
+        layout="queue",
+        paging=config,
+        **asked,
+    )
+    revisions = {label: block.revision for label, block in blocks.items()}
+    _shown.put((url, memory.scope), {"blocks": revisions, "because": _asking(context.messages)})
+    return context
 
 
 def shown_to(url: str, session: Scope) -> Mapping[str, Any]:

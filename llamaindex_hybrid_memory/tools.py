@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any
 
 from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from hybrid_memory import HybridMemory, ScopedMemory
-from hybrid_memory.apps.agent import PAGING_FUNCTIONS, answer_tokens, aprepared, functions_named, prepared
-from hybrid_memory.apps.agent.functions import SEND
+from hybrid_memory.adapters import Runner, faces
+from hybrid_memory.apps.agent import PAGING_FUNCTIONS, SEND, answer_tokens, functions_named, prepared
 from hybrid_memory.errors import StoreError
 from hybrid_memory.tools import Answer, MemoryTool, tools_named
 from llamaindex_hybrid_memory.bound import SessionBound
@@ -65,7 +65,7 @@ class HybridMemoryToolSpec(BaseToolSpec):
         names: Iterable[str] | None = None,
     ) -> None:
         whose = {"tenant": tenant, "user": user, "agent": agent, "session": session}
-        self._owner = ToolOwner.of(
+        self._owner = ToolOwner.from_defaults(
             memory=memory, url=url, paging=paging, sized=paging, token_limit=token_limit, **whose
         )
         self._named = functions_named if paging else tools_named
@@ -101,28 +101,16 @@ class ToolOwner(SessionBound):
     paging: bool = False
     sized: bool = False
 
-    @classmethod
-    def of(cls, *, memory: HybridMemory | None, url: str | None, **fields: Any) -> Self:
-        """The owner from checked arguments."""
-        return cls._bound(memory=memory, url=url, unknown={}, **fields)
-
-    def run(self, tool: MemoryTool, given: Mapping[str, Any]) -> Answer:
+    async def _run(self, run: Runner, /, tool: MemoryTool, given: Mapping[str, Any]) -> Answer:
         """What the tool answers."""
-        store = self._store()
+        store = await run.call(self._store)
         memory = self._scoped(store, self.session)
         if self.paging:
             with suppress(StoreError):  # the call itself will find that out, and say so
-                prepared(memory)
-        return tool.run(memory, given, **self._known(store, memory))
+                await run.call(prepared, memory)
+        return await run.call(tool.run, memory, given, **self._known(store, memory))
 
-    async def arun(self, tool: MemoryTool, given: Mapping[str, Any]) -> Answer:
-        """Async twin of `run`."""
-        store = await self._astore()
-        memory = self._scoped(store, self.session)
-        if self.paging:
-            with suppress(StoreError):
-                await aprepared(memory)
-        return await tool.arun(memory, given, **self._known(store, memory))
+    run, arun = faces(_run)
 
     def _known(self, store: HybridMemory, memory: ScopedMemory) -> dict[str, Any]:
         if not self.sized:

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, overload
 
 import pytest
 from blockbuster import blockbuster_ctx
@@ -23,24 +23,44 @@ settings.register_profile(
 settings.register_profile("search", deadline=None)
 settings.load_profile("quick")
 
+T = TypeVar("T")
 CHILDREN = Path(__file__).with_name("children")
 
 
 class Face(Protocol):
-    """Calls a verb, blocking or by its async twin."""
+    """``face(alice).recall("cat")`` calls the verb, blocking or by its async twin, with the types of the verb."""
 
-    def __call__(self, owner: HybridMemory | ScopedMemory, verb: str, *args: Any, **kwargs: Any) -> Any: ...
+    @overload
+    def __call__(self, owner: T) -> T: ...
+    @overload
+    def __call__(self, owner: Any, verb: str, *args: Any, **kwargs: Any) -> Any: ...
 
 
-def _blocking(owner: HybridMemory | ScopedMemory, verb: str, *args: Any, **kwargs: Any) -> Any:
-    return getattr(owner, verb)(*args, **kwargs)
+class _Twins:
+    """An object whose blocking calls go to their async twins, each in an event loop of its own."""
+
+    def __init__(self, owner: Any) -> None:
+        self._owner = owner
+
+    def __getattr__(self, name: str) -> Any:
+        twin = getattr(self._owner, f"a{name}", None)
+        if name == "block":
+            return lambda label: _Twins(self._owner.block(label))
+        if twin is None:
+            return getattr(self._owner, name)
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            return await twin(*args, **kwargs)
+
+        return lambda *args, **kwargs: asyncio.run(call(*args, **kwargs))
 
 
-def _async(owner: HybridMemory | ScopedMemory, verb: str, *args: Any, **kwargs: Any) -> Any:
-    async def call() -> Any:
-        return await getattr(owner, f"a{verb}")(*args, **kwargs)
+def _blocking(owner: Any, verb: str = "", *args: Any, **kwargs: Any) -> Any:
+    return getattr(owner, verb)(*args, **kwargs) if verb else owner
 
-    return asyncio.run(call())
+
+def _async(owner: Any, verb: str = "", *args: Any, **kwargs: Any) -> Any:
+    return _blocking(_Twins(owner), verb, *args, **kwargs)
 
 
 @pytest.fixture(params=["blocking", "async"])
@@ -122,6 +142,6 @@ def alice(memory: HybridMemory) -> ScopedMemory:
 def no_learning_by_itself(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is learned in the background, unless a test is marked so: positions in the log depend on no pause."""
     if request.node.get_closest_marker("background") is None:
-        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.said", lambda *_: None)
-        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.opened", lambda *_: None)
-        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.recalled", lambda *_: None)
+        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.after_write", lambda *_: None)
+        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.start", lambda *_: None)
+        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.after_recall", lambda *_: None)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 import threading
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -14,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import Hit, HybridMemory, MemoryConfig, ScopedMemory, Weights, open_memory
+from hybrid_memory import HybridMemory, ScopedMemory, SpaceMemory, Weights
 from hybrid_memory.errors import AccessDeniedError, StoreUnavailableError
 from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.testing.faults import FaultyEmbedder
+from tests.doubles import Clock, Line, end_of, line_to, texts
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
@@ -27,137 +26,69 @@ pytestmark = pytest.mark.in_pairs("face", "memory")
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 
 
-class Clock:
-    """Stands still until it is set."""
-
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
+def answers_kept(index: Line, alice: ScopedMemory, query: str = "cat") -> bool:
+    """Whether an answer is given again without a search."""
+    alice.recall(query)
+    before = index.calls["matching"]
+    alice.recall(query)
+    return index.calls["matching"] == before
 
 
-class Watched:
-    """Another object, whose calls are counted by name, and fail while it is told so."""
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-        self.calls: Counter[str] = Counter()
-        self.error: Exception | None = None
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        method = getattr(self.inner, name)
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            self.calls[name] += 1
-            if self.error is not None and name != "close":
-                raise self.error
-            return method(*args, **kwargs)
-
-        return call
+def rolled_back(alice: ScopedMemory) -> None:
+    alice.rollback(end_of(alice) - 1)
 
 
-def watched_index(memory: HybridMemory) -> Watched:
-    services = memory._runtime.services
-    index = Watched(services.index)
-    services.index = index
-    return index
+CHANGES: dict[str, tuple[Callable[[ScopedMemory, SpaceMemory], object], list[str]]] = {
+    "written": (lambda alice, team: alice.remember("cat 3"), ["cat 1", "cat 2", "cat 3", "cat of the team"]),
+    "forgotten": (lambda alice, team: alice.forget(ids=alice.history()[0].id), ["cat 2", "cat of the team"]),
+    "rolled back": (lambda alice, team: rolled_back(alice), ["cat 1", "cat of the team"]),
+    "begun anew": (lambda alice, team: alice.reset(), ["cat 1", "cat 2", "cat of the team"]),
+    "said in the space": (lambda alice, team: team.remember("cat 4"), ["cat 1", "cat 2", "cat 4", "cat of the team"]),
+    "approved": (
+        lambda alice, team: team.approve(team.quarantined()), ["cat 1", "cat 2", "cat of a stranger", "cat of the team"]
+    ),
+}  # fmt: skip
 
 
-def texts_of(hits: list[Hit]) -> list[str]:
-    return [hit.record.text for hit in hits]
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_change_is_seen_at_once(face: Face, memory: HybridMemory, change: str) -> None:
+    alice = memory.scoped(user="alice", session="s1")
+    alice.remember(["cat 1", "cat 2"])
+    team = alice.create_space("team")
+    team.remember("cat of the team")
+    team.grant(user="bob", right="write", trust=0.1)
+    memory.scoped(user="bob").space("team").remember("cat of a stranger")
+    assert sorted(texts(face(alice).recall("cat", spaces="all"))) == ["cat 1", "cat 2", "cat of the team"]
+    make, expected = CHANGES[change]
+    make(face(alice), face(team))
+    assert sorted(texts(face(alice).recall("cat", spaces="all"))) == expected
 
 
-def searches(index: Watched) -> int:
-    return index.calls["matching"]
+def test_what_is_learned_or_embedded_anew_is_seen_at_once(face: Face, opened: Open) -> None:
+    memory = opened(url="memory://", embedder="none")
+    alice = memory.scoped(user="alice")
+    alice.remember(["I live in Paris, and my cat sleeps.", "it rains"])
+    assert not [hit for hit in face(alice).recall("where do I live") if hit.record.kind == "fact"]
+    face(alice).learn()
+    assert face(alice).recall("where do I live", kinds=["fact"])
+    assert face(alice).recall("cat")[0].signals.vector == 0
+    face(memory).rebuild(embedder=HashingEmbedder())
+    assert face(alice).recall("cat")[0].signals.vector == 1
 
 
 def test_an_answer_is_given_again_without_index_and_embedder(face: Face, opened: Open) -> None:
     embedder = FaultyEmbedder(HashingEmbedder())
     memory = opened(embedder=embedder, orchestration={"cache": 0})
-    index = watched_index(memory)
+    index = line_to(memory, "index")
     alice = memory.scoped(user="alice")
     alice.remember(["my cat sleeps", "it rains"])
-    first = face(alice, "recall", "cat")
+    first = face(alice).recall("cat")
     asked, embedded = index.calls.copy(), list(embedder.calls)
-    assert [face(alice, "recall", "cat") for _ in range(3)] == [first] * 3
-    assert index.calls == asked
-    assert embedder.calls == embedded
+    assert [face(alice).recall("cat") for _ in range(3)] == [first] * 3
+    assert (index.calls, embedder.calls) == (asked, embedded)
     assert memory.stats().work.caches["answers"].hits == 3
-
-
-def test_what_was_just_written_is_found(face: Face, memory: HybridMemory) -> None:
-    alice = memory.scoped(user="alice", session="s1")
-    for number in range(4):
-        assert len(face(alice, "recall", "cat")) == number
-        face(alice, "remember", f"cat {number}")
-
-
-def test_what_was_forgotten_is_gone_at_once(face: Face, memory: HybridMemory) -> None:
-    alice = memory.scoped(user="alice", session="s1")
-    told = alice.remember(["my cat is Quinzel", "my cat sleeps", "it rains"])
-    assert "my cat is Quinzel" in texts_of(face(alice, "recall", "cat"))
-    face(alice, "forget", ids=told.ids[0])
-    assert "my cat is Quinzel" not in texts_of(face(alice, "recall", "cat"))
-
-
-def test_what_was_rolled_back_is_gone_at_once_and_comes_back(face: Face, memory: HybridMemory) -> None:
-    alice = memory.scoped(user="alice", session="s1")
-    place = alice.remember("my cat sleeps").positions[0]
-    alice.remember("my cat eats")
-    assert len(face(alice, "recall", "cat")) == 2
-    before = max(alice._runtime.services.truth.heads(alice.scope).values())
-    face(alice, "rollback", place)
-    assert texts_of(face(alice, "recall", "cat")) == ["my cat sleeps"]
-    face(alice, "rollback", before)
-    assert len(face(alice, "recall", "cat")) == 2
-
-
-@pytest.mark.parametrize("verb", ["reset", "learn"])
-def test_other_writes_make_it_fresh(face: Face, memory: HybridMemory, verb: str) -> None:
-    alice = memory.scoped(user="alice", session="s1")
-    alice.remember("I live in Paris, and my cat sleeps.")
-    index = watched_index(memory)
-    face(alice, "recall", "where do I live")
-    before = searches(index)
-    face(alice, verb)
-    found = face(alice, "recall", "where do I live")
-    assert searches(index) > before
-    if verb == "learn":
-        assert any(face(alice, "recall", "where do I live", kinds=["fact"])), found
-
-
-def test_a_rebuild_makes_it_fresh(face: Face, opened: Open) -> None:
-    memory = opened(url="memory://", embedder="none")
-    alice = memory.scoped(user="alice")
-    alice.remember(["my cat sleeps", "it rains"])
-    assert face(alice, "recall", "cat")[0].signals.vector == 0
-    memory.rebuild(embedder=HashingEmbedder())
-    assert face(alice, "recall", "cat")[0].signals.vector == 1
-
-
-def test_a_note_of_uses_makes_nothing_old(face: Face, memory: HybridMemory) -> None:
-    alice = memory.scoped(user="alice")
-    alice.remember("my cat sleeps")
-    index = watched_index(memory)
-    first = face(alice, "recall", "cat")
     memory.flush()
-    before = searches(index)
-    assert texts_of(face(alice, "recall", "cat")) == texts_of(first)
-    assert searches(index) == before
-
-
-def test_another_process_on_the_file_makes_it_fresh(opened: Open, store: str) -> None:
-    alice = opened().scoped(user="alice")
-    alice.remember("my cat sleeps")
-    assert len(alice.recall("cat")) == 1
-    script = (
-        "import sys; from hybrid_memory import MemoryConfig, open_memory\n"
-        "with open_memory(MemoryConfig(url=sys.argv[1], embedder='hashing')) as memory:\n"
-        "    memory.scoped(user='alice').remember('a cat of another process')\n"
-    )
-    subprocess.run([sys.executable, "-c", script, store], check=True, timeout=60)  # noqa: S603
-    assert "a cat of another process" in texts_of(alice.recall("cat"))
+    assert answers_kept(index, face(alice)), "that uses are noted makes nothing old"
 
 
 def test_two_memories_on_one_file_never_disagree(opened: Open) -> None:
@@ -166,38 +97,33 @@ def test_two_memories_on_one_file_never_disagree(opened: Open) -> None:
         one.remember(f"cat {number}")
         told = other.remember(f"dog {number}")
         assert len(one.recall("dog", k=99)) == len(other.recall("dog", k=99))
-        assert f"dog {number}" in texts_of(one.recall("dog", k=99))
-        assert f"cat {number}" in texts_of(other.recall("cat", k=99))
+        assert f"dog {number}" in texts(one.recall("dog", k=99))
+        assert f"cat {number}" in texts(other.recall("cat", k=99))
         one.forget(ids=told.ids[0])
-        assert f"dog {number}" not in texts_of(other.recall("dog", k=99))
+        assert f"dog {number}" not in texts(other.recall("dog", k=99))
 
 
 @pytest.mark.parametrize(("step", "again"), [(299, True), (300, False), (-299, True), (-300, False)])
 def test_an_answer_lives_five_minutes_of_the_clock(face: Face, opened: Open, step: int, again: bool) -> None:
-    clock = Clock()
+    clock = Clock(NOW)
     memory = opened(url="memory://", clock=clock)
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
-    index = watched_index(memory)
-    face(alice, "recall", "cat")
-    before = searches(index)
+    index = line_to(memory, "index")
+    assert answers_kept(index, face(alice))
+    before = index.calls["matching"]
     clock.now += timedelta(seconds=step)
-    face(alice, "recall", "cat")
-    assert (searches(index) == before) is again
+    face(alice).recall("cat")
+    assert (index.calls["matching"] == before) is again
 
 
 def test_without_a_time_to_live_every_answer_is_found_anew(face: Face, opened: Open) -> None:
-    memory = opened(url="memory://", recall={"cache_ttl": timedelta(0)}, clock=Clock())
-    alice = memory.scoped(user="alice")
-    alice.remember("my cat sleeps")
-    index = watched_index(memory)
-    for number in range(1, 4):
-        face(alice, "recall", "cat")
-        assert searches(index) == number
+    memory = opened(url="memory://", recall={"cache_ttl": timedelta(0)}, clock=Clock(NOW))
+    assert not answers_kept(line_to(memory, "index"), face(memory.scoped(user="alice")))
 
 
 def test_different_questions_have_different_answers(face: Face, opened: Open) -> None:
-    memory = opened(url="memory://", clock=Clock())
+    memory = opened(url="memory://", clock=Clock(NOW))
     alice = memory.scoped(user="alice", session="s1")
     tagged: list[Any] = [1, True, "1", 1.0, None]
     for number, value in enumerate(tagged):
@@ -223,12 +149,12 @@ def test_different_questions_have_different_answers(face: Face, opened: Open) ->
 
     first, again = ask(alice), ask(alice)
     assert again == first
-    fresh = opened(url="memory://", clock=Clock(), recall={"cache_ttl": timedelta(0)})
+    fresh = opened(url="memory://", clock=Clock(NOW), recall={"cache_ttl": timedelta(0)})
     memory.migrate(fresh)
     assert ask(fresh.scoped(user="alice", session="s1")) == first
     for number, value in enumerate(tagged):
-        assert texts_of(face(alice, "recall", "cat", metadata={"tag": value})) == [f"cat {number}"]
-    assert len(face(alice, "recall", "cat", within="session")) == 5
+        assert texts(face(alice).recall("cat", metadata={"tag": value})) == [f"cat {number}"]
+    assert len(face(alice).recall("cat", within="session")) == 5
 
 
 def test_owners_have_answers_of_their_own(face: Face, memory: HybridMemory) -> None:
@@ -237,27 +163,16 @@ def test_owners_have_answers_of_their_own(face: Face, memory: HybridMemory) -> N
     for number, person in enumerate(people):
         person.remember(f"cat {number}")
     for _ in range(2):
-        assert [texts_of(face(person, "recall", "cat")) for person in people] == [[f"cat {n}"] for n in range(4)]
+        assert [texts(face(person).recall("cat")) for person in people] == [[f"cat {n}"] for n in range(4)]
 
 
 def test_views_of_the_past_are_separate_questions(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice")
     places = [alice.remember(f"cat {number}", at=NOW + timedelta(days=number)).positions[0] for number in range(3)]
     for _ in range(2):
-        assert len(face(alice, "recall", "cat")) == 3
-        assert [len(face(alice.at(place), "recall", "cat")) for place in places] == [1, 2, 3]
-        assert len(face(alice.at(NOW + timedelta(days=1)), "recall", "cat")) == 2
-
-
-def test_what_a_space_says_makes_it_fresh(face: Face, memory: HybridMemory) -> None:
-    alice = memory.scoped(user="alice")
-    alice.remember("my cat")
-    team = alice.create_space("team")
-    for number in range(3):
-        assert len(face(alice, "recall", "cat", spaces=["team"])) == 1 + number
-        assert len(face(alice, "recall", "cat", spaces="all")) == 1 + number
-        assert len(face(alice, "recall", "cat")) == 1
-        team.remember(f"the cat of the team {number}")
+        assert len(face(alice).recall("cat")) == 3
+        assert [len(face(alice.at(place)).recall("cat")) for place in places] == [1, 2, 3]
+        assert len(face(alice.at(NOW + timedelta(days=1))).recall("cat")) == 2
 
 
 @pytest.mark.parametrize("which", ["metadata", "list", "nested"])
@@ -271,7 +186,7 @@ def test_what_a_caller_does_to_an_answer_stays_with_them(
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps", metadata={"tag": "a", "more": {"deep": [1]}})
     for _ in range(3):
-        hits = face(alice, "recall", "cat")
+        hits = face(alice).recall("cat")
         assert [hit.record.metadata for hit in hits] == [{"tag": "a", "more": {"deep": [1]}}]
         if which == "metadata":
             hits[0].record.metadata["tag"] = "b"
@@ -287,10 +202,10 @@ def test_an_answer_without_the_embedder_is_not_kept(face: Face, opened: Open) ->
     alice = opened(embedder=embedder, orchestration={"cache": 0}).scoped(user="alice")
     alice.remember(["my cat sleeps", "it rains"])
     with embedder.failing(ConnectionError("offline")):
-        assert "offline" in face(alice, "recall", "cat")[0].note
-        assert face(alice, "recall", "zebra") == []
-    assert face(alice, "recall", "cat")[0].note == ""
-    assert len(face(alice, "recall", "zebra")) == 2, "an empty answer was a failure, too"
+        assert "offline" in face(alice).recall("cat")[0].note
+        assert face(alice).recall("zebra") == []
+    assert face(alice).recall("cat")[0].note == ""
+    assert len(face(alice).recall("zebra")) == 2, "an empty answer was a failure, too"
 
 
 @pytest.mark.parametrize("embedder", ["hashing", "none"])
@@ -299,28 +214,28 @@ def test_an_answer_without_the_index_is_not_kept(face: Face, opened: Open, embed
     alice = memory.scoped(user="alice")
     alice.remember(["I live in Paris with my cat.", "it rains"])
     alice.learn()
-    index = watched_index(memory)
+    index = line_to(memory, "index")
     index.error = StoreUnavailableError("no route to the index")
-    (hit,) = face(alice, "recall", "cat", k=1)
+    (hit,) = face(alice).recall("cat", k=1)
     assert "no route to the index" in hit.note
-    assert face(alice, "recall", "Paris", kinds=["fact"]) == []
+    assert face(alice).recall("Paris", kinds=["fact"]) == []
     index.error = None
-    (hit,) = face(alice, "recall", "cat", k=1)
+    (hit,) = face(alice).recall("cat", k=1)
     assert "no route to the index" not in hit.note
-    assert face(alice, "recall", "Paris", kinds=["fact"])
+    assert face(alice).recall("Paris", kinds=["fact"])
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["one turn", "the user"])
 def test_no_erased_word_stays_in_memory(face: Face, memory: HybridMemory, whole: bool) -> None:
     alice = memory.scoped(user="alice")
     told = alice.remember(["my cat is Quinzel", "my cat sleeps"])
-    face(alice, "recall", "cat Quinzel")
-    face(alice.at(told.positions[1]), "recall", "cat Quinzel")
+    face(alice).recall("cat Quinzel")
+    face(alice.at(told.positions[1])).recall("cat Quinzel")
     if whole:
-        face(memory, "forget", user="alice")
+        face(memory).forget(user="alice")
     else:
-        face(alice, "forget", ids=told.ids[0])
-    kept = repr(list(memory._runtime.services.answers._entries.values()))
+        face(alice).forget(ids=told.ids[0])
+    kept = repr(list(memory._runtime.services.state(RecallProjection).answers._entries.values()))
     assert "Quinzel" not in kept
 
 
@@ -334,7 +249,7 @@ def test_readers_never_see_an_old_answer_after_a_write(opened: Open) -> None:
     def read(_: int) -> None:
         while not done.is_set():
             before = written
-            found = texts_of(alice.recall("cat", k=200))
+            found = texts(alice.recall("cat", k=200))
             if len(found) < before:
                 late.append(f"{len(found)} of {before}")
 
@@ -348,12 +263,12 @@ def test_readers_never_see_an_old_answer_after_a_write(opened: Open) -> None:
             reader.result(timeout=30)
     assert late == []
     before = memory.work.caches["answers"].hits
-    assert texts_of(alice.recall("cat", k=200)) == texts_of(alice.recall("cat", k=200))
+    assert texts(alice.recall("cat", k=200)) == texts(alice.recall("cat", k=200))
     assert memory.work.caches["answers"].hits > before
 
 
 def test_an_open_memory_holds_so_many_answers_and_no_more(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.store.services.ANSWERS_CACHE", 8)
+    monkeypatch.setattr("hybrid_memory.recall.cache.ANSWERS_CACHE", 8)
     memory = opened(url="memory://", embedder="none")
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
@@ -363,16 +278,6 @@ def test_an_open_memory_holds_so_many_answers_and_no_more(opened: Open, monkeypa
     assert answers.size == answers.capacity == 8
 
 
-def test_other_settings_have_answers_of_their_own() -> None:
-    """Nothing is shared between two memories in one process."""
-    config = MemoryConfig(url="memory://", embedder="none")
-    with open_memory(config) as one, open_memory(config) as other:
-        one.scoped(user="alice").remember("my cat sleeps")
-        other.scoped(user="alice").remember("my cat eats")
-        assert texts_of(one.scoped(user="alice").recall("cat")) == ["my cat sleeps"]
-        assert texts_of(other.scoped(user="alice").recall("cat")) == ["my cat eats"]
-
-
 def test_who_may_read_a_space_is_asked_every_time(face: Face, memory: HybridMemory) -> None:
     alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
     bob.remember("my cat")
@@ -380,54 +285,22 @@ def test_who_may_read_a_space_is_asked_every_time(face: Face, memory: HybridMemo
     team.remember("the cat of the team")
     team.grant(user="bob", right="read")
     for _ in range(2):
-        assert len(face(bob, "recall", "cat", spaces=["team"])) == 2
-        assert len(face(bob, "recall", "cat", spaces="all")) == 2
-        assert len(face(bob.space("team"), "recall", "cat")) == 1
+        assert len(face(bob).recall("cat", spaces=["team"])) == 2
+        assert len(face(bob).recall("cat", spaces="all")) == 2
+        assert len(face(bob.space("team")).recall("cat")) == 1
     team.revoke(user="bob")
     with pytest.raises(AccessDeniedError):
-        face(bob, "recall", "cat", spaces=["team"])
+        face(bob).recall("cat", spaces=["team"])
     with pytest.raises(AccessDeniedError):
-        face(bob.space("team"), "recall", "cat")
-    assert texts_of(face(bob, "recall", "cat", spaces="all")) == ["my cat"]
-
-
-def test_what_an_admin_approves_is_found_at_once(face: Face, memory: HybridMemory) -> None:
-    alice = memory.scoped(user="alice")
-    team = alice.create_space("team")
-    team.grant(user="bob", right="write", trust=0.1)
-    assert face(team, "recall", "cat") == []
-    memory.scoped(user="bob").space("team").remember("the cat of bob")
-    assert face(team, "recall", "cat") == []
-    face(team, "approve", team.quarantined())
-    assert texts_of(face(team, "recall", "cat")) == ["the cat of bob"]
-
-
-class Interrupting(Watched):
-    """An index during whose first search something else is done."""
-
-    def __init__(self, inner: Any, what: Callable[[], object]) -> None:
-        super().__init__(inner)
-        self._what: Callable[[], object] | None = what
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        method = super().__getattr__(name)
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            answer = method(*args, **kwargs)
-            what, self._what = (self._what, None) if name == "get" else (None, self._what)
-            if what is not None:
-                what()
-            return answer
-
-        return call
+        face(bob.space("team")).recall("cat")
+    assert texts(face(bob).recall("cat", spaces="all")) == ["my cat"]
 
 
 def test_an_answer_that_is_made_while_the_index_is_rebuilt_is_not_kept(opened: Open) -> None:
     memory = opened(url="memory://", embedder="none")
     alice = memory.scoped(user="alice")
     alice.remember(["my cat sleeps", "it rains"])
-    services = memory._runtime.services
-    services.index = Interrupting(services.index, lambda: memory.rebuild(embedder=HashingEmbedder()))
+    line_to(memory, "index").during["get"] = lambda: memory.rebuild(embedder=HashingEmbedder())
     assert alice.recall("cat")
     assert alice.recall("cat")[0].signals.vector == 1
 
@@ -436,8 +309,7 @@ def test_an_answer_that_is_made_while_its_words_are_forgotten_is_not_kept(opened
     memory = opened(url="memory://", embedder="none")
     alice = memory.scoped(user="alice")
     told = alice.remember(["my cat is Quinzel", "my cat sleeps"])
-    services = memory._runtime.services
-    services.index = Interrupting(services.index, lambda: alice.forget(ids=told.ids[0]))
+    line_to(memory, "index").during["get"] = lambda: alice.forget(ids=told.ids[0])
     alice.recall("cat")
-    assert "Quinzel" not in repr(list(services.answers._entries.values()))
-    assert texts_of(alice.recall("cat")) == ["my cat sleeps"]
+    assert "Quinzel" not in repr(list(memory._runtime.services.state(RecallProjection).answers._entries.values()))
+    assert texts(alice.recall("cat")) == ["my cat sleeps"]

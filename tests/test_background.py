@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -17,9 +16,11 @@ from hybrid_memory.engines.in_memory.archive import InMemoryArchive
 from hybrid_memory.errors import MemoryClosedError, QueueFullError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.ports import Floats
+from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.tasks import Task, current_priority
 from hybrid_memory.testing.faults import FaultyEmbedder
 from hybrid_memory.testing.language import ScriptedModel
+from tests.doubles import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
@@ -30,11 +31,10 @@ SOON = {"delay": timedelta(seconds=0.05)}
 
 
 class Embedder(HashingEmbedder):
-    """Takes its time, can be held up, and notes at which priority it was called."""
+    """Can be held up, and notes at which priority it was called."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.pause = 0.0
         self.gate = threading.Event()
         self.gate.set()
         self.entered = threading.Event()
@@ -45,8 +45,7 @@ class Embedder(HashingEmbedder):
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         self.documents.append(current_priority(0))
         self.entered.set()
-        self.gate.wait(20)
-        time.sleep(self.pause)
+        self.gate.wait(PATIENCE)
         self.texts += len(texts)
         return super().embed_documents(texts)
 
@@ -60,11 +59,12 @@ class Embedder(HashingEmbedder):
         return super().embed_documents(texts)
 
 
-def wait_until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not done():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.02)
+def takes_no_work(memory: HybridMemory) -> bool:
+    try:
+        memory.schedule(Task(int, kind="mine")).result(PATIENCE)
+    except MemoryClosedError:
+        return True
+    return False
 
 
 def indexed(memory: HybridMemory, records: int) -> bool:
@@ -73,22 +73,16 @@ def indexed(memory: HybridMemory, records: int) -> bool:
 
 
 def test_what_is_said_is_indexed_and_embedded_by_itself(face: Face, opened: Open) -> None:
-    memory = opened(learning=SOON)
-    face(memory.scoped(user="alice"), "remember", ["it rains", "我的猫睡觉", "hello there"])
-    face(memory.scoped(user="bob"), "remember", "it snows")
-    wait_until(lambda: indexed(memory, 4))
-    assert memory.stats().work.kinds["indexing"].done >= 2
-
-
-def test_a_recall_after_the_pause_asks_the_embedder_for_the_query_alone(opened: Open) -> None:
     embedder = FaultyEmbedder(HashingEmbedder())
     memory = opened(embedder=embedder, learning=SOON)
     alice = memory.scoped(user="alice")
-    alice.remember(["it rains", "hello there"])
-    wait_until(lambda: indexed(memory, 2))
+    face(alice).remember(["it rains", "我的猫睡觉", "hello there"])
+    face(memory.scoped(user="bob")).remember("it snows")
+    wait_until(lambda: indexed(memory, 4))
+    assert memory.stats().work.kinds["indexing"].done >= 2
     embedder.calls.clear()
-    assert alice.recall("rain")[0].record.text == "it rains"
-    assert embedder.calls == ["embed_query"]
+    assert face(alice).recall("rain")[0].record.text == "it rains"
+    assert set(embedder.calls) == {"embed_query"}, "the query alone"
 
 
 def test_a_reopened_store_is_caught_up(opened: Open) -> None:
@@ -104,29 +98,25 @@ def test_without_background_nothing_happens_by_itself(opened: Open) -> None:
     memory = opened(orchestration={"background": False}, learning={"background": False, **SOON})
     before = set(threading.enumerate())
     memory.scoped(user="alice").remember("it rains")
-    time.sleep(0.3)
+    assert set(threading.enumerate()) - before == set(), "nobody who could do it"
     assert memory.stats().unindexed == 1
-    assert set(threading.enumerate()) - before == set()
 
 
-def test_closing_while_the_embedder_is_slow_returns_soon_and_loses_nothing(
-    opened: Open, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_closing_stops_what_is_embedded_and_loses_nothing(opened: Open, caplog: pytest.LogCaptureFixture) -> None:
     embedder = Embedder()
-    embedder.pause = 0.3
+    embedder.gate.clear()
     memory = opened(embedder=embedder, learning=SOON)
-    alice = memory.scoped(user="alice")
-    alice.remember([f"turn {number}" for number in range(32 * 20)])
-    assert embedder.entered.wait(20)
-    start = time.monotonic()
-    memory.close()
-    assert time.monotonic() - start < 2.5, "it took all twenty batches"
-    assert embedder.texts < 32 * 20
+    memory.scoped(user="alice").remember([f"turn {number}" for number in range(32 * 20)])
+    assert embedder.entered.wait(PATIENCE)
+    closing = threading.Thread(target=memory.close)
+    closing.start()
+    wait_until(lambda: takes_no_work(memory))
+    embedder.gate.set()
+    closing.join(PATIENCE)
+    assert embedder.texts < 32 * 10, "of twenty batches it waits for those that were begun"
     assert not [record for record in caplog.records if "failed" in record.message], "an end is no failure"
-    embedder.pause = 0.0
     again = opened(embedder=embedder, learning=SOON)
-    alice = again.scoped(user="alice")
-    assert len(alice.history()) == 640
+    assert len(again.scoped(user="alice").history()) == 640
     wait_until(lambda: indexed(again, 640))
     assert embedder.texts == 640, "no vector was made twice"
 
@@ -146,8 +136,8 @@ def test_closing_at_once_and_twice_is_harmless(face: Face, opened: Open) -> None
     for _ in range(5):
         memory = opened(learning=SOON)
         memory.scoped(user="alice").remember("it rains")
-        face(memory, "close")
-        face(memory, "close")
+        face(memory).close()
+        face(memory).close()
     assert len(opened().scoped(user="alice").history()) == 5
 
 
@@ -169,17 +159,14 @@ def test_recall_is_urgent_and_what_nobody_waits_for_is_not(face: Face, opened: O
     alice.remember("it rains")
     wait_until(lambda: indexed(memory, 1))
     assert set(embedder.documents) == {3}
-    face(alice, "recall", "rain")
+    face(alice).recall("rain")
     assert embedder.queries == [8]
-
-
-def test_turns_that_a_recall_waits_for_are_urgent_too(face: Face, opened: Open) -> None:
-    embedder = Embedder()
-    memory = opened(embedder=embedder, orchestration={"background": False}, learning={"background": False})
+    waited_for = Embedder()
+    memory = opened(url="memory://", embedder=waited_for, orchestration={"background": False})
     alice = memory.scoped(user="alice")
     alice.remember("it rains")
-    face(alice, "recall", "rain")
-    assert embedder.documents == [8]
+    face(alice).recall("rain")
+    assert waited_for.documents == [8], "turns that a recall waits for are urgent too"
 
 
 def test_a_recall_overtakes_what_is_embedded_in_the_background(opened: Open) -> None:
@@ -193,7 +180,7 @@ def test_a_recall_overtakes_what_is_embedded_in_the_background(opened: Open) -> 
     embedder.gate.clear()
     alice.remember([f"turn {number}" for number in range(100)])
     try:
-        assert embedder.entered.wait(20)
+        assert embedder.entered.wait(PATIENCE)
         (hit,) = bob.recall("cat")
         assert (hit.record.text, hit.note) == ("my cat sleeps", "")
         assert not embedder.gate.is_set()
@@ -206,10 +193,10 @@ def test_work_of_ones_own_gives_a_future_for_threads(opened: Open) -> None:
     memory = opened(url="memory://")
     job = memory.schedule(Task(lambda: threading.current_thread().name, kind="mine", priority=9))
     assert isinstance(job, Future)
-    assert job.result(timeout=20) != threading.current_thread().name
+    assert job.result(timeout=PATIENCE) != threading.current_thread().name
     failing = memory.schedule(Task(lambda: 1 // 0, kind="mine"))
     with pytest.raises(ZeroDivisionError):
-        failing.result(timeout=20)
+        failing.result(timeout=PATIENCE)
     figures = memory.stats().work.kinds["mine"]
     assert (figures.done, figures.failed) == (1, 1)
 
@@ -228,7 +215,7 @@ def test_work_may_use_the_memory_itself(opened: Open) -> None:
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
     jobs = [memory.schedule(Task(lambda: len(alice.recall("cat")), kind="mine")) for _ in range(30)]
-    assert [job.result(timeout=20) for job in jobs] == [1] * 30
+    assert [job.result(timeout=PATIENCE) for job in jobs] == [1] * 30
 
 
 def test_a_queue_that_is_full_is_told(opened: Open) -> None:
@@ -238,7 +225,7 @@ def test_a_queue_that_is_full_is_told(opened: Open) -> None:
 
     def fill() -> None:
         while True:
-            jobs.append(memory.schedule(Task(lambda: gate.wait(20), kind="mine"), timeout=0))
+            jobs.append(memory.schedule(Task(lambda: gate.wait(PATIENCE), kind="mine"), timeout=0))
 
     try:
         with pytest.raises(QueueFullError):
@@ -252,9 +239,9 @@ def test_a_queue_that_is_full_is_told(opened: Open) -> None:
 
 def test_no_work_is_taken_after_closing(face: Face, opened: Open) -> None:
     memory = opened(url="memory://")
-    face(memory, "close")
+    face(memory).close()
     with pytest.raises(MemoryClosedError):
-        face(memory, "schedule", Task(int, kind="mine"))
+        face(memory).schedule(Task(int, kind="mine"))
 
 
 def test_statistics_tell_of_all_that_was_done(face: Face, opened: Open) -> None:
@@ -263,9 +250,9 @@ def test_statistics_tell_of_all_that_was_done(face: Face, opened: Open) -> None:
     alice.remember(["my cat sleeps", "it rains"])
     wait_until(lambda: indexed(memory, 2))
     for _ in range(3):
-        face(alice, "recall", "cat")
-    face(alice, "recall", "rain")
-    work = face(memory, "stats").work
+        face(alice).recall("cat")
+    face(alice).recall("rain")
+    work = face(memory).stats().work
     assert work.kinds["recall"].done == 4
     assert work.kinds["recall"].p50 is not None
     assert work.kinds["indexing"].done >= 1
@@ -300,7 +287,7 @@ def test_a_query_asked_again_costs_no_call_of_the_embedder(face: Face, opened: O
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
     for _ in range(3):
-        face(alice, "recall", "cat")
+        face(alice).recall("cat")
     assert embedder.calls.count("embed_query") == 1
     assert memory.stats().work.caches["embeddings"].hits == 2
 
@@ -312,7 +299,7 @@ def test_uses_are_noted_by_and_by(opened: Open, monkeypatch: pytest.MonkeyPatch)
     alice.remember("my cat sleeps")
     for _ in range(3):
         alice.recall("cat")
-    wait_until(lambda: memory._runtime.services.uses.counted() == [])
+    wait_until(lambda: memory._runtime.services.state(RecallProjection).uses.counted() == [])
     memory.flush()
     services = memory._runtime.services
     (said,) = services.truth.read(alice.scope, kinds=(EventKind.MESSAGE,))
@@ -323,7 +310,7 @@ def test_uses_are_noted_by_and_by(opened: Open, monkeypatch: pytest.MonkeyPatch)
 def test_without_an_archive_nothing_is_archived(face: Face, opened: Open) -> None:
     memory = opened(url="memory://")
     memory.scoped(user="alice").remember("it rains", at=datetime(2001, 1, 1, tzinfo=UTC))
-    assert face(memory, "archive").archived == 0
+    assert face(memory).archive().archived == 0
 
 
 @pytest.mark.parametrize("by_itself", [False, True])
@@ -359,7 +346,7 @@ class Releasing(HashingEmbedder):
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         self._first.gate.set()
-        time.sleep(0.2)
+        wait_until(lambda: self._first.texts > 0)
         return super().embed_documents(texts)
 
 
@@ -370,11 +357,11 @@ def test_a_rebuild_takes_over_from_what_runs_in_the_background(face: Face, opene
     embedder.gate.clear()
     alice.remember(["my cat sleeps", "it rains"])
     try:
-        assert embedder.entered.wait(20)
-        face(memory, "rebuild", embedder=Releasing(embedder))
+        assert embedder.entered.wait(PATIENCE)
+        face(memory).rebuild(embedder=Releasing(embedder))
     finally:
         embedder.gate.set()
     wait_until(lambda: indexed(memory, 2))
     assert memory._runtime.services.index.embedder() == ("hashing-32", 32)
-    (hit, _) = face(alice, "recall", "cat")
+    (hit, _) = face(alice).recall("cat")
     assert (hit.record.text, hit.note) == ("my cat sleeps", "")

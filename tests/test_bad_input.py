@@ -55,26 +55,26 @@ def test_a_message_that_cannot_be_stored_leaves_the_store_unchanged(
 ) -> None:
     memory = opened()
     alice = memory.scoped(user="alice")
-    face(alice, "remember", "before")
+    face(alice).remember("before")
     batches = [content] if options else [content, ["good", Message(content="good"), content]]
     for batch in batches:
         with pytest.raises(InvalidMessageError):
-            face(alice, "remember", batch, **options)
-    assert face(memory, "stats").events == 1
-    assert [message.text for message in face(alice, "history")] == ["before"]
+            face(alice).remember(batch, **options)
+    assert face(memory).stats().events == 1
+    assert [message.text for message in face(alice).history()] == ["before"]
 
 
 def test_a_taken_id_leaves_the_store_unchanged(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
-    face(alice, "remember", "first", id="x")
+    face(alice).remember("first", id="x")
     other, renamed = {"content": "other", "id": "x"}, {"content": "first", "id": "x", "name": "Ann"}
     for content in ([{"content": "new"}, other], renamed):
         with pytest.raises(IdConflictError, match="x"):
-            face(alice, "remember", content)
+            face(alice).remember(content)
     with pytest.raises(IdConflictError):
-        face(alice, "remember", [{"content": "a", "id": "y"}, {"content": "b", "id": "y"}])
-    assert face(memory, "stats").events == 1
+        face(alice).remember([{"content": "a", "id": "y"}, {"content": "b", "id": "y"}])
+    assert face(memory).stats().events == 1
     elsewhere = memory.scoped(user="alice", session="s2")
-    assert face(elsewhere, "remember", "other", id="x").duplicates == ()
+    assert face(elsewhere).remember("other", id="x").duplicates == ()
 
 
 @pytest.mark.parametrize(
@@ -105,20 +105,20 @@ def test_recall_refuses_what_it_cannot_answer(
     face: Face, opened: Open, query: Any, options: dict[str, Any], told: str
 ) -> None:
     alice = opened().scoped(user="alice")
-    face(alice, "remember", "a cat", metadata={"tags": ["b"], "score": 1, "when": 1})
+    face(alice).remember("a cat", metadata={"tags": ["b"], "score": 1, "when": 1})
     with pytest.raises(InvalidInputError, match=told):
-        face(alice, "recall", query, **options)
+        face(alice).recall(query, **options)
 
 
 def test_a_number_too_long_to_write_is_refused_all_the_same(face: Face, alice: ScopedMemory) -> None:
     for options in ({"metadata": {"score": 10**5000}}, {"k": -(10**5000)}):
         with pytest.raises(InvalidInputError, match="a int"):
-            face(alice, "recall", "cat", **options)
+            face(alice).recall("cat", **options)
 
 
 def test_within_a_session_needs_one(face: Face, memory: HybridMemory) -> None:
     with pytest.raises(InvalidInputError, match="session"):
-        face(memory.scoped(user="alice"), "recall", "cat", within="session")
+        face(memory.scoped(user="alice")).recall("cat", within="session")
 
 
 @pytest.mark.parametrize(
@@ -135,21 +135,22 @@ def test_history_refuses_what_it_cannot_answer(
     face: Face, alice: ScopedMemory, options: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=told):
-        face(alice, "history", **options)
+        face(alice).history(**options)
 
 
 def test_a_span_that_ends_before_it_begins_is_refused(face: Face, alice: ScopedMemory) -> None:
-    face(alice, "remember", "a cat")
-    (message,) = face(alice, "history")
+    face(alice).remember("a cat")
+    (message,) = face(alice).history()
+    assert message.at is not None
     with pytest.raises(InvalidInputError, match="after until"):
-        face(alice, "recall", "cat", since=message.at, until=message.at.replace(year=2000))
+        face(alice).recall("cat", since=message.at, until=message.at.replace(year=2000))
 
 
 @pytest.mark.parametrize("count", [2**31, 2**63, 10**30])
 def test_more_than_any_store_holds_is_all_there_is(face: Face, alice: ScopedMemory, count: int) -> None:
-    face(alice, "remember", ["a cat", "two cats"])
-    assert len(face(alice, "recall", "cat", k=count)) == 2
-    assert len(face(alice, "history", limit=count)) == 2
+    face(alice).remember(["a cat", "two cats"])
+    assert len(face(alice).recall("cat", k=count)) == 2
+    assert len(face(alice).history(limit=count)) == 2
 
 
 @pytest.mark.parametrize("parts", [{}, {"session": "s1"}, {"user": ""}, {"user": 7}, {"user": "a\x00"}], ids=repr)
@@ -162,33 +163,33 @@ def test_a_scope_of_nobody_is_refused(memory: HybridMemory, parts: dict[str, Any
 def test_what_cannot_embed_is_refused_before_anything_is_dropped(
     face: Face, memory: HybridMemory, alice: ScopedMemory, embedder: Any
 ) -> None:
-    face(alice, "remember", "a cat")
-    face(memory, "flush")
+    face(alice).remember("a cat")
+    face(memory).flush()
     with pytest.raises(InvalidInputError, match="embed"):
-        face(memory, "rebuild", embedder=embedder)
-    assert face(memory, "stats").records == 1
+        face(memory).rebuild(embedder=embedder)
+    assert face(memory).stats().records == 1
 
 
 @pytest.mark.parametrize("unit", ["word ", "字", "x", "🙂", "a\x00", "\n."], ids=repr)
 def test_a_long_text_is_kept_and_found(face: Face, alice: ScopedMemory, unit: str) -> None:
     text = unit * (300_000 // len(unit.encode())) + " needle"
-    face(alice, "remember", text, id="big")
-    face(alice, "remember", "something else", id="small")
-    assert face(alice, "history")[0].content == text
-    by_words = {hit.record.sources[0]: hit.signals.text for hit in face(alice, "recall", "needle")}
+    face(alice).remember(text, id="big")
+    face(alice).remember("something else", id="small")
+    assert face(alice).history()[0].content == text
+    by_words = {hit.record.sources[0]: hit.signals.text for hit in face(alice).recall("needle")}
     assert by_words["big"] == 1
 
 
 def test_nul_is_kept_in_the_log_and_blank_in_the_index(face: Face, alice: ScopedMemory) -> None:
-    face(alice, "remember", "before\x00after cat", metadata={"key": "a\x00b"}, id="nul")
-    assert face(alice, "history")[0].content == "before\x00after cat"
-    (hit,) = face(alice, "recall", "cat")
+    face(alice).remember("before\x00after cat", metadata={"key": "a\x00b"}, id="nul")
+    assert face(alice).history()[0].content == "before\x00after cat"
+    (hit,) = face(alice).recall("cat")
     assert hit.record.text == "before after cat"
     assert hit.record.metadata == {"key": "a\x00b"}
-    assert len(face(alice, "recall", "after")) == 1
+    assert len(face(alice).recall("after")) == 1
 
 
 def test_metadata_is_compared_beyond_a_nul(face: Face, alice: ScopedMemory) -> None:
-    face(alice, "remember", "cat", metadata={"key": "a\x00b"})
-    assert len(face(alice, "recall", "cat", metadata={"key": "a\x00b"})) == 1
-    assert face(alice, "recall", "cat", metadata={"key": "a\x00c"}) == []
+    face(alice).remember("cat", metadata={"key": "a\x00b"})
+    assert len(face(alice).recall("cat", metadata={"key": "a\x00b"})) == 1
+    assert face(alice).recall("cat", metadata={"key": "a\x00c"}) == []

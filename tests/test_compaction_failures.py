@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import pytest
 
@@ -24,7 +24,7 @@ from hybrid_memory import (
     open_memory,
 )
 from hybrid_memory.context.summaries.strategies import STRATEGIES
-from hybrid_memory.context.summaries.survival import critical_items
+from hybrid_memory.context.summaries.summarise import critical_items
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.ports import Appended, Draft
 from hybrid_memory.testing import FaultyModel, ScriptedModel
@@ -32,6 +32,7 @@ from hybrid_memory.testing.language import Fault
 from hybrid_memory.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
+    from hybrid_memory.log.port import EventLog
     from tests.conftest import Child, Face
 
 OpenWith = Callable[..., HybridMemory]
@@ -225,7 +226,8 @@ def test_a_full_disk_leaves_queue_and_log_as_they_were(face: Face, open_with: Op
     face(alice, "remember", [assistant("Until noon."), *SAID])
     services = alice._runtime.services
     before, history = face(alice, "summary"), services.log.read(alice.scope, kinds=TOLD)
-    services.log = disk = FullDisk(services.log)
+    disk = FullDisk(services.log)
+    services.log = cast("EventLog", disk)
     attempts: list[tuple[str, dict[str, Any]]] = [
         ("compact", {"keep": 1}),
         ("assemble", {"query": "And then?", "k": 0}),

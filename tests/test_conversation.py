@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import CompactionConfig, Context, HybridMemory, MemoryConfig, Message, Role, ToolCall, open_memory
+from hybrid_memory import (
+    CompactionConfig,
+    Context,
+    Host,
+    HybridMemory,
+    MemoryConfig,
+    Message,
+    Role,
+    ToolCall,
+    open_memory,
+)
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
 
@@ -304,7 +314,7 @@ def test_nothing_of_the_work_that_a_session_does_for_another_is_recalled(face: F
         return found
 
     assert recalled("parent/two") == set(GARDEN)
-    assert recalled("parent/three", beside="parent") == set(GARDEN[2:])
+    assert recalled("parent/three", host=Host(beside="parent")) == set(GARDEN[2:])
     assert recalled("parent") == set(GARDEN[2:]), "the answer of what works for a session stands in it anyway"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory import CompactionConfig, Host, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
 
@@ -67,8 +67,9 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("assemble", {"tools": ["look_up"]}),
     ("assemble", {"reader": 5}),
     ("assemble", {"reader": " "}),
-    ("assemble", {"began": 5}),
-    ("assemble", {"beside": ["s"]}),
+    ("assemble", {"host": Host(began=5)}),  # type: ignore[arg-type]
+    ("assemble", {"host": "s1"}),
+    ("assemble", {"host": Host(beside=["s"])}),  # type: ignore[arg-type]
     ("compact", {"strategy": "magic"}),
     ("compact", {"strategy": 5}),
     ("compact", {"keep": 0}),

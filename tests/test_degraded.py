@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -13,6 +13,8 @@ from hybrid_memory import Hit, HybridMemory, ScopedMemory
 from hybrid_memory.errors import StoreUnavailableError
 
 if TYPE_CHECKING:
+    from hybrid_memory.index.semantic import SemanticIndex
+    from hybrid_memory.log.port import EventLog
     from tests.conftest import Face, Open
 
 pytestmark = pytest.mark.in_pairs("face", "url")
@@ -55,7 +57,7 @@ def behind(memory: HybridMemory) -> Index:
     """The memory's index, from now on behind a line."""
     services = memory._runtime.services
     index = Index(services.index)
-    services.index = index
+    services.index = cast("SemanticIndex", index)
     return index
 
 
@@ -73,7 +75,7 @@ def test_the_log_answers_and_says_so(face: Face, opened: Open, url: str) -> None
     alice = memory.scoped(user="alice")
     alice.remember(["it rains", "my cat sleeps", "我的猫睡觉"], at=NOW - DAY, metadata={"tag": 1})
     index.down = True
-    hit = face(alice, "recall", "the cat", k=1)[0]
+    hit = face(alice).recall("the cat", k=1)[0]
     assert hit.record.text == "my cat sleeps"
     assert (hit.record.at, hit.record.metadata, hit.record.scope) == (NOW - DAY, {"tag": 1}, alice.scope)
     assert hit.record.sources == (alice.history()[1].id,)
@@ -81,7 +83,7 @@ def test_the_log_answers_and_says_so(face: Face, opened: Open, url: str) -> None
     assert FAILURE in hit.why()
     assert hit.signals.text == 1
     assert hit.score == pytest.approx(0.9 * hit.signals.text + 0.1 * hit.signals.recency)
-    assert face(alice, "recall", "猫", k=1)[0].record.text == "我的猫睡觉"
+    assert face(alice).recall("猫", k=1)[0].record.text == "我的猫睡觉"
     assert 0 < hit.signals.recency < 1
 
 
@@ -92,8 +94,8 @@ def test_without_a_common_word_the_newest_comes_first(face: Face, opened: Open) 
     for days in (2, 30, 1):
         alice.remember(f"day {days}", at=NOW - days * DAY)
     index.down = True
-    assert texts_of(face(alice, "recall", "zebra")) == ["day 1", "day 2", "day 30"]
-    assert face(memory.scoped(user="nobody"), "recall", "zebra") == []
+    assert texts_of(face(alice).recall("zebra")) == ["day 1", "day 2", "day 30"]
+    assert face(memory.scoped(user="nobody")).recall("zebra") == []
 
 
 @pytest.fixture
@@ -126,14 +128,14 @@ def test_it_finds_the_turns_that_the_index_would_find(
     _, index, alice = filled
     expected = found(alice.recall("cat", k=50, **where))
     index.down = True
-    assert found(face(alice, "recall", "cat", k=50, **where)) == expected
+    assert found(face(alice).recall("cat", k=50, **where)) == expected
 
 
 def test_no_more_than_k_are_returned(face: Face, filled: tuple[HybridMemory, Index, ScopedMemory]) -> None:
     _, index, alice = filled
     index.down = True
     for k in (1, 3, 6, 50):
-        assert len(face(alice, "recall", "cat", k=k)) == min(k, 6)
+        assert len(face(alice).recall("cat", k=k)) == min(k, 6)
 
 
 def test_what_is_rolled_back_stays_hidden_and_the_past_is_seen(
@@ -145,8 +147,8 @@ def test_what_is_rolled_back_stays_hidden_and_the_past_is_seen(
     expected = found(alice.recall("cat", k=50))
     past = found(alice.at(places[1]).recall("cat", k=50))
     index.down = True
-    assert found(face(alice, "recall", "cat", k=50)) == expected == {"cat 0", "cat 1", "cat 2"}
-    assert found(face(alice.at(places[1]), "recall", "cat", k=50)) == past == {"cat 0", "cat 1"}
+    assert found(face(alice).recall("cat", k=50)) == expected == {"cat 0", "cat 1", "cat 2"}
+    assert found(face(alice.at(places[1])).recall("cat", k=50)) == past == {"cat 0", "cat 1"}
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,7 @@ def test_what_is_too_old_stays_hidden(face: Face, opened: Open, url: str, retent
     expected = found(alice.recall("cat"))
     assert 0 < len(expected) < 6
     index.down = True
-    assert found(face(alice, "recall", "cat")) == expected
+    assert found(face(alice).recall("cat")) == expected
 
 
 def test_spaces_are_searched_too(face: Face, opened: Open, url: str) -> None:
@@ -174,8 +176,8 @@ def test_spaces_are_searched_too(face: Face, opened: Open, url: str) -> None:
     alice.create_space("team").remember("the cat of the team")
     alice.create_space("other").remember("the cat of others")
     index.down = True
-    assert found(face(alice, "recall", "cat", spaces=["team"])) == {"my cat", "the cat of the team"}
-    assert found(face(alice, "recall", "cat")) == {"my cat"}
+    assert found(face(alice).recall("cat", spaces=["team"])) == {"my cat", "the cat of the team"}
+    assert found(face(alice).recall("cat")) == {"my cat"}
 
 
 def test_system_messages_and_erased_words_are_found_by_no_path(face: Face, opened: Open) -> None:
@@ -186,7 +188,7 @@ def test_system_messages_and_erased_words_are_found_by_no_path(face: Face, opene
     told = alice.remember(["the cat Quinzel", "the cat sleeps"])
     alice.forget(ids=told.ids[0])
     index.down = True
-    assert texts_of(face(alice, "recall", "cat")) == ["the cat sleeps"]
+    assert texts_of(face(alice).recall("cat")) == ["the cat sleeps"]
 
 
 def test_redacted_words_stay_redacted(face: Face, opened: Open) -> None:
@@ -195,7 +197,7 @@ def test_redacted_words_stay_redacted(face: Face, opened: Open) -> None:
     alice = memory.scoped(user="alice")
     alice.remember("write to ann.lee@example.org about the cat")
     index.down = True
-    (hit,) = face(alice, "recall", "cat")
+    (hit,) = face(alice).recall("cat")
     assert "ann.lee" not in hit.record.text
 
 
@@ -204,17 +206,17 @@ def test_an_outage_delays_the_index_and_loses_nothing(face: Face, opened: Open, 
     index = behind(memory)
     alice = memory.scoped(user="alice")
     alice.remember("cat 0")
-    face(alice, "recall", "cat")
+    face(alice).recall("cat")
     index.down = True
     for number in range(1, 40):
-        face(alice, "remember", f"cat {number}")
+        face(alice).remember(f"cat {number}")
         if number % 10 == 0:
-            assert f"cat {number}" in texts_of(face(alice, "recall", f"cat {number}", k=1))
+            assert f"cat {number}" in texts_of(face(alice).recall(f"cat {number}", k=1))
     with pytest.raises(StoreUnavailableError, match=FAILURE):
-        face(memory, "flush")
-    assert len(face(alice, "history")) == 40
+        face(memory).flush()
+    assert len(face(alice).history()) == 40
     index.down = False
-    hits = face(alice, "recall", "cat", k=50)
+    hits = face(alice).recall("cat", k=50)
     assert found(hits) == {f"cat {number}" for number in range(40)}
     assert {hit.note for hit in hits} == {""}
     stats = memory.stats()
@@ -246,7 +248,7 @@ def test_prompts_go_on(face: Face, opened: Open) -> None:
     memory.scoped(user="alice", session="s1").remember("my cat is called Momo")
     index.down = True
     chat = memory.scoped(user="alice", session="s2")
-    context = face(chat, "assemble", "what is my cat called?", max_tokens=2000)
+    context = face(chat).assemble("what is my cat called?", max_tokens=2000)
     assert "Momo" in context.text
 
 
@@ -256,8 +258,8 @@ def test_a_log_that_is_down_too_is_told(face: Face, opened: Open) -> None:
     alice.remember("my cat")
     services = memory._runtime.services
     log = Index(services.log)
-    services.log = log
+    services.log = cast("EventLog", log)
     behind(memory).down = True
     log.down = True
     with pytest.raises(StoreUnavailableError):
-        face(alice, "recall", "cat")
+        face(alice).recall("cat")

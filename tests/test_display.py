@@ -74,7 +74,7 @@ def trip(memory: HybridMemory) -> ScopedMemory:
         ],
         at=MAY,
     )
-    trip.put_block("task", CRAFTED)
+    trip.block("task").put(CRAFTED)
     trip.assemble("What did we decide on Porto?")
     return trip
 

@@ -48,8 +48,8 @@ def test_a_call_beside_another_tools_is_no_echo() -> None:
 
 def test_an_echo_is_in_the_conversation_and_is_not_recalled(alice: ScopedMemory, face: Face) -> None:
     told = [call("memory_recall", query="Where does she live? Rome?"), result("memory_recall", "#1 I live in Rome")]
-    face(alice, "remember", ["I live in Rome", *told, Message(role=Role.ASSISTANT, content="In Rome.")])
-    found = face(alice, "recall", "Rome", k=10)
+    face(alice).remember(["I live in Rome", *told, Message(role=Role.ASSISTANT, content="In Rome.")])
+    found = face(alice).recall("Rome", k=10)
     assert sorted(hit.record.text for hit in found) == ["I live in Rome", "In Rome."]
     assert len(alice.history()) == 4
     assert [message.role for message in alice.assemble("and now?", max_tokens=500).messages][1:3] == [
@@ -59,8 +59,8 @@ def test_an_echo_is_in_the_conversation_and_is_not_recalled(alice: ScopedMemory,
 
 
 def test_what_is_forgotten_is_forgotten_in_its_echoes_too(alice: ScopedMemory, face: Face) -> None:
-    first = face(alice, "remember", 'My code is "zircon 4711".').positions[0]
-    other = face(alice, "remember", "I like tea.").positions[0]
+    first = face(alice).remember('My code is "zircon 4711".').positions[0]
+    other = face(alice).remember("I like tea.").positions[0]
     alice.remember(
         [
             call("memory_remember", text='My code is "zircon 4711".'),
@@ -71,10 +71,10 @@ def test_what_is_forgotten_is_forgotten_in_its_echoes_too(alice: ScopedMemory, f
             result("memory_recall", f"#{other} user: I like tea.\n#{first} user: an excerpt of zircon"),
         ]
     )
-    planned = face(alice, "forget", ids=[f"#{first}"], dry_run=True)
+    planned = face(alice).forget(ids=[f"#{first}"], dry_run=True)
     assert planned.erased["tool messages rewritten"] == 3
     assert "zircon" in alice.history()[-1].text
-    face(alice, "forget", ids=[f"#{first}"])
+    face(alice).forget(ids=[f"#{first}"])
     told = [message.text for message in alice.history()]
     assert not any("zircon" in text for text in told)
     assert told[-3:] == [f"#{other} user: I like tea.", 'memory_recall {"query": "code"}', "(forgotten)"]

@@ -26,19 +26,19 @@ def test_recall_falls_back_to_words_and_says_so(face: Face, opened: Open) -> Non
     memory = opened(embedder=embedder)
     alice = memory.scoped(user="alice")
     with embedder.failing(OFFLINE):
-        face(alice, "remember", ["my cat sleeps", "it rains in Berlin"])
-        (hit,) = face(alice, "recall", "the cat", k=1)
+        face(alice).remember(["my cat sleeps", "it rains in Berlin"])
+        (hit,) = face(alice).recall("the cat", k=1)
         assert hit.record.text == "my cat sleeps"
         assert (hit.signals.vector, hit.signals.text) == (0, 1)
         assert "model host is offline" in hit.note
         assert "model host is offline" in hit.why()
-        stats = face(memory, "stats")
+        stats = face(memory).stats()
         assert (stats.unindexed, stats.pending, stats.vectors) == (0, 2, 0)
         with pytest.raises(ModelError, match="model host is offline"):
-            face(memory, "flush")
-    receipt = face(memory, "flush")
+            face(memory).flush()
+    receipt = face(memory).flush()
     assert (receipt.indexed, receipt.embedded) == (0, 2)
-    (hit,) = face(alice, "recall", "the cat", k=1)
+    (hit,) = face(alice).recall("the cat", k=1)
     assert hit.note == ""
     assert hit.signals.vector == 1
 
@@ -46,56 +46,56 @@ def test_recall_falls_back_to_words_and_says_so(face: Face, opened: Open) -> Non
 def test_a_failing_query_alone_falls_back_too(face: Face, opened: Open) -> None:
     embedder = FaultyEmbedder(HashingEmbedder())
     alice = opened(embedder=embedder).scoped(user="alice")
-    face(alice, "remember", ["my cat sleeps", "it rains in Berlin"])
+    face(alice).remember(["my cat sleeps", "it rains in Berlin"])
     with embedder.failing(OFFLINE, methods={"embed_query"}):
-        (hit,) = face(alice, "recall", "the cat", k=1)
+        (hit,) = face(alice).recall("the cat", k=1)
         assert hit.record.text == "my cat sleeps"
         assert "model host is offline" in hit.note
-    assert face(alice, "recall", "the cat", k=1)[0].note == ""
+    assert face(alice).recall("the cat", k=1)[0].note == ""
 
 
 def test_vectors_made_before_a_failure_are_kept(face: Face, opened: Open) -> None:
     embedder = FaultyEmbedder(HashingEmbedder())
     memory = opened(embedder=embedder)
     alice = memory.scoped(user="alice")
-    face(alice, "remember", [f"cat number {number}" for number in range(100)])
+    face(alice).remember([f"cat number {number}" for number in range(100)])
     with embedder.failing(OFFLINE, methods={"embed_documents"}, after=2), pytest.raises(ModelError):
-        face(memory, "flush")
-    stats = face(memory, "stats")
+        face(memory).flush()
+    stats = face(memory).stats()
     assert stats.records == 100
     assert 0 < stats.vectors < 100
     assert stats.vectors + stats.pending == 100
-    assert face(memory, "flush").embedded == stats.pending
+    assert face(memory).flush().embedded == stats.pending
 
 
 def test_the_same_text_is_embedded_once_for_all_users(face: Face, opened: Open) -> None:
     embedder = FaultyEmbedder(HashingEmbedder())
     memory = opened(embedder=embedder)
     for user in ("alice", "bob", "carol"):
-        face(memory.scoped(user=user), "remember", "good morning")
-        face(memory, "flush")
+        face(memory.scoped(user=user)).remember("good morning")
+        face(memory).flush()
     assert embedder.calls.count("embed_documents") == 1
-    assert face(memory, "stats").vectors == 3
+    assert face(memory).stats().vectors == 3
 
 
 def test_a_rebuild_that_fails_half_way_is_finished_by_flush(face: Face, opened: Open) -> None:
     memory = opened()
     alice = memory.scoped(user="alice")
-    face(alice, "remember", ["my cat sleeps", "it rains"])
-    face(memory, "flush")
+    face(alice).remember(["my cat sleeps", "it rains"])
+    face(memory).flush()
     embedder = FaultyEmbedder(HashingEmbedder(dim=32))
     with embedder.failing(OFFLINE), pytest.raises(ModelError):
-        face(memory, "rebuild", embedder=embedder)
-    assert texts_of(face(alice, "recall", "cat", k=1)) == ["my cat sleeps"]
-    face(memory, "flush")
-    stats = face(memory, "stats")
+        face(memory).rebuild(embedder=embedder)
+    assert texts_of(face(alice).recall("cat", k=1)) == ["my cat sleeps"]
+    face(memory).flush()
+    stats = face(memory).stats()
     assert (stats.vectors, stats.pending, stats.embedder) == (2, 0, "hashing-32")
 
 
 def test_an_embedder_of_another_name_is_refused_at_opening(face: Face, opened: Open) -> None:
     with opened() as memory:
-        face(memory.scoped(user="alice"), "remember", "my cat sleeps")
-        face(memory, "flush")
+        face(memory.scoped(user="alice")).remember("my cat sleeps")
+        face(memory).flush()
     with pytest.raises(EmbedderMismatchError, match="hashing-256"):
         opened(embedder=HashingEmbedder(dim=64))
 
@@ -118,16 +118,16 @@ class Narrow:
 @pytest.mark.parametrize("waiting", [False, True], ids=["all indexed", "one waiting"])
 def test_an_embedder_of_another_width_is_refused(face: Face, opened: Open, waiting: bool) -> None:
     with opened(embedder=Narrow(8)) as memory:
-        face(memory.scoped(user="alice"), "remember", "my cat sleeps")
-        face(memory, "flush")
+        face(memory.scoped(user="alice")).remember("my cat sleeps")
+        face(memory).flush()
     with pytest.raises(EmbedderMismatchError, match="8"):  # noqa: PT012 - at opening, or at the latest when it matters
         memory = opened(embedder=Narrow(9))
         alice = memory.scoped(user="alice")
         if waiting:
-            face(alice, "remember", "another")
-        face(alice, "recall", "cat")
+            face(alice).remember("another")
+        face(alice).recall("cat")
     with opened(embedder=Narrow(8)) as memory:
-        assert texts_of(face(memory.scoped(user="alice"), "recall", "cat", k=1)) == ["my cat sleeps"]
+        assert texts_of(face(memory.scoped(user="alice")).recall("cat", k=1)) == ["my cat sleeps"]
 
 
 @pytest.mark.parametrize(
@@ -147,13 +147,13 @@ def test_an_embedder_of_another_width_is_refused(face: Face, opened: Open, waiti
 def test_nonsense_from_an_embedder_never_reaches_the_store(face: Face, opened: Open, answer: Any) -> None:
     memory = opened(embedder=answer)
     alice = memory.scoped(user="alice")
-    face(alice, "remember", ["my cat sleeps", "it rains"])
-    (hit,) = face(alice, "recall", "the cat", k=1)
+    face(alice).remember(["my cat sleeps", "it rains"])
+    (hit,) = face(alice).recall("the cat", k=1)
     assert hit.record.text == "my cat sleeps"
     assert "embedder" in hit.note
     with pytest.raises(ModelError):
-        face(memory, "flush")
-    assert face(memory, "stats").vectors == 0
+        face(memory).flush()
+    assert face(memory).stats().vectors == 0
 
 
 def test_a_slow_callable_never_blocks_the_loop(face: Face, opened: Open) -> None:
@@ -166,8 +166,8 @@ def test_a_slow_callable_never_blocks_the_loop(face: Face, opened: Open) -> None
 
     memory = opened(embedder=slow)
     alice = memory.scoped(user="alice")
-    face(alice, "remember", ["my cat sleeps", "it rains"])
-    (hit,) = face(alice, "recall", "the cat", k=1)
+    face(alice).remember(["my cat sleeps", "it rains"])
+    (hit,) = face(alice).recall("the cat", k=1)
     assert hit.note == ""
     assert hit.record.text == "my cat sleeps"
-    face(memory, "rebuild")
+    face(memory).rebuild()

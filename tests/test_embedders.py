@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Embedder
 
 from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder, as_embedder
+from hybrid_memory.ports import Embedder
 from hybrid_memory.testing.embedder import EmbedderContract
 
 

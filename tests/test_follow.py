@@ -14,6 +14,7 @@ from hybrid_memory import (
     CompactionConfig,
     Event,
     EventKind,
+    Host,
     HybridMemory,
     MemoryConfig,
     Message,
@@ -22,7 +23,7 @@ from hybrid_memory import (
     ToolCall,
     open_memory,
 )
-from hybrid_memory.context.follow import said_before
+from hybrid_memory.context.conversation import said_before
 from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -47,6 +48,12 @@ def result(text: str, name: str | None = None) -> Message:
     return Message(role=Role.TOOL, content=text, tool_call_id="c", id=name)
 
 
+def known(ids: list[str | None]) -> list[str]:
+    """The ids of a copy of which every message is kept."""
+    assert None not in ids
+    return [name for name in ids if name is not None]
+
+
 def words(scoped: ScopedMemory) -> list[str]:
     return [message.text for message in scoped.history()]
 
@@ -54,51 +61,51 @@ def words(scoped: ScopedMemory) -> list[str]:
 def test_a_growing_copy_is_written_once(alice: ScopedMemory, face: Face) -> None:
     copy = [user("hello", "1"), assistant("hi", "2"), user("how are you?", "3"), assistant("fine", "4")]
     for size in range(1, 5):
-        assert face(alice, "follow", copy[:size]) == ["1", "2", "3", "4"][:size]
+        assert face(alice).follow(copy[:size]) == ["1", "2", "3", "4"][:size]
     assert words(alice) == ["hello", "hi", "how are you?", "fine"]
 
 
 def test_the_end_of_a_copy_is_enough(alice: ScopedMemory, face: Face) -> None:
-    face(alice, "follow", [user("hello", "1"), assistant("hi", "2")])
-    assert face(alice, "follow", [assistant("hi", "2"), user("more", "3")]) == ["2", "3"]
-    assert face(alice, "follow", [user("and more", "4")]) == ["4"]
+    face(alice).follow([user("hello", "1"), assistant("hi", "2")])
+    assert face(alice).follow([assistant("hi", "2"), user("more", "3")]) == ["2", "3"]
+    assert face(alice).follow([user("and more", "4")]) == ["4"]
     assert words(alice) == ["hello", "hi", "more", "and more"]
 
 
 def test_a_copy_without_ids_is_recognised_by_its_words(alice: ScopedMemory, face: Face) -> None:
-    first = face(alice, "follow", [user("hello"), call(x=1), result("r"), assistant("hi")])
+    first = face(alice).follow([user("hello"), call(x=1), result("r"), assistant("hi")])
     assert all(first)
     # A chat window knows the words only, without the steps between them.
-    again = face(alice, "follow", [user(" hello "), assistant("hi"), user("next")])
+    again = face(alice).follow([user(" hello "), assistant("hi"), user("next")])
     assert again[:2] == [first[0], first[3]]
     assert words(alice) == ["hello", 'look {"x": 1}', "r", "hi", "next"]
 
 
 def test_a_turn_that_failed_and_is_sent_again_is_one_turn(alice: ScopedMemory, face: Face) -> None:
-    face(alice, "follow", [user("yes", "1")])
-    assert face(alice, "follow", [user("yes", "other")]) == ["1"]
-    face(alice, "follow", [user("yes", "1"), assistant("well", "2")])
-    assert face(alice, "follow", [user("yes", "3")]) == ["3"]
+    face(alice).follow([user("yes", "1")])
+    assert face(alice).follow([user("yes", "other")]) == ["1"]
+    face(alice).follow([user("yes", "1"), assistant("well", "2")])
+    assert face(alice).follow([user("yes", "3")]) == ["3"]
     assert words(alice) == ["yes", "well", "yes"]
 
 
 def test_what_was_forgotten_is_not_written_again(alice: ScopedMemory, face: Face) -> None:
     copy = [user("my card is 4711", "1"), assistant("noted", "2"), user("forget it", "3")]
-    face(alice, "follow", copy)
+    face(alice).follow(copy)
     alice.forget(ids=["1"])
-    assert face(alice, "follow", [*copy, assistant("done", "4")]) == [None, "2", "3", "4"]
+    assert face(alice).follow([*copy, assistant("done", "4")]) == [None, "2", "3", "4"]
     assert words(alice) == ["noted", "forget it", "done"]
 
 
 def test_a_call_that_was_edited_at_the_end_is_kept_as_it_became(alice: ScopedMemory, face: Face) -> None:
-    face(alice, "follow", [user("delete them", "1"), call("2", path="/all")])
+    face(alice).follow([user("delete them", "1"), call("2", path="/all")])
     copy = [user("delete them", "1"), call("2", path="/one"), result("deleted", "3")]
-    ids = face(alice, "follow", copy)
+    ids = known(face(alice).follow(copy))
     assert ids[0] == "1"
     assert ids[1] != "2"
-    assert face(alice, "follow", copy) == ids
+    assert face(alice).follow(copy) == ids
     assert words(alice) == ["delete them", 'look {"path": "/one"}', "deleted"]
-    shown = alice.assemble(among=ids, max_tokens=500).messages
+    shown = alice.assemble(host=Host(among=ids), max_tokens=500).messages
     assert [message.text for message in shown] == ["delete them", 'look {"path": "/one"}', "deleted"]
 
 
@@ -116,31 +123,31 @@ def homes(memory: ScopedMemory) -> list[str]:
     return [fact.value for fact in memory.facts() if fact.attribute == "home"]
 
 
-def standing(memory: ScopedMemory, face: Face, ids: list[str | None]) -> set[str]:
+def standing(memory: ScopedMemory, face: Face, ids: list[str]) -> set[str]:
     """What each verb shows of where somebody lives."""
-    face(memory, "flush")
-    there = [message.text for message in face(memory, "history")]
-    assert [message.text for message in face(memory, "conversation")] == there
-    assert [message.text for message in face(memory, "history", limit=len(there))] == there
-    assert [message.text for message in face(memory, "history", limit=2)] == there[-2:]
-    assert [message.text for message in face(memory, "conversation", limit=2)] == there[-2:]
+    face(memory).flush()
+    there = [message.text for message in face(memory).history()]
+    assert [message.text for message in face(memory).conversation()] == there
+    assert [message.text for message in face(memory).history(limit=len(there))] == there
+    assert [message.text for message in face(memory).history(limit=2)] == there[-2:]
+    assert [message.text for message in face(memory).conversation(limit=2)] == there[-2:]
     assert there[1:] == [message.text for message in PARIS[1:]]
-    recalled = " ".join(hit.record.text for hit in face(memory, "recall", "Where do I live? Paris Oslo Rome", k=20))
+    recalled = " ".join(hit.record.text for hit in face(memory).recall("Where do I live? Paris Oslo Rome", k=20))
     shown = {name for name in ("Paris", "Oslo", "Rome") if name in recalled}
     for among in (None, ids):
-        prompt = face(memory, "assemble", "And?", max_tokens=900, among=among)
+        prompt = face(memory).assemble("And?", max_tokens=900, host=Host(among=among))
         assert [message.text for message in prompt.messages if message.id] == there
     return shown | set(homes(memory)) | {there[0].removeprefix("I live in ").removesuffix(".")}
 
 
 def test_every_verb_shows_a_message_as_it_was_edited(alice: ScopedMemory, face: Face) -> None:
-    ids = face(alice, "follow", PARIS)
+    ids = known(face(alice).follow(PARIS))
     assert standing(alice, face, ids) == {"Paris"}
-    edited = face(alice, "follow", OSLO)
+    edited = known(face(alice).follow(OSLO))
     assert edited[1:] == ids[1:]
     assert edited[0] != ids[0]
     assert standing(alice, face, edited) == {"Oslo"}
-    assert face(alice, "follow", OSLO) == edited
+    assert face(alice).follow(OSLO) == edited
     assert standing(alice, face, edited) == {"Oslo"}
     assert sum(event.kind == "superseded" for event in alice.events()) == 1
 
@@ -148,15 +155,15 @@ def test_every_verb_shows_a_message_as_it_was_edited(alice: ScopedMemory, face: 
 def test_another_session_recalls_a_message_as_it_was_edited(memory: HybridMemory, face: Face) -> None:
     first, second = (memory.scoped(user="alice", session=name) for name in ("s1", "s2"))
     for copy, home in ((PARIS, "Paris"), (OSLO, "Oslo"), (PARIS, "Paris")):
-        face(first, "follow", copy)
-        prompt = face(second, "assemble", "Where do I live?", k=20).text
+        face(first).follow(copy)
+        prompt = face(second).assemble("Where do I live?", k=20).text
         assert [name for name in ("Paris", "Oslo", "Rome") if name in prompt] == [home]
 
 
 def test_a_message_may_be_edited_again_and_back(alice: ScopedMemory, face: Face) -> None:
-    first = face(alice, "follow", PARIS)
-    oslo = face(alice, "follow", OSLO)
-    rome = face(alice, "follow", ROME)
+    first = known(face(alice).follow(PARIS))
+    oslo = known(face(alice).follow(OSLO))
+    rome = known(face(alice).follow(ROME))
     assert len({first[0], oslo[0], rome[0]}) == 3
     assert standing(alice, face, rome) == {"Rome"}
     for copy, ids, home in (
@@ -166,21 +173,21 @@ def test_a_message_may_be_edited_again_and_back(alice: ScopedMemory, face: Face)
         (ROME, rome, "Rome"),
     ):
         for _ in range(2):
-            assert face(alice, "follow", copy) == ids
+            assert face(alice).follow(copy) == ids
             assert standing(alice, face, ids) == {home}
     # No words were written twice.
     assert len(log(alice, EventKind.MESSAGE)) == 6
 
 
 def test_a_conversation_goes_on_behind_an_edit(alice: ScopedMemory, face: Face) -> None:
-    face(alice, "follow", PARIS)
-    ids = face(alice, "follow", [*OSLO, user("Where do I live?", "5")])
+    face(alice).follow(PARIS)
+    ids = known(face(alice).follow([*OSLO, user("Where do I live?", "5")]))
     assert words(alice) == ["I live in Oslo.", "hi", "And I like tea.", "ok", "Where do I live?"]
-    shown = face(alice, "assemble", among=ids, max_tokens=900).messages
+    shown = face(alice).assemble(host=Host(among=ids), max_tokens=900).messages
     assert [message.text for message in shown] == words(alice)
-    ids = face(alice, "follow", [*OSLO, user("Where do I live?", "5"), assistant("In Oslo.", "6")])
+    ids = known(face(alice).follow([*OSLO, user("Where do I live?", "5"), assistant("In Oslo.", "6")]))
     assert ids[4:] == ["5", "6"]
-    assert face(alice, "assemble", "And?", among=ids, max_tokens=900).messages[0].text == "I live in Oslo."
+    assert face(alice).assemble("And?", host=Host(among=ids), max_tokens=900).messages[0].text == "I live in Oslo."
 
 
 def test_of_two_branches_each_shows_its_own_words(alice: ScopedMemory, face: Face) -> None:
@@ -189,37 +196,37 @@ def test_of_two_branches_each_shows_its_own_words(alice: ScopedMemory, face: Fac
     two = [*OSLO, user("Two?", "6")]
     for _ in range(2):
         for copy in (one, two):
-            ids = face(alice, "follow", copy)
-            shown = face(alice, "assemble", among=ids, began="1", max_tokens=900).messages
+            ids = known(face(alice).follow(copy))
+            shown = face(alice).assemble(host=Host(among=ids, began="1"), max_tokens=900).messages
             assert [message.text for message in shown] == [message.text for message in copy]
 
 
 def test_a_reader_of_one_branch_is_not_disturbed_by_an_edit_in_another(alice: ScopedMemory, face: Face) -> None:
-    mine = face(alice, "follow", PARIS)
-    theirs = face(alice, "follow", OSLO)
+    mine = known(face(alice).follow(PARIS))
+    theirs = known(face(alice).follow(OSLO))
     for ids, copy in ((mine, PARIS), (theirs, OSLO)):
         asked = "Where do I live, in Paris or in Oslo?"
-        *shown, last = face(alice, "assemble", asked, among=ids, began="1", max_tokens=900).messages
+        *shown, last = face(alice).assemble(asked, host=Host(among=ids, began="1"), max_tokens=900).messages
         assert [message.text for message in shown] == [message.text for message in copy]
         assert last.text == asked, "nothing of the other branch is recalled"
 
 
 def test_what_the_host_removed_at_its_beginning_is_not_shown(alice: ScopedMemory, face: Face) -> None:
-    ids = face(alice, "follow", [*PARIS, user("Go on.", "5")])
+    ids = known(face(alice).follow([*PARIS, user("Go on.", "5")]))
     kept = ids[2:]
-    shown = face(alice, "assemble", among=kept, began="1", max_tokens=900)
+    shown = face(alice).assemble(host=Host(among=kept, began="1"), max_tokens=900)
     assert [message.id for message in shown.messages] == kept
-    assert [message.id for message in face(alice, "assemble", among=kept, max_tokens=900).messages] == ids
+    assert [message.id for message in face(alice).assemble(host=Host(among=kept), max_tokens=900).messages] == ids
     assert not shown.hits, "nor is it recalled"
 
 
 def test_forgetting_one_version_of_a_message_destroys_all(memory: HybridMemory, face: Face) -> None:
     for number, place in enumerate((0, 1, 2)):
         alice = memory.scoped(user=f"alice {number}", session="s1")
-        ids = [face(alice, "follow", copy)[0] for copy in (PARIS, OSLO, ROME)]
-        face(alice, "flush")
-        face(alice, "forget", ids=[ids[place]])
-        face(alice, "flush")
+        ids = [known(face(alice).follow(copy))[0] for copy in (PARIS, OSLO, ROME)]
+        face(alice).flush()
+        face(alice).forget(ids=[ids[place]])
+        face(alice).flush()
         assert words(alice) == ["hi", "And I like tea.", "ok"]
         everything = str([event.payload for event in log(alice)])
         assert not any(name in everything for name in ("Paris", "Oslo", "Rome"))
@@ -232,31 +239,31 @@ def folded(chat: ScopedMemory, face: Face, first: str, role: Role = Role.USER) -
         Message(role=role, content=first, id="0"),
         *(m.model_copy(update={"id": str(n)}) for n, m in enumerate(said(12), 1)),
     ]
-    face(chat, "follow", copy)
-    assert face(chat, "compact", keep=4).folded
+    face(chat).follow(copy)
+    assert face(chat).compact(keep=4).folded
     return copy
 
 
 def test_an_edit_of_a_folded_message_is_shown_until_it_is_folded_too(chat: ScopedMemory, face: Face) -> None:
     copy = folded(chat, face, "My password is tulip7, and I decided to live in Paris.")
-    assert "Paris" in face(chat, "assemble", "And?").text
+    assert "Paris" in face(chat).assemble("And?").text
     copy[0] = user("My password is [removed], and I decided to live in Oslo.", "0")
-    ids = face(chat, "follow", copy)
+    ids = known(face(chat).follow(copy))
     for among in (None, ids):
-        text = face(chat, "assemble", "And?", among=among).text
+        text = face(chat).assemble("And?", host=Host(among=among)).text
         assert "Paris" not in text
         assert "tulip7" not in text
         assert text.count("I decided to live in Oslo.") == 1
     assert "Paris" not in chat.summary().text
-    assert face(chat, "conversation")[0].text == copy[0].text
+    assert face(chat).conversation()[0].text == copy[0].text
     for keep in (4, 2):
-        assert face(chat, "compact", keep=keep).folded
-        text = face(chat, "assemble", "And?").text
+        assert face(chat).compact(keep=keep).folded
+        text = face(chat).assemble("And?").text
         assert "Paris" not in text
         assert text.count("live in Oslo") == chat.summary().text.count("live in Oslo") == 1
     stretches = [range(*map(int, name.removeprefix("#").split("-"))) for name in chat.summary().handles if "-" in name]
     assert not set(stretches[0]) & set(stretches[-1])
-    behind = [message.text for message in face(chat, "expand", chat.summary())]
+    behind = [message.text for message in face(chat).expand(chat.summary())]
     assert sorted(behind) == sorted(message.text for message in copy[: len(behind)])
 
 
@@ -264,67 +271,67 @@ def test_instructions_and_what_a_reset_kept_may_be_edited(chat: ScopedMemory, fa
     copy = folded(chat, face, "Answer in English.", Role.SYSTEM)
     copy[0] = Message(role=Role.SYSTEM, content="Answer in French.", id="0")
     for keep in (4, 3, 2):
-        ids = face(chat, "follow", copy)
-        assert face(chat, "assemble", "And?", among=ids).messages[0].text == "Answer in French."
-        assert face(chat, "assemble", "And?").messages[0].text == "Answer in French."
-        face(chat, "compact", keep=keep)
-    face(chat, "reset", keep=["3", "4"])
-    face(chat, "follow", [user("Edited.", "3"), assistant(copy[4].text, "4"), user("New.", "n")])
-    assert [message.text for message in face(chat, "conversation")] == ["Edited.", copy[4].text, "New."]
-    assert [message.text for message in face(chat, "assemble").messages] == ["Edited.", copy[4].text, "New."]
+        ids = known(face(chat).follow(copy))
+        assert face(chat).assemble("And?", host=Host(among=ids)).messages[0].text == "Answer in French."
+        assert face(chat).assemble("And?").messages[0].text == "Answer in French."
+        face(chat).compact(keep=keep)
+    face(chat).reset(keep=["3", "4"])
+    face(chat).follow([user("Edited.", "3"), assistant(copy[4].text, "4"), user("New.", "n")])
+    assert [message.text for message in face(chat).conversation()] == ["Edited.", copy[4].text, "New."]
+    assert [message.text for message in face(chat).assemble().messages] == ["Edited.", copy[4].text, "New."]
 
 
 def test_an_edit_of_what_a_reset_left_behind_does_not_come_back(alice: ScopedMemory, face: Face) -> None:
-    face(alice, "follow", PARIS)
-    face(alice, "reset")
-    face(alice, "follow", [*OSLO, user("New.", "5")])
-    assert [message.text for message in face(alice, "conversation")] == ["New."]
-    assert [message.text for message in face(alice, "assemble", k=0, profile="").messages] == ["New."]
+    face(alice).follow(PARIS)
+    face(alice).reset()
+    face(alice).follow([*OSLO, user("New.", "5")])
+    assert [message.text for message in face(alice).conversation()] == ["New."]
+    assert [message.text for message in face(alice).assemble(k=0, profile="").messages] == ["New."]
 
 
 WINDOW = [user("hello"), assistant("hi"), user("Tell me a joke.")]
 
 
 def test_an_answer_that_is_asked_for_again_replaces_the_old_one(alice: ScopedMemory, face: Face) -> None:
-    face(alice, "follow", WINDOW)
-    face(alice, "remember", assistant("Knock knock."))
+    face(alice).follow(WINDOW)
+    face(alice).remember(assistant("Knock knock."))
     assert words(alice) == ["hello", "hi", "Tell me a joke.", "Knock knock."]
-    ids = face(alice, "follow", WINDOW)
+    ids = known(face(alice).follow(WINDOW))
     assert all(ids)
     assert words(alice) == ["hello", "hi", "Tell me a joke."]
-    assert [message.text for message in face(alice, "assemble").messages] == words(alice)
-    face(alice, "remember", assistant("A horse walks into a bar."))
+    assert [message.text for message in face(alice).assemble().messages] == words(alice)
+    face(alice).remember(assistant("A horse walks into a bar."))
     assert words(alice) == ["hello", "hi", "Tell me a joke.", "A horse walks into a bar."]
-    assert "Knock" not in str(face(alice, "recall", "knock joke", k=9))
+    assert "Knock" not in str(face(alice).recall("knock joke", k=9))
 
 
 def test_a_question_that_is_asked_anew_with_other_words_replaces_what_followed(alice: ScopedMemory, face: Face) -> None:
-    face(alice, "follow", WINDOW)
-    face(alice, "remember", [call("c1"), result("r"), assistant("Knock knock.")])
-    face(alice, "follow", [*WINDOW[:2], user("Tell me a long joke.")])
+    face(alice).follow(WINDOW)
+    face(alice).remember([call("c1"), result("r"), assistant("Knock knock.")])
+    face(alice).follow([*WINDOW[:2], user("Tell me a long joke.")])
     assert words(alice) == ["hello", "hi", "Tell me a long joke."]
 
 
 def test_a_window_that_goes_on_supersedes_nothing(alice: ScopedMemory, face: Face) -> None:
-    face(alice, "follow", WINDOW)
-    face(alice, "remember", assistant("Knock knock."))
-    face(alice, "follow", [*WINDOW, assistant("Knock knock."), user("Tell me a joke.")])
+    face(alice).follow(WINDOW)
+    face(alice).remember(assistant("Knock knock."))
+    face(alice).follow([*WINDOW, assistant("Knock knock."), user("Tell me a joke.")])
     assert words(alice) == ["hello", "hi", "Tell me a joke.", "Knock knock.", "Tell me a joke."]
-    face(alice, "follow", [user("Another question")])
+    face(alice).follow([user("Another question")])
     assert not [event for event in alice.events() if event.kind == "superseded"]
 
 
 def test_one_message_that_cannot_be_stored_leaves_the_log_as_it_was(alice: ScopedMemory, face: Face) -> None:
     with pytest.raises(InvalidInputError):
-        face(alice, "follow", [user("fine", "1"), {"role": "user", "content": ""}])
+        face(alice).follow([user("fine", "1"), {"role": "user", "content": ""}])  # type: ignore[list-item]
     assert words(alice) == []
 
 
 def test_a_message_that_is_written_again_takes_nobodys_place(alice: ScopedMemory, face: Face) -> None:
-    face(alice, "follow", [user("I am Bob Smith", "1"), assistant("hi", "2")])
-    face(alice, "follow", [user("I am Bob", "1"), assistant("hi", "2")])
+    face(alice).follow([user("I am Bob Smith", "1"), assistant("hi", "2")])
+    face(alice).follow([user("I am Bob", "1"), assistant("hi", "2")])
     (edited,) = [message for message in alice.history() if message.replaces]
-    other = face(alice, "remember", [edited.model_copy(update={"id": "copy"}), user("later", "4")])
+    other = face(alice).remember([edited.model_copy(update={"id": "copy"}), user("later", "4")])
     assert other.ids == ("copy", "4")
     assert words(alice) == ["I am Bob", "hi", "I am Bob", "later"]
 
@@ -344,23 +351,23 @@ def test_the_longest_beginning_that_the_log_ends_with_counts_as_said(
 
 
 def test_another_branch_is_not_shown(alice: ScopedMemory, face: Face) -> None:
-    face(alice, "follow", [user("one", "1"), assistant("first answer", "2")])
-    face(alice, "follow", [user("two", "3"), assistant("left behind", "4")])
-    ids = face(alice, "follow", [user("one", "1"), assistant("first answer", "2"), user("another two", "5")])
-    shown = face(alice, "assemble", among=ids, max_tokens=500)
+    face(alice).follow([user("one", "1"), assistant("first answer", "2")])
+    face(alice).follow([user("two", "3"), assistant("left behind", "4")])
+    ids = known(face(alice).follow([user("one", "1"), assistant("first answer", "2"), user("another two", "5")]))
+    shown = face(alice).assemble(host=Host(among=ids), max_tokens=500)
     assert [message.id for message in shown.messages] == ids
 
 
 def test_what_came_before_the_copy_is_shown(alice: ScopedMemory, face: Face) -> None:
     alice.remember([user("one", "1"), assistant("two", "2"), user("three", "3")])
-    shown = face(alice, "assemble", among=["3"], max_tokens=500)
+    shown = face(alice).assemble(host=Host(among=["3"]), max_tokens=500)
     assert [message.text for message in shown.messages] == ["one", "two", "three"]
 
 
 def test_two_runs_of_one_session_are_shown_their_own_turn(alice: ScopedMemory, face: Face) -> None:
     alice.remember([user("first", "1"), user("second", "2"), call("3"), result("r", "4")])
-    mine = face(alice, "assemble", among=["1", "3", "4"], max_tokens=500)
-    theirs = face(alice, "assemble", among=["2"], max_tokens=500)
+    mine = face(alice).assemble(host=Host(among=["1", "3", "4"]), max_tokens=500)
+    theirs = face(alice).assemble(host=Host(among=["2"]), max_tokens=500)
     assert [message.id for message in mine.messages] == ["1", "3", "4"]
     assert theirs.messages[-1].text.endswith("second")
 
@@ -368,7 +375,7 @@ def test_two_runs_of_one_session_are_shown_their_own_turn(alice: ScopedMemory, f
 @pytest.mark.parametrize("among", ["m1", [1], 5])
 def test_among_must_be_ids(alice: ScopedMemory, face: Face, among: Any) -> None:
     with pytest.raises(InvalidInputError, match="among"):
-        face(alice, "assemble", "q", among=among)
+        face(alice).assemble("q", host=Host(among=among))
 
 
 class Model:
@@ -410,13 +417,13 @@ def said(rounds: int) -> list[Message]:
 
 def test_nobody_waits_for_a_model(chat: ScopedMemory, model: Model, face: Face) -> None:
     chat.remember(said(12))
-    before = face(chat, "assemble", "And the rose?", wait=False)
+    before = face(chat).assemble("And the rose?", wait=False)
     assert not before.compacted
     assert model.asked == 0
     assert before.pressure > SETTINGS.pressure
-    face(chat, "flush")
+    face(chat).flush()
     assert model.asked > 0
-    after = face(chat, "assemble", "And the rose?", wait=False)
+    after = face(chat).assemble("And the rose?", wait=False)
     assert after.tokens < before.tokens
     assert "garden in spring" in after.sections["summary"]
 
@@ -425,34 +432,34 @@ def test_what_no_longer_fits_is_folded_at_once_and_the_model_is_asked_later(
     chat: ScopedMemory, model: Model, face: Face
 ) -> None:
     chat.remember(said(40))
-    prompt = face(chat, "assemble", "And the rose?", wait=False)
+    prompt = face(chat).assemble("And the rose?", wait=False)
     assert prompt.compacted.startswith("tokens")
     assert prompt.tokens <= SETTINGS.max_tokens
     assert model.asked == 0
     assert chat.summary().lines
-    face(chat, "flush")
+    face(chat).flush()
     assert model.asked > 0
     assert "talk about the garden" in chat.summary().text
 
 
 def test_in_the_midst_of_a_round_nothing_is_folded(chat: ScopedMemory, model: Model, face: Face) -> None:
     chat.remember([*said(12), user("And the rose?")])
-    face(chat, "assemble", wait=False)
-    face(chat, "flush")
+    face(chat).assemble(wait=False)
+    face(chat).flush()
     assert not chat.summary().lines
     chat.remember(assistant("It wants sun."))
-    face(chat, "flush")
+    face(chat).flush()
     assert chat.summary().lines
 
 
 def test_a_conversation_that_began_anew_meanwhile_is_left_alone(chat: ScopedMemory, face: Face) -> None:
     chat.remember(said(12))
-    assert face(chat, "assemble", "And the rose?", wait=False).pressure > SETTINGS.pressure
+    assert face(chat).assemble("And the rose?", wait=False).pressure > SETTINGS.pressure
     chat.reset()
-    face(chat, "flush")
+    face(chat).flush()
     assert not chat.summary().lines
     chat.remember(user("A new beginning."))
-    face(chat, "flush")
+    face(chat).flush()
 
 
 @pytest.fixture

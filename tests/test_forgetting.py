@@ -94,10 +94,10 @@ def test_a_dry_run_says_what_would_go_and_changes_nothing(tmp_path: Path, face: 
     with opened(tmp_path) as memory:
         alice = chat(memory)
         before = memory.stats()
-        receipt = face(alice, "forget", query=CANARY, dry_run=True)
+        receipt = face(alice).forget(query=CANARY, dry_run=True)
         assert receipt.dry_run
         assert memory.stats() == before
-        done = face(alice, "forget", query=CANARY)
+        done = face(alice).forget(query=CANARY)
         assert {name: done.erased[name] for name in receipt.erased} == dict(receipt.erased)
         assert done.positions == receipt.positions
 
@@ -108,7 +108,7 @@ def test_everything_of_a_user_goes_and_nothing_of_another(tmp_path: Path, face: 
         bob = memory.scoped(user="bob", session="s1")
         bob.remember("I live in Rome.")
         everything = memory.scoped(user="alice")
-        face(everything, "forget", user="alice")
+        face(everything).forget(user="alice")
         assert traces(tmp_path) == []
         assert (alice.history(), everything.facts(history=True), everything.recall("room", k=5)) == ([], [], [])
         assert not alice.profile()
@@ -127,9 +127,9 @@ def test_a_user_is_forgotten_with_every_agent_and_in_every_space(tmp_path: Path,
         memory.scoped(user="alice").space("team").remember(f"And {CANARY} was too.")
         memory.flush()
         assert team.recall(CANARY, k=5)
-        planned = face(memory, "forget", user="alice", dry_run=True)
+        planned = face(memory).forget(user="alice", dry_run=True)
         assert traces(tmp_path)
-        assert planned.erased["turns"] == face(memory, "forget", user="alice").erased["turns"]
+        assert planned.erased["turns"] == face(memory).forget(user="alice").erased["turns"]
         assert traces(tmp_path) == []
         assert [message.text for message in team.history()] == ["Bob was here."]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -16,6 +16,7 @@ from hybrid_memory.ports import Draft
 from hybrid_memory.runtime.caches import Counts
 
 if TYPE_CHECKING:
+    from hybrid_memory.log.port import EventLog
     from tests.conftest import Face, Open
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
@@ -65,7 +66,7 @@ def notes(owner: ScopedMemory) -> list[Event]:
 
 def recall_all(face: Face, owner: ScopedMemory, query: str, times: int, **where: Any) -> None:
     for _ in range(times):
-        face(owner, "recall", query, **where)
+        face(owner).recall(query, **where)
 
 
 def test_what_is_recalled_is_counted_once_flushed(face: Face, opened: Open) -> None:
@@ -77,7 +78,7 @@ def test_what_is_recalled_is_counted_once_flushed(face: Face, opened: Open) -> N
         recall_all(face, alice, "cat", 3, k=1)
         recall_all(face, alice, "Oslo", 2, k=1)
         assert uses(alice, "my cat sleeps") == 0
-        face(memory, "flush")
+        face(memory).flush()
         cat, rain = record_of(alice, "my cat sleeps"), record_of(alice, "it rains in Oslo")
         assert (cat.uses, rain.uses) == (3, 2)
         assert cat.last_used == rain.last_used == NOW
@@ -91,8 +92,8 @@ def test_the_last_use_moves_on_with_the_clock(face: Face, opened: Open) -> None:
     alice.remember("my cat sleeps")
     for day in (0, 2, 1):
         clock.now = NOW + day * DAY
-        face(alice, "recall", "cat")
-        face(memory, "flush")
+        face(alice).recall("cat")
+        face(memory).flush()
     record = record_of(alice, "my cat sleeps")
     assert (record.uses, record.last_used) == (3, NOW + 2 * DAY)
 
@@ -102,11 +103,11 @@ def test_uses_outlive_the_process_and_a_rebuild(face: Face, opened: Open) -> Non
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
     recall_all(face, alice, "cat", 4)
-    face(memory, "close")
+    face(memory).close()
     memory = opened()
     alice = memory.scoped(user="alice")
-    assert face(alice, "recall", "cat")[0].record.uses == 4
-    face(memory, "rebuild")
+    assert face(alice).recall("cat")[0].record.uses == 4
+    face(memory).rebuild()
     assert uses(alice, "my cat sleeps") == 5
     assert sum(count for note in notes(alice) for _, count in note.payload["uses"]) == 5
 
@@ -114,9 +115,9 @@ def test_uses_outlive_the_process_and_a_rebuild(face: Face, opened: Open) -> Non
 def test_nothing_to_note_writes_nothing(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
-    face(alice, "recall", "cat", kinds=["fact"])
+    face(alice).recall("cat", kinds=["fact"])
     for _ in range(3):
-        face(memory, "flush")
+        face(memory).flush()
     assert notes(alice) == []
 
 
@@ -124,17 +125,17 @@ def test_a_log_that_fails_loses_no_count(face: Face, opened: Open) -> None:
     memory = opened()
     services = memory._runtime.services
     log = FailingLog(services.log)
-    services.log = log
+    services.log = cast("EventLog", log)
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
     recall_all(face, alice, "cat", 3)
     log.failing = True
     for _ in range(2):
         with pytest.raises(StoreUnavailableError, match="disk is full"):
-            face(memory, "flush")
+            face(memory).flush()
         recall_all(face, alice, "cat", 1)
     log.failing = False
-    face(memory, "flush")
+    face(memory).flush()
     assert uses(alice, "my cat sleeps") == 5
 
 
@@ -145,11 +146,11 @@ def test_closing_succeeds_although_the_last_uses_cannot_be_noted(
     services = memory._runtime.services
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
-    face(alice, "recall", "cat")
+    face(alice).recall("cat")
     log = FailingLog(services.log)
     log.failing = True
-    services.log = log
-    face(memory, "close")
+    services.log = cast("EventLog", log)
+    face(memory).close()
     assert memory.closed
     assert "the last uses are not noted" in caplog.text
     assert uses(opened().scoped(user="alice"), "my cat sleeps") == 0
@@ -160,7 +161,7 @@ def test_counting_can_be_turned_off(face: Face, opened: Open) -> None:
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
     recall_all(face, alice, "cat", 3)
-    face(memory, "flush")
+    face(memory).flush()
     assert (uses(alice, "my cat sleeps"), notes(alice)) == (0, [])
 
 
@@ -170,7 +171,7 @@ def test_everybody_has_counts_of_their_own(face: Face, memory: HybridMemory) -> 
         person.remember("my cat sleeps")
     recall_all(face, alice, "cat", 3)
     recall_all(face, coach, "cat", 1)
-    face(memory, "flush")
+    face(memory).flush()
     assert [uses(person, "my cat sleeps") for person in (alice, bob, coach)] == [3, 0, 1]
     assert notes(bob) == []
 
@@ -180,8 +181,8 @@ def test_what_a_space_showed_does_not_count_for_the_space(face: Face, memory: Hy
     alice.remember("my cat sleeps")
     team = alice.create_space("team")
     team.remember("the cat of the team")
-    assert len(face(alice, "recall", "cat", spaces=["team"])) == 2
-    face(memory, "flush")
+    assert len(face(alice).recall("cat", spaces=["team"])) == 2
+    face(memory).flush()
     services = memory._runtime.services
     space = Scope(space="team")
     assert uses(alice, "my cat sleeps") == 1
@@ -192,8 +193,8 @@ def test_a_look_into_the_past_is_no_use(face: Face, memory: HybridMemory) -> Non
     alice = memory.scoped(user="alice")
     place = alice.remember("my cat sleeps").positions[0]
     for moment in (place, datetime.now(UTC) + DAY):
-        assert face(alice.at(moment), "recall", "cat")
-    face(memory, "flush")
+        assert face(alice.at(moment)).recall("cat")
+    face(memory).flush()
     assert (uses(alice, "my cat sleeps"), notes(alice)) == (0, [])
 
 
@@ -202,10 +203,10 @@ def test_a_prompt_counts_what_it_shows(face: Face, opened: Open) -> None:
     alice = memory.scoped(user="alice", session="s1")
     alice.remember("my cat is called Momo")
     chat = memory.scoped(user="alice", session="s2")
-    context = face(chat, "assemble", "what is my cat called?", max_tokens=2000)
+    context = face(chat).assemble("what is my cat called?", max_tokens=2000)
     shown = [hit.record.text for hit in context.hits]
     assert "my cat is called Momo" in shown
-    face(memory, "flush")
+    face(memory).flush()
     assert uses(alice, "my cat is called Momo") == 1
 
 
@@ -232,9 +233,9 @@ def test_heat_puts_first_what_is_in_use(face: Face, opened: Open) -> None:
     alice.remember(["my cat sleeps", "my cat eats"], at=NOW)
     heat = Weights.heat()
     recall_all(face, alice, "sleeps", 3, k=1)
-    face(memory, "flush")
+    face(memory).flush()
     clock.now += timedelta(minutes=6)
-    first, second = face(alice, "recall", "cat", weights=heat)
+    first, second = face(alice).recall("cat", weights=heat)
     assert (first.record.text, second.record.text) == ("my cat sleeps", "my cat eats")
     assert second.signals.use == 0
     age = timedelta(minutes=6) / timedelta(days=30)
@@ -248,11 +249,11 @@ def test_heat_fades_with_the_clock(face: Face, opened: Open) -> None:
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps", at=NOW)
     recall_all(face, alice, "cat", 1)
-    face(memory, "flush")
+    face(memory).flush()
     scores = []
     for days in (0, 10, 20):
         clock.now = NOW + days * DAY
-        (hit,) = face(alice, "recall", "cat", weights=Weights.heat())
+        (hit,) = face(alice).recall("cat", weights=Weights.heat())
         scores.append(hit.score)
     full = 0.3 * 0.5 + 0.7
     assert scores == [pytest.approx(full * share) for share in (1, 0.5, 0.25)]
@@ -264,13 +265,13 @@ def test_what_is_used_is_forgotten_later(face: Face, opened: Open) -> None:
     alice = memory.scoped(user="alice")
     alice.remember(["my cat sleeps", "my cat eats"], at=NOW)
     recall_all(face, alice, "sleeps", 1, k=1)
-    face(memory, "flush")
+    face(memory).flush()
     record = record_of(alice, "my cat eats")
     lasts = 10 * 8**record.importance * math.log2(1 / 0.4)
     clock.now = NOW + (lasts + 0.5) * DAY
-    found = [hit.record.text for hit in face(alice, "recall", "cat")]
+    found = [hit.record.text for hit in face(alice).recall("cat")]
     assert found == ["my cat sleeps"]
-    face(alice, "forget", expired=True)
+    face(alice).forget(expired=True)
     assert [message.text for message in alice.history()] == ["my cat sleeps"]
 
 

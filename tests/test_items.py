@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from hybrid_memory import EventKind, HybridMemory, MemoryConfig, RecallConfig, RetentionConfig, open_memory
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.items.item import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
-from hybrid_memory.items.kept import KeptItems
-from hybrid_memory.memory.items import ItemMemory
+from hybrid_memory.items.kept import ItemsProjection, KeptItems
+from hybrid_memory.memory.store import ItemMemory
+from hybrid_memory.runtime.runners import InlineRunner, drive
 
 Call = Callable[..., Any]
 
@@ -59,10 +60,10 @@ def test_what_is_read_stood_before_the_batch(memory: HybridMemory, face: Call) -
         GetItem(HOME, "a"), put("a", "first"), FindItems(), FindItems(query="first"), put("a", "second"),
         PutItem(HOME, "gone", None), ListNamespaces(),
     ]  # fmt: skip
-    assert face(items, "batch", asked) == [None, None, [], [], None, None, []]
-    item, namespaces = face(items, "batch", [GetItem(HOME, "a"), ListNamespaces()])
+    assert face(items).batch(asked) == [None, None, [], [], None, None, []]
+    item, namespaces = face(items).batch([GetItem(HOME, "a"), ListNamespaces()])
     assert (item.value, namespaces) == ({"text": "second"}, [HOME])
-    assert face(items, "batch", []) == []
+    assert face(items).batch([]) == []
     assert memory.stats().events == 1
 
 
@@ -101,7 +102,7 @@ def test_an_earlier_value_is_never_found_whoever_asks(opened: Call, face: Call) 
     one(items, PutItem(HOME, "b", {"text": "unindexed"}))
 
     def zebras(handle: HybridMemory) -> list[tuple[str, bool]]:
-        found = face(handle.items("app"), "batch", [FindItems(query="zebra crossing")])[0]
+        found = face(handle.items("app")).batch([FindItems(query="zebra crossing")])[0]
         return [(item.value["text"], item.score is None) for item in found]
 
     expected = [("a zebra in a herd of others", False), ("giraffe house", False), ("unindexed", True)]
@@ -117,7 +118,7 @@ def test_an_earlier_value_is_never_found_whoever_asks(opened: Call, face: Call) 
 def test_the_best_text_of_an_item_ranks_it_once(memory: HybridMemory, face: Call) -> None:
     items = memory.items("app")
     items.batch([put("a", "apples", "bananas", "cherries"), put("b", "bananas bananas"), put("c", "figs")])
-    found = face(items, "batch", [FindItems(query="cherries")])[0]
+    found = face(items).batch([FindItems(query="cherries")])[0]
     assert sorted(item.key for item in found) == ["a", "b", "c"]
     assert found[0].key == "a"
     assert all(before.score >= after.score for before, after in pairwise(found))
@@ -127,8 +128,8 @@ def test_the_best_text_of_an_item_ranks_it_once(memory: HybridMemory, face: Call
 def test_words_alone_find_what_contains_them(opened: Call, face: Call) -> None:
     items = opened(embedder="none").items("app")
     items.batch([put("a", "Alice likes 乌龙茶"), put("b", "Bob likes coffee")])
-    assert words(face(items, "batch", [FindItems(query="乌龙茶")])[0]) == ["Alice likes 乌龙茶"]
-    assert face(items, "batch", [FindItems(query="tractor")]) == [[]]
+    assert words(face(items).batch([FindItems(query="乌龙茶")])[0]) == ["Alice likes 乌龙茶"]
+    assert face(items).batch([FindItems(query="tractor")]) == [[]]
 
 
 def test_pages_of_a_search_make_up_the_whole(opened: Call) -> None:
@@ -168,7 +169,7 @@ def test_prefixes_match_label_by_label(memory: HybridMemory, face: Call) -> None
     places = [("u", "al"), ("u", "alice"), ("u", "al", "x"), ("U", "al"), ('["u"', "al"), ("u.al",)]
     items.batch([PutItem(place, "k", {"text": str(place)}, ("same",)) for place in places])
     for query in ("", "same"):
-        found = face(items, "batch", [FindItems(("u", "al"), query=query), FindItems((), query=query)])
+        found = face(items).batch([FindItems(("u", "al"), query=query), FindItems((), query=query)])
         assert {item.namespace for item in found[0]} == {("u", "al"), ("u", "al", "x")}
         assert {item.namespace for item in found[1]} == set(places)
 
@@ -195,12 +196,12 @@ def test_reading_lets_a_time_to_live_begin_anew(opened: Call, face: Call) -> Non
     items.batch([put("got", "x", ttl=ttl), put("found", "y", ttl=ttl), put("left", "z", ttl=ttl)])
     clock.pass_by(minutes=6)
     found = FindItems(where=lambda value: value["text"] == "y")
-    face(items, "batch", [GetItem(HOME, "got"), found, GetItem(HOME, "left", refresh=False)])
+    face(items).batch([GetItem(HOME, "got"), found, GetItem(HOME, "left", refresh=False)])
     clock.pass_by(minutes=6)
     assert sorted(item.key for item in one(items, FindItems(refresh=False))) == ["found", "got"]
-    assert face(items, "sweep") == 1
+    assert face(items).sweep() == 1
     clock.pass_by(minutes=4)
-    assert (face(items, "sweep"), face(items, "sweep")) == (2, 0)
+    assert (face(items).sweep(), face(items).sweep()) == (2, 0)
     assert one(items, FindItems()) == []
 
 
@@ -237,11 +238,11 @@ def test_a_deletion_destroys_all_values_to_the_last_byte(opened: Call, store: st
     one(items, put("keep", "keeper"))
     one(items, put("b", "buffalo"))
     one(items, FindItems(query="aardvark"))
-    face(items, "batch", [PutItem(HOME, "a", None)])
+    face(items).batch([PutItem(HOME, "a", None)])
     there = files(store)
     assert not [name for name in (b"armadillo", b"aardvark") if name in there]
     # So soon after the files were cleaned, the next deletion leaves that to a later write.
-    face(items, "batch", [PutItem(HOME, "b", None)])
+    face(items).batch([PutItem(HOME, "b", None)])
     services = memory._runtime.services
     assert "buffalo" not in str(services.truth.read(items.scope))
     assert memory.stats().records == 1
@@ -256,7 +257,7 @@ def test_a_sweep_cleans_at_once(opened: Call, store: str, face: Call) -> None:
     items.batch([put("a", "armadillo"), put("b", "buffalo")])
     one(items, PutItem(HOME, "a", None))
     one(items, PutItem(HOME, "b", None))
-    face(items, "sweep")
+    face(items).sweep()
     assert not [name for name in (b"armadillo", b"buffalo") if name in files(store)]
 
 
@@ -387,7 +388,7 @@ def test_the_fold_is_the_same_however_it_is_read(steps: list[tuple[Any, ...]]) -
                 items.sweep()
             services = memory._runtime.services
             one(items, ListNamespaces())
-            known = services.items.get(items.scope) or KeptItems()
+            known = drive(services.state(ItemsProjection).read(InlineRunner(), services, items.scope))
             fresh = KeptItems().after(services.truth.read(items.scope, kinds=(EventKind.ITEM, EventKind.ERASED)))
             assert (known.items, known.dead, known.soiled, known.cleaned) == (
                 fresh.items, fresh.dead, fresh.soiled, fresh.cleaned,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,8 +12,10 @@ import pytest
 
 from hybrid_memory import EventKind, Explanation, HybridMemory, MemoryConfig, RecordKind, UserProfile, open_memory
 from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.testing.language import FaultyModel, ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens
+from tests.doubles import wait_until
 
 if TYPE_CHECKING:
     from tests.conftest import Child, Face
@@ -26,13 +26,6 @@ START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 def opened(url: str = "memory://", language_model: Any = None, **config: Any) -> HybridMemory:
     settings: dict[str, Any] = {"embedder": "none", "power_safe": False, **config}
     return open_memory(MemoryConfig(url=url, **settings), language_model=language_model, token_counter=estimate_tokens)
-
-
-def wait_until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not done():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.02)
 
 
 def test_threads_and_processes_that_learn_at_once_lose_no_fact(tmp_path: Path, child: Child) -> None:
@@ -54,9 +47,9 @@ def test_a_turn_is_read_once(face: Face) -> None:
     with opened() as memory:
         alice = memory.scoped(user="alice", session="s")
         alice.remember(["I live in Paris.", "我喜欢喝茶。"])
-        assert face(alice, "learn").learned == 2
-        assert face(alice, "learn").learned == 0
-        assert len(face(alice, "facts")) == 2
+        assert face(alice).learn().learned == 2
+        assert face(alice).learn().learned == 0
+        assert len(face(alice).facts()) == 2
 
 
 def test_facts_are_found_and_lead_back_to_the_turns(face: Face) -> None:
@@ -64,11 +57,11 @@ def test_facts_are_found_and_lead_back_to_the_turns(face: Face) -> None:
         alice = memory.scoped(user="alice", session="s")
         (told,) = alice.remember("Oh, and my sister Nora has just moved to Lisbon, by the way.").ids
         alice.flush()
-        (hit,) = face(alice, "recall", "Nora Lisbon", kinds=["fact"], k=1)
+        (hit,) = face(alice).recall("Nora Lisbon", kinds=["fact"], k=1)
         assert hit.record.kind is RecordKind.FACT
         assert hit.record.sources == (told,)
         assert [message.id for message in alice.expand(hit)] == [told]
-        everything = face(alice, "recall", "Nora Lisbon", k=5)
+        everything = face(alice).recall("Nora Lisbon", k=5)
         assert [other.record.turn for other in everything] == [hit.record.turn], "what a turn says is returned once"
 
 
@@ -142,10 +135,10 @@ def test_a_failing_model_costs_no_fact_and_is_asked_again(fault: Any, face: Face
         alice = memory.scoped(user="alice", session="s")
         alice.remember("I live in Paris.")
         with pytest.raises(ModelError):
-            face(alice, "learn")
+            face(alice).learn()
         assert [fact.value for fact in alice.facts(attribute="home")] == ["Paris"]
         calls = model.calls
-        assert face(alice, "flush").indexed >= 1
+        assert face(alice).flush().indexed >= 1
         assert model.calls > calls, "asked again, and indexing goes on without it"
 
 
@@ -158,7 +151,7 @@ def test_a_model_that_comes_later_reads_everything() -> None:
         alice.remember("Every day the city sleeps when I run at dawn.")
         alice.learn()
         before = alice.facts()
-        memory._runtime.services.reader = _reader(ScriptedModel([answer]))
+        memory._runtime.services.state(Extractors).reader = _reader(ScriptedModel([answer]))
         assert alice.learn().learned == 1
         assert len(alice.facts()) == len(before) + 1
 
@@ -179,7 +172,7 @@ def test_why_tells_the_whole_chain(face: Face) -> None:
         alice.flush()
         (fact,) = alice.facts(attribute="home")
         (hit,) = alice.recall("moved", k=1, kinds=["turn"])
-        told: list[Explanation] = [face(alice, "why", what) for what in (fact, hit)]
+        told: list[Explanation] = [face(alice).why(what) for what in (fact, hit)]
         assert [name for name, _ in told[0].turns] == ["#1", "#2"]
         assert [one.value for one in told[0].facts] == ["Berlin", "Paris"]
         for part in ("'Berlin'", "replaced 'Paris'", "2024-05-01 09:00 user: I live in Paris.", "moved to"):
@@ -188,7 +181,7 @@ def test_why_tells_the_whole_chain(face: Face) -> None:
         assert "'Berlin'" in str(told[1])
         for bad in (3, "no such thing", None):
             with pytest.raises(InvalidInputError):
-                face(alice, "why", bad)
+                face(alice).why(bad)  # type: ignore[arg-type]
 
 
 def test_why_explains_a_profile_field_and_a_summary_line() -> None:
@@ -214,9 +207,9 @@ def test_a_profile_of_ones_own_is_filled(face: Face) -> None:
     with open_memory(MemoryConfig(url="memory://", embedder="none"), profile=Nurse) as memory:
         alice = memory.scoped(user="alice", session="s")
         alice.remember("I live in Paris and I'm allergic to peanuts.")
-        mine = face(alice, "profile")
+        mine = face(alice).profile(Nurse)
         assert (mine.city, mine.allergies) == ("Paris", ["peanuts"])
-        assert isinstance(face(alice, "profile", UserProfile), UserProfile)
+        assert isinstance(face(alice).profile(UserProfile), UserProfile)
 
 
 def test_the_prompt_shows_what_was_learned_before_the_session() -> None:

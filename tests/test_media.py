@@ -32,11 +32,10 @@ from hybrid_memory.errors import AccessDeniedError, EmbedderMismatchError, Inval
 from hybrid_memory.index.record import Where
 from hybrid_memory.log.media import Media, media_in, media_of
 from hybrid_memory.media import media as flow
-from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.models.media import PROBES, as_media_embedder
 from hybrid_memory.ports import Floats, SemanticIndex
-from hybrid_memory.runtime.runners import drive
+from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.testing.images import COLOURS, ColourEmbedder, picture, pixels, png
 
 pytestmark = pytest.mark.in_pairs("face", "gallery")
@@ -343,44 +342,44 @@ def test_pictures_are_found_by_what_they_show(alice: ScopedMemory, face: Call) -
         (RED, [("#1", 1), ("#2", 1), ("#2", 0)]),
         (image(BLUE), [("#2", 0), ("#2", 1), ("#1", 1)]),
     ):
-        hits = face(alice, "recall_media", query)
+        hits = face(alice).recall_media(query)
         assert places(hits) == order
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-        assert places(face(alice, "recall_media", query, k=1)) == order[:1]
+        assert places(face(alice).recall_media(query, k=1)) == order[:1]
 
 
 def test_words_around_a_picture_count_three_tenths(alice: ScopedMemory, face: Call) -> None:
     alice.remember([said(words("The car that I bought."), image(RED)), said(words("A fire engine."), image(RED))])
     alice.remember(said(image(BLUE, filename="harbour.png")))
-    best, other, *_ = face(alice, "recall_media", "red car")
+    best, other, *_ = face(alice).recall_media("red car")
     assert (best.record.text, best.score) == ("The car that I bought.", pytest.approx(1.0))
     assert best.why().startswith("1.000 = 0.7*1.00 vector + 0.3*1.00 text; from ")
     assert (other.record.text, other.score) == ("A fire engine.", pytest.approx(0.7))
-    (named,) = [hit for hit in face(alice, "recall_media", "harbour") if hit.signals.text]
+    (named,) = [hit for hit in face(alice).recall_media("harbour") if hit.signals.text]
     assert named.record.text == "harbour.png"
 
 
 def test_an_example_counts_by_nearness_alone(alice: ScopedMemory, face: Call) -> None:
     alice.remember([said(words("image/png media"), image(MIXED)), said(image(RED))])
-    near, far = face(alice, "recall_media", RED)
+    near, far = face(alice).recall_media(RED)
     assert (near.score, near.signals.text, far.signals.text) == (pytest.approx(1.0), 0, 0)
     assert near.why().startswith("1.000 = 1*1.00 vector; from ")
 
 
 def test_a_handle_leads_from_a_hit_to_the_picture(alice: ScopedMemory, face: Call) -> None:
     alice.remember([said(words("Look at this:"), image(RED), name="Ann"), "Nice."])
-    (hit,) = face(alice, "recall_media", "red")
+    (hit,) = face(alice).recall_media("red")
     record = hit.record
     assert (record.kind, record.category, record.speaker, record.turn) == (RecordKind.MEDIA, "image", "Ann", 1)
     assert record.metadata == {"media": "image/png", "bytes": len(RED), "block": 1, "handle": "#1"}
     assert record.sources == (alice.history()[0].id,)
     for what in (hit, record, record.metadata["handle"], record.sources[0]):
-        (message,) = face(alice, "expand", what)
+        (message,) = face(alice).expand(what)
         assert message.content[record.metadata["block"]] == image(RED)
-    assert face(alice, "fetch", record.metadata["handle"]).text == "Look at this:"
+    assert face(alice).fetch(record.metadata["handle"]).text == "Look at this:"
     assert "image/png" in str(hit.as_metadata())
     assert b64encode(RED).decode() not in repr((hit, record, hit.as_metadata(), hit.why()))
-    (turn,) = face(alice, "why", hit).turns
+    (turn,) = face(alice).why(hit).turns
     assert turn[0] == "#1"
 
 
@@ -417,9 +416,9 @@ def test_what_has_no_data_or_no_sense_gives_no_record(alice: ScopedMemory, face:
             "Only words.",
         ]
     )
-    assert drive(flow.index_media(INLINE, alice._runtime.services, alice.scope)) == 0
-    assert face(alice, "recall_media", "red") == []
-    assert face(alice, "flush").embedded == 0
+    assert drive(flow.MediaIndex().follow(INLINE, alice._runtime.services, alice.scope)) == 0
+    assert face(alice).recall_media("red") == []
+    assert face(alice).flush().embedded == 0
 
 
 def test_blocks_beyond_the_limit_are_left_out(alice: ScopedMemory) -> None:
@@ -434,14 +433,14 @@ def test_blocks_beyond_the_limit_are_left_out(alice: ScopedMemory) -> None:
 def test_sounds_and_images_are_told_apart(gallery: Gallery, face: Call) -> None:
     alice = gallery.open(EyesAndEars()).scoped(user="alice")
     alice.remember([said(image(RED)), said(sound(b"1234567")), said(sound(PROBES["audio"]))])
-    assert len(face(alice, "recall_media", "red")) == 3
-    assert places(face(alice, "recall_media", "red", kinds=["image"])) == [("#1", 0)]
-    heard = face(alice, "recall_media", "red", kinds={"audio"})
+    assert len(face(alice).recall_media("red")) == 3
+    assert places(face(alice).recall_media("red", kinds=["image"])) == [("#1", 0)]
+    heard = face(alice).recall_media("red", kinds={"audio"})
     assert places(heard) == [("#2", 0), ("#3", 0)]
     assert {(hit.record.category, hit.record.metadata["media"]) for hit in heard} == {("audio", "audio/wav")}
-    assert places(face(alice, "recall_media", b"7654321", kinds=["audio"]))[0] == ("#2", 0)
+    assert places(face(alice).recall_media(b"7654321", kinds=["audio"]))[0] == ("#2", 0)
     with pytest.raises(InvalidInputError, match="are these bytes audio or image"):
-        face(alice, "recall_media", b"7654321")
+        face(alice).recall_media(b"7654321")
 
 
 def test_time_and_session_narrow_the_search(gallery: Gallery, face: Call) -> None:
@@ -449,12 +448,12 @@ def test_time_and_session_narrow_the_search(gallery: Gallery, face: Call) -> Non
     one, two = (memory.scoped(user="alice", session=name) for name in ("s1", "s2"))
     one.remember(said(image(RED), at=NOON))
     two.remember(said(image(RED), at=NOON + timedelta(days=1)))
-    assert len(face(one, "recall_media", "red")) == 2
-    assert places(face(one, "recall_media", "red", within="session")) == [("#1", 0)]
-    assert places(face(one, "recall_media", "red", since=NOON + timedelta(hours=1))) == [("#2", 0)]
-    assert places(face(one, "recall_media", "red", until=NOON + timedelta(hours=1))) == [("#1", 0)]
-    assert face(memory.scoped(user="bob"), "recall_media", "red") == []
-    assert face(memory.scoped(tenant="t", user="alice"), "recall_media", "red") == []
+    assert len(face(one).recall_media("red")) == 2
+    assert places(face(one).recall_media("red", within="session")) == [("#1", 0)]
+    assert places(face(one).recall_media("red", since=NOON + timedelta(hours=1))) == [("#2", 0)]
+    assert places(face(one).recall_media("red", until=NOON + timedelta(hours=1))) == [("#1", 0)]
+    assert face(memory.scoped(user="bob")).recall_media("red") == []
+    assert face(memory.scoped(tenant="t", user="alice")).recall_media("red") == []
 
 
 @pytest.mark.parametrize(
@@ -483,15 +482,15 @@ def test_what_cannot_be_asked_is_refused(
     alice = Gallery(opened, None).open().scoped(user="alice")
     alice.remember(said(image(RED)))
     with pytest.raises(InvalidInputError, match=told):
-        face(alice, "recall_media", query, **named)
+        face(alice).recall_media(query, **named)
 
 
 def test_a_memory_that_embeds_no_media_says_what_to_give(opened: Call, face: Call) -> None:
     alice = opened(url="memory://", embedder="none").scoped(user="alice")
     alice.remember(said(image(RED)))
     with pytest.raises(InvalidInputError, match=r"embed_images.*embed_audio.*MultiModalEmbedding"):
-        face(alice, "recall_media", "red")
-    assert face(alice, "flush").indexed == 0
+        face(alice).recall_media("red")
+    assert face(alice).flush().indexed == 0
 
 
 # Failures
@@ -500,16 +499,16 @@ def test_a_memory_that_embeds_no_media_says_what_to_give(opened: Call, face: Cal
 def test_a_picture_waits_for_an_embedder_that_failed(gallery: Gallery, alice: ScopedMemory, face: Call) -> None:
     alice.remember([said(words("My car."), image(RED)), said(words("The sea."), image(BLUE))])
     gallery.eyes.blind = True
-    hits = face(alice, "recall_media", "the car")
+    hits = face(alice).recall_media("the car")
     assert places(hits) == [("#1", 1)]
     assert hits[0].note == "embedder 'colours' failed: ConnectionError: no light"
     assert media(alice).size().pending == 2
     with pytest.raises(ModelError, match="no light"):
-        face(alice, "flush")
+        face(alice).flush()
     with pytest.raises(ModelError, match="no light"):
-        face(alice, "recall_media", RED)
+        face(alice).recall_media(RED)
     gallery.eyes.blind = False
-    first, second = face(alice, "recall_media", "blue")
+    first, second = face(alice).recall_media("blue")
     assert (places([first, second]), first.note) == ([("#2", 1), ("#1", 1)], "")
     assert media(alice).size().pending == 0
 
@@ -518,9 +517,9 @@ def test_a_later_flush_makes_up_for_a_failure(gallery: Gallery, alice: ScopedMem
     alice.remember(said(image(RED)))
     gallery.eyes.blind = True
     with pytest.raises(ModelError):
-        face(alice, "flush")
+        face(alice).flush()
     gallery.eyes.blind = False
-    receipt = face(alice, "flush")
+    receipt = face(alice).flush()
     assert (receipt.indexed, receipt.embedded) == (0, 1)
     assert gallery.eyes.seen == [RED]
 
@@ -528,23 +527,23 @@ def test_a_later_flush_makes_up_for_a_failure(gallery: Gallery, alice: ScopedMem
 def test_a_query_that_cannot_be_embedded_goes_by_words(gallery: Gallery, alice: ScopedMemory, face: Call) -> None:
     alice.remember([said(words("My car."), image(RED)), said(words("The sea."), image(BLUE))])
     gallery.eyes.mute = True
-    (hit,) = face(alice, "recall_media", "sea")
+    (hit,) = face(alice).recall_media("sea")
     assert (hit.record.text, hit.score) == ("The sea.", 1.0)
     assert hit.why().endswith(
         "; words alone, embedder 'colours' failed: ConnectionError: no words; fact; vector 48; text 48"
     )
     gallery.eyes.mute = False
-    assert face(alice, "recall_media", "sea")[0].note == ""
+    assert face(alice).recall_media("sea")[0].note == ""
 
 
 def test_a_picture_that_nobody_can_read_holds_up_none(alice: ScopedMemory, face: Call) -> None:
     odd = [image(b"odd %d" % number) for number in range(flow.EMBED_BATCH + 3)]
     alice.remember([said(words("From my phone."), *odd), said(image(RED))])
-    assert places(face(alice, "recall_media", "red"))[0] == ("#2", 0)
+    assert places(face(alice).recall_media("red"))[0] == ("#2", 0)
     assert media(alice).size().pending == 0
-    assert len([hit for hit in face(alice, "recall_media", "phone", k=50) if hit.signals.text]) == len(odd)
+    assert len([hit for hit in face(alice).recall_media("phone", k=50) if hit.signals.text]) == len(odd)
     with pytest.raises(InvalidInputError, match="cannot read this example"):
-        face(alice, "recall_media", image(b"odd 0"))
+        face(alice).recall_media(image(b"odd 0"))
 
 
 def test_vectors_of_another_embedder_are_not_compared(gallery: Gallery, face: Call) -> None:
@@ -555,14 +554,14 @@ def test_vectors_of_another_embedder_are_not_compared(gallery: Gallery, face: Ca
     memory._runtime.services.media_embedder = as_media_embedder(Plain())
     for query in ("red", RED):
         with pytest.raises(EmbedderMismatchError):
-            face(alice, "recall_media", query)
+            face(alice).recall_media(query)
 
 
 # Following the log
 
 
 def test_the_index_follows_the_log_from_where_it_stood(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow, "READ_BATCH", 2)
+    monkeypatch.setattr(flow.MediaIndex, "batch", 2)
     memory = gallery.open()
     alice = memory.scoped(user="alice")
     alice.remember([said(image(RED)), "words", said(image(BLUE)), said(image(RED)), said(image(GREEN)), "more"])
@@ -601,11 +600,11 @@ def test_an_index_that_lost_the_race_looks_again(gallery: Gallery, monkeypatch: 
     def slow(*args: Any, **named: Any) -> bool:
         if not raced:
             raced.append(True)
-            assert drive(flow.index_media(INLINE, memory._runtime.services, alice.scope)) == 1
+            assert drive(flow.MediaIndex().follow(INLINE, memory._runtime.services, alice.scope)) == 1
         return upsert(*args, **named)
 
     monkeypatch.setattr(index, "upsert", slow)
-    assert drive(flow.index_media(INLINE, memory._runtime.services, alice.scope)) == 0
+    assert drive(flow.MediaIndex().follow(INLINE, memory._runtime.services, alice.scope)) == 0
     assert len(records(alice)) == 1
 
 
@@ -625,7 +624,7 @@ def test_what_is_being_indexed_while_it_is_forgotten_stays_out(
         return stored[0]
 
     monkeypatch.setattr(index, "upsert", slow)
-    drive(flow.index_media(INLINE, memory._runtime.services, alice.scope))
+    drive(flow.MediaIndex().follow(INLINE, memory._runtime.services, alice.scope))
     assert stored == [False]
     assert [record.turn for record in records(alice)] == [2]
 
@@ -661,7 +660,7 @@ def test_following_step_by_step_comes_to_the_same_as_from_the_beginning(
     steps: list[tuple[str, Any]], batch: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
-        patch.setattr(flow, "READ_BATCH", batch)
+        patch.setattr(flow.MediaIndex, "batch", batch)
         patch.setattr(flow, "STRETCHES", batch)
         patch.setattr(flow, "ERASE_BATCH", batch)
         services, alice = memory._runtime.services, memory.scoped(user="alice")
@@ -670,7 +669,7 @@ def test_following_step_by_step_comes_to_the_same_as_from_the_beginning(
             if verb == "say":
                 alice.remember(said(*[image(PICTURES[n]) if n >= 0 else words(f"word {n}") for n in what]))
             elif verb == "follow":
-                drive(flow.index_media(INLINE, services, alice.scope))
+                drive(flow.MediaIndex().follow(INLINE, services, alice.scope))
             elif verb == "flush":
                 memory.flush()
             elif said_so_far := alice.history():
@@ -700,14 +699,14 @@ def test_forgetting_a_turn_destroys_its_pictures(gallery: Gallery, alice: Scoped
     assert len(vector) == 1
     if gallery.folder:
         assert b"zanzibar" in files(gallery.folder)
-    assert face(alice, "forget", ids=hit, dry_run=True).erased == {"turns": 1}
+    assert face(alice).forget(ids=hit, dry_run=True).erased == {"turns": 1}
     assert len(records(alice)) == 3
-    assert face(alice, "forget", ids=hit).erased == {"turns": 1, "records": 3}  # a turn and two pictures
+    assert face(alice).forget(ids=hit).erased == {"turns": 1, "records": 3}  # a turn and two pictures
     assert [record.turn for record in records(alice)] == [2]
     assert media(alice).known([flow.media_key("colours", "image", BLUE)]) == {}
-    assert places(face(alice, "recall_media", "zanzibar blue")) == [("#2", 0)]
+    assert places(face(alice).recall_media("zanzibar blue")) == [("#2", 0)]
     with pytest.raises(InvalidInputError):
-        face(alice, "expand", hit)
+        face(alice).expand(hit)
     if gallery.folder:
         left = files(gallery.folder)
         assert b"zanzibar" not in left
@@ -724,7 +723,7 @@ def test_forgetting_a_user_destroys_their_pictures(gallery: Gallery, face: Call)
     for handle in handles:
         handle.remember(said(image(RED)))
     memory.flush()
-    face(memory, "forget", user="ann")
+    face(memory).forget(user="ann")
     assert [len(records(handle)) for handle in handles] == [0, 0, 1]
 
 
@@ -734,7 +733,7 @@ def test_who_embeds_no_media_destroys_them_all_the_same(gallery: Gallery, face: 
     alice.remember([said(image(RED)), said(image(BLUE))])
     memory.flush()
     memory._runtime.services.media_embedder = None
-    face(alice, "forget", ids="#1")
+    face(alice).forget(ids="#1")
     assert [record.turn for record in records(alice)] == [2]
 
 
@@ -754,29 +753,29 @@ def test_what_was_destroyed_elsewhere_is_dropped_by_the_next_recall(opened: Call
 def test_a_picture_that_waits_is_forgotten_too(gallery: Gallery, alice: ScopedMemory, face: Call) -> None:
     gallery.eyes.blind = True
     alice.remember([said(image(RED)), said(image(BLUE))])
-    face(alice, "recall_media", "red")
-    face(alice, "forget", ids="#1")
+    face(alice).recall_media("red")
+    face(alice).forget(ids="#1")
     gallery.eyes.blind = False
-    assert places(face(alice, "recall_media", "red")) == [("#2", 0)]
+    assert places(face(alice).recall_media("red")) == [("#2", 0)]
     assert gallery.eyes.seen == [BLUE]
 
 
 def test_a_rollback_hides_pictures_and_shows_them_again(alice: ScopedMemory, face: Call) -> None:
     alice.remember([said(image(RED)), said(image(BLUE))])
-    face(alice, "rollback", 1)
-    assert places(face(alice, "recall_media", "blue")) == [("#1", 0)]
+    face(alice).rollback(1)
+    assert places(face(alice).recall_media("blue")) == [("#1", 0)]
     alice.remember(said(image(GREEN)))
-    assert places(face(alice, "recall_media", "green")) == [("#4", 0), ("#1", 0)]
-    face(alice, "rollback", 2)
-    assert places(face(alice, "recall_media", "blue")) == [("#2", 0), ("#1", 0)]
+    assert places(face(alice).recall_media("green")) == [("#4", 0), ("#1", 0)]
+    face(alice).rollback(2)
+    assert places(face(alice).recall_media("blue")) == [("#2", 0), ("#1", 0)]
 
 
 def test_a_view_of_the_past_shows_the_pictures_of_its_time(alice: ScopedMemory, face: Call) -> None:
     alice.remember([said(image(RED), at=NOON), said(image(BLUE), at=NOON + timedelta(days=1))])
     for moment in (1, NOON, NOON + timedelta(hours=23)):
-        assert places(face(alice.at(moment), "recall_media", "blue")) == [("#1", 0)]
-    assert len(face(alice.at(2), "recall_media", "blue")) == 2
-    assert face(alice.at(NOON - timedelta(days=1)), "recall_media", "blue") == []
+        assert places(face(alice.at(moment)).recall_media("blue")) == [("#1", 0)]
+    assert len(face(alice.at(2)).recall_media("blue")) == 2
+    assert face(alice.at(NOON - timedelta(days=1))).recall_media("blue") == []
 
 
 def test_pictures_live_as_long_as_turns(gallery: Gallery, face: Call) -> None:
@@ -785,11 +784,11 @@ def test_pictures_live_as_long_as_turns(gallery: Gallery, face: Call) -> None:
     alice.remember(said(words("Old."), image(RED)))
     clock.now += timedelta(days=20)
     alice.remember(said(words("New."), image(RED)))
-    assert len(face(alice, "recall_media", "red")) == 2
+    assert len(face(alice).recall_media("red")) == 2
     clock.now += timedelta(days=11)
-    assert [hit.record.text for hit in face(alice, "recall_media", "red")] == ["New."]
-    assert face(alice, "recall_media", "red", until=NOON + timedelta(days=5)) == []
-    face(alice, "forget", expired=True)
+    assert [hit.record.text for hit in face(alice).recall_media("red")] == ["New."]
+    assert face(alice).recall_media("red", until=NOON + timedelta(days=5)) == []
+    face(alice).forget(expired=True)
     assert [record.text for record in records(alice)] == ["New."]
 
 
@@ -798,10 +797,10 @@ def test_pictures_fade_as_their_turns_do(gallery: Gallery, face: Call) -> None:
     fading = {"half_life": timedelta(days=10), "least": 0.1}
     alice = gallery.open(clock=clock, retention=fading).scoped(user="alice")
     alice.remember([said(words("Dull."), image(RED), importance=0.0), said(words("Dear."), image(RED), importance=1.0)])
-    assert len(face(alice, "recall_media", "red")) == 2
+    assert len(face(alice).recall_media("red")) == 2
     clock.now += timedelta(days=60)
-    assert [hit.record.text for hit in face(alice, "recall_media", "red")] == ["Dear."]
-    assert [hit.record.text for hit in face(alice, "recall", "dull dear")] == ["Dear."]
+    assert [hit.record.text for hit in face(alice).recall_media("red")] == ["Dear."]
+    assert [hit.record.text for hit in face(alice).recall("dull dear")] == ["Dear."]
 
 
 def test_a_space_shows_its_pictures_to_who_may_read(gallery: Gallery, face: Call) -> None:
@@ -810,18 +809,18 @@ def test_a_space_shows_its_pictures_to_who_may_read(gallery: Gallery, face: Call
     handle = team.remember(said(words("The plan."), image(RED))).positions[0]
     bob = memory.scoped(user="bob")
     with pytest.raises(AccessDeniedError, match="may not recall_media"):
-        face(bob.space("team"), "recall_media", "red")
+        face(bob.space("team")).recall_media("red")
     team.grant(user="bob", right="read")
-    (hit,) = face(bob.space("team"), "recall_media", RED)
+    (hit,) = face(bob.space("team")).recall_media(RED)
     assert (hit.record.author, hit.record.metadata["handle"]) == ("user='alice'", f"#{handle}")
     assert "in the space 'team', written by user='alice'" in hit.why()
     for reader in (bob.space("team"), bob):
-        assert face(reader, "expand", hit)[0].content[1] == image(RED)
-    assert face(bob, "recall_media", "red") == []
+        assert face(reader).expand(hit)[0].content[1] == image(RED)
+    assert face(bob).recall_media("red") == []
     team.revoke(user="bob")
     for reader, verb, what in ((bob, "expand", hit), (bob.space("team"), "recall_media", "red")):
         with pytest.raises(AccessDeniedError):
-            face(reader, verb, what)
+            getattr(face(reader), verb)(what)
 
 
 def test_pictures_in_quarantine_are_not_seen(gallery: Gallery, face: Call) -> None:
@@ -829,10 +828,10 @@ def test_pictures_in_quarantine_are_not_seen(gallery: Gallery, face: Call) -> No
     team: SpaceMemory = memory.scoped(user="alice").create_space("team")
     team.grant(user="mallory", right="write", trust=0.1)
     memory.scoped(user="mallory").space("team").remember(said(image(RED)))
-    assert face(team, "recall_media", "red") == []
+    assert face(team).recall_media("red") == []
     assert gallery.eyes.seen == []
-    face(team, "approve", team.quarantined())
-    assert [hit.record.author for hit in face(team, "recall_media", "red")] == ["user='mallory'"]
+    face(team).approve(team.quarantined())
+    assert [hit.record.author for hit in face(team).recall_media("red")] == ["user='mallory'"]
 
 
 def test_words_around_a_picture_are_redacted_and_the_picture_is_not(gallery: Gallery) -> None:
@@ -847,7 +846,7 @@ def test_words_around_a_picture_are_redacted_and_the_picture_is_not(gallery: Gal
 
 def test_odd_characters_around_a_picture_do_no_harm(alice: ScopedMemory, face: Call) -> None:
     alice.remember(said(words("a\x00b\x1f 红\U0001f469\u200d\U0001f680" + "长" * 5_000), image(RED)))
-    (hit,) = face(alice, "recall_media", "红 \ud800")
+    (hit,) = face(alice).recall_media("红 \ud800")
     assert hit.record.text.startswith("a b  红\U0001f469\u200d\U0001f680长")
     assert len(hit.record.text) == flow.CAPTION_CHARS
 

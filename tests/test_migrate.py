@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -26,6 +26,7 @@ from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.faults import FaultyEmbedder
 
 if TYPE_CHECKING:
+    from hybrid_memory.log.port import EventLog
     from tests.conftest import Face, Open
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
@@ -64,7 +65,7 @@ class TargetLog:
 def behind(memory: HybridMemory) -> TargetLog:
     services = memory._runtime.services
     log = TargetLog(services.log)
-    services.log = log
+    services.log = cast("EventLog", log)
     return log
 
 
@@ -158,7 +159,7 @@ def test_the_copy_shows_what_the_original_shows(face: Face, make: Any, source: s
     original, copy = make(source, recall={"count_uses": False}), make(target, recall={"count_uses": False})
     fill(original)
     expected = seen(original)
-    done = face(original, "migrate", copy)
+    done = face(original).migrate(copy)
     assert seen(copy) == expected
     assert seen(original) == expected, "the original is as it was"
     ours, theirs = original.stats(), copy.stats()
@@ -181,19 +182,19 @@ def test_what_was_forgotten_is_in_no_copy(make: Any, tmp_path: Path) -> None:
 def test_life_goes_on_in_the_copy(face: Face, make: Any) -> None:
     original, copy = make("sqlite"), make("memory")
     fill(original)
-    face(original, "migrate", copy)
+    face(original).migrate(copy)
     alice = copy.scoped(user="alice", session="s1")
     before = max(copy._runtime.services.truth.heads(alice.scope).values())
-    receipt = face(alice, "remember", "I live in Rome now.")
+    receipt = face(alice).remember("I live in Rome now.")
     assert receipt.positions[0] > before
-    assert "I live in Rome now." in [hit.record.text for hit in face(alice, "recall", "Rome")]
-    face(alice, "forget", query="Rome")
+    assert "I live in Rome now." in [hit.record.text for hit in face(alice).recall("Rome")]
+    face(alice).forget(query="Rome")
     assert "I live in Rome now." not in [message.text for message in alice.history()]
-    face(alice, "rollback", before)
+    face(alice).rollback(before)
     duplicate = original.scoped(user="bob").history()[0]
-    assert face(copy.scoped(user="bob"), "remember", duplicate).duplicates == (duplicate.id,)
+    assert face(copy.scoped(user="bob")).remember(duplicate).duplicates == (duplicate.id,)
     with pytest.raises(AccessDeniedError):
-        face(copy.scoped(user="eve"), "recall", "cat", spaces=["团队 {1}"])
+        face(copy.scoped(user="eve")).recall("cat", spaces=["团队 {1}"])
 
 
 def test_vectors_are_taken_over_without_the_embedder(face: Face, make: Any) -> None:
@@ -201,7 +202,7 @@ def test_vectors_are_taken_over_without_the_embedder(face: Face, make: Any) -> N
     original, copy = make("memory"), make("sqlite", embedder=embedder)
     original.scoped(user="alice").remember([f"cat {number}" for number in range(70)])
     original.flush()
-    assert face(original, "migrate", copy).embedded == 70
+    assert face(original).migrate(copy).embedded == 70
     assert embedder.calls == []
     assert copy.stats().vectors == 70
 
@@ -213,7 +214,7 @@ def test_turns_that_wait_for_their_vectors_get_them_in_the_copy(face: Face, make
     alice.remember("indexed cat")
     original.flush()
     alice.remember("new cat")
-    assert face(original, "migrate", copy).embedded == 2
+    assert face(original).migrate(copy).embedded == 2
     assert embedder.calls == ["embed_documents"]
 
 
@@ -224,11 +225,11 @@ def test_another_embedder_makes_vectors_of_its_own(face: Face, make: Any, source
     alice = original.scoped(user="alice")
     alice.remember(["my cat sleeps", "it rains"])
     original.flush()
-    assert face(original, "migrate", copy).embedded == 2
+    assert face(original).migrate(copy).embedded == 2
     stats = copy.stats()
     assert (stats.vectors, stats.embedder) == (2, "hashing-32")
     assert copy._runtime.services.index.embedder() == ("hashing-32", 32)
-    hit = face(copy.scoped(user="alice"), "recall", "cat", k=1)[0]
+    hit = face(copy.scoped(user="alice")).recall("cat", k=1)[0]
     assert (hit.record.text, hit.signals.vector) == ("my cat sleeps", 1)
     assert original.stats().embedder == "hashing-256"
 
@@ -247,9 +248,9 @@ def test_an_embedder_that_fails_loses_no_event(face: Face, make: Any) -> None:
     original.scoped(user="alice").remember(["my cat sleeps", "it rains"])
     original.flush()
     with embedder.failing(ConnectionError("offline")), pytest.raises(ModelError, match="offline"):
-        face(original, "migrate", copy)
+        face(original).migrate(copy)
     assert len(copy.scoped(user="alice").history()) == 2
-    assert face(original, "migrate", copy).embedded == 2
+    assert face(original).migrate(copy).embedded == 2
 
 
 def test_an_interrupted_copy_is_taken_up_where_it_stopped(
@@ -265,7 +266,7 @@ def test_an_interrupted_copy_is_taken_up_where_it_stopped(
         log.passes = rounds % 4 + 1
         rounds += 1
         try:
-            done = face(original, "migrate", copy)
+            done = face(original).migrate(copy)
         except StoreUnavailableError:
             continue
         break
@@ -277,14 +278,14 @@ def test_an_interrupted_copy_is_taken_up_where_it_stopped(
 def test_a_later_copy_takes_what_is_new(face: Face, make: Any) -> None:
     original, copy = make("sqlite"), make("memory")
     fill(original)
-    first = face(original, "migrate", copy)
+    first = face(original).migrate(copy)
     log = behind(copy)
-    again = face(original, "migrate", copy)
+    again = face(original).migrate(copy)
     assert (log.restored, again.indexed, again.embedded) == (0, 0, 0)
     assert again.checksum == first.checksum
     original.scoped(user="alice", session="s1").remember("one more")
     original.scoped(user="new").remember("somebody new")
-    later = face(original, "migrate", copy)
+    later = face(original).migrate(copy)
     assert (log.restored, later.indexed) == (2, 2)
     assert later.events == first.events + 2
     assert later.checksum != first.checksum
@@ -318,7 +319,7 @@ def test_a_target_with_memories_of_its_own_is_refused_unchanged(face: Face, make
     before = [other._runtime.services.truth.read(owner) for owner in other._runtime.services.truth.heads()]
     stats = other.stats()
     with pytest.raises(InvalidInputError, match="not here"):
-        face(original, "migrate", other)
+        face(original).migrate(other)
     assert [other._runtime.services.truth.read(owner) for owner in other._runtime.services.truth.heads()] == before
     assert other.stats().events == stats.events
 
@@ -337,12 +338,12 @@ def test_a_broken_copy_is_told(face: Face, make: Any, twist: Any) -> None:
     original.scoped(user="alice").remember(["one", "two", "three"])
     behind(copy).twist = twist
     with pytest.raises(StoreError, match="not like the original"):
-        face(original, "migrate", copy)
+        face(original).migrate(copy)
     assert [message.text for message in original.scoped(user="alice").history()] == ["one", "two", "three"]
 
 
 def test_nothing_gives_an_empty_copy(face: Face, make: Any) -> None:
-    done = face(make("memory"), "migrate", make("sqlite"))
+    done = face(make("memory")).migrate(make("sqlite"))
     assert (done.owners, done.events, done.indexed, done.embedded) == (0, 0, 0, 0)
 
 
@@ -364,10 +365,10 @@ def test_a_closed_memory_is_copied_from_and_to_no_more(face: Face, make: Any) ->
     original, copy = make("memory"), make("memory")
     copy.close()
     with pytest.raises(MemoryClosedError):
-        face(original, "migrate", copy)
+        face(original).migrate(copy)
     original.close()
     with pytest.raises(MemoryClosedError):
-        face(original, "migrate", make("memory"))
+        face(original).migrate(make("memory"))
 
 
 def test_hundreds_of_owners_and_batches(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,7 +118,7 @@ def test_the_database_of_another_program_is_left_as_it_is(opened: Open, tmp_path
 
 def test_a_store_of_a_newer_schema_is_left_as_it_is(face: Face, opened: Open, tmp_path: Path) -> None:
     with opened() as memory:
-        face(memory.scoped(user="alice"), "remember", "hello", id="x")
+        face(memory.scoped(user="alice")).remember("hello", id="x")
     file = tmp_path / "memory.db"
     for version in (99, len(MIGRATIONS)):
         with closing(sqlite3.connect(file)) as connection:
@@ -126,25 +126,25 @@ def test_a_store_of_a_newer_schema_is_left_as_it_is(face: Face, opened: Open, tm
         if version == 99:
             with pytest.raises(StoreVersionError, match="version 99"):
                 opened()
-    assert [message.id for message in face(opened().scoped(user="alice"), "history")] == ["x"]
+    assert [message.id for message in face(opened().scoped(user="alice")).history()] == ["x"]
 
 
 def test_an_empty_file_becomes_a_store(face: Face, opened: Open, tmp_path: Path) -> None:
     (tmp_path / "memory.db").touch()
-    face(opened().scoped(user="alice"), "remember", "hello")
+    face(opened().scoped(user="alice")).remember("hello")
 
 
 def test_a_damaged_store_is_reported(face: Face, opened: Open, tmp_path: Path) -> None:
     with opened() as memory:
-        face(memory.scoped(user="alice"), "remember", [f"text {number} " + "x" * 500 for number in range(200)])
-        face(memory, "flush")
+        face(memory.scoped(user="alice")).remember([f"text {number} " + "x" * 500 for number in range(200)])
+        face(memory).flush()
     file = tmp_path / "memory.db"
     whole = file.read_bytes()
     file.write_bytes(whole[:4096] + b"\xa5" * (len(whole) - 4096))
     with pytest.raises(StoreError, match=r"memory\.db"):
-        face(opened().scoped(user="alice"), "remember", "more")
+        face(opened().scoped(user="alice")).remember("more")
     with pytest.raises(StoreError, match=r"memory\.db"):
-        face(opened().scoped(user="alice"), "recall", "text")
+        face(opened().scoped(user="alice")).recall("text")
 
 
 def test_many_may_open_a_new_store_at_once(opened: Open, tmp_path: Path) -> None:
@@ -176,18 +176,18 @@ def test_without_the_local_embedder_recall_works_on_words_alone(
     assert warned[0].filename == __file__
     with memory:
         alice = memory.scoped(user="alice")
-        face(alice, "remember", ["my cat sleeps", "it rains"], id=None)
-        (hit,) = face(alice, "recall", "where is the cat?", k=1)
+        face(alice).remember(["my cat sleeps", "it rains"], id=None)
+        (hit,) = face(alice).recall("where is the cat?", k=1)
         assert hit.record.text == "my cat sleeps"
         assert hit.signals.vector == 0
         assert hit.signals.text == 1
         assert "words alone" in hit.note
         assert "words alone" in hit.why()
-        stats = face(memory, "stats")
+        stats = face(memory).stats()
         assert (stats.embedder, stats.vectors, stats.pending) == (None, 0, 2)
     with open_memory(MemoryConfig(url=store, embedder="hashing")) as memory:
-        assert face(memory.scoped(user="alice"), "recall", "cat", k=1)[0].signals.vector == 1
-        assert face(memory, "stats").pending == 0
+        assert face(memory.scoped(user="alice")).recall("cat", k=1)[0].signals.vector == 1
+        assert face(memory).stats().pending == 0
 
 
 def test_a_missing_local_embedder_that_was_asked_for_is_an_error(store: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -18,6 +18,7 @@ from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, ScopedMe
 from hybrid_memory.errors import IdConflictError, InvalidConfigError, StoreUnavailableError
 
 if TYPE_CHECKING:
+    from hybrid_memory.log.port import EventLog
     from tests.conftest import Face, Open
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
@@ -73,7 +74,7 @@ def behind(memory: HybridMemory) -> Log:
     """The memory's log, from now on behind a line."""
     services = memory._runtime.services
     log = Log(services.log)
-    services.log = log
+    services.log = cast("EventLog", log)
     return log
 
 
@@ -104,7 +105,7 @@ def test_without_an_outbox_the_write_fails_and_writes_nothing(face: Face, opened
     log = behind(memory)
     log.down = True
     with pytest.raises(StoreUnavailableError, match=FAILURE):
-        face(alice, "remember", ["one", "two"])
+        face(alice).remember(["one", "two"])
     log.down = False
     assert said(alice) == ["before"]
     assert memory.stats().waiting == 0
@@ -113,17 +114,17 @@ def test_without_an_outbox_the_write_fails_and_writes_nothing(face: Face, opened
 def test_what_is_said_waits_and_comes_in_order(face: Face, memory: HybridMemory) -> None:
     log = behind(memory)
     alice, bob = memory.scoped(user="alice", session="s1"), memory.scoped(user="bob")
-    face(alice, "remember", "one")
+    face(alice).remember("one")
     log.down = True
-    receipt = face(alice, "remember", ["two", "three"], at=NOW, metadata={"tag": 1})
+    receipt = face(alice).remember(["two", "three"], at=NOW, metadata={"tag": 1})
     assert len(receipt.waiting) == 2
     assert receipt.waiting == receipt.ids
     assert receipt.positions == ()
-    face(bob, "remember", "uno", id="b1")
-    face(alice, "remember", {"role": "assistant", "content": "four"})
+    face(bob).remember("uno", id="b1")
+    face(alice).remember({"role": "assistant", "content": "four"})
     log.down = False
     assert memory.stats().waiting == 4
-    five = face(alice, "remember", "five")
+    five = face(alice).remember("five")
     assert five.waiting == ()
     assert said(alice) == ["one", "two", "three", "four", "five"]
     assert said(bob) == ["uno"]
@@ -140,23 +141,23 @@ def test_a_flush_drains_it(face: Face, memory: HybridMemory, whose: str) -> None
     log = behind(memory)
     alice = memory.scoped(user="alice")
     log.down = True
-    face(alice, "remember", "one")
+    face(alice).remember("one")
     with pytest.raises(StoreUnavailableError, match=FAILURE):
-        face(memory, "flush")
+        face(memory).flush()
     log.down = False
-    face(memory if whose == "memory" else memory.scoped(user=whose), "flush")
+    face(memory if whose == "memory" else memory.scoped(user=whose)).flush()
     assert said(alice) == ["one"]
     assert memory.stats().waiting == 0
-    face(memory, "flush")
-    assert [hit.record.text for hit in face(alice, "recall", "one")] == ["one"]
+    face(memory).flush()
+    assert [hit.record.text for hit in face(alice).recall("one")] == ["one"]
 
 
 def test_a_write_of_another_owner_drains_it(face: Face, memory: HybridMemory) -> None:
     log = behind(memory)
     log.down = True
-    face(memory.scoped(user="alice"), "remember", "one")
+    face(memory.scoped(user="alice")).remember("one")
     log.down = False
-    face(memory.scoped(user="bob"), "remember", "uno")
+    face(memory.scoped(user="bob")).remember("uno")
     assert said(memory.scoped(user="alice")) == ["one"]
 
 
@@ -179,12 +180,12 @@ def test_it_drains_in_the_background(opened: Open, outbox: str, monkeypatch: pyt
 def test_it_outlives_the_process(face: Face, opened: Open, outbox: str) -> None:
     first = opened(outbox=outbox, power_safe=False)
     behind(first).down = True
-    face(first.scoped(user="alice", session="s1"), "remember", ["one", "two"])
-    face(first, "close")
+    face(first.scoped(user="alice", session="s1")).remember(["one", "two"])
+    face(first).close()
     again = opened(outbox=outbox, power_safe=False)
     assert again.stats().waiting == 2
     alice = again.scoped(user="alice", session="s1")
-    face(alice, "remember", "three")
+    face(alice).remember("three")
     assert said(alice) == ["one", "two", "three"]
 
 
@@ -216,15 +217,15 @@ def test_a_line_that_breaks_while_draining_loses_and_repeats_nothing(
         log = behind(memory)
         alice = memory.scoped(user=f"alice {broken}")
         log.down = True
-        face(alice, "remember", texts)
+        face(alice).remember(texts)
         log.down, log.late, log.breaks = False, late, broken
         with pytest.raises(StoreUnavailableError):
-            face(memory, "flush")
+            face(memory).flush()
         assert memory.stats().waiting > 0
         memory.close()
         memory = opened(outbox=outbox, power_safe=False)
         alice = memory.scoped(user=f"alice {broken}")
-        face(memory, "flush")
+        face(memory).flush()
         assert said(alice) == texts
         assert memory.stats().waiting == 0
         memory.close()
@@ -240,7 +241,7 @@ def test_a_crash_while_the_outbox_is_emptied_repeats_nothing(opened: Open, outbo
         alice.remember(["one", "two"])
         log.down = False
         services = memory._runtime.services
-        services.outbox = Killed(services.outbox, step)
+        services.outbox = cast("EventLog", Killed(services.outbox, step))
         try:
             memory.flush()
         except KeyboardInterrupt:
@@ -260,9 +261,9 @@ def test_a_lost_reply_repeats_nothing(face: Face, memory: HybridMemory) -> None:
     log = behind(memory)
     alice = memory.scoped(user="alice")
     log.late, log.breaks = True, 0
-    receipt = face(alice, "remember", ["one", "two"])
+    receipt = face(alice).remember(["one", "two"])
     assert len(receipt.waiting) == 2
-    face(alice, "remember", "three")
+    face(alice).remember("three")
     assert said(alice) == ["one", "two", "three"]
 
 
@@ -271,13 +272,13 @@ def test_saying_it_again_while_the_log_is_down_counts_once(face: Face, memory: H
     alice = memory.scoped(user="alice")
     log.down = True
     for _ in range(2):
-        face(alice, "remember", "one", id="m1")
+        face(alice).remember("one", id="m1")
     assert memory._runtime.services.outbox is not None
     with pytest.raises(IdConflictError, match="m1"):
-        face(alice, "remember", "another", id="m1")
+        face(alice).remember("another", id="m1")
     log.down = False
-    face(memory, "flush")
-    assert face(alice, "remember", "one", id="m1").duplicates == ("m1",)
+    face(memory).flush()
+    assert face(alice).remember("one", id="m1").duplicates == ("m1",)
     assert said(alice) == ["one"]
 
 
@@ -287,11 +288,11 @@ def test_words_under_an_id_that_was_taken_meanwhile_are_kept_under_another(
     log = behind(memory)
     alice = memory.scoped(user="alice")
     log.down = True
-    face(alice, "remember", "mine", id="m1")
-    face(alice, "remember", "after it")
+    face(alice).remember("mine", id="m1")
+    face(alice).remember("after it")
     opened().scoped(user="alice").remember("theirs", id="m1")
     log.down = False
-    face(memory, "flush")
+    face(memory).flush()
     assert said(alice) == ["theirs", "mine", "after it"]
     assert [message.id == "m1" for message in alice.history()] == [True, False, False]
     assert memory.stats().waiting == 0
@@ -315,14 +316,14 @@ def test_what_was_forgotten_meanwhile_can_be_said_again(face: Face, memory: Hybr
     log = behind(memory)
     alice = memory.scoped(user="alice")
     log.down = True
-    face(alice, "remember", "one", id="m1")
+    face(alice).remember("one", id="m1")
     log.down = False
-    face(memory, "flush")
+    face(memory).flush()
     alice.forget(ids="m1")
     log.down = True
-    face(alice, "remember", "one", id="m1")
+    face(alice).remember("one", id="m1")
     log.down = False
-    face(memory, "flush")
+    face(memory).flush()
     assert said(alice) == ["one"]
 
 
@@ -332,10 +333,10 @@ def test_who_is_forgotten_leaves_nothing_that_waits(face: Face, memory: HybridMe
     alice = memory.scoped(user="alice")
     alice.remember("hello")
     log.down = True
-    face(alice, "remember", "my name is Quinzel")
+    face(alice).remember("my name is Quinzel")
     log.down = False
-    face(memory if whose == "memory" else alice, "forget", user="alice")
-    face(memory, "flush")
+    face(memory if whose == "memory" else alice).forget(user="alice")
+    face(memory).flush()
     assert said(alice) == []
     memory.close()
     files = [path.read_bytes() for path in Path(outbox).parent.iterdir() if path.is_file()]

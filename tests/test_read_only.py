@@ -24,7 +24,7 @@ WRITES: dict[str, Callable[[HybridMemory, ScopedMemory], object]] = {
     "learn": lambda _, alice: alice.learn(),
     "flush": lambda _, alice: alice.flush(),
     "offload": lambda _, alice: alice.offload("x"),
-    "put_block": lambda _, alice: alice.put_block("task", "x"),
+    "put": lambda _, alice: alice.block("task").put("x"),
     "rollback": lambda _, alice: alice.rollback(1),
     "forget": lambda _, alice: alice.forget(query="heron"),
     "create_space": lambda _, alice: alice.create_space("other"),
@@ -110,7 +110,7 @@ def test_a_copy_does_not_go_into_it(left: MemoryConfig, tmp_path: Path) -> None:
 
 def test_owners_are_all_that_something_was_written_for(left: MemoryConfig, face: Face) -> None:
     with open_memory(left) as memory:
-        there = face(memory, "owners")
+        there = face(memory).owners()
         assert [(scope.user, scope.space) for scope in there] == [(None, "team"), ("alice", None)]
 
 
@@ -135,7 +135,7 @@ class TestEvents:
     def test_they_are_the_log_in_order(self, memory: HybridMemory, face: Face) -> None:
         bo = memory.scoped(user="bo", session="monday")
         bo.remember([f"turn {number}" for number in range(5)])
-        events: list[Event] = face(bo, "events")
+        events: list[Event] = face(bo).events()
         said = [event for event in events if event.kind is EventKind.MESSAGE]
         assert [event.message.text for event in said] == [f"turn {number}" for number in range(5)]
         assert [event.position for event in events] == sorted(event.position for event in events)
@@ -176,13 +176,13 @@ class TestWhyNot:
 
     def test_what_came_back_says_so(self, bo: ScopedMemory, face: Face) -> None:
         hit = bo.recall("heron mill")[0]
-        told = face(bo, "why_not", "heron mill", hit)
+        told = face(bo).why_not("heron mill", hit)
         assert "does come back" in told.about
         assert told.steps == (hit.why(),)
 
     def test_what_was_outranked_is_compared_with_the_last_that_came_back(self, bo: ScopedMemory, face: Face) -> None:
         hits = bo.recall("heron by mill number 3", k=8)
-        told = face(bo, "why_not", "heron by mill number 3", hits[5].record.sources[0], k=2)
+        told = face(bo).why_not("heron by mill number 3", hits[5].record.sources[0], k=2)
         assert "place 6" in told.about
         assert told.steps[0] == hits[5].arithmetic
         assert told.steps[1].endswith(hits[1].arithmetic)
@@ -211,7 +211,7 @@ class TestWhyNot:
         assert any("by meaning it lies" in step or "was not compared" in step for step in told.steps)
 
     def test_what_is_no_turn_or_not_there_is_refused(self, memory: HybridMemory, bo: ScopedMemory) -> None:
-        bo.put_block("task", "x")
+        bo.block("task").put("x")
         block = memory.scoped(user="bo").events(kinds=["block"])[0]
         with pytest.raises(InvalidInputError, match="no turn"):
             bo.why_not("heron", block.id)

@@ -46,7 +46,7 @@ def plan_of(hit: Hit) -> Any:
 def test_the_intent_of_the_caller_is_the_plans(face: Face, opened: Open, intent: Any) -> None:
     alice = opened(url="memory://").scoped(user="alice")
     alice.remember("my cat sleeps")
-    (hit,) = face(alice, "recall", "who is the cat", intent=intent)
+    (hit,) = face(alice).recall("who is the cat", intent=intent)
     assert plan_of(hit).intent is Intent(intent)
     assert hit.why().split("; ")[2].startswith(f"{Intent(intent)}")
 
@@ -58,7 +58,7 @@ def test_the_intent_of_the_caller_is_the_plans(face: Face, opened: Open, intent:
 def test_by_default_the_words_tell_the_intent(face: Face, opened: Open, query: str, intent: str, cue: str) -> None:
     alice = opened(url="memory://").scoped(user="alice")
     alice.remember("my cat sleeps")
-    (hit,) = face(alice, "recall", query)
+    (hit,) = face(alice).recall(query)
     assert (plan_of(hit).intent, plan_of(hit).cue) == (intent, cue)
     assert f"; {intent} ({cue!r}); " in hit.why() if cue else f"; {intent}; " in hit.why()
 
@@ -67,7 +67,7 @@ def test_by_default_the_words_tell_the_intent(face: Face, opened: Open, query: s
 def test_an_intent_that_there_is_not_is_refused(face: Face, opened: Open, intent: Any) -> None:
     alice = opened(url="memory://").scoped(user="alice")
     with pytest.raises(InvalidInputError, match="auto, fact, reasoning, contextual"):
-        face(alice, "recall", "cat", intent=intent)
+        face(alice).recall("cat", intent=intent)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_words_in_quotes_lift_the_turn_that_has_them_word_for_word(
         mine = memory.scoped(user=name)
         for place, text in enumerate(order):
             mine.remember(text, at=NOW + timedelta(days=place))
-        first, second = face(mine, "recall", query)
+        first, second = face(mine).recall(query)
         assert first.record.text == turn
         assert (first.signals.exact, second.signals.exact) == (1, 0)
         assert first.weights.exact == Weights().exact
@@ -96,7 +96,7 @@ def test_words_in_quotes_lift_the_turn_that_has_them_word_for_word(
 
 def test_a_turn_with_some_of_what_is_named_has_a_share(face: Face, alice: ScopedMemory) -> None:
     alice.remember(["ticket E-17 is open", "E-17 and E-18 are closed", "nothing of the ticket kind"])
-    shares = {hit.record.text: hit.signals.exact for hit in face(alice, "recall", "ticket E-17 or E-18")}
+    shares = {hit.record.text: hit.signals.exact for hit in face(alice).recall("ticket E-17 or E-18")}
     assert shares["ticket E-17 is open"] == 0.5
     assert shares["E-17 and E-18 are closed"] == 1
 
@@ -112,7 +112,7 @@ def test_what_is_named_is_found_behind_hundreds_that_share_its_words(opened: Ope
 
 def test_a_slip_of_the_fingers_is_found_and_told(face: Face, alice: ScopedMemory) -> None:
     alice.remember(["I ran a marathon in spring", "it rains in the evening"])
-    hit = face(alice, "recall", "the Marahton", k=1)[0]
+    hit = face(alice).recall("the Marahton", k=1)[0]
     assert hit.record.text == "I ran a marathon in spring"
     assert hit.signals.text == 1
     assert plan_of(hit).corrected == {"marahton": "marathon"}
@@ -121,7 +121,7 @@ def test_a_slip_of_the_fingers_is_found_and_told(face: Face, alice: ScopedMemory
 
 def test_a_word_that_is_used_here_is_no_slip(face: Face, alice: ScopedMemory) -> None:
     alice.remember(["Berlyn is my dentist", "I moved to Berlin"])
-    hits = face(alice, "recall", "Berlyn")
+    hits = face(alice).recall("Berlyn")
     assert hits[0].record.text == "Berlyn is my dentist"
     assert all(plan_of(hit).corrected == {} for hit in hits)
 
@@ -131,7 +131,7 @@ def test_no_word_is_read_as_one_that_only_others_used(face: Face, memory: Hybrid
     memory.scoped(user="alice", agent="coach").remember("zanzibarquux again")
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
-    for hit in face(alice, "recall", "zanzibarquox cat"):
+    for hit in face(alice).recall("zanzibarquox cat"):
         assert plan_of(hit).corrected == {}
         assert "zanzibarquux" not in hit.why()
 
@@ -140,9 +140,9 @@ def test_words_of_what_a_rollback_hides_or_was_forgotten_are_read_no_more(face: 
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
     told = alice.remember("the marathon")
-    assert plan_of(face(alice, "recall", "marahton cat")[0]).corrected
+    assert plan_of(face(alice).recall("marahton cat")[0]).corrected
     alice.forget(ids=told.ids[0])
-    (hit,) = face(alice, "recall", "marahton cat")
+    (hit,) = face(alice).recall("marahton cat")
     assert plan_of(hit).corrected == {}
 
 
@@ -151,7 +151,7 @@ def test_each_space_reads_slips_by_its_own_words(face: Face, memory: HybridMemor
     alice.remember(["I moved to Berlin", "it rains"])
     team = alice.create_space("team")
     team.remember(["Berlyn is our dentist", "Berlin is far away"])
-    hits = {hit.record.text: hit.signals.text for hit in face(alice, "recall", "Berlyn", spaces=["team"])}
+    hits = {hit.record.text: hit.signals.text for hit in face(alice).recall("Berlyn", spaces=["team"])}
     assert hits["I moved to Berlin"] > 0
     assert hits["Berlyn is our dentist"] > 0
     assert hits.get("Berlin is far away", 0) == 0
@@ -170,13 +170,13 @@ def test_synonyms_are_looked_for_too(face: Face, opened: Open, query: str, turn:
     fillers = ["it rains all day long", "天气很冷"]
     with_them = opened(**config, recall={"synonyms": SYNONYMS}).scoped(user="alice")
     with_them.remember([*fillers, turn])
-    first = face(with_them, "recall", query)[0]
+    first = face(with_them).recall(query)[0]
     assert first.record.text == turn
     assert first.signals.text == 1
     assert told in first.why()
     without = opened(**config).scoped(user="alice")
     without.remember([*fillers, turn])
-    assert turn not in texts_of(face(without, "recall", query))
+    assert turn not in texts_of(face(without).recall(query))
 
 
 @pytest.mark.parametrize("query", ["what did I cook last week", "上周我 cook 了什么"])
@@ -185,7 +185,7 @@ def test_a_time_lifts_the_turn_of_that_week(face: Face, opened: Open, query: str
     alice = memory.scoped(user="alice")
     for days in (40, 30, 8, 1, 0):
         alice.remember(f"I cook soup number {days}", at=NOW - timedelta(days=days))
-    hits = face(alice, "recall", query)
+    hits = face(alice).recall(query)
     assert hits[0].record.text == "I cook soup number 8"
     assert hits[0].signals.temporal == 1
     signals = {hit.record.text: hit.signals.temporal for hit in hits}
@@ -219,7 +219,7 @@ def test_scores_are_the_weighted_mean_of_what_is_shown(face: Face, opened: Open,
     alice = opened(url="memory://", clock=lambda: NOW).scoped(user="alice")
     for days, text in ((9, "my cat sleeps"), (3, "a cat in the src/cat.py file"), (0, "it rains on the dog")):
         alice.remember(text, at=NOW - timedelta(days=days))
-    hits = face(alice, "recall", query, weights=weights)
+    hits = face(alice).recall(query, weights=weights)
     assert hits
     for hit in hits:
         assert hit.score == pytest.approx(by_hand(hit), abs=1e-9)
@@ -243,7 +243,7 @@ def test_weights_on_what_the_query_does_not_ask_for_are_no_mistake(face: Face, o
     alice = opened(url="memory://").scoped(user="alice")
     alice.remember(["my cat sleeps", "it rains"])
     nothing = dict.fromkeys(asdict(Weights()), 0.0)
-    hits = face(alice, "recall", "cat", weights=Weights(**{**nothing, only: 1.0}))
+    hits = face(alice).recall("cat", weights=Weights(**{**nothing, only: 1.0}))
     assert {hit.score for hit in hits} <= {0.0, 1.0}
     assert len(hits) == 2
 
@@ -257,4 +257,4 @@ def test_weights_of_the_configuration_count_unless_the_caller_has_others(opened:
 
 def test_quotes_of_nothing_that_was_said_change_no_order(face: Face, alice: ScopedMemory) -> None:
     alice.remember(["my cat sleeps", "the cat of my aunt", "it rains"])
-    assert texts_of(face(alice, "recall", 'my cat "zzzz"')) == texts_of(face(alice, "recall", "my cat zzzz"))
+    assert texts_of(face(alice).recall('my cat "zzzz"')) == texts_of(face(alice).recall("my cat zzzz"))

@@ -4,17 +4,17 @@ import asyncio
 import contextvars
 import inspect
 import threading
-import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.errors import MemoryClosedError
-from hybrid_memory.runtime.runners import InlineRunner, LoopRunner, Runner, drive
+from hybrid_memory.runtime.runners import InlineRunner, LoopRunner, Runner, drive, two_faces
+from tests.doubles import PATIENCE
 
 if TYPE_CHECKING:
     from tests.conftest import Child
@@ -113,19 +113,23 @@ def test_context_variables_reach_the_call(run: Run) -> None:
 
 
 def test_gather_keeps_the_order(run: Run) -> None:
-    def slowly(number: int) -> int:
-        time.sleep(0.01 * (3 - number))
+    async def flow(run: Runner) -> list[int]:
+        return await run.gather(*(partial(run.call, int, str(number)) for number in range(30)))
+
+    assert run(flow) == list(range(30))
+
+
+async def test_gather_on_the_loop_runs_side_by_side_and_keeps_the_order(executor: ThreadPoolExecutor) -> None:
+    run, meeting, last = LoopRunner(executor), threading.Barrier(3, timeout=PATIENCE), threading.Event()
+
+    def one(number: int) -> int:
+        meeting.wait()
+        if number == 2:
+            last.set()
+        last.wait(PATIENCE)
         return number
 
-    async def flow(run: Runner) -> list[int]:
-        return await run.gather(*(partial(run.call, slowly, number) for number in range(3)))
-
-    assert run(flow) == [0, 1, 2]
-
-
-async def test_gather_on_the_loop_runs_side_by_side(executor: ThreadPoolExecutor) -> None:
-    run, meeting = LoopRunner(executor), threading.Barrier(3, timeout=10)
-    assert sorted(await run.gather(*[lambda: run.call(meeting.wait)] * 3)) == [0, 1, 2]
+    assert await run.gather(*(partial(run.call, one, number) for number in range(3))) == [0, 1, 2]
 
 
 class OwnError(Exception):
@@ -154,59 +158,58 @@ def test_both_runners_raise_the_error_itself(run: Run, flow: Callable[[Runner], 
 
 
 async def test_after_an_error_no_other_job_of_the_gather_goes_on(executor: ThreadPoolExecutor) -> None:
-    run, reached = LoopRunner(executor), []
+    run, go, reached = LoopRunner(executor), asyncio.Event(), []
 
     async def patient() -> None:
-        await asyncio.sleep(0.02)
+        await go.wait()
         reached.append("end")
 
     with pytest.raises(OwnError):
         await run.gather(patient, lambda: run.call(fail))
-    await asyncio.sleep(0.05)
+    go.set()
+    for _ in range(5):
+        await asyncio.sleep(0)
     assert reached == []
 
 
 async def test_cancelling_a_flow_cancels_its_jobs(executor: ThreadPoolExecutor) -> None:
-    run, ended = LoopRunner(executor), []
+    run, begun, ended = LoopRunner(executor), asyncio.Semaphore(0), []
 
     async def patient() -> None:
+        begun.release()
         try:
-            await asyncio.sleep(10)
+            await asyncio.Event().wait()
         finally:
             ended.append(True)
 
     task = asyncio.ensure_future(run.gather(patient, patient))
-    await asyncio.sleep(0.01)
+    await begun.acquire()
+    await begun.acquire()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await asyncio.sleep(0)
     assert ended == [True, True]
 
 
-VERBS = [
-    (owner, name)
-    for owner in (HybridMemory, ScopedMemory)
-    for name, member in vars(owner).items()
-    if not name.startswith("_") and inspect.isfunction(member) and not inspect.iscoroutinefunction(member)
-]
-WITHOUT_TWIN = {(HybridMemory, name) for name in ("scoped", "items", "adopt")}  # they ask no store
+class Counter:
+    """One verb."""
+
+    async def _times(self, run: Runner, number: int, *, factor: int = 2) -> int:
+        """The product."""
+        return await run.call(lambda: number * factor)
+
+    times, atimes = two_faces(_times, lambda _: InlineRunner())
 
 
-@pytest.mark.parametrize(("owner", "verb"), VERBS, ids=[f"{owner.__name__}.{verb}" for owner, verb in VERBS])
-def test_a_verb_and_its_twin_have_one_signature(owner: type, verb: str) -> None:
-    if (owner, verb) in WITHOUT_TWIN:
-        assert not hasattr(owner, f"a{verb}")
-        return
-    blocking, twin = getattr(owner, verb), getattr(owner, f"a{verb}")
-    assert inspect.iscoroutinefunction(twin)
-    assert inspect.signature(twin) == inspect.signature(blocking)
-    assert f"`{verb}`" in (twin.__doc__ or "")
-
-
-def test_every_verb_is_among_those_compared() -> None:
-    names = {verb for _, verb in VERBS}
-    assert names >= {"remember", "recall", "history", "flush", "stats", "rebuild", "close", "scoped"}
+async def test_both_faces_have_the_name_the_words_and_the_arguments_of_the_flow() -> None:
+    assert (Counter().times(3), await Counter().atimes(3, factor=3)) == (6, 9)
+    assert inspect.iscoroutinefunction(Counter.atimes)
+    assert not inspect.iscoroutinefunction(Counter.times)
+    assert (Counter.times.__name__, Counter.atimes.__qualname__) == ("times", "Counter.atimes")
+    assert (Counter.times.__doc__, Counter.atimes.__doc__) == ("The product.", "Async twin of `times`.")
+    shown = "(self, number: 'int', *, factor: 'int' = 2) -> 'int'"
+    assert str(inspect.signature(Counter.times)) == str(inspect.signature(Counter.atimes)) == shown
+    assert get_type_hints(Counter.times) == {"number": int, "factor": int, "return": int}
 
 
 async def test_hundreds_of_calls_at_once_on_one_loop() -> None:
@@ -223,12 +226,13 @@ async def test_hundreds_of_calls_at_once_on_one_loop() -> None:
 @pytest.mark.parametrize("engine", ["sqlite", "memory"])
 async def test_closing_under_running_calls_fails_them_clearly(store: str, engine: str) -> None:
     url = store if engine == "sqlite" else "memory://"
-    for wait in (0, 0.001, 0.003, 0.01):
+    for answered in (0, 1, 5, 20):
         memory = open_memory(MemoryConfig(url=url, embedder="hashing"))
         alice = memory.scoped(user="alice")
         await alice.aremember([f"cat {number}" for number in range(50)])
         running = [asyncio.ensure_future(alice.arecall(f"cat {number}")) for number in range(40)]
-        await asyncio.sleep(wait)
+        while sum(job.done() for job in running) < answered:  # noqa: ASYNC110 - nothing signals an answer
+            await asyncio.sleep(0)
         await memory.aclose()
         for outcome in await asyncio.gather(*running, return_exceptions=True):
             assert isinstance(outcome, list | MemoryClosedError), repr(outcome)

@@ -64,7 +64,7 @@ def cosines(query: str, texts: list[str]) -> list[float]:
 def test_scores_are_the_formula_over_these_texts(face: Face, opened: Open, texts: list[str], query: str) -> None:
     words, meaning = bm25(query, texts), cosines(query, texts)
     expected = [0.7 * meaning[row] + 0.3 * words[row] / max(words) for row in range(len(texts))]
-    found = face(opened(), "score", query, texts)
+    found = face(opened()).score(query, texts)
     assert [one.row for one in found] == sorted(range(len(texts)), key=lambda row: -expected[row])
     assert {one.row: one.text for one in found} == dict(enumerate(texts))
     for one in found:
@@ -97,18 +97,18 @@ def test_given_vectors_are_used_and_only_the_missing_ones_are_made(face: Face, o
     memory = opened(embedder=embedder)
     asked = 3.0 * HashingEmbedder().embed_query("sister")  # of any length
     away = HashingEmbedder().embed_query("zebra")
-    found = face(memory, "score", "sister", ["one", "two"], vectors=[away, asked.tolist()])
+    found = face(memory).score("sister", ["one", "two"], vectors=[away, asked.tolist()])
     assert [one.row for one in found] == [1, 0]
     assert embedder.calls == ["embed_query"]
     with embedder.failing(ConnectionError("offline"), methods={"embed_documents"}):
-        assert face(memory, "score", "sister", ["one", "two"], vectors=[away, None])[0].note
+        assert face(memory).score("sister", ["one", "two"], vectors=[away, None])[0].note
 
 
 def test_what_was_embedded_once_is_not_embedded_again(face: Face, opened: Open) -> None:
     embedder = FaultyEmbedder(HashingEmbedder())
     memory = opened(embedder=embedder)
-    first = face(memory, "score", "sister", ENGLISH)
-    again = face(memory, "score", "sister", [*ENGLISH, ENGLISH[0], "  "])
+    first = face(memory).score("sister", ENGLISH)
+    again = face(memory).score("sister", [*ENGLISH, ENGLISH[0], "  "])
     assert embedder.calls == ["embed_query", "embed_documents"]
     assert [one.row for one in first][:2] == [row for row in [one.row for one in again] if row < 6][:2]
     blank = next(one for one in again if one.row == 7)
@@ -117,7 +117,7 @@ def test_what_was_embedded_once_is_not_embedded_again(face: Face, opened: Open) 
 
 def test_without_an_embedder_words_decide_and_the_note_says_so(face: Face, opened: Open) -> None:
     words = bm25("Where does my sister live?", ENGLISH)
-    found = face(opened(embedder="none"), "score", "Where does my sister live?", ENGLISH, k=3)
+    found = face(opened(embedder="none")).score("Where does my sister live?", ENGLISH, k=3)
     assert [one.score for one in found] == pytest.approx(sorted((w / max(words) for w in words), reverse=True)[:3])
     assert found[0].weights.vector == 0
     assert all("no embedder" in one.why() for one in found)
@@ -128,16 +128,16 @@ def test_a_failing_embedder_leaves_the_words(face: Face, opened: Open, method: s
     embedder = FaultyEmbedder(HashingEmbedder())
     memory = opened(embedder=embedder)
     with embedder.failing(ConnectionError("model host is offline"), methods={method}):
-        found = face(memory, "score", "Where does my sister live?", ENGLISH)
-    alone = face(opened(embedder="none", url="memory://"), "score", "Where does my sister live?", ENGLISH)
+        found = face(memory).score("Where does my sister live?", ENGLISH)
+    alone = face(opened(embedder="none", url="memory://")).score("Where does my sister live?", ENGLISH)
     assert [(one.row, one.score, one.signals) for one in found] == [(one.row, one.score, one.signals) for one in alone]
     assert "model host is offline" in found[0].note
-    assert face(memory, "score", "Where does my sister live?", ENGLISH)[0].note == ""
+    assert face(memory).score("Where does my sister live?", ENGLISH)[0].note == ""
 
 
 def test_with_no_weight_on_vectors_no_model_is_asked(face: Face, opened: Open) -> None:
     embedder = FaultyEmbedder(HashingEmbedder())
-    found = face(opened(embedder=embedder), "score", "sister", ENGLISH, weights=Weights(vector=0, text=1))
+    found = face(opened(embedder=embedder)).score("sister", ENGLISH, weights=Weights(vector=0, text=1))
     assert embedder.calls == []
     assert found[0].note == ""
     assert found[0].score == 1
@@ -148,25 +148,25 @@ def test_age_counts_where_it_has_a_weight(face: Face, opened: Open) -> None:
     texts = ["The meeting is at nine."] * 3
     at = [NOON - timedelta(days=60), NOON - timedelta(days=30), None]
     weights = Weights(vector=0, text=0.5, recency=0.5)
-    found = face(memory, "score", "When is the meeting?", texts, at=at, weights=weights)
+    found = face(memory).score("When is the meeting?", texts, at=at, weights=weights)
     assert [one.row for one in found] == [1, 0, 2]
     assert [one.signals.recency for one in found] == [0.5, 0.25, 0]
     assert found[0].why() == "0.750 = 0.5*1.00 text + 0.5*0.50 recency"
-    assert face(memory, "score", "When is the meeting?", texts, at=at)[0].weights.recency == 0
-    assert face(memory, "score", "When is the meeting?", texts, weights=weights)[0].weights.recency == 0
+    assert face(memory).score("When is the meeting?", texts, at=at)[0].weights.recency == 0
+    assert face(memory).score("When is the meeting?", texts, weights=weights)[0].weights.recency == 0
 
 
 def test_diversity_lets_repetitions_fall_back(face: Face, opened: Open) -> None:
     texts = ["My sister lives in Lisbon.", "My sister lives in Lisbon!", "The cat is red."]
     query = "Has my sister a cat in Lisbon, where she lives?"
-    assert [one.row for one in face(opened(), "score", query, texts)] == [0, 1, 2]
-    assert [one.row for one in face(opened(), "score", query, texts, diversity=0.5)] == [0, 2, 1]
+    assert [one.row for one in face(opened()).score(query, texts)] == [0, 1, 2]
+    assert [one.row for one in face(opened()).score(query, texts, diversity=0.5)] == [0, 2, 1]
     configured = opened(url="memory://", recall=RecallConfig(diversity=0.5))
-    assert [one.row for one in face(configured, "score", query, texts, k=2)] == [0, 2]
+    assert [one.row for one in face(configured).score(query, texts, k=2)] == [0, 2]
 
 
 def test_no_texts_give_no_scores(face: Face, opened: Open) -> None:
-    assert face(opened(), "score", "anything", []) == []
+    assert face(opened()).score("anything", []) == []
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_no_texts_give_no_scores(face: Face, opened: Open) -> None:
 def test_what_cannot_be_scored_is_refused(face: Face, opened: Open, options: dict[str, Any], message: str) -> None:
     asked = {"query": "sister", "texts": ["one", "two"], **options}
     with pytest.raises(InvalidInputError, match=message):
-        face(opened(), "score", asked.pop("query"), asked.pop("texts"), **asked)
+        face(opened()).score(asked.pop("query"), asked.pop("texts"), **asked)
 
 
 MEMORY: HybridMemory = open_memory(MemoryConfig(url="memory://", embedder="hashing"))

@@ -23,10 +23,11 @@ from hybrid_memory import (
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.facts.fact import Claim
+from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.log.author import author_of, principal_of
-from hybrid_memory.memory.membership import Membership
-from hybrid_memory.memory.space import RIGHTS
+from hybrid_memory.memory.blocks import BlockHandle
 from hybrid_memory.models.media import as_media_embedder
+from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.testing.images import ColourEmbedder
 
 if TYPE_CHECKING:
@@ -48,6 +49,40 @@ def team(memory: HybridMemory) -> SpaceMemory:
     return team
 
 
+def rights(kind: type) -> dict[str, Right]:
+    """What each verb takes, as it says itself."""
+    members = inspect.getmembers(kind, lambda member: getattr(member, "asked", None) is not None)
+    return {verb.asked.verb: verb.asked.needed for name, verb in members if verb.__name__ == name}
+
+
+BLOCK_VERBS = {
+    "attach_block": "attach",
+    "block_history": "history",
+    "edit_block": "edit",
+    "put_block": "put",
+    "remove_block": "remove",
+    "undo_block": "undo",
+}
+RIGHTS = rights(SpaceMemory) | rights(BlockHandle)
+READING = (
+    "block_history blocks conversation count expand facts fetch flush grants grep history profile recall recall_media "
+    "records summary why why_not"
+)
+WRITING = (
+    "assemble attach_block begin_blocks compact edit_block follow learn offload put_block remember remove_block reset "
+    "resolve undo_block"
+)
+DECIDING = "approve audit events forget grant quarantined reject revoke rollback"
+
+
+def ask(owner: SpaceMemory, verb: str, values: Sequence[Any], named: dict[str, Any]) -> None:
+    """Call a verb of the space, or of a block of it."""
+    if verb in BLOCK_VERBS:
+        getattr(owner.block(values[0]), BLOCK_VERBS[verb])(*values[1:], **named)
+    else:
+        getattr(owner, verb)(*values, **named)
+
+
 def seat(memory: HybridMemory, team: SpaceMemory, right: Right | None, *, trust: float = 1.0) -> SpaceMemory:
     """Bob's handle of the space, with this right."""
     if right is not None:
@@ -59,6 +94,7 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
     """What to call a verb with, so that nothing but a missing right can be wrong."""
     named = {
         "attach_block": ("plan",),
+        "begin_blocks": ([],),
         "block_history": ("task",),
         "edit_block": ("task",),
         "expand": (team.history()[0].id,),
@@ -69,6 +105,7 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
         "put_block": ("task", "Book the hall."),
         "recall": ("launch",),
         "recall_media": ("launch",),
+        "records": ([1],),
         "remember": ("One more thing.",),
         "remove_block": ("task",),
         "rollback": (NOON,),
@@ -86,7 +123,7 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
     }
     if verb in ("approve", "reject"):
         return (team.quarantined(),), {}
-    if verb == "settle":
+    if verb == "resolve":
         return (team.facts()[0],), {}
     return named.get(verb, ()), keyed.get(verb, {})
 
@@ -110,14 +147,14 @@ def prepared(memory: HybridMemory, name: str) -> SpaceMemory:
     Another space has a block that all may read.
     """
     services = memory._runtime.services
-    services.rules = ClaimsFriday()
+    services.state(Extractors).rules = ClaimsFriday()
     services.media, services.media_embedder = InMemoryIndex(), as_media_embedder(ColourEmbedder())
     team = memory.scoped(user="alice").create_space(name)
     team.remember(["The launch is on Friday.", "The budget is 400 euros."])
-    team.put_block("task")
-    team.edit_block("task", append="Book a room.")
+    team.block("task").put()
+    team.block("task").edit(append="Book a room.")
     board = memory.scoped(user="alice").create_space(f"board of {name}")
-    board.put_block("plan", "Launch on Friday.")
+    board.block("plan").put("Launch on Friday.")
     board.grant(user="bob", right="read")
     team.grant(user="carol", right="read")
     team.grant(user="dave", right="write", trust=0.1)
@@ -134,11 +171,11 @@ def test_a_verb_takes_its_right(face: Face, opened: Open, held: Right) -> None:
         values, named = arguments(verb, team)
         said, settled = team.history(), team.grants()
         if RANKS.index(held) >= RANKS.index(needed):
-            face(bob, verb, *values, **named)
+            ask(face(bob), verb, values, named)
             assert team.audit() == []
             continue
         with pytest.raises(AccessDeniedError, match=f"user='bob' may not {verb} in the space 'team for {verb}'"):
-            face(bob, verb, *values, **named)
+            ask(face(bob), verb, values, named)
         (denial,) = team.audit()
         assert (denial.who, denial.verb, denial.needed, denial.held) == ("user='bob'", verb, needed, held)
         assert (team.history(), team.grants(), len(team.quarantined())) == (said, settled, 1)
@@ -153,34 +190,23 @@ def test_who_is_not_trusted_may_read_and_remember_only(face: Face, opened: Open)
         planner = memory.scoped(user="bob", agent="planner").space(f"team for {verb}")
         values, named = arguments(verb, team)
         if needed is Right.READ or verb == "remember":
-            face(planner, verb, *values, **named)
+            ask(face(planner), verb, values, named)
         else:
             with pytest.raises(AccessDeniedError, match=r"it takes a trust of 0\.5 or more"):
-                face(planner, verb, *values, **named)
-
-
-def verbs_of(kind: type) -> set[str]:
-    return {
-        name
-        for name, member in inspect.getmembers(kind, callable)
-        if not name.startswith("_") and not (name.startswith("a") and hasattr(kind, name[1:]))
-    }
+                ask(face(planner), verb, values, named)
 
 
 def test_every_verb_has_its_right() -> None:
-    opening = verbs_of(Membership) | {"at"}
-    assert verbs_of(SpaceMemory) - opening == set(RIGHTS)
-    assert opening == {"at", "create_space", "space", "spaces"}
-    assert all(hasattr(SpaceMemory, f"a{verb}") for verb in RIGHTS)
+    pinned = {Right.READ: READING, Right.WRITE: WRITING, Right.ADMIN: DECIDING}
+    assert {verb: right for right, verbs in pinned.items() for verb in verbs.split()} == RIGHTS
 
 
 def test_a_verb_that_does_not_ask_reaches_nothing(opened: Open) -> None:
-    memory = opened(url="memory://", embedder="none")
-    team = prepared(memory, "team")
-    for verb in set(RIGHTS) & verbs_of(ScopedMemory):
+    team = prepared(opened(url="memory://", embedder="none"), "team")
+    for verb in [*rights(SpaceMemory), "work_left"]:
         values, named = arguments(verb, team)
-        with pytest.raises(AccessDeniedError):
-            getattr(ScopedMemory, verb)(team, *values, **named)
+        with pytest.raises(AccessDeniedError, match="nobody may"):
+            drive(getattr(SpaceMemory, f"_{verb}")(team, INLINE, *values, **named))
 
 
 def test_a_grant_covers_whom_it_names(memory: HybridMemory, team: SpaceMemory) -> None:
@@ -216,26 +242,26 @@ def test_the_closest_grant_says_how_far_somebody_is_trusted(memory: HybridMemory
 
 def test_the_last_word_for_somebody_counts(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     for right in ("read", "write", "read"):
-        face(team, "grant", user="bob", right=right, trust=0.75)
-    first, second = face(team, "grants")
+        face(team).grant(user="bob", right=right, trust=0.75)
+    first, second = face(team).grants()
     assert (first.user, first.right, first.by) == ("alice", Right.ADMIN, "user='alice'")
     assert (second.user, second.agent, second.right, second.trust) == ("bob", None, Right.READ, 0.75)
-    face(team, "revoke", user="bob")
-    assert face(team, "grants") == [first]
+    face(team).revoke(user="bob")
+    assert face(team).grants() == [first]
     with pytest.raises(InvalidInputError, match="no grant for user='bob'"):
-        face(team, "revoke", user="bob")
+        face(team).revoke(user="bob")
 
 
 def test_the_last_admin_stays(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     for change in ("revoke", "grant"):
         with pytest.raises(InvalidInputError, match="the last admin"):
-            face(team, change, user="alice", **({"right": "write"} if change == "grant" else {}))
-    face(team, "grant", user="alice", right="admin", trust=0.6)
-    face(team, "grant", agent="keeper", right="admin")
-    face(team, "revoke", user="alice")
+            getattr(face(team), change)(user="alice", **({"right": "write"} if change == "grant" else {}))
+    face(team).grant(user="alice", right="admin", trust=0.6)
+    face(team).grant(agent="keeper", right="admin")
+    face(team).revoke(user="alice")
     assert [grant.agent for grant in memory.scoped(agent="keeper").space("team").grants()] == ["keeper"]
     with pytest.raises(AccessDeniedError):
-        face(team, "grants")
+        face(team).grants()
 
 
 @pytest.mark.parametrize(
@@ -256,49 +282,49 @@ def test_the_last_admin_stays(face: Face, memory: HybridMemory, team: SpaceMemor
 )
 def test_a_grant_that_makes_no_sense_is_refused(face: Face, team: SpaceMemory, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
-        face(team, "grant", **wrong)
+        face(team).grant(**wrong)
     assert len(team.grants()) == 1
 
 
 def test_a_space_is_made_once(face: Face, memory: HybridMemory) -> None:
     alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
-    made = face(alice, "create_space", "团队")
+    made = face(alice).create_space("团队")
     for other in (alice, bob):
         with pytest.raises(InvalidInputError, match="there is a space '团队'"):
-            face(other, "create_space", "团队")
+            face(other).create_space("团队")
     assert [grant.user for grant in made.grants()] == ["alice"]
-    assert face(memory.scoped(tenant="north", user="bob"), "create_space", "团队").grants()[0].user == "bob"
-    assert face(alice, "spaces") == ["团队"]
-    assert face(bob, "spaces") == []
+    assert face(memory.scoped(tenant="north", user="bob")).create_space("团队").grants()[0].user == "bob"
+    assert face(alice).spaces() == ["团队"]
+    assert face(bob).spaces() == []
 
 
 @pytest.mark.parametrize("name", ["", None, 7, "\x00", "x" * 513])
 def test_a_space_needs_a_name(face: Face, memory: HybridMemory, name: Any) -> None:
     with pytest.raises(InvalidInputError, match="name of a space"):
-        face(memory.scoped(user="alice"), "create_space", name)
-    assert face(memory, "stats").owners == 0
+        face(memory.scoped(user="alice")).create_space(name)
+    assert face(memory).stats().owners == 0
 
 
 def test_a_tenant_alone_shares_nothing(face: Face, memory: HybridMemory) -> None:
     with pytest.raises(InvalidInputError, match="no user and no agent"):
-        face(memory.scoped(tenant="north"), "create_space", "team")
-    assert face(memory.scoped(tenant="north"), "spaces") == []
+        face(memory.scoped(tenant="north")).create_space("team")
+    assert face(memory.scoped(tenant="north")).spaces() == []
 
 
 def test_a_space_that_is_not_there_leaves_no_trace(face: Face, memory: HybridMemory) -> None:
     for verb in ("remember", "recall"):
         with pytest.raises(AccessDeniedError):
-            face(memory.scoped(user="alice").space("nowhere"), verb, "anything")
+            getattr(face(memory.scoped(user="alice").space("nowhere")), verb)("anything")
     with pytest.raises(AccessDeniedError):
-        face(memory.scoped(user="alice"), "recall", "anything", spaces=["nowhere"])
-    assert face(memory, "stats").events == 0
+        face(memory.scoped(user="alice")).recall("anything", spaces=["nowhere"])
+    assert face(memory).stats().events == 0
 
 
 def test_other_tenants_have_other_spaces(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     for stranger in (memory.scoped(tenant="north", user="alice"), memory.scoped(tenant="team", user="alice")):
         with pytest.raises(AccessDeniedError):
-            face(stranger.space("team"), "history")
-        assert face(stranger, "recall", "launch", spaces="all") == []
+            face(stranger.space("team")).history()
+        assert face(stranger).recall("launch", spaces="all") == []
     assert team.audit() == []
 
 
@@ -307,10 +333,10 @@ def test_revoking_counts_at_once_and_for_every_handle(face: Face, memory: Hybrid
     seat_of_bob = seat(memory, team, Right.WRITE)
     seat_of_bob.remember("Bob was here.")
     past = seat_of_bob.at(seat_of_bob.remember("Twice.").positions[0])
-    assert len(face(past, "history")) == 5
-    (hit,) = face(bob, "recall", "launch", spaces=["team"], k=1)
-    assert face(bob, "expand", hit)[0].text == "The launch is on Friday."
-    face(team, "revoke", user="bob")
+    assert len(face(past).history()) == 5
+    (hit,) = face(bob).recall("launch", spaces=["team"], k=1)
+    assert face(bob).expand(hit)[0].text == "The launch is on Friday."
+    face(team).revoke(user="bob")
     refused: list[tuple[ScopedMemory, str, Any]] = [
         (seat_of_bob, "remember", "Still here?"),
         (seat_of_bob, "history", None),
@@ -321,13 +347,13 @@ def test_revoking_counts_at_once_and_for_every_handle(face: Face, memory: Hybrid
     ]
     for handle, verb, value in refused:
         with pytest.raises(AccessDeniedError):
-            face(handle, verb, *([] if value is None else [value]))
+            getattr(face(handle), verb)(*([] if value is None else [value]))
     with pytest.raises(AccessDeniedError):
-        face(bob, "recall", "launch", spaces=["team"])
-    assert face(bob, "recall", "launch", spaces="all") == []
-    assert [denial.verb for denial in face(team, "audit")] == [*(verb for _, verb, _ in refused), "recall"]
-    face(team, "grant", user="bob", right="read")
-    assert len(face(seat_of_bob, "history")) == 5
+        face(bob).recall("launch", spaces=["team"])
+    assert face(bob).recall("launch", spaces="all") == []
+    assert [denial.verb for denial in face(team).audit()] == [*(verb for _, verb, _ in refused), "recall"]
+    face(team).grant(user="bob", right="read")
+    assert len(face(seat_of_bob).history()) == 5
 
 
 def test_a_rollback_leaves_rights_and_audit_as_they_are(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
@@ -335,48 +361,48 @@ def test_a_rollback_leaves_rights_and_audit_as_they_are(face: Face, memory: Hybr
     team.grant(user="bob", right="read")
     team.remember("Gone after the rollback.")
     with pytest.raises(AccessDeniedError):
-        face(memory.scoped(user="eve").space("team"), "history")
-    face(team, "rollback", before)
-    assert [message.text for message in face(memory.scoped(user="bob").space("team"), "history")][-1] == (
+        face(memory.scoped(user="eve").space("team")).history()
+    face(team).rollback(before)
+    assert [message.text for message in face(memory.scoped(user="bob").space("team")).history()][-1] == (
         "The last thing that stays."
     )
-    assert [denial.who for denial in face(team, "audit")] == ["user='eve'"]
+    assert [denial.who for denial in face(team).audit()] == ["user='eve'"]
 
 
 def test_a_view_of_the_past_cannot_be_decided_in(face: Face, team: SpaceMemory) -> None:
     past = team.at(NOON)
     for verb, named in (("grant", {"user": "bob", "right": "read"}), ("revoke", {"user": "alice"}), ("audit", {})):
         with pytest.raises(InvalidInputError, match="view of the past"):
-            face(past, verb, **named)
+            getattr(face(past), verb)(**named)
 
 
 def test_what_is_written_names_its_author(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    memory._runtime.services.rules = ClaimsFriday()
+    memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     team.grant(agent="planner", right="write")
-    face(memory.scoped(user="bob", agent="planner").space("team"), "remember", "The launch moved to Monday.")
-    hits = face(memory.scoped(user="alice"), "recall", "launch Monday Friday", spaces=["team"])
+    face(memory.scoped(user="bob", agent="planner").space("team")).remember("The launch moved to Monday.")
+    hits = face(memory.scoped(user="alice")).recall("launch Monday Friday", spaces=["team"])
     authors = {hit.record.text: hit.record.author for hit in hits if hit.record.kind == "turn"}
     assert authors["The launch moved to Monday."] == "user='bob' agent='planner'"
     assert authors["The launch is on Friday."] == "user='alice'"
     for hit in hits:
         assert hit.record.scope == Scope(space="team")
         assert f"in the space 'team', written by {hit.record.author}" in hit.why()
-        assert "space 'team'" in str(face(memory.scoped(user="alice"), "why", hit))
-    assert {fact.author for fact in face(team, "facts", history=True)} == {"user='alice'", "user='bob' agent='planner'"}
+        assert "space 'team'" in str(face(memory.scoped(user="alice")).why(hit))
+    assert {fact.author for fact in face(team).facts(history=True)} == {"user='alice'", "user='bob' agent='planner'"}
 
 
 def test_in_a_space_everybody_speaks_of_themselves(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     team.grant(user="bob", right="write")
-    face(team, "remember", "I live in Berlin.")
-    face(memory.scoped(user="bob").space("team"), "remember", "I live in Paris.")
-    homes = {fact.subject: (fact.value, fact.current) for fact in face(team, "facts", attribute="home")}
+    face(team).remember("I live in Berlin.")
+    face(memory.scoped(user="bob").space("team")).remember("I live in Paris.")
+    homes = {fact.subject: (fact.value, fact.current) for fact in face(team).facts(attribute="home")}
     assert homes == {"alice": ("Berlin", True), "bob": ("Paris", True)}
 
 
 def test_own_memory_has_no_author(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice")
-    face(alice, "remember", "To myself.")
-    (hit,) = face(alice, "recall", "myself")
+    face(alice).remember("To myself.")
+    (hit,) = face(alice).recall("myself")
     assert hit.record.author == ""
     assert "written by" not in hit.why()
 
@@ -398,21 +424,21 @@ def test_an_author_is_read_back_from_its_text(principal: Scope) -> None:
 
 def test_one_ranking_over_own_memory_and_spaces(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     alice = memory.scoped(user="alice")
-    face(alice, "remember", ["My dentist is in Cologne.", "I keep the launch notes in the drawer."])
-    other = face(alice, "create_space", "other")
-    face(other, "remember", ["Nothing of interest.", "The launch on Friday is a secret launch."])
-    hits = face(alice, "recall", "launch Friday", spaces=["team", "other", "team"], k=20)
+    face(alice).remember(["My dentist is in Cologne.", "I keep the launch notes in the drawer."])
+    other = face(alice).create_space("other")
+    face(other).remember(["Nothing of interest.", "The launch on Friday is a secret launch."])
+    hits = face(alice).recall("launch Friday", spaces=["team", "other", "team"], k=20)
     assert {hit.record.scope.space for hit in hits} == {None, "team", "other"}
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert {hit.record.scope.space for hit in hits[:2]} == {"team", "other"}
     assert len({hit.record.id for hit in hits}) == len(hits)
-    alone = face(team, "recall", "launch Friday", k=1)
+    alone = face(team).recall("launch Friday", k=1)
     assert alone[0].record.id in {hit.record.id for hit in hits[:3]}
-    everything = face(alice, "recall", "launch Friday", spaces="all", k=20)
+    everything = face(alice).recall("launch Friday", spaces="all", k=20)
     assert [hit.record.id for hit in everything] == [hit.record.id for hit in hits]
-    assert face(team, "recall", "launch Friday", spaces="all", k=20) != []
-    assert {hit.record.scope.space for hit in face(team, "recall", "launch", spaces=["team"])} == {"team"}
-    assert {hit.record.scope.owner for hit in face(alice, "recall", "launch")} == {Scope(user="alice")}
+    assert face(team).recall("launch Friday", spaces="all", k=20) != []
+    assert {hit.record.scope.space for hit in face(team).recall("launch", spaces=["team"])} == {"team"}
+    assert {hit.record.scope.owner for hit in face(alice).recall("launch")} == {Scope(user="alice")}
 
 
 def test_diversity_compares_within_each_owner(face: Face, opened: Open) -> None:
@@ -420,8 +446,8 @@ def test_diversity_compares_within_each_owner(face: Face, opened: Open) -> None:
     alice = memory.scoped(user="alice")
     team = alice.create_space("team")
     for place in (alice, team):
-        face(place, "remember", ["the cat sleeps", "the cat sleeps", "a dog barks at the cat"])
-    hits = face(alice, "recall", "cat", spaces="all", k=6)
+        face(place).remember(["the cat sleeps", "the cat sleeps", "a dog barks at the cat"])
+    hits = face(alice).recall("cat", spaces="all", k=6)
     assert len(hits) == 6
     assert {hit.record.scope.space for hit in hits[:3]} == {None, "team"}
 
@@ -429,32 +455,32 @@ def test_diversity_compares_within_each_owner(face: Face, opened: Open) -> None:
 @pytest.mark.parametrize("spaces", ["team", 7, [7], [""], None])
 def test_spaces_are_given_by_name(face: Face, memory: HybridMemory, team: SpaceMemory, spaces: Any) -> None:
     with pytest.raises(InvalidInputError):
-        face(memory.scoped(user="alice"), "recall", "launch", spaces=spaces)
+        face(memory.scoped(user="alice")).recall("launch", spaces=spaces)
 
 
 def test_a_session_has_no_spaces(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     alice = memory.scoped(user="alice", session="s1")
     with pytest.raises(InvalidInputError, match="leave spaces out"):
-        face(alice, "recall", "launch", within="session", spaces=["team"])
+        face(alice).recall("launch", within="session", spaces=["team"])
 
 
 def test_a_space_can_hold_several_conversations(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     alice = memory.scoped(user="alice")
     plans, notes = alice.space("team", session="plans"), alice.space("team", session="notes")
-    face(plans, "remember", "First the plan.")
-    face(notes, "remember", "Then the note.")
-    assert [message.text for message in face(plans, "history")] == ["First the plan."]
-    assert len(face(team, "history")) == 5
-    assert len(face(plans, "recall", "plan note", within="session")) == 1
+    face(plans).remember("First the plan.")
+    face(notes).remember("Then the note.")
+    assert [message.text for message in face(plans).history()] == ["First the plan."]
+    assert len(face(team).history()) == 5
+    assert len(face(plans).recall("plan note", within="session")) == 1
 
 
 def test_the_past_of_spaces_is_recalled_with_ones_own(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     alice = memory.scoped(user="alice")
-    moment = face(alice, "remember", "I wait for the launch.").positions[0]
-    face(team, "remember", "The launch was moved to Monday.")
+    moment = face(alice).remember("I wait for the launch.").positions[0]
+    face(team).remember("The launch was moved to Monday.")
 
     def found(handle: ScopedMemory, **named: Any) -> set[str]:
-        return {hit.record.text for hit in face(handle, "recall", "launch", **named) if "launch" in hit.record.text}
+        return {hit.record.text for hit in face(handle).recall("launch", **named) if "launch" in hit.record.text}
 
     assert len(found(alice, spaces="all")) == 3
     assert found(alice.at(moment), spaces="all") == {"I wait for the launch.", "The launch is on Friday."}
@@ -468,12 +494,12 @@ def test_what_a_hit_shows_is_not_taken_on_trust(face: Face, memory: HybridMemory
     for verb in ("why", "expand"):
         for other in (memory.scoped(user="alice"), team):
             with pytest.raises(InvalidInputError, match="user='bob'"):
-                face(other, verb, hit)
+                getattr(face(other), verb)(hit)
     (shared,) = team.recall("launch", k=1)
     with pytest.raises(AccessDeniedError):
-        face(bob, "why", shared)
+        face(bob).why(shared)
     with pytest.raises(InvalidInputError):
-        face(memory.scoped(tenant="north", user="alice"), "why", shared)
+        face(memory.scoped(tenant="north", user="alice")).why(shared)
 
 
 # Quarantine
@@ -489,62 +515,62 @@ def stranger(memory: HybridMemory, team: SpaceMemory) -> SpaceMemory:
 def test_what_waits_in_quarantine_is_nowhere(
     face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
 ) -> None:
-    memory._runtime.services.rules = ClaimsFriday()
-    receipt = face(stranger, "remember", "The launch is never, says Zanzibar.", id="m1")
+    memory._runtime.services.state(Extractors).rules = ClaimsFriday()
+    receipt = face(stranger).remember("The launch is never, says Zanzibar.", id="m1")
     assert receipt.ids == receipt.quarantined
     for handle in (team, stranger):
-        assert all("Zanzibar" not in message.text for message in face(handle, "history"))
-        assert all("Zanzibar" not in message.text for message in face(handle, "conversation"))
-        assert all("Zanzibar" not in hit.record.text for hit in face(handle, "recall", "Zanzibar launch", k=50))
-        assert all("Zanzibar" not in fact.value for fact in face(handle, "facts", history=True))
+        assert all("Zanzibar" not in message.text for message in face(handle).history())
+        assert all("Zanzibar" not in message.text for message in face(handle).conversation())
+        assert all("Zanzibar" not in hit.record.text for hit in face(handle).recall("Zanzibar launch", k=50))
+        assert all("Zanzibar" not in fact.value for fact in face(handle).facts(history=True))
         for verb in ("expand", "fetch"):
             for name in ("m1", receipt.ids[0], f"#{receipt.positions[0]}"):
                 with pytest.raises(InvalidInputError):
-                    face(handle, verb, name)
-    assert "Zanzibar" not in face(team, "assemble", query="When is the launch?").text
-    (waiting,) = face(team, "quarantined")
+                    getattr(face(handle), verb)(name)
+    assert "Zanzibar" not in face(team).assemble(query="When is the launch?").text
+    (waiting,) = face(team).quarantined()
     assert (waiting.author, waiting.message.text) == ("agent='crawler'", "The launch is never, says Zanzibar.")
 
 
 def test_what_is_approved_becomes_a_turn_of_its_author(
     face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
 ) -> None:
-    memory._runtime.services.rules = ClaimsFriday()
+    memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     said = {"content": "The launch needs a permit.", "role": "assistant", "at": NOON, "metadata": {"page": 3}}
     for text in (said, "Buy gold now!", "The park closes at eight."):
-        face(stranger, "remember", text)
-    permit, spam, park = face(team, "quarantined")
-    receipt = face(team, "approve", permit)
-    assert [message.text for message in face(team, "history")][3:] == ["The launch needs a permit."]
-    turn = face(team, "history")[-1]
+        face(stranger).remember(text)
+    permit, spam, park = face(team).quarantined()
+    receipt = face(team).approve(permit)
+    assert [message.text for message in face(team).history()][3:] == ["The launch needs a permit."]
+    turn = face(team).history()[-1]
     assert (turn.id, turn.at, turn.role, turn.metadata) == (receipt.ids[0], NOON, "assistant", {"page": 3})
     assert permit.id == f"quarantined:{turn.id}"
-    (hit,) = face(team, "recall", "permit", kinds=["turn"], k=1)
+    (hit,) = face(team).recall("permit", kinds=["turn"], k=1)
     assert hit.record.author == "agent='crawler'"
-    assert "agent='crawler'" in {fact.author for fact in face(team, "facts", history=True)}
-    assert face(team, "quarantined") == [spam, park]
-    face(team, "reject", spam.id)
-    assert face(team, "quarantined") == [park]
-    assert all("gold" not in hit.record.text for hit in face(team, "recall", "gold", k=50))
-    face(team, "approve", [park.id])
-    assert face(team, "quarantined") == []
+    assert "agent='crawler'" in {fact.author for fact in face(team).facts(history=True)}
+    assert face(team).quarantined() == [spam, park]
+    face(team).reject(spam.id)
+    assert face(team).quarantined() == [park]
+    assert all("gold" not in hit.record.text for hit in face(team).recall("gold", k=50))
+    face(team).approve([park.id])
+    assert face(team).quarantined() == []
 
 
 def test_only_what_waits_can_be_decided(face: Face, team: SpaceMemory, stranger: SpaceMemory) -> None:
-    face(stranger, "remember", "Let me in.", id="m1")
-    (waiting,) = face(team, "quarantined")
+    face(stranger).remember("Let me in.", id="m1")
+    (waiting,) = face(team).quarantined()
     told = team.history()[0].id
     for verb in ("approve", "reject"):
         for wrong in ([], "m1", told, ["quarantined:m1", "other"], 7, None):
             with pytest.raises(InvalidInputError):
-                face(team, verb, wrong)
-    assert face(team, "quarantined") == [waiting]
-    assert len(face(team, "history")) == 3
-    face(team, "approve", waiting)
+                getattr(face(team), verb)(wrong)
+    assert face(team).quarantined() == [waiting]
+    assert len(face(team).history()) == 3
+    face(team).approve(waiting)
     for verb in ("approve", "reject"):
         with pytest.raises(InvalidInputError):
-            face(team, verb, waiting)
-    assert len(face(team, "history")) == 4
+            getattr(face(team), verb)(waiting)
+    assert len(face(team).history()) == 4
 
 
 @pytest.mark.parametrize("waited", [False, True])
@@ -553,32 +579,32 @@ def test_what_was_approved_is_forgotten_in_both_forms(face: Face, opened: Open, 
     team = memory.scoped(user="alice").create_space("team")
     team.grant(agent="crawler", right="write", trust=0.2)
     crawler = memory.scoped(agent="crawler").space("team")
-    face(crawler, "remember", ["The park closes at eight.", "Zanzibar7391 is the password."], at=NOON)
-    face(team, "approve", face(team, "quarantined"))
-    assert len(face(team, "recall", "Zanzibar7391", k=9)) == 2
+    face(crawler).remember(["The park closes at eight.", "Zanzibar7391 is the password."], at=NOON)
+    face(team).approve(face(team).quarantined())
+    assert len(face(team).recall("Zanzibar7391", k=9)) == 2
     name = next(event.id for event in memory._runtime.services.log.read(team.scope) if "Zanzibar" in str(event.payload))
-    receipt = face(team, "forget", ids=name if waited else name.removeprefix("quarantined:"))
+    receipt = face(team).forget(ids=name if waited else name.removeprefix("quarantined:"))
     assert len(receipt.ids) == 2
-    assert [message.text for message in face(team, "history")] == ["The park closes at eight."]
-    assert face(team, "quarantined") == []
+    assert [message.text for message in face(team).history()] == ["The park closes at eight."]
+    assert face(team).quarantined() == []
     memory.close()
     assert all(b"Zanzibar7391" not in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
 
 
 def test_an_id_given_twice_waits_once_and_takes_no_other(face: Face, team: SpaceMemory, stranger: SpaceMemory) -> None:
-    first = face(stranger, "remember", "The same words.", id="m1")
-    again = face(stranger, "remember", "The same words.", id="m1")
+    first = face(stranger).remember("The same words.", id="m1")
+    again = face(stranger).remember("The same words.", id="m1")
     assert again.duplicates == again.ids == first.ids
     with pytest.raises(IdConflictError):
-        face(stranger, "remember", "Other words.", id="m1")
-    face(team, "remember", "A member takes this id.", id="m1")
+        face(stranger).remember("Other words.", id="m1")
+    face(team).remember("A member takes this id.", id="m1")
     with pytest.raises(IdConflictError):
-        face(team, "approve", "quarantined:m1")
-    assert [event.id for event in face(team, "quarantined")] == ["quarantined:m1"]
-    face(team, "remember", "The same words.", id="m2")
-    face(stranger, "remember", "The same words.", id="m2")
-    assert face(team, "approve", "quarantined:m2").duplicates == ("m2",)
-    assert [message.text for message in face(team, "history")][3:] == ["A member takes this id.", "The same words."]
+        face(team).approve("quarantined:m1")
+    assert [event.id for event in face(team).quarantined()] == ["quarantined:m1"]
+    face(team).remember("The same words.", id="m2")
+    face(stranger).remember("The same words.", id="m2")
+    assert face(team).approve("quarantined:m2").duplicates == ("m2",)
+    assert [message.text for message in face(team).history()][3:] == ["A member takes this id.", "The same words."]
 
 
 def test_the_same_id_in_two_conversations_is_told_apart(
@@ -586,48 +612,48 @@ def test_the_same_id_in_two_conversations_is_told_apart(
 ) -> None:
     for session in ("s1", "s2"):
         crawler = memory.scoped(agent="crawler").space("team", session=session)
-        face(crawler, "remember", f"Said in {session}.", id="m1")
+        face(crawler).remember(f"Said in {session}.", id="m1")
     with pytest.raises(InvalidInputError, match="several messages"):
-        face(team, "approve", "quarantined:m1")
-    face(memory.scoped(user="alice").space("team", session="s2"), "approve", "quarantined:m1")
-    assert [event.scope.session for event in face(team, "quarantined")] == ["s1"]
-    assert face(team, "history")[-1].text == "Said in s2."
-    face(team, "reject", "quarantined:m1")
-    assert face(team, "quarantined") == []
-    assert face(team, "history")[-1].text == "Said in s2."
+        face(team).approve("quarantined:m1")
+    face(memory.scoped(user="alice").space("team", session="s2")).approve("quarantined:m1")
+    assert [event.scope.session for event in face(team).quarantined()] == ["s1"]
+    assert face(team).history()[-1].text == "Said in s2."
+    face(team).reject("quarantined:m1")
+    assert face(team).quarantined() == []
+    assert face(team).history()[-1].text == "Said in s2."
 
 
 def test_trust_that_is_given_later_counts_from_then_on(face: Face, team: SpaceMemory, stranger: SpaceMemory) -> None:
-    face(stranger, "remember", "Said too early.")
-    face(team, "grant", agent="crawler", right="write", trust=0.5)
-    assert face(stranger, "remember", "Said in time.").quarantined == ()
-    assert [message.text for message in face(team, "history")][3:] == ["Said in time."]
-    assert [event.message.text for event in face(team, "quarantined")] == ["Said too early."]
+    face(stranger).remember("Said too early.")
+    face(team).grant(agent="crawler", right="write", trust=0.5)
+    assert face(stranger).remember("Said in time.").quarantined == ()
+    assert [message.text for message in face(team).history()][3:] == ["Said in time."]
+    assert [event.message.text for event in face(team).quarantined()] == ["Said too early."]
 
 
 def test_an_id_too_long_to_wait_is_refused(face: Face, team: SpaceMemory, stranger: SpaceMemory) -> None:
-    face(stranger, "remember", "Just fits.", id="x" * 500)
+    face(stranger).remember("Just fits.", id="x" * 500)
     with pytest.raises(InvalidInputError, match="500 characters"):
-        face(stranger, "remember", "Too long.", id="x" * 501)
-    assert face(team, "approve", face(team, "quarantined")).ids == ("x" * 500,)
+        face(stranger).remember("Too long.", id="x" * 501)
+    assert face(team).approve(face(team).quarantined()).ids == ("x" * 500,)
 
 
 def test_the_more_trusted_word_stands_and_follows_the_grants(face: Face, opened: Open) -> None:
     memory = opened(learning={"conflicts": "trusted"})
-    memory._runtime.services.rules = ClaimsFriday()
+    memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     team = memory.scoped(user="alice").create_space("team")
     for agent, trust in (("clerk", 0.9), ("intern", 0.6)):
         team.grant(agent=agent, right="write", trust=trust)
-    face(memory.scoped(agent="clerk").space("team"), "remember", "The launch is on Friday.", at=NOON)
-    face(memory.scoped(agent="intern").space("team"), "remember", "The launch is on Monday.")
+    face(memory.scoped(agent="clerk").space("team")).remember("The launch is on Friday.", at=NOON)
+    face(memory.scoped(agent="intern").space("team")).remember("The launch is on Monday.")
 
     def standing() -> list[str]:
-        return [fact.value for fact in face(team, "facts", attribute="day")]
+        return [fact.value for fact in face(team).facts(attribute="day")]
 
     assert standing() == ["The launch is on Friday."]
-    face(team, "grant", agent="intern", right="write", trust=0.95)
+    face(team).grant(agent="intern", right="write", trust=0.95)
     assert standing() == ["The launch is on Monday."]
-    face(team, "revoke", agent="intern")
+    face(team).revoke(agent="intern")
     assert standing() == ["The launch is on Friday."]
 
 

@@ -156,7 +156,7 @@ def test_a_settled_fact_stands_from_its_settling_on(face: Face) -> None:
         paris, berlin = alice.facts(attribute="home", history=True)
         assert (berlin.current, paris.current) == (True, False)
         before, place = homes(alice), max(positions(alice))
-        (settled,) = face(alice, "settle", paris).positions
+        (settled,) = face(alice).resolve(paris).positions
         now = homes(alice)
         assert ("Paris", "current") in now
         assert ("Berlin", "superseded") in now
@@ -170,7 +170,7 @@ def test_a_settled_fact_stands_from_its_settling_on(face: Face) -> None:
         bob = memory.scoped(user="bob")
         for wrong in (paris, "Paris"):
             with pytest.raises(InvalidInputError, match="fact"):
-                face(bob, "settle", wrong)
+                face(bob).resolve(wrong)  # type: ignore[arg-type]
 
 
 def test_a_conversation_is_compacted_after_a_rollback() -> None:
@@ -248,14 +248,14 @@ def test_a_view_of_the_past_has_the_words_from_before_an_edit(face: Face) -> Non
         alice = memory.scoped(user="u", session="s1")
         seen: list[tuple[int, tuple[Any, ...]]] = []
         for homes in (("Paris",), ("Paris", "Oslo"), ("Paris", "Oslo", "Rome"), ("Paris",)):
-            face(alice, "follow", told(*homes))
-            face(alice, "flush")
-            assert next(message.text for message in face(alice, "history")) == f"I live in {homes[-1]}."
-            assert [fact.value for fact in face(alice, "facts") if fact.attribute == "home"] == [homes[-1]]
+            face(alice).follow(told(*homes))
+            face(alice).flush()
+            assert next(message.text for message in face(alice).history()) == f"I live in {homes[-1]}."
+            assert [fact.value for fact in face(alice).facts() if fact.attribute == "home"] == [homes[-1]]
             seen.append((positions(alice)[-1], state(alice)))
         for place, then in seen:
             assert state(alice.at(place)) == then
-            text = face(alice.at(place), "assemble", "Where do I live?").text
+            text = face(alice.at(place)).assemble("Where do I live?").text
             assert [name for name in ("Paris", "Oslo", "Rome") if name in text] == [then[0][0].split()[-1].strip(".")]
 
 
@@ -277,14 +277,14 @@ def test_an_instant_before_an_edit_has_the_message_once() -> None:
 def test_a_rollback_takes_an_edit_back(face: Face) -> None:
     with opened() as memory:
         alice = memory.scoped(user="u", session="s1")
-        face(alice, "follow", told("Paris"))
+        face(alice).follow(told("Paris"))
         before = positions(alice)[-1]
-        face(alice, "follow", told("Oslo"))
+        face(alice).follow(told("Oslo"))
         edited, place = state(alice), positions(alice)[-1]
-        face(alice, "rollback", before)
-        assert next(message.text for message in face(alice, "history")) == "I live in Paris."
-        assert len(face(alice, "conversation")) == 3
-        face(alice, "rollback", place)
+        face(alice).rollback(before)
+        assert next(message.text for message in face(alice).history()) == "I live in Paris."
+        assert len(face(alice).conversation()) == 3
+        face(alice).rollback(place)
         assert state(alice) == edited
 
 

@@ -20,7 +20,7 @@ from hybrid_memory import (
     Weights,
     open_memory,
 )
-from hybrid_memory.errors import MemoryClosedError
+from hybrid_memory.errors import InvalidInputError, MemoryClosedError
 from hybrid_memory.models.embedders import HashingEmbedder
 
 if TYPE_CHECKING:
@@ -36,28 +36,28 @@ def ids_of(hits: list[Hit]) -> list[str]:
 
 def test_what_was_just_written_is_found(face: Face, alice: ScopedMemory) -> None:
     for number in range(12):
-        face(alice, "remember", f"We talked about topic number {number}.", id=f"t{number}")
-        face(alice, "remember", f"The password of vault{number} is swordfish{number}.", id=f"v{number}")
-        (best,) = face(alice, "recall", f"password vault{number} swordfish{number}", k=1)
+        face(alice).remember(f"We talked about topic number {number}.", id=f"t{number}")
+        face(alice).remember(f"The password of vault{number} is swordfish{number}.", id=f"v{number}")
+        (best,) = face(alice).recall(f"password vault{number} swordfish{number}", k=1)
         assert ids_of([best]) == [f"v{number}"]
 
 
 def test_a_receipt_names_the_events_in_the_order_given(face: Face, alice: ScopedMemory) -> None:
-    receipt = face(alice, "remember", ["one", {"role": "assistant", "content": "two"}, Message(content="x", id="own")])
+    receipt = face(alice).remember(["one", {"role": "assistant", "content": "two"}, Message(content="x", id="own")])
     assert len(set(receipt.ids)) == 3
     assert receipt.ids[2] == "own"
     assert list(receipt.positions) == sorted(set(receipt.positions))
     assert receipt.duplicates == ()
-    assert [message.id for message in face(alice, "history")] == list(receipt.ids)
+    assert [message.id for message in face(alice).history()] == list(receipt.ids)
 
 
 def test_remembering_nothing_is_nothing(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
-    assert face(alice, "remember", []).ids == ()
-    assert face(memory, "stats").events == 0
+    assert face(alice).remember([]).ids == ()
+    assert face(memory).stats().events == 0
 
 
 def test_ids_that_we_give_are_in_the_order_of_writing(face: Face, alice: ScopedMemory) -> None:
-    ids = [name for batch in range(20) for name in face(alice, "remember", [f"a {batch}", f"b {batch}"]).ids]
+    ids = [name for batch in range(20) for name in face(alice).remember([f"a {batch}", f"b {batch}"]).ids]
     assert ids == sorted(set(ids))
 
 
@@ -71,18 +71,18 @@ def test_history_returns_every_message_as_it_was_said(face: Face, alice: ScopedM
         ),
         Message(role=Role.TOOL, content="", tool_call_id="c", id="m5", at=NOON - timedelta(days=1)),
     ]
-    face(alice, "remember", said)
-    assert face(alice, "history") == said
-    assert face(alice, "remember", face(alice, "history")).duplicates == ("m1", "m2", "m3", "m4", "m5")
-    assert len(face(alice, "history")) == 5
+    face(alice).remember(said)
+    assert face(alice).history() == said
+    assert face(alice).remember(face(alice).history()).duplicates == ("m1", "m2", "m3", "m4", "m5")
+    assert len(face(alice).history()) == 5
 
 
 def test_history_takes_the_newest_and_a_span(face: Face, alice: ScopedMemory) -> None:
     for hour in range(5):
-        face(alice, "remember", f"hour {hour}", at=NOON + timedelta(hours=hour))
+        face(alice).remember(f"hour {hour}", at=NOON + timedelta(hours=hour))
 
     def texts(**options: Any) -> list[str]:
-        return [message.text for message in face(alice, "history", **options)]
+        return [message.text for message in face(alice).history(**options)]
 
     assert texts(limit=2) == ["hour 3", "hour 4"]
     assert texts(limit=0) == []
@@ -94,8 +94,8 @@ def test_history_takes_the_newest_and_a_span(face: Face, alice: ScopedMemory) ->
 
 def test_plain_options_go_to_every_message_and_its_own_win(face: Face, alice: ScopedMemory) -> None:
     own = {"role": "user", "content": "own", "at": NOON, "metadata": {"topic": "own"}}
-    face(alice, "remember", ["plain", own], role="assistant", at=NOON - timedelta(1), metadata={"topic": "all", "n": 1})
-    plain, kept = face(alice, "history")
+    face(alice).remember(["plain", own], role="assistant", at=NOON - timedelta(1), metadata={"topic": "all", "n": 1})
+    plain, kept = face(alice).history()
     assert (plain.role, plain.at, plain.metadata) == ("assistant", NOON - timedelta(1), {"topic": "all", "n": 1})
     assert (kept.role, kept.at, kept.metadata) == ("user", NOON, {"topic": "own", "n": 1})
 
@@ -107,50 +107,50 @@ def test_the_clock_says_when_and_what_is_recent(face: Face, opened: Open) -> Non
         return now
 
     alice = opened(clock=clock, url="memory://").scoped(user="alice")
-    face(alice, "remember", "the same words", id="old")
+    face(alice).remember("the same words", id="old")
     now = NOON + timedelta(days=90)
-    face(alice, "remember", "the same words", id="new")
-    assert [message.at for message in face(alice, "history")] == [NOON, now]
+    face(alice).remember("the same words", id="new")
+    assert [message.at for message in face(alice).history()] == [NOON, now]
     only = Weights(vector=0.5, text=0.5, neighbours=0, segment=0, recency=1.0, importance=0, use=0)
-    hits = face(alice, "recall", "same words", weights=only)
+    hits = face(alice).recall("same words", weights=only)
     assert ids_of(hits) == ["new", "old"]
     assert [hit.signals.recency for hit in hits] == pytest.approx([1.0, 0.125])
 
 
 def test_writing_again_under_the_same_id_changes_nothing(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
-    first = face(alice, "remember", "once", id="x")
-    again = face(alice, "remember", ["once"], id="x")
+    first = face(alice).remember("once", id="x")
+    again = face(alice).remember(["once"], id="x")
     assert again.ids == again.duplicates == first.ids == ("x",)
     assert again.positions == first.positions
-    assert face(memory, "stats").events == 1
+    assert face(memory).stats().events == 1
 
 
 def test_recall_keeps_to_the_scope(face: Face, memory: HybridMemory) -> None:
     for user, session in itertools.product(["alice", "bob"], ["s1", "s2"]):
-        face(memory.scoped(user=user, session=session), "remember", "the cat sleeps", id=f"{user}-{session}")
-    face(memory.scoped(user="alice", agent="coach"), "remember", "the cat sleeps", id="agent")
+        face(memory.scoped(user=user, session=session)).remember("the cat sleeps", id=f"{user}-{session}")
+    face(memory.scoped(user="alice", agent="coach")).remember("the cat sleeps", id="agent")
     alice = memory.scoped(user="alice", session="s1")
-    assert sorted(ids_of(face(alice, "recall", "cat"))) == ["alice-s1", "alice-s2"]
-    assert ids_of(face(alice, "recall", "cat", within="session")) == ["alice-s1"]
-    assert face(memory.scoped(user="carol"), "recall", "cat") == []
+    assert sorted(ids_of(face(alice).recall("cat"))) == ["alice-s1", "alice-s2"]
+    assert ids_of(face(alice).recall("cat", within="session")) == ["alice-s1"]
+    assert face(memory.scoped(user="carol")).recall("cat") == []
 
 
 def test_recall_filters_by_time_kind_and_metadata(face: Face, alice: ScopedMemory) -> None:
     for hour, value in enumerate([True, 1, "1", None]):
-        face(alice, "remember", "a cat", at=NOON + timedelta(hours=hour), metadata={"value": value}, id=f"e{hour}")
-    face(alice, "remember", "a cat", at=NOON + timedelta(hours=4), id="e4")
+        face(alice).remember("a cat", at=NOON + timedelta(hours=hour), metadata={"value": value}, id=f"e{hour}")
+    face(alice).remember("a cat", at=NOON + timedelta(hours=4), id="e4")
     for hour, value in enumerate([True, 1, "1", None]):
-        assert ids_of(face(alice, "recall", "cat", metadata={"value": value})) == [f"e{hour}"]
-    span = face(alice, "recall", "cat", since=NOON + timedelta(hours=1), until=NOON + timedelta(hours=3))
+        assert ids_of(face(alice).recall("cat", metadata={"value": value})) == [f"e{hour}"]
+    span = face(alice).recall("cat", since=NOON + timedelta(hours=1), until=NOON + timedelta(hours=3))
     assert sorted(ids_of(span)) == ["e1", "e2"]
-    assert len(face(alice, "recall", "cat", kinds=["turn"])) == 5
-    assert face(alice, "recall", "cat", categories=["none has one"]) == []
+    assert len(face(alice).recall("cat", kinds=["turn"])) == 5
+    assert face(alice).recall("cat", categories=["none has one"]) == []
 
 
 @pytest.mark.parametrize("k", [1, 3, 1000, 10**9])
 def test_recall_gives_at_most_k_and_what_there_is(face: Face, alice: ScopedMemory, k: int) -> None:
-    face(alice, "remember", [f"cat number {number}" for number in range(20)])
-    hits = face(alice, "recall", "cat", k=k)
+    face(alice).remember([f"cat number {number}" for number in range(20)])
+    hits = face(alice).recall("cat", k=k)
     assert len(hits) == min(k, 20)
     assert len(set(ids_of(hits))) == len(hits)
     scores = [hit.score for hit in hits]
@@ -159,9 +159,9 @@ def test_recall_gives_at_most_k_and_what_there_is(face: Face, alice: ScopedMemor
 
 
 def test_without_adjustments_the_score_is_the_formula(face: Face, alice: ScopedMemory) -> None:
-    face(alice, "remember", ["my cat sleeps", "the dog runs", "a cat and a dog", "rain in Berlin", "我的猫"])
+    face(alice).remember(["my cat sleeps", "the dog runs", "a cat and a dog", "rain in Berlin", "我的猫"])
     plain = Weights(vector=0.7, text=0.3, neighbours=0, segment=0, recency=0, importance=0, use=0)
-    hits = face(alice, "recall", "cat dog", weights=plain)
+    hits = face(alice).recall("cat dog", weights=plain)
     assert hits
     for hit in hits:
         assert hit.score == pytest.approx(0.7 * hit.signals.vector + 0.3 * hit.signals.text)
@@ -173,61 +173,61 @@ def test_diversity_puts_something_new_before_a_repetition(face: Face, opened: Op
     for diversity, second in ((0.0, "the cat sleeps"), (0.9, "rain in Berlin on a cat")):
         memory = opened(url="memory://", recall=RecallConfig(diversity=diversity, weights=Weights.plain()))
         for number, text in enumerate(["the cat sleeps", "the cat sleeps", "rain in Berlin on a cat"]):
-            face(memory.scoped(user="alice", session=f"s{number}"), "remember", text)
-        hits = face(memory.scoped(user="alice"), "recall", "cat sleeps", k=2)
+            face(memory.scoped(user="alice", session=f"s{number}")).remember(text)
+        hits = face(memory.scoped(user="alice")).recall("cat sleeps", k=2)
         assert [hit.record.text for hit in hits] == ["the cat sleeps", second]
 
 
 @pytest.mark.parametrize(("face", "memory"), [("blocking", "memory"), ("async", "sqlite")], indirect=True)
 @pytest.mark.parametrize("query", ["", "???", "the of and", "x" * 200_000, "\x00", "\ud800 cat", 'OR AND NEAR("*'])
 def test_odd_queries_answer_or_refuse_clearly(face: Face, alice: ScopedMemory, query: str) -> None:
-    face(alice, "remember", ["my cat sleeps", "near"])
+    face(alice).remember(["my cat sleeps", "near"])
     if query.strip():
-        assert len(face(alice, "recall", query)) <= 2
+        assert len(face(alice).recall(query)) <= 2
     else:
         with pytest.raises(ValueError, match="empty"):
-            face(alice, "recall", query)
+            face(alice).recall(query)
 
 
 def test_flush_derives_what_is_new_once(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
-    face(alice, "remember", [f"text {number}" for number in range(70)])
+    face(alice).remember([f"text {number}" for number in range(70)])
     bob = memory.scoped(user="bob")
-    face(bob, "remember", "Bob's")
-    before = face(memory, "stats")
+    face(bob).remember("Bob's")
+    before = face(memory).stats()
     assert (before.events, before.records, before.unindexed) == (71, 0, 71)
-    own = face(alice, "flush")
+    own = face(alice).flush()
     assert (own.indexed, own.embedded) == (70, 70)
-    rest = face(memory, "flush", progress=False)
+    rest = face(memory).flush(progress=False)
     assert (rest.indexed, rest.embedded) == (1, 1)
-    again = face(memory, "flush")
+    again = face(memory).flush()
     assert (again.indexed, again.embedded) == (0, 0)
-    after = face(memory, "stats")
+    after = face(memory).stats()
     assert (after.records, after.vectors, after.unindexed, after.pending) == (71, 71, 0, 0)
 
 
 def test_stats_count_owners_sessions_and_bytes(face: Face, memory: HybridMemory) -> None:
     for user, session in [("alice", "s1"), ("alice", "s2"), ("bob", "s1"), ("bob", None)]:
-        face(memory.scoped(user=user, session=session), "remember", "hello")
-    stats = face(memory, "stats")
+        face(memory.scoped(user=user, session=session)).remember("hello")
+    stats = face(memory).stats()
     assert (stats.owners, stats.sessions, stats.events) == (2, 4, 4)
     assert stats.embedder == "hashing-256"
     assert (stats.size_bytes > 0) is stats.url.startswith("sqlite")
 
 
 def test_a_repeated_query_is_embedded_once(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
-    face(alice, "remember", "hello")
-    assert face(memory, "stats").work.caches["embeddings"].hits == 0
-    assert ids_of(face(alice, "recall", "hello")) == ids_of(face(alice, "recall", "hello", k=9))
-    embeddings = face(memory, "stats").work.caches["embeddings"]
+    face(alice).remember("hello")
+    assert face(memory).stats().work.caches["embeddings"].hits == 0
+    assert ids_of(face(alice).recall("hello")) == ids_of(face(alice).recall("hello", k=9))
+    embeddings = face(memory).stats().work.caches["embeddings"]
     assert (embeddings.hits, embeddings.misses) == (1, 2), "the turn, the query, and the query again"
 
 
 def test_rebuild_derives_the_same_again(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
-    face(alice, "remember", [f"cat number {number}" for number in range(40)])
-    before = face(alice, "recall", "cat 7", k=40)
-    receipt = face(memory, "rebuild", progress=False)
+    face(alice).remember([f"cat number {number}" for number in range(40)])
+    before = face(alice).recall("cat 7", k=40)
+    receipt = face(memory).rebuild(progress=False)
     assert (receipt.indexed, receipt.embedded) == (40, 40)
-    after = face(alice, "recall", "cat 7", k=40)
+    after = face(alice).recall("cat 7", k=40)
     assert [hit.record.uses for hit in after] == [1] * 40, "what was used is noted first"
     unused = [replace(hit.record, uses=0, last_used=None) for hit in after]
     assert unused == [hit.record for hit in before]
@@ -235,25 +235,25 @@ def test_rebuild_derives_the_same_again(face: Face, memory: HybridMemory, alice:
 
 
 def test_rebuild_changes_the_embedder(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
-    face(alice, "remember", ["a cat", "a dog"])
-    assert face(alice, "recall", "cat")
-    face(memory, "rebuild", embedder=HashingEmbedder(dim=32))
-    assert ids_of(face(alice, "recall", "cat", k=1)) == [face(alice, "history")[0].id]
-    assert face(memory, "stats").embedder == "hashing-32"
+    face(alice).remember(["a cat", "a dog"])
+    assert face(alice).recall("cat")
+    face(memory).rebuild(embedder=HashingEmbedder(dim=32))
+    assert ids_of(face(alice).recall("cat", k=1)) == [face(alice).history()[0].id]
+    assert face(memory).stats().embedder == "hashing-32"
 
 
 @pytest.mark.parametrize(
     "verb",
     [
-        lambda face, memory, scoped: face(scoped, "remember", "x"),
-        lambda face, memory, scoped: face(scoped, "recall", "x"),
-        lambda face, memory, scoped: face(scoped, "history"),
-        lambda face, memory, scoped: face(scoped, "blocks"),
-        lambda face, memory, scoped: face(scoped, "put_block", "human", "x"),
-        lambda face, memory, scoped: face(scoped, "flush"),
-        lambda face, memory, scoped: face(memory, "flush"),
-        lambda face, memory, scoped: face(memory, "stats"),
-        lambda face, memory, scoped: face(memory, "rebuild"),
+        lambda face, memory, scoped: face(scoped).remember("x"),
+        lambda face, memory, scoped: face(scoped).recall("x"),
+        lambda face, memory, scoped: face(scoped).history(),
+        lambda face, memory, scoped: face(scoped).blocks(),
+        lambda face, memory, scoped: face(scoped).block("human").put("x"),
+        lambda face, memory, scoped: face(scoped).flush(),
+        lambda face, memory, scoped: face(memory).flush(),
+        lambda face, memory, scoped: face(memory).stats(),
+        lambda face, memory, scoped: face(memory).rebuild(),
     ],
     ids=["remember", "recall", "history", "blocks", "put block", "flush", "flush all", "stats", "rebuild"],
 )
@@ -261,8 +261,8 @@ def test_after_close_every_verb_says_so(
     face: Face, memory: HybridMemory, alice: ScopedMemory, verb: Callable[..., object]
 ) -> None:
     verb(face, memory, alice)
-    face(memory, "close")
-    face(memory, "close")
+    face(memory).close()
+    face(memory).close()
     with pytest.raises(MemoryClosedError, match="open_memory"):
         verb(face, memory, alice)
     assert "closed" in repr(memory)
@@ -282,6 +282,58 @@ async def test_a_block_closes_the_memory_at_its_end() -> None:
 
 def test_the_store_outlives_the_memory(face: Face, opened: Open) -> None:
     with opened() as memory:
-        face(memory.scoped(user="alice", session="s1"), "remember", "The cat is called Miezi.", id="cat")
+        face(memory.scoped(user="alice", session="s1")).remember("The cat is called Miezi.", id="cat")
     reopened = opened()
-    assert ids_of(face(reopened.scoped(user="alice", session="s2"), "recall", "cat called", k=1)) == ["cat"]
+    assert ids_of(face(reopened.scoped(user="alice", session="s2")).recall("cat called", k=1)) == ["cat"]
+
+
+def test_former_names_say_what_they_are_now(face: Face, alice: ScopedMemory) -> None:
+    with pytest.warns(DeprecationWarning, match=r"put_block is deprecated: use block\(label\)\.a?put"):
+        face(alice).put_block("human", "Name: Ada", max_chars=40)
+    with pytest.warns(DeprecationWarning, match="edit_block"):
+        assert face(alice).edit_block("human", append="Cat: Pixel").value == "Name: Ada\nCat: Pixel"
+    with pytest.warns(DeprecationWarning, match="block_history"):
+        assert len(face(alice).block_history("human")) == 2
+    with pytest.warns(DeprecationWarning, match="undo_block"):
+        assert face(alice).undo_block("human") == alice.blocks()["human"]
+    with pytest.warns(DeprecationWarning, match="remove_block"):
+        face(alice).remove_block(label="human")  # type: ignore[call-arg]
+    alice.create_space("team").block("human").put("Name: Eve")
+    with pytest.warns(DeprecationWarning, match="attach_block"):
+        assert face(alice).attach_block("human", space="team").value == "Name: Eve"
+    face(alice).remember("I live in Rome.")
+    with pytest.warns(DeprecationWarning, match="settle is deprecated: use a?resolve"):
+        face(alice).settle(alice.facts()[0])
+    with pytest.warns(DeprecationWarning, match=r"assemble\(host=Host\(...\)\)"):
+        assert face(alice).assemble("Where?", beside="s2", began=None).messages
+    with pytest.raises(TypeError, match="besides"):
+        face(alice).assemble("Where?", besides="s2")  # type: ignore[call-arg]
+
+
+def test_entries_are_read_by_id_or_position_though_they_are_hidden(face: Face, alice: ScopedMemory) -> None:
+    (first,) = face(alice).remember("one", id="a").positions
+    (second,) = face(alice).remember("two", id="b").positions
+    face(alice).flush()
+    face(alice).rollback(first)
+    assert [message.text for message in face(alice).history()] == ["one"]
+    assert [event.id for event in face(alice).events(which=["b", first, 99, "c"])] == ["a", "b"]
+    assert [record.sources for record in face(alice).records([second])] == [("b",)]
+    assert face(alice).count() == len(alice._runtime.services.truth.read(alice.scope.owner)) >= 3
+    with pytest.raises(InvalidInputError, match="which"):
+        face(alice).events(which="a")
+
+
+def test_whoever_has_the_store_sees_every_scope_and_may_do_so_without_traces(face: Face, memory: HybridMemory) -> None:
+    alice = memory.scoped(user="alice")
+    team = alice.create_space("team")
+    team.remember("The launch is on Friday.")
+    (scope,) = [scope for scope in face(memory).owners() if scope.space]
+    assert memory.for_scope(scope).history()[0].text == "The launch is on Friday."
+    assert face(memory).heads()[scope] == memory.for_scope(scope).events()[-1].position
+    looking = memory.as_read_only()
+    assert looking.for_scope(scope).history() == memory.for_scope(scope).history()
+    with pytest.raises(InvalidInputError, match="read-only"):
+        face(looking.scoped(user="alice")).remember("no")
+    assert memory.token_counter("hello there") >= 1
+    assert memory.config.url == memory.url
+    assert memory.language_model() is None

@@ -59,7 +59,7 @@ class Mem0Middleware(AgentMiddleware[Any, Any, Any]):
         own = request.system_message.text if request.system_message else ""
         return handler(request.override(system_message=SystemMessage("\n".join([own, CONTEXT, *found]))))
 
-    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:  # noqa: ARG002 - the host's signature
+    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         """Keep the turn."""
         self._chats.add(_asked(state["messages"]), state["messages"][-1].text)
 

@@ -162,7 +162,7 @@ class ScriptedLLM(FunctionCallingLLM, CustomLLM):
 
         return stream()
 
-    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:  # noqa: ARG002
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
         """The answer to a text."""
         return CompletionResponse(text=str(self.watched.reply(Prompt([Said("user", prompt)]))))
 

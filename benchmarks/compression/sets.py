@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hybrid_memory.ports import Floats
 
 from hybrid_memory import Message
 from hybrid_memory.models.embedders import LocalEmbedder
 from hybrid_memory.models.tokenizers import token_counter
+from hybrid_memory.ports import Floats
 
 MAX_TOKENS = 2000
 IDENTITY = "You are a helpful assistant."

@@ -32,7 +32,7 @@ from tqdm import tqdm
 
 from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, Table, count_tokens, dialogue, load
 from hybrid_memory import CompactionConfig, MemoryConfig, Message, Role, ScopedMemory, open_memory
-from hybrid_memory.apps.evaluation.probing.matching import holds
+from hybrid_memory.apps.evaluation.probing.probe import holds
 from hybrid_memory.config import StrategyName
 from hybrid_memory.context.request import MAX_HITS
 from hybrid_memory.text.tokens import message_tokens

@@ -17,11 +17,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from hybrid_memory.ports import Floats
-
 from benchmarks.compression.sets import CachedEmbedder, Table
 from benchmarks.learning.sets import START, Options
 from hybrid_memory import HybridMemory, MemoryConfig, Receipt, ScopedMemory, open_memory
+from hybrid_memory.ports import Floats
 from hybrid_memory.text.tokenize import cjk_share
 
 CANARIES = {

@@ -26,9 +26,12 @@ from benchmarks.retrieval import grade, messages
 from hybrid_memory import EventKind, HybridMemory, MemoryConfig, Message, RecordKind, Scope, ScopedMemory, open_memory
 from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
 from hybrid_memory.engines.sqlite import Database, SqliteLog
+from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.rules.bilingual import BilingualRules
 from hybrid_memory.log.ids import TimeOrderedIds
+from hybrid_memory.memory.projections import projections
 from hybrid_memory.models.embedders import LocalEmbedder, as_embedder
+from hybrid_memory.recall.ranker import WeightedMean
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import estimate_tokens
 
@@ -195,17 +198,18 @@ def latencies(owner: ScopedMemory, call: Callable[[], object]) -> dict[str, Any]
 def opened(embedder: CachedEmbedder, *, learns: bool) -> HybridMemory:
     """A memory that learns by rules, or not at all."""
     config = MemoryConfig(url="memory://")
-    world = Services(
+    services = Services(
         log=InMemoryLog(),
         index=InMemoryIndex(),
         embedder=as_embedder(embedder),
         clock=lambda: datetime.now(UTC),
         new_id=TimeOrderedIds(),
         config=config,
+        ranker=WeightedMean(),
         count=estimate_tokens,
-        rules=BilingualRules() if learns else None,
+        states=(Extractors(BilingualRules() if learns else None), *projections()),
     )
-    return HybridMemory(world, as_embedder)
+    return HybridMemory(services, as_embedder)
 
 
 def recall(options: Options) -> Table:

@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.compression.sets import CachedEmbedder
 from hybrid_memory import CompactionConfig, Fact, LearningConfig, MemoryConfig, Message, open_memory
-from hybrid_memory.apps.evaluation.probing.matching import holds, plain
+from hybrid_memory.apps.evaluation.probing.probe import holds, plain
 from hybrid_memory.text.tokenize import terms
 
 TIME_FORMATS = ("%Y/%m/%d (%a) %H:%M", "%Y/%b/%d/%I:%M %p", "%I:%M %p on %d %B, %Y", "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S")

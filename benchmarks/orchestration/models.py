@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hybrid_memory.ports import Embedder, Floats
 
 from hybrid_memory.errors import MissingDependencyError
 from hybrid_memory.models.embedders import LocalEmbedder, WrappedEmbedder
+from hybrid_memory.ports import Embedder, Floats
 
 SETS = ("realmem", "longmemeval_s")
 CONVERSATIONS = 10

@@ -11,11 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from hybrid_memory.ports import Embedder, Floats
-
 from benchmarks.orchestration.models import Counted, asked, spoken
 from hybrid_memory import Task
 from hybrid_memory.models.batching import BatchingEmbedder
+from hybrid_memory.ports import Embedder, Floats
 from hybrid_memory.runtime.scheduler import Scheduler
 
 BATCH = 32

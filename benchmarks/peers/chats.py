@@ -139,7 +139,7 @@ class SummaryBuffer(Chat):
         classic: Any = importlib.import_module("langchain_classic.memory").ConversationSummaryBufferMemory
 
         class Counting(FakeListChatModel):
-            def get_num_tokens_from_messages(self, messages: list[BaseMessage], tools: Any = None) -> int:  # noqa: ARG002
+            def get_num_tokens_from_messages(self, messages: list[BaseMessage], tools: Any = None) -> int:
                 return tokens_of(messages)
 
         class Deterministic(classic):  # type: ignore[misc] # no types

@@ -28,13 +28,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hybrid_memory.ports import Floats
 
 from benchmarks.compression.sets import Table
 from benchmarks.latency import corpus
 from benchmarks.peers.own import Own
 from benchmarks.peers.systems import OURS, Entry, System, Turn, chosen
 from hybrid_memory.models.embedders import unit_rows
+from hybrid_memory.ports import Floats
 
 K = 10
 BATCH = 1_000

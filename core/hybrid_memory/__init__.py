@@ -24,8 +24,10 @@ if TYPE_CHECKING:
         RetentionConfig,
     )
     from hybrid_memory.config.weights import Weights
-    from hybrid_memory.context.condensed import Condensed
-    from hybrid_memory.context.context import Context, Payload
+    from hybrid_memory.context.condense import Condensed
+    from hybrid_memory.context.context import Context
+    from hybrid_memory.context.expand import Payload
+    from hybrid_memory.context.request import Host, Reader
     from hybrid_memory.context.summary import Audit, Line, Section, Summary
     from hybrid_memory.facts.explanation import Explanation
     from hybrid_memory.facts.fact import Category, Fact, Facts, FactState
@@ -35,10 +37,12 @@ if TYPE_CHECKING:
     from hybrid_memory.log.message import Message, Role, ToolCall
     from hybrid_memory.log.receipt import Receipt
     from hybrid_memory.memory import HybridMemory, ScopedMemory, SpaceMemory
+    from hybrid_memory.memory.blocks import BlockHandle
     from hybrid_memory.memory.opening import aopen_memory, open_memory
     from hybrid_memory.memory.stats import Stats
     from hybrid_memory.recall.hit import Hit, Hits, Scored, Signals
-    from hybrid_memory.recall.query import Intent, Plan
+    from hybrid_memory.recall.plan import Intent, Plan
+    from hybrid_memory.runtime.runners import InlineRunner, Runner, drive
     from hybrid_memory.runtime.statistics import WorkStats
     from hybrid_memory.runtime.tasks import Task
     from hybrid_memory.scope import Scope
@@ -53,9 +57,10 @@ _HOME = {
     "ArchiveConfig": "config",
     "Audit": "context.summary",
     "Block": "blocks.block",
+    "BlockHandle": "memory.blocks",
     "Category": "facts.fact",
     "CompactionConfig": "config",
-    "Condensed": "context.condensed",
+    "Condensed": "context.condense",
     "Context": "context.context",
     "Denial": "sharing.grant",
     "Event": "log.event",
@@ -67,9 +72,11 @@ _HOME = {
     "Grant": "sharing.grant",
     "Hit": "recall.hit",
     "Hits": "recall.hit",
+    "Host": "context.request",
     "HybridMemory": "memory",
     "IndexConfig": "config",
-    "Intent": "recall.query",
+    "InlineRunner": "runtime.runners",
+    "Intent": "recall.plan",
     "LearningConfig": "config",
     "Line": "context.summary",
     "MemoryConfig": "config",
@@ -78,9 +85,10 @@ _HOME = {
     "OrchestrationConfig": "config",
     "PagedAgent": "apps.agent",
     "PagingConfig": "config",
-    "Payload": "context.context",
-    "Plan": "recall.query",
+    "Payload": "context.expand",
+    "Plan": "recall.plan",
     "ProfileEntry": "facts.profile",
+    "Reader": "context.request",
     "RecallConfig": "config",
     "Receipt": "log.receipt",
     "Record": "index.record",
@@ -89,6 +97,7 @@ _HOME = {
     "RetentionConfig": "config",
     "Right": "sharing.grant",
     "Role": "log.message",
+    "Runner": "runtime.runners",
     "Scope": "scope",
     "ScopedMemory": "memory",
     "Scored": "recall.hit",
@@ -103,6 +112,7 @@ _HOME = {
     "Weights": "config.weights",
     "WorkStats": "runtime.statistics",
     "aopen_memory": "memory.opening",
+    "drive": "runtime.runners",
     "observe": "telemetry",
     "open_memory": "memory.opening",
 }
@@ -112,6 +122,7 @@ __all__ = [
     "ArchiveConfig",
     "Audit",
     "Block",
+    "BlockHandle",
     "Category",
     "CompactionConfig",
     "Condensed",
@@ -126,8 +137,10 @@ __all__ = [
     "Grant",
     "Hit",
     "Hits",
+    "Host",
     "HybridMemory",
     "IndexConfig",
+    "InlineRunner",
     "Intent",
     "LearningConfig",
     "Line",
@@ -140,6 +153,7 @@ __all__ = [
     "Payload",
     "Plan",
     "ProfileEntry",
+    "Reader",
     "RecallConfig",
     "Receipt",
     "Record",
@@ -148,6 +162,7 @@ __all__ = [
     "RetentionConfig",
     "Right",
     "Role",
+    "Runner",
     "Scope",
     "ScopedMemory",
     "Scored",
@@ -163,6 +178,7 @@ __all__ = [
     "WorkStats",
     "__version__",
     "aopen_memory",
+    "drive",
     "observe",
     "open_memory",
 ]

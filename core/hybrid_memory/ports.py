@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.facts.port import FactExtractor
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Places, SemanticIndex, Use
+from hybrid_memory.index.port import UNUSED, Entry, IndexEngine, IndexSize, Matches, Query, RecordColumns, Status, Use
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.port import Appended, Archive, Clock, Draft, EventLog, Expiring, IdSource, Key, LogSize
-from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, TextCompressor
+from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
 from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.text.tokens import TokenCounter
 
@@ -29,6 +30,7 @@ __all__ = [
     "Floats",
     "IdSource",
     "Ids",
+    "IndexEngine",
     "IndexSize",
     "Key",
     "LanguageModel",
@@ -37,8 +39,15 @@ __all__ = [
     "MediaEmbedder",
     "Places",
     "Progress",
+    "Query",
+    "Ranker",
+    "RecordColumns",
     "SemanticIndex",
+    "Status",
     "TextCompressor",
     "TokenCounter",
     "Use",
 ]
+
+Places = RecordColumns
+"""The old name of `RecordColumns`, deprecated: it goes with the next version."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from hybrid_memory.errors import IdConflictError
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import RESERVED, Message, Role, ToolCall
-from hybrid_memory.log.port import Draft
+from hybrid_memory.log.message import Message, Role, ToolCall
+from hybrid_memory.log.port import EventLog
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.projection import Erasure, Projection, append_revision, number_of, revision_id
 from hybrid_memory.store.remember import draft_of
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
@@ -162,34 +162,40 @@ KINDS = (EventKind.MESSAGE, EventKind.STEP, EventKind.RESET)
 async def work_left(run: Runner, services: Services, scope: Scope) -> Chain:
     """Where the work of the session's agent stands."""
     seen = await in_view(run, services, scope)
-    last = await _last(run, seen, scope)
+    last = await _last(run, seen.log, scope)
     # What a rollback hides keeps its number.
-    number = last if not seen.viewed else await _last(run, services, scope)
+    newest = await _last(run, seen.truth, scope) if seen.partial else last
     since = 0 if last is None else last.payload["since"]
     events = await run.call(seen.log.read, scope, after=since, kinds=KINDS)
-    found = chain(events, number=0 if number is None else int(number.id.rpartition(":")[2]), since=since)
-    return replace(found, rewound=seen.viewed)
+    found = chain(events, number=number_of(newest), since=since)
+    return replace(found, rewound=seen.partial)
 
 
-async def _last(run: Runner, services: Services, scope: Scope) -> Event | None:
-    found = await run.call(services.log.read, scope, kinds=(EventKind.STEP,), limit=1, newest=True)
+async def _last(run: Runner, log: EventLog, scope: Scope) -> Event | None:
+    found = await run.call(log.read, scope, kinds=(EventKind.STEP,), limit=1, newest=True)
     return found[-1] if found else None
 
 
 async def advance(run: Runner, services: Services, scope: Scope, before: Chain, step: Step) -> bool:
     """Write the next step with its messages, all or nothing; False if another process was faster."""
     drafts = [draft_of(present(services), scope, message) for message in step.messages]
-    note = Draft(
-        id=f"{RESERVED}step:{before.number + 1}",
-        fixed_id=False,
+    note = services.draft(
+        EventKind.STEP,
+        step.payload(before.since),
+        id=revision_id("step", before.number + 1),
         session=scope.session,
-        kind=EventKind.STEP,
-        at=services.clock(),
-        payload=step.payload(before.since),
         sources=tuple(draft.id for draft in drafts[-1:]),
     )
-    try:
-        await run.call(services.truth.append, scope.owner, [note, *drafts])
-    except IdConflictError:
-        return False
-    return True
+    return await append_revision(run, services, scope.owner, note, [note, *drafts]) is not None
+
+
+class StepsProjection(Projection):
+    """The steps of agents; they go with everything of a user."""
+
+    kinds = frozenset({EventKind.STEP})
+    repeats = kinds
+
+    async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
+        """All steps of a user whose memory goes."""
+        if erasure.user and erasure.scope.space is None:
+            erasure.derived += events

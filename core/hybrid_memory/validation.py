@@ -135,6 +135,17 @@ def checked_count(name: str, count: int, *, least: int) -> int:
     return min(number, MAX_COUNT)
 
 
+def check_span(since: datetime | None, until: datetime | None) -> None:
+    """Raise `InvalidInputError` unless both are aware instants and in order."""
+    for name, value in (("since", since), ("until", until)):
+        if not isinstance(value, datetime | None):
+            raise InvalidInputError(f"{name} must be a datetime, got {shown(value)}")
+        if value is not None and value.utcoffset() is None:
+            raise InvalidInputError(f"{name} needs a time zone, got {value!r}: use datetime(..., tzinfo=UTC)")
+    if since is not None and until is not None and since > until:
+        raise InvalidInputError(f"since ({since}) is after until ({until})")
+
+
 def whole(label: str, value: object, least: int, most: int | None = None) -> int:
     """The value, if it is a whole number from ``least`` to ``most``; else `InvalidInputError`."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= least and (most is None or value <= most):

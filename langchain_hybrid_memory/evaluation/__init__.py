@@ -18,12 +18,9 @@ shown the conversation alone, not the instructions that LangChain writes for a m
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 
-from hybrid_memory.apps.evaluation.methods.method import Method, Replay, Setting
+from hybrid_memory.apps.evaluation import Method, StockMethod
 from hybrid_memory.errors import MissingDependencyError
 
 NAMES = (
@@ -35,18 +32,6 @@ NAMES = (
 )
 
 
-@dataclass(slots=True)
-class StockMemory:
-    """One of LangChain's memories; LangChain is imported when it is first replayed, which takes seconds."""
-
-    name: str
-
-    def replay(self, setting: Setting, /) -> AbstractContextManager[Replay]:
-        """An empty conversation with this memory."""
-        replays = import_module("langchain_hybrid_memory.evaluation.replays")
-        return nullcontext(replays.REPLAYS[self.name](setting))
-
-
 def methods() -> list[Method]:
     """LangChain's memories.
 
@@ -56,4 +41,4 @@ def methods() -> list[Method]:
     for package in ("langchain", "langchain_classic"):
         if find_spec(package) is None:
             raise MissingDependencyError(package.replace("_", "-"), extra="langchain")
-    return [StockMemory(name) for name in NAMES]
+    return [StockMethod(name, f"{__name__}.replays") for name in NAMES]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -16,18 +16,71 @@ from langchain_classic.memory import (
     ConversationSummaryMemory,
 )
 from langchain_classic.memory.chat_memory import BaseChatMemory
-from langchain_core.messages import BaseMessage, trim_messages
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, trim_messages
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompts import PromptTemplate
 from langgraph.graph.message import add_messages
 from langgraph.runtime import Runtime
+from pydantic import PrivateAttr
 
 from hybrid_memory import Message, Role
-from hybrid_memory.apps.evaluation.methods.method import Replay, Setting
-from langchain_hybrid_memory.evaluation.conversation import Conversation
+from hybrid_memory.apps.evaluation import VERBATIM, Replay, Setting, StockReplay, Writer
 from langchain_hybrid_memory.messages import from_langchain, to_langchain
 
-VERBATIM = 0.5
-"""Share of the room that turns keep word by word beside a summary; the rest is for the next turn."""
+
+class Conversation(StockReplay):
+    """With the tokens of LangChain's messages, and a model of LangChain's."""
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self._known: dict[tuple[str, str], int] = {}
+
+    def _tokens_of(self, messages: Iterable[Any]) -> int:
+        return sum(map(self._tokens_in, messages))
+
+    def _tokens_in(self, message: BaseMessage) -> int:
+        # A part of a message has its id; to convert every turn at every prompt would take longer than to trim them.
+        known = (message.id, message.content) if message.id and isinstance(message.content, str) else None
+        tokens = None if known is None else self._known.get(known)
+        if tokens is None:
+            tokens = self._tokens([from_langchain(message)])
+            if known is not None:
+                self._known[known] = tokens
+        return tokens
+
+    @cached_property
+    def _model(self) -> WritingModel:
+        return WritingModel(self._writer)
+
+
+class WritingModel(BaseChatModel):
+    """A chat model over the writer of a replay."""
+
+    _writer: Writer = PrivateAttr()
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__()
+        self._writer = writer
+
+    @property
+    def _llm_type(self) -> str:
+        return "hybrid-memory"
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        answer = self._writer([from_langchain(message, keep_id=False) for message in messages])
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(answer))])
+
+    def get_num_tokens(self, text: str) -> int:
+        """As the setting counts; LangChain would ask for the tokenizer of GPT-2."""
+        return self._writer.count(text)
 
 
 class Summarizing(Conversation):
@@ -60,7 +113,7 @@ class Summarizing(Conversation):
     def _middleware(self) -> SummarizationMiddleware[Any, Any]:
         instructions: Any = {} if self._setting.model else {"summary_prompt": "{messages}"}
         return SummarizationMiddleware(
-            self._writer,
+            self._model,
             trigger=("tokens", self._room),
             keep=("tokens", int(VERBATIM * self._room)),
             token_counter=self._tokens_of,
@@ -122,7 +175,7 @@ class Classic(Conversation, ABC):
 
     @property
     def _writing(self) -> dict[str, Any]:
-        given: dict[str, Any] = {"llm": self._writer, "return_messages": True}
+        given: dict[str, Any] = {"llm": self._model, "return_messages": True}
         return given if self._setting.model else given | {"prompt": PromptTemplate.from_template(_CONVERSATION)}
 
 
@@ -165,3 +218,8 @@ REPLAYS: dict[str, Callable[[Setting], Replay]] = {
     "langchain-buffer-window": Window,
 }
 """By the name of the method."""
+
+
+def replaying(name: str, setting: Setting) -> AbstractContextManager[Replay]:
+    """An empty conversation with the memory of this name."""
+    return nullcontext(REPLAYS[name](setting))

@@ -10,8 +10,8 @@ try:
         ConversationBufferWindowMemory,
         ConversationSummaryBufferMemory,
         ConversationSummaryMemory,
-        VectorStoreRetrieverMemory,
     )
+    from langchain_hybrid_memory.migration.retrieval import VectorStoreRetrieverMemory
 except ModuleNotFoundError as error:
     package = (error.name or "").partition(".")[0]
     if package not in {"langchain_core", "langchain_classic"}:

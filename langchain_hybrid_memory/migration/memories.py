@@ -10,27 +10,105 @@ appended. A `HybridChatMessageHistory` is used as it is. See docs/langchain-migr
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import ConfigDict, Field, model_validator
 
-from hybrid_memory import Message, Role
-from hybrid_memory.context.request import LEAST_TOKENS
-from langchain_hybrid_memory.chains.chat_memory import HybridChatMemory
-from langchain_hybrid_memory.messages import to_langchain
-from langchain_hybrid_memory.migration.migrated import MigratedMemory
-from langchain_hybrid_memory.migration.retrieval_memory import VectorStoreRetrieverMemory
+from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, Message, Role, open_memory
+from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces
+from hybrid_memory.errors import InvalidConfigError
+from langchain_hybrid_memory.chat_memory import HybridChatMemory, SessionMemory
+from langchain_hybrid_memory.history import HybridChatMessageHistory
+from langchain_hybrid_memory.messages import from_langchain, to_langchain
 
-__all__ = [
-    "ConversationBufferMemory",
-    "ConversationBufferWindowMemory",
-    "ConversationSummaryBufferMemory",
-    "ConversationSummaryMemory",
-    "VectorStoreRetrieverMemory",
-]
+OWNER = {"user": "private", "session": "private"}
+"""Of everything in a private store."""
+
+_SCOPE = ("user", "session", "tenant", "agent")
+
+
+def placed(arguments: dict[str, Any], *, embedder: Any = None, language_model: Any = None) -> dict[str, Any]:
+    """The arguments, with a memory and whose it is: a new store if they name no memory.
+
+    Args:
+        arguments: of a chat memory.
+        embedder: for the new store; without one it finds words alone.
+        language_model: writes the summaries of the new store.
+
+    Raises:
+        InvalidConfigError: they name an owner, but no memory that could be theirs.
+    """
+    if arguments.get("memory") is not None:
+        return arguments
+    named = [part for part in _SCOPE if arguments.get(part) is not None]
+    if named:
+        raise InvalidConfigError(
+            f"{named[0]}= says whose part of a memory it is: give memory=open_memory(...) too, or neither of them "
+            "for a store that only this object has and that ends with the process"
+        )
+    config = MemoryConfig(
+        url="memory://",
+        embedder="none",
+        # Nobody asks this store for facts by a model, and each call of one costs.
+        learning=LearningConfig(background=False, model=False),
+    )
+    return {**arguments, **OWNER, "memory": open_memory(config, embedder=embedder, language_model=language_model)}
+
+
+class MigratedMemory(SessionMemory):
+    """A session's memory that takes the arguments of an old one."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    memory: HybridMemory = Field(default=None, frozen=True)  # type: ignore[assignment]  # set by __init__
+    chat_memory: Any = None
+    keep_steps: bool = False
+
+    if not TYPE_CHECKING:  # as in SessionMemory
+
+        def __init__(self, **data: Any) -> None:
+            given = data.pop("chat_memory", None)
+            if isinstance(given, HybridChatMessageHistory):
+                data, given = _where(given, data), None
+            super().__init__(**placed(data, language_model=data.get("llm")))
+            summary = data.get(self._summary_argument)
+            before = [SystemMessage(summary)] if summary else []
+            before += [] if given is None else given.messages
+            if before:
+                self.chat_memory.scoped.follow(_known_again(before))
+
+    _summary_argument: ClassVar[str] = ""
+    """Which argument holds a summary to begin with."""
+
+
+def _where(given: HybridChatMessageHistory, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments, with the memory and the owner of a history that is ours."""
+    scope = given.scoped.scope
+    own = {part: getattr(scope, part) for part in ("user", "session", "tenant", "agent")}
+    for part, value in {"memory": given.memory, **own}.items():
+        if arguments.get(part) not in {None, value}:
+            raise InvalidConfigError(f"chat_memory is of {given.scoped}: leave {part}= out, or name the same")
+    return {**arguments, **own, "memory": given.memory}
+
+
+def _known_again(messages: Sequence[BaseMessage]) -> list[Message]:
+    """The messages under ids that follow from what they say, so that reading them again writes nothing.
+
+    Their places are no part of the ids: old histories lose their beginning.
+    """
+    told: Counter[str] = Counter()
+    known = []
+    for message in messages:
+        converted = from_langchain(message, keep_id=False)
+        digest = hashlib.sha256(converted.model_dump_json(exclude={"extra"}).encode()).hexdigest()[:32]
+        known.append(converted.model_copy(update={"id": f"before-{told[digest]}-{digest}"}))
+        told[digest] += 1
+    return known
 
 
 class ConversationBufferMemory(MigratedMemory):
@@ -52,37 +130,37 @@ class ConversationBufferMemory(MigratedMemory):
     @property
     def buffer_as_messages(self) -> list[BaseMessage]:
         """The messages."""
-        return _newest(self.chat_memory.recent(*self._reach), self._rounds)
+        return self._messages()
 
     async def abuffer(self) -> Any:
         """Async twin of `buffer`."""
-        return self._view(await self.abuffer_as_messages())
+        return self._view(await self._amessages())
 
     async def abuffer_as_str(self) -> str:
         """Async twin of `buffer_as_str`."""
-        return self._as_text(await self.abuffer_as_messages())
+        return self._as_text(await self._amessages())
 
     async def abuffer_as_messages(self) -> list[BaseMessage]:
         """Async twin of `buffer_as_messages`."""
-        return _newest(await self.chat_memory.arecent(*self._reach), self._rounds)
+        return await self._amessages()
 
-    def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - LangChain's signature
+    async def _shown(self, run: Runner, /) -> list[BaseMessage]:
+        return _newest(await run.call(self.chat_memory.recent, *self._reach), self._rounds)
+
+    _messages, _amessages = faces(_shown)
+
+    async def _load_memory_variables(self, run: Runner, /, inputs: dict[str, Any]) -> dict[str, Any]:
         """The messages, or their text, under ``memory_key``."""
-        return {self.memory_key: _growing(self.buffer)}
+        return {self.memory_key: _growing(self._view(await self._shown(run)))}
 
-    async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - as above
-        """Async twin of `load_memory_variables`."""
-        return {self.memory_key: _growing(await self.abuffer())}
+    load_memory_variables, aload_memory_variables = faces(_load_memory_variables)
 
-    def save_context(self, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
+    async def _save_context(self, run: Runner, /, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
         """Append the turn; see `HybridChatMemory.save_context`. What a chain returns as its history shows it too."""
-        super().save_context(inputs, outputs)
+        await super()._save_context(run, inputs, outputs)
         self._show(inputs, outputs)
 
-    async def asave_context(self, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
-        """Async twin of `save_context`."""
-        await super().asave_context(inputs, outputs)
-        self._show(inputs, outputs)
+    save_context, asave_context = faces(_save_context)
 
     def _show(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
         history = inputs.get(self.memory_key)

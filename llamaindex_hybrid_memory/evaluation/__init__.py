@@ -18,34 +18,12 @@ conversation alone, not the instructions that LlamaIndex writes for a model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 
-from hybrid_memory.apps.evaluation.methods.method import Method, Replay, Setting
+from hybrid_memory.apps.evaluation import Method, StockMethod
 from hybrid_memory.errors import MissingDependencyError
 
 NAMES = ("llamaindex-memory", "llamaindex-memory-vector", "llamaindex-buffer", "llamaindex-summary-buffer")
-
-
-@dataclass(slots=True)
-class StockMemory:
-    """One of LlamaIndex's memories; LlamaIndex is imported when it is first replayed, which takes seconds."""
-
-    name: str
-
-    @contextmanager
-    def replay(self, setting: Setting, /) -> Iterator[Replay]:
-        """An empty conversation with this memory.
-
-        Raises:
-            MissingDependencyError: the memory needs an embedder, none is given, and the local one is not installed.
-        """
-        replays = import_module("llamaindex_hybrid_memory.evaluation.replays")
-        with replays.replaying(self.name, setting) as replay:
-            yield replay
 
 
 def methods() -> list[Method]:
@@ -57,4 +35,4 @@ def methods() -> list[Method]:
     # The package llama_index is a namespace, which this distribution has a part in too.
     if find_spec("llama_index") is None or find_spec("llama_index.core") is None:
         raise MissingDependencyError("llama-index-core", extra="llamaindex")
-    return [StockMemory(name) for name in NAMES]
+    return [StockMethod(name, f"{__name__}.replays") for name in NAMES]

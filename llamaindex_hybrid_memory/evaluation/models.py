@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
-from hybrid_memory.ports import Embedder, LanguageModel
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, LLMMetadata
 from llama_index.core.llms import CustomLLM
@@ -15,8 +13,8 @@ from llama_index.core.vector_stores import SimpleVectorStore, VectorStoreQuery, 
 from pydantic import PrivateAttr
 
 from hybrid_memory import Message
-from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, as_embedder
+from hybrid_memory.apps.evaluation import Writer
+from hybrid_memory.ports import Embedder
 from llamaindex_hybrid_memory.messages import from_chat_message
 
 EMBEDDED = 1_500
@@ -25,55 +23,39 @@ The block asks at each prompt, by its last five messages of any length."""
 
 
 class WritingModel(CustomLLM):
-    """An LLM over a `LanguageModel`.
+    """An LLM over the writer of a replay."""
 
-    What it was asked before it answers as before: each question of an evaluation folds the same turns, and a model
-    would be paid for every one.
-    """
+    _writer: Writer = PrivateAttr()
 
-    _model: LanguageModel = PrivateAttr()
-    _instructed: bool = PrivateAttr()
-    _answers: dict[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
-
-    def __init__(self, model: LanguageModel, *, instructed: bool) -> None:
+    def __init__(self, writer: Writer) -> None:
         super().__init__()
-        self._model = model
-        self._instructed = instructed
+        self._writer = writer
 
     @property
     def metadata(self) -> LLMMetadata:
         """A chat model without tools."""
-        return LLMMetadata(is_chat_model=True, model_name=self._model.name)
+        return LLMMetadata(is_chat_model=True, model_name=self._writer.model.name)
 
     def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
         """What the model answers; without instructions, to the last message alone."""
-        asked = [from_chat_message(message) for message in (messages if self._instructed else messages[-1:])]
-        return ChatResponse(message=ChatMessage(role="assistant", content=self._answer(asked)))
+        asked = [from_chat_message(message) for message in (messages if self._writer.instructed else messages[-1:])]
+        return ChatResponse(message=ChatMessage(role="assistant", content=self._writer(asked)))
 
-    def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:  # noqa: ARG002
+    def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:
         """What the model answers to a text."""
-        return CompletionResponse(text=self._answer([Message(content=prompt)]))
+        return CompletionResponse(text=self._writer([Message(content=prompt)]))
 
     def stream_complete(self, prompt: str, formatted: bool = False, **_: Any) -> Any:
         """The memories ask for none."""
         raise NotImplementedError
 
-    def _answer(self, asked: Sequence[Message]) -> str:
-        key = tuple(f"{message.role}: {message.text}" for message in asked)
-        if key not in self._answers:
-            self._answers[key] = self._model.complete(asked)
-        return self._answers[key]
-
 
 class Embedding(BaseEmbedding):
-    """The setting's embedder, or the local one; of a long query its end is embedded, where the question stands."""
+    """An embedder; of a long query the end is embedded, where the question stands."""
 
     _embedder: Embedder = PrivateAttr()
 
-    def __init__(self, given: Any) -> None:
-        if given == "none":
-            raise InvalidInputError("a memory of vectors needs an embedder, and the setting has none")
-        embedder = _embedder(given)
+    def __init__(self, embedder: Embedder) -> None:
         super().__init__(model_name=embedder.name)
         self._embedder = embedder
 
@@ -85,17 +67,6 @@ class Embedding(BaseEmbedding):
 
     def _get_text_embedding(self, text: str) -> list[float]:
         return [float(number) for number in self._embedder.embed_documents([text[:EMBEDDED]])[0]]
-
-
-def _embedder(given: Any) -> Embedder:
-    if given == "hashing":
-        return HashingEmbedder()
-    return _local() if given is None or isinstance(given, str) else as_embedder(given)
-
-
-@cache
-def _local() -> LocalEmbedder:
-    return LocalEmbedder()
 
 
 class TextStore(SimpleVectorStore):

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Any
 
-from hybrid_memory.ports import TokenCounter
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import (
     BaseMemory,
@@ -22,14 +21,10 @@ from llama_index.core.memory import (
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from hybrid_memory import Message, Role
-from hybrid_memory.apps.evaluation.methods.method import Replay, Setting
-from hybrid_memory.apps.evaluation.methods.stand_in import StandIn
-from hybrid_memory.apps.evaluation.methods.stock import SUMMARY, StockReplay
+from hybrid_memory.apps.evaluation import VERBATIM, Replay, Setting, StockReplay, Writer, embedder_of
+from hybrid_memory.ports import TokenCounter
 from llamaindex_hybrid_memory.evaluation.models import Embedding, TextStore, WritingModel
 from llamaindex_hybrid_memory.messages import from_chat_message, to_chat_message
-
-VERBATIM = 0.5
-"""Share of the room that turns keep word by word beside a summary; the rest is for the next turn."""
 
 BUFFER = 0.75
 """Share of the room that is the limit of a buffer; what LlamaIndex takes of a model's window."""
@@ -114,7 +109,7 @@ def _queue_and_vectors(setting: Setting, engine: AsyncEngine) -> _Maker:
 
     At any other priority it is left out as a whole where it does not fit, which is nearly always.
     """
-    block = VectorMemoryBlock(vector_store=TextStore(), embed_model=Embedding(setting.embedder))
+    block = VectorMemoryBlock(vector_store=TextStore(), embed_model=Embedding(embedder_of(setting)))
     return partial(_memory_of, engine, [block])
 
 
@@ -139,9 +134,8 @@ def _summary_buffer(setting: Setting, engine: AsyncEngine) -> _Maker:
     del engine
 
     def made(room: int, count: TokenCounter) -> BaseMemory:
-        model = setting.model or StandIn(int(SUMMARY * room), count)
         return ChatSummaryMemoryBuffer.from_defaults(
-            llm=WritingModel(model, instructed=setting.model is not None),
+            llm=WritingModel(Writer(setting, room)),
             token_limit=int(VERBATIM * room),
             tokenizer_fn=_tokenizer(count),
         )

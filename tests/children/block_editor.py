@@ -12,11 +12,11 @@ EACH = 5
 def work(memory: HybridMemory, name: str) -> None:
     """Of one agent."""
     agent = memory.scoped(user="alice", agent=name)
-    agent.attach_block("task", space="team")
+    agent.block("task").attach(space="team")
     for number in range(EACH):
-        agent.edit_block("task", append=f"{name} {number}")
-        agent.edit_block("task", append=f"{name} {number}?")
-        agent.edit_block("task", old=f"{name} {number}?", new=f"{name} {number}!")
+        agent.block("task").edit(append=f"{name} {number}")
+        agent.block("task").edit(append=f"{name} {number}?")
+        agent.block("task").edit(old=f"{name} {number}?", new=f"{name} {number}!")
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
 """Closes a memory while threads use it; prints "closed" and the URL if each of them learns of it by the right error."""
 
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
+from threading import Semaphore
 
 from hybrid_memory import MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.errors import MemoryClosedError
@@ -10,12 +10,13 @@ from hybrid_memory.errors import MemoryClosedError
 THREADS = 6
 
 
-def work(alice: ScopedMemory) -> None:
-    """Until the memory is closed."""
+def work(alice: ScopedMemory, rounds: Semaphore) -> None:
+    """Until the memory is closed; every round is counted."""
     try:
         while True:
             alice.recall("cat")
             alice.remember("another cat")
+            rounds.release()
     except MemoryClosedError:
         return
 
@@ -26,8 +27,10 @@ def race(url: str, pool: ThreadPoolExecutor) -> None:
         memory = open_memory(MemoryConfig(url=url, embedder="hashing"))
         alice = memory.scoped(user="alice")
         alice.remember([f"cat {number}" for number in range(20)])
-        running = [pool.submit(work, alice) for _ in range(THREADS)]
-        time.sleep(0.005 * turn)
+        rounds = Semaphore(0)
+        running = [pool.submit(work, alice, rounds) for _ in range(THREADS)]
+        for _ in range(turn * 2):
+            rounds.acquire()
         memory.close()
         for job in running:
             job.result()

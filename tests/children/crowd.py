@@ -1,7 +1,6 @@
-"""Eight threads that write to and recall from one store for some seconds; prints the ids that were acknowledged."""
+"""Eight threads that write to and recall from one store, so many rounds each; prints the ids that were acknowledged."""
 
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
@@ -9,12 +8,11 @@ from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 THREADS = 8
 
 
-def work(memory: HybridMemory, name: str, until: float) -> list[str]:
+def work(memory: HybridMemory, name: str, rounds: int) -> list[str]:
     """What was acknowledged; every fourth turn it is recalled as well."""
     written: list[str] = []
     own, shared = memory.scoped(user=f"user-{name}", session="s"), memory.scoped(user="everybody", session=name)
-    number = 0
-    while time.monotonic() < until:
+    for number in range(rounds):
         text = f"{name} number {number} about cats"
         for alice in (own, shared):
             written += alice.remember(text, id=f"{alice.scope.user}/{name}/{number}").ids
@@ -24,16 +22,14 @@ def work(memory: HybridMemory, name: str, until: float) -> list[str]:
                 raise AssertionError(f"{name} {number} was not found")
             shared.recall("cats", k=5)
             own.history(limit=3)
-        number += 1
     return written
 
 
 def main() -> None:
     """All of it through one memory."""
-    url, process, seconds = sys.argv[1:]
+    url, process, rounds = sys.argv[1:]
     with open_memory(MemoryConfig(url=url, embedder="hashing")) as memory, ThreadPoolExecutor(THREADS) as pool:
-        until = time.monotonic() + float(seconds)
-        jobs = [pool.submit(work, memory, f"{process}-{thread}", until) for thread in range(THREADS)]
+        jobs = [pool.submit(work, memory, f"{process}-{thread}", int(rounds)) for thread in range(THREADS)]
         for job in jobs:
             for name in job.result():
                 sys.stdout.write(f"{name}\n")

@@ -31,7 +31,7 @@ class Model:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     given = Model()
-    monkeypatch.setattr("hybrid_memory.apps.cli.chat_models.chat_model", lambda *_, **__: given)
+    monkeypatch.setattr("hybrid_memory.apps.cli.chatting.chat_model", lambda *_, **__: given)
     return given
 
 

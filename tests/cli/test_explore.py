@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory.apps.cli.app import PANELS
-from hybrid_memory.apps.cli.showing import CHAT, USER
+from hybrid_memory.apps.cli.demo import CHAT, USER
 from hybrid_memory.apps.cli.stores import open_store
 
 

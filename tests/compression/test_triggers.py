@@ -5,13 +5,13 @@ import time
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Floats
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import CompactionConfig
-from hybrid_memory.context.measures import Drift, Measures, drift, fired, keep_rounds
+from hybrid_memory.context.triggers import Drift, Measures, drift, fired, keep_rounds
 from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.ports import Floats
 
 EVERY = CompactionConfig(rounds=10, density=0.6, drift=0.5, keep_rounds=8, keep_least=3)
 QUIET = Measures(rounds=9, tokens=2000, max_tokens=2000)

@@ -22,9 +22,9 @@ from hybrid_memory import (
     ToolCall,
     Weights,
 )
-from hybrid_memory.context.costs import Costs
 from hybrid_memory.context.queue import Session, queue
 from hybrid_memory.context.request import Request
+from hybrid_memory.context.shortening import Costs
 from hybrid_memory.context.state import QueueState
 from hybrid_memory.context.view import View, view
 from hybrid_memory.runtime.caches import LruCache

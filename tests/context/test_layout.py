@@ -6,8 +6,7 @@ import pytest
 
 from hybrid_memory import Message, Role
 from hybrid_memory.config import PromptConfig
-from hybrid_memory.context.layout import Layout, Parts, messages, with_mark
-from hybrid_memory.context.marks import PROFILE_HEADINGS, SUMMARY_HEADINGS
+from hybrid_memory.context.layout import PROFILE_HEADINGS, SUMMARY_HEADINGS, Layout, Parts, messages, with_mark
 from hybrid_memory.errors import InvalidConfigError
 
 TURNS = (

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role
 from hybrid_memory.config import PromptConfig
-from hybrid_memory.context.layout import Layout, Parts, memory_mark, messages
-from hybrid_memory.context.marks import escaped, language_of, marked, readable
+from hybrid_memory.context.layout import Layout, Parts, escaped, language_of, marked, memory_mark, messages, readable
 
 MARKS = ("memory", "summary", "user_profile", "system", "human")
 HOSTILE = [

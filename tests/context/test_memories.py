@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Hit, Message, Record, Role, Scope, Signals, ToolCall, Weights
-from hybrid_memory.context.marks import MEMORY_HEADINGS, Language
+from hybrid_memory.context.layout import MEMORY_HEADINGS, Language
 from hybrid_memory.context.memories import MEMORY_CHARS, memory_note, recollect, window
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)

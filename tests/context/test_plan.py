@@ -12,10 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import CompactionConfig, Context, Hit, HybridMemory, Line, Message, Role, Section
-from hybrid_memory.context.context import Piece
-from hybrid_memory.context.marks import SUMMARY_HEADINGS
+from hybrid_memory.context.context import Piece, context_of
+from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from hybrid_memory.context.plan import plan
-from hybrid_memory.context.report import context_of
 from hybrid_memory.context.request import Reader
 from hybrid_memory.context.view import LEAST_ROOM, View
 from hybrid_memory.text.tokens import estimate_tokens

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -29,6 +29,7 @@ from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.testing.redis_server import RedisServer
 
 if TYPE_CHECKING:
+    from hybrid_memory.log.port import EventLog
     from tests.engines.conftest import Config
 
 APART = ["sqlite", "redis", "sqlite+redis", "sqlite+milvus"]
@@ -114,11 +115,11 @@ class Player:
 
     def share(self) -> None:
         self.boss = self.memory.scoped(user="boss").create_space(ODD)
-        self.boss.put_block("task", "Run a marathon.", description="目标", max_chars=300)
+        self.boss.block("task").put("Run a marathon.", description="目标", max_chars=300)
         self.boss.grant(agent="coach", right="write")
         self.coach = self.memory.scoped(user=ODD, agent="coach", session=ODD)
-        self.coach.attach_block("task", space=ODD)
-        self.coach.put_block("human", "Name: Ada", max_chars=120)
+        self.coach.block("task").attach(space=ODD)
+        self.coach.block("human").put("Name: Ada", max_chars=120)
 
     def edit(self, agent: PagedAgent) -> None:
         self.send(
@@ -131,7 +132,7 @@ class Player:
             call("core_memory_append", label="human", content="far too long " * 20),
             say("Hello Eve."),
         )
-        self.boss.edit_block("task", append="Shoes are ordered.")
+        self.boss.block("task").edit(append="Shoes are ordered.")
         self.send(agent, "What do I have to do?", call("core_memory_rethink", label="task", new_content="Run."))
 
     def fill(self, agent: PagedAgent) -> None:
@@ -166,7 +167,7 @@ class Player:
         self.send(agent, "I am Ida.", call("core_memory_rethink", label="human", new_content="Name: Ida"))
         self.coach.rollback(place)
         self.send(agent, "Who am I?", call("core_memory_append", label="human", content="Asks who she is"))
-        self.coach.undo_block("task")
+        self.coach.block("task").undo()
         self.memory.scoped(user=ODD, agent="coach").forget(query="伊芙")
         self.send(agent, "Bye.")
 
@@ -178,8 +179,8 @@ class Player:
             "runs": rename(self.runs),
             "prompts": [rename(prompt) for prompt in self.script.prompts],
             "blocks": rename([str(block) for owner in (self.coach, self.boss) for block in owner.blocks().items()]),
-            "human": rename([shown(block) for block in self.coach.block_history("human")]),
-            "task": rename([shown(block) for block in self.coach.block_history("task")]),
+            "human": rename([shown(block) for block in self.coach.block("human").history()]),
+            "task": rename([shown(block) for block in self.coach.block("task").history()]),
             "events": [rename(row) for owner in owners for row in rows(log.read(owner))],
             "forecasts": self.forecasts,
         }
@@ -317,11 +318,11 @@ PLAN = [
 def prepared(memory: HybridMemory) -> tuple[SpaceMemory, ScopedMemory]:
     """A space with a block, and the memory of an agent that has attached it."""
     team = memory.scoped(user="boss").create_space("team")
-    team.put_block("task")
+    team.block("task").put()
     team.grant(user="ada", right="write")
     coach = memory.scoped(user="ada", agent="coach", session="s")
-    coach.put_block("human")
-    coach.attach_block("task", space="team")
+    coach.block("human").put()
+    coach.block("task").attach(space="team")
     return team, coach
 
 
@@ -398,7 +399,8 @@ def test_a_write_that_is_done_but_not_acknowledged_is_told_as_done(every: int) -
     with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
         team, coach = prepared(memory)
         services = memory._runtime.services
-        services.log = log = Deaf(services.log, every)
+        log = Deaf(services.log, every)
+        services.log = cast("EventLog", log)
         agent = PagedAgent(
             memory, agent="coach", user="ada", session="s", model=Planner(PLAN), functions=[measure],
             max_tokens=20_000, max_steps=200,

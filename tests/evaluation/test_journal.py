@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.apps.evaluation.journal import Journal
+from hybrid_memory.apps.evaluation.replaying import Journal
 
 
 def never() -> Any:

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Message
-from hybrid_memory.apps.evaluation.judging.grade import Grade, Verdict
 from hybrid_memory.apps.evaluation.judging.judge import Judge
 from hybrid_memory.apps.evaluation.judging.rubric import Dimension, criteria
-from hybrid_memory.apps.evaluation.judging.scores import consistency
+from hybrid_memory.apps.evaluation.judging.scores import Grade, Verdict, consistency
 from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.language import as_language_model

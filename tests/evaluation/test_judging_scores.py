@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.apps.evaluation.judging.grade import Grade, Verdict
 from hybrid_memory.apps.evaluation.judging.rubric import CRITERIA, Dimension
 from hybrid_memory.apps.evaluation.judging.scores import (
     Agreement,
+    Grade,
     Mean,
+    Verdict,
     agreement,
     consistency,
     noise,

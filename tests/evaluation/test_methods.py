@@ -8,9 +8,9 @@ import pytest
 from hybrid_memory import Message, Role
 from hybrid_memory.apps.evaluation import Probe, Setting, Transcript, found_methods
 from hybrid_memory.apps.evaluation.measures import faults
-from hybrid_memory.apps.evaluation.methods.finding import chosen_methods
+from hybrid_memory.apps.evaluation.methods import chosen_methods
 from hybrid_memory.apps.evaluation.methods.own import OWN, truncated
-from hybrid_memory.apps.evaluation.methods.stand_in import StandIn
+from hybrid_memory.apps.evaluation.methods.stock import StandIn
 from hybrid_memory.apps.evaluation.replaying import replayed
 from hybrid_memory.config import StrategyName
 from hybrid_memory.errors import InvalidInputError

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.apps.evaluation.probing.generating import MAX_PER_KIND, probes_of
+from hybrid_memory.apps.evaluation.probing import MAX_PER_KIND, probes_of
 from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
 from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 

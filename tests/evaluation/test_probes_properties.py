@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory.apps.evaluation.probing.generating import MAX_PER_KIND, probes_of
-from hybrid_memory.apps.evaluation.probing.matching import holds
+from hybrid_memory.apps.evaluation.probing import MAX_PER_KIND, probes_of
+from hybrid_memory.apps.evaluation.probing.probe import holds
 from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 
 PATHS = st.sampled_from(

@@ -20,10 +20,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from hybrid_memory.apps.evaluation import Figures, Judging, Outcome, Prices, Probe, ProbeKind, Report
-from hybrid_memory.apps.evaluation.figures import figures
-from hybrid_memory.apps.evaluation.judging.grade import Grade
 from hybrid_memory.apps.evaluation.judging.rubric import criteria
-from hybrid_memory.apps.evaluation.judging.scores import scored
+from hybrid_memory.apps.evaluation.judging.scores import Grade, scored
+from hybrid_memory.apps.evaluation.report import figures
 from hybrid_memory.apps.evaluation.reporting import html, table
 from hybrid_memory.apps.evaluation.reporting.columns import COSTS, KEPT, Column, best, keeping, measured, number
 from hybrid_memory.apps.evaluation.reporting.findings import findings

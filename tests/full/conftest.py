@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import torch
 import xllamacpp
-from hybrid_memory.ports import LanguageModel
 
 from hybrid_memory.models.language import as_language_model
+from hybrid_memory.ports import LanguageModel
 from tests.full import weights
 
 

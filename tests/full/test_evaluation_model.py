@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from hybrid_memory.ports import LanguageModel
-
 from hybrid_memory.apps.evaluation import Probe, ProbeKind
-from hybrid_memory.apps.evaluation.answering import answered
 from hybrid_memory.apps.evaluation.judging.judge import Judge
+from hybrid_memory.apps.evaluation.replaying import answered
+from hybrid_memory.ports import LanguageModel
 
 LOCKER = Probe("locker", ProbeKind.RECALL, "Which number has my locker?", "QX4471", ("QX4471",), ("turn-1",))
 

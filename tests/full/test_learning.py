@@ -3,11 +3,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from hybrid_memory.ports import LanguageModel
-
 from hybrid_memory import Event, EventKind, Message, Scope
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.facts.reader.extractor import ModelExtractor
+from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.tokenize import terms
 
 MONDAY = datetime(2024, 5, 6, 9, 30, tzinfo=UTC)

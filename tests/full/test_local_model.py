@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from hybrid_memory.ports import LanguageModel
-
 from hybrid_memory import Message, Role
+from hybrid_memory.ports import LanguageModel
 
 TALK = [
     Message(role=Role.SYSTEM, content="You answer questions about the conversation. Answer in a few words."),

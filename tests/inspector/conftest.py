@@ -51,7 +51,7 @@ def tell(alice: ScopedMemory) -> None:
         alice.remember(text, role=role, at=START + timedelta(days=10 * number))
         if role == "user":
             alice.assemble(max_tokens=500)
-    alice.put_block("persona", f"Calm. {CRAFTED}")
+    alice.block("persona").put(f"Calm. {CRAFTED}")
     alice.compact(keep=3)
     alice.facts()
     alice.flush(progress=False)

@@ -26,7 +26,7 @@ from hybrid_memory.errors import InvalidInputError
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-COMMAND = "import typer; from hybrid_memory.apps.cli.inspecting import inspect; typer.run(inspect)"
+COMMAND = "import typer; from hybrid_memory.apps.cli.serving import inspect; typer.run(inspect)"
 FLAGS = """--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync
 --no-first-run""".split()
 REQUIRED = os.environ.get("HYBRID_MEMORY_BROWSER") == "required"

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from hybrid_memory import HybridMemory
 from hybrid_memory.apps.inspector import application
 from hybrid_memory.apps.inspector.app import PAGES
-from hybrid_memory.apps.inspector.security import HEADERS, form_token
+from hybrid_memory.apps.inspector.guard import HEADERS, form_token
 from hybrid_memory.errors import InvalidInputError
 
 PATHS = [

@@ -16,10 +16,11 @@ from starlette.testclient import TestClient
 
 from hybrid_memory import HybridMemory, Scope
 from hybrid_memory.apps.inspector.app import PAGES
-from hybrid_memory.apps.inspector.pages.knowledge import Axis
+from hybrid_memory.apps.inspector.guard import visible
+from hybrid_memory.apps.inspector.knowledge import Axis
 from hybrid_memory.apps.inspector.reading import key_of, moment_of, scope_of
-from hybrid_memory.apps.inspector.text import visible
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError
+from hybrid_memory.recall.cache import RecallProjection
 
 ALICE = "/o/user=alice"
 TRIP = Scope(user="alice", session="s/1 & more")
@@ -59,7 +60,7 @@ def test_no_page_writes_learns_indexes_or_counts_anything(fresh: HybridMemory, b
         assert browser.get(path).status_code == 200, path
     assert {owner: services.log.read(owner) for owner in fresh.owners()} == before
     assert {owner: services.index.applied(owner) for owner in fresh.owners()} == applied
-    assert not list(services.uses.counted())
+    assert not list(services.state(RecallProjection).uses.counted())
 
 
 def test_a_crafted_text_is_text_on_every_page(told: HybridMemory, browse: Any) -> None:
@@ -201,8 +202,8 @@ def test_a_prompt_is_cut_into_its_parts(opened: Callable[..., HybridMemory], bro
     memory = opened(url="memory://")
     memory.scoped(user="carol", session="old").remember("My boat <b>Nora</b> is green.")
     carol = memory.scoped(user="carol", session="s")
-    carol.put_block("human", "Carol < sails")
-    carol.put_block("task", "plan")
+    carol.block("human").put("Carol < sails")
+    carol.block("task").put("plan")
     carol.remember(
         [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "I decided to sail to Elba."}]
     )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import Environment
 
-from hybrid_memory.apps.inspector.text import finished, visible
+from hybrid_memory.apps.inspector.guard import finished, visible
 
 SEEN = {"\n", "\t", "\u200c", "\u200d"}
 """Line breaks, and the joiners that Persian and emoji are made of."""

@@ -142,13 +142,6 @@ def test_an_agent_remembers_its_steps(opened: Call, face: str) -> None:
         assert "at nine on Friday" in recalled
 
 
-@pytest.mark.parametrize("face", ["invoke", "ainvoke"])
-def test_without_returned_steps_only_turn_and_answer_are_remembered(opened: Call, face: str) -> None:
-    memory = chat(opened(), return_messages=True)
-    run(face, memory, str(SAID[0].content), steps=False)
-    assert plain(memory.load_memory_variables({})["history"]) == [SAID[0], SAID[-1]]
-
-
 def test_steps_can_be_left_out(memory: HybridMemory) -> None:
     without = chat(memory, return_messages=True, keep_steps=False)
     run("invoke", without, str(SAID[0].content))
@@ -169,13 +162,6 @@ def test_steps_can_be_read_in_the_text_form(memory: HybridMemory) -> None:
         "Tool: at nine on Friday",
         "AI: Rome is warmer; the ferry leaves at nine.",
     ]
-
-
-@pytest.mark.parametrize("limits", [{"window": 2}, {"max_tokens": 2000}])
-def test_a_long_turn_is_shown_whole(memory: HybridMemory, face: Call, limits: dict[str, Any]) -> None:
-    tight = chat(memory, return_messages=True, k=0, **limits)
-    run("invoke", tight, str(SAID[0].content))
-    assert plain(face(tight, "load_memory_variables", {})["history"]) == SAID
 
 
 def test_an_agent_of_plain_text_remembers_its_steps(memory: HybridMemory) -> None:
@@ -222,19 +208,6 @@ def acted(message: AIMessage, row: int) -> ToolAgentAction:
     )
 
 
-def test_calls_without_an_id_get_one_each(memory: HybridMemory) -> None:
-    asked = AIMessage("", tool_calls=[call("f", None, x=1), call("f", None, x=2), call("g", None)])
-    steps = [(acted(asked, 2), "for g"), (acted(asked, 1), "for 2"), (acted(asked, 0), "for 1")]
-    said, *results = stored(memory, *steps)
-    assert isinstance(said, AIMessage)
-    made = {made["id"]: (made["name"], made["args"]) for made in said.tool_calls}
-    assert len(made) == 3
-    answered = {result.content: made[result.tool_call_id] for result in results if isinstance(result, ToolMessage)}
-    assert answered == {"for g": ("g", {}), "for 2": ("f", {"x": 2}), "for 1": ("f", {"x": 1})}
-    assert stored(memory, *steps, session="s2") == [said, *results], "the ids follow from the step"
-    assert not made.keys() & {made["id"] for made in stored(memory, *steps, said="again")[0].tool_calls}  # type: ignore[attr-defined]
-
-
 def test_the_same_message_twice_is_two_rounds(memory: HybridMemory) -> None:
     asked = AIMessage("", tool_calls=[call("next", "c1")])
     said = stored(memory, (acted(asked, 0), "one"), (acted(asked, 0), "two"))
@@ -252,15 +225,6 @@ def test_a_function_call_of_old_becomes_a_tool_call(memory: HybridMemory) -> Non
     (made,) = said.tool_calls
     assert (made["name"], made["args"], made["id"]) == ("f", {"x": 1}, result.tool_call_id)
     assert said.additional_kwargs == {"refusal": None}
-
-
-def test_a_call_that_was_never_run_is_left_out(memory: HybridMemory) -> None:
-    broken = {"name": "f", "args": "{", "id": "c9", "error": "no JSON", "type": "invalid_tool_call"}
-    asked = AIMessage("Well", tool_calls=[call("f", "c1"), call("g", "c2")], invalid_tool_calls=[broken])
-    assert stored(memory, (acted(asked, 0), "one")) == [
-        AIMessage("Well", tool_calls=[call("f", "c1")]),
-        ToolMessage("one", tool_call_id="c1", name="f"),
-    ]
 
 
 def test_a_streamed_message_is_stored_as_a_message(memory: HybridMemory) -> None:

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 import pytest
-from blockbuster import BlockingError, blockbuster_ctx
+from blockbuster import blockbuster_ctx
 from langchain_classic.chains import ConversationalRetrievalChain, ConversationChain, LLMChain
 from langchain_core.documents import Document
 from langchain_core.language_models.fake_chat_models import FakeListChatModel, FakeMessagesListChatModel
@@ -80,30 +80,6 @@ def test_a_conversation_chain_remembers_over_sessions(opened: Open) -> None:
         ]
 
 
-def test_a_conversation_chain_with_names_of_its_own(memory: HybridMemory) -> None:
-    model = scripted("one", "two")
-    prompt = PromptTemplate.from_template("{past}\n---\n{question}")
-    own = chat(memory, "s1", memory_key="past")
-    chain = conversation(model, own, prompt=prompt, input_key="question", output_key="reply")
-    chain.invoke({"question": "first"})
-    chain.invoke({"question": "second"})
-    assert [message.content for message in model.shown[1]] == ["Human: first\nAI: one\n---\nsecond"]
-
-
-def test_an_async_conversation_chain_never_blocks_the_loop(opened: Open) -> None:
-    model = scripted("How nice!", "In Lisbon.")
-    chain = conversation(model, chat(opened(), "s1"))
-
-    async def talk() -> None:
-        await chain.ainvoke({"input": "My sister lives in Lisbon."})
-        await chain.ainvoke({"input": "Where does my sister live?"})
-        await chain.memory.aclear()
-        assert await chain.memory.aload_memory_variables({}) == {"history": ""}
-
-    on_a_guarded_loop(talk())
-    assert "Human: My sister lives in Lisbon.\nAI: How nice!" in str(model.shown[1][0].content)
-
-
 def test_concurrent_chains_of_one_session_keep_question_and_answer_together(opened: Open) -> None:
     memory = opened()
     said = [f"question {number}" for number in range(12)]
@@ -124,16 +100,6 @@ def test_concurrent_chains_of_one_session_keep_question_and_answer_together(open
     words = [message.text for message in memory.scoped(user="alice", session="s1").history()]
     assert sorted(words[::2]) == sorted(said)
     assert words[1::2] == [f"answer to {text}" for text in words[::2]]
-
-
-def test_blocking_would_be_noticed(opened: Open) -> None:
-    blocking = chat(opened(), "s1")
-
-    async def talk() -> None:
-        blocking.save_context({"input": "Hello"}, {"output": "Hello"})
-
-    with pytest.raises(BlockingError):
-        on_a_guarded_loop(talk())
 
 
 def lcel(model: Runnable[Any, Any], memory: HybridChatMemory) -> Runnable[dict[str, Any], AIMessage]:
@@ -160,20 +126,6 @@ def test_an_lcel_chain(memory: HybridMemory) -> None:
     told, answered, *_, last = model.shown[1][1:]
     assert told.content == f"{note.content}\n\n{asked.content}", "what was recalled stays where it stood"
     assert (answered.content, last) == (answer.content, HumanMessage("She moved to Porto."))
-
-
-def test_an_async_lcel_chain_never_blocks_the_loop(opened: Open) -> None:
-    now = chat(opened(), "s1", return_messages=True)
-    chain = lcel(scripted("one", "two"), now)
-
-    async def talk() -> None:
-        for said in ("first", "second"):
-            answer = await chain.ainvoke({"input": said})
-            await now.asave_context({"input": said}, {"output": answer})
-        loaded = await now.aload_memory_variables({"input": "third"})
-        assert [message.content for message in loaded["history"]] == ["first", "one", "second", "two"]
-
-    on_a_guarded_loop(talk())
 
 
 def test_streamed_answers_can_be_saved(memory: HybridMemory) -> None:
@@ -289,17 +241,3 @@ def test_a_runnable_with_message_history_remembers_every_word_once(opened: Open,
         assert [message.content for message in one.messages] == said
         hits = memory.scoped(user="alice", session="s3").recall("Where does my sister live?", k=3)
         assert "My sister lives in Lisbon." in [hit.record.text for hit in hits]
-
-
-def test_messages_alone_go_through_a_runnable_with_message_history(memory: HybridMemory) -> None:
-    model = scripted("one", "two")
-    chain = deprecated(
-        RunnableWithMessageHistory,
-        model,
-        lambda session_id: HybridChatMessageHistory(memory, user="alice", session=session_id),
-    )
-    for said in ("first", "second"):
-        chain.invoke([HumanMessage(said)], in_session("s1"))
-    assert [[message.content for message in each] for each in model.shown] == [["first"], ["first", "one", "second"]]
-    history = HybridChatMessageHistory(memory, user="alice", session="s1")
-    assert [message.content for message in history.messages] == ["first", "one", "second", "two"]

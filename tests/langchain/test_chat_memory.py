@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from pydantic import ValidationError
 
-from hybrid_memory import CompactionConfig, HybridMemory
-from hybrid_memory.context.marks import MEMORY_HEADINGS, PROFILE_HEADINGS, SUMMARY_HEADINGS
+from hybrid_memory import HybridMemory
+from hybrid_memory.context.layout import MEMORY_HEADINGS, PROFILE_HEADINGS, SUMMARY_HEADINGS
 from hybrid_memory.errors import (
     InvalidConfigError,
     InvalidInputError,
     InvalidMessageError,
     InvalidScopeError,
-    MemoryClosedError,
 )
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from langchain_hybrid_memory import HybridChatMemory, from_langchain
@@ -80,14 +79,6 @@ def test_other_sessions_are_recalled_for_the_input(memory: HybridMemory, face: C
         assert text == f"Human: Good morning!\nAI: Good morning.\n\n{note.content}"
 
 
-@pytest.mark.parametrize("window", [None, 10])
-def test_marks_speak_the_users_language(memory: HybridMemory, face: Call, window: int | None) -> None:
-    say(face, chat(memory), "我姐姐住在里斯本。", "记住了。")
-    (note,) = load(face, chat(memory, session="s2", window=window, return_messages=True), {"input": "我姐姐住在哪里？"})
-    assert f"<memory>\n{MEMORY_HEADINGS['zh']}\n" in note.content
-    assert "我姐姐住在里斯本。" in note.content
-
-
 def test_an_empty_memory_is_empty(memory: HybridMemory, face: Call) -> None:
     assert load(face, chat(memory), {"input": "Hello?"}) == ""
     assert load(face, chat(memory, return_messages=True), {"input": "Hello?"}) == []
@@ -109,35 +100,6 @@ def test_window_and_k_limit_what_comes_back(memory: HybridMemory, face: Call) ->
     limited.k = 2
     (note,) = load(face, limited, {"input": "What was tea number 7?"})
     assert len([line for line in str(note.content).splitlines() if line.startswith("- ")]) == 2
-
-
-def test_without_a_window_all_turns_are_shown_while_they_fit(memory: HybridMemory, face: Call) -> None:
-    whole = chat(memory, return_messages=True)
-    for number in range(20):
-        say(face, whole, f"tea number {number}", f"tea {number} it is " * 20)
-    assert load(face, whole, {"input": "tea"}) == whole.chat_memory.messages
-    memory.compaction = CompactionConfig(max_tokens=500)
-    assert len(load(face, whole, {"input": "tea"})) < 20
-
-
-def test_users_and_sessions_are_kept_apart(memory: HybridMemory, face: Call) -> None:
-    say(face, chat(memory, user="alice"), "My PIN is 4711.", "I'll remember the PIN.")
-    question = {"input": "What is my PIN?"}
-    assert load(face, chat(memory, user="bob"), question) == ""
-    assert load(face, chat(memory, user="alice", tenant="acme"), question) == ""
-    assert load(face, chat(memory, user="alice", agent="helper"), question) == ""
-    assert "Human: My PIN" not in load(face, chat(memory, session="s2", k=0), question)
-    face(chat(memory, user="bob"), "clear")
-    assert "Human: My PIN is 4711." in load(face, chat(memory, user="alice"), question)
-
-
-def test_it_goes_on_after_a_restart(opened: Call, face: Call) -> None:
-    with opened() as memory:
-        say(face, chat(memory), "I keep bees.", "How many hives?")
-        say(face, chat(memory, session="s2"), "Good evening.", "Good evening.")
-    with opened() as memory:
-        assert load(face, chat(memory), {}) == "Human: I keep bees.\nAI: How many hives?"
-        assert "I keep bees." in load(face, chat(memory, session="s3"), {"input": "Which bees?"})
 
 
 def test_clearing_starts_the_window_anew_and_forgets_nothing(opened: Call, face: Call) -> None:
@@ -219,18 +181,6 @@ def test_max_tokens_as_text(memory: HybridMemory, face: Call) -> None:
     assert text.endswith("Human: What is 39 plus one?\nAI: It is 40.")
 
 
-def test_an_input_that_leaves_no_room_is_not_recalled_for(memory: HybridMemory, face: Call) -> None:
-    tight = chat(memory, max_tokens=100, return_messages=True)
-    assert load(face, tight, {"input": "Hello?"}) == load(face, tight, {}) == []
-    long = {"input": "Which of these words is the odd one out, and why? " * 30}
-    assert load(face, tight, long) == []
-    say(face, tight, "Hello", "Hi")
-    assert load(face, tight, long) == [], "the input takes all of the room"
-    assert load(face, tight, {"input": "Hello?"}) == [HumanMessage("Hello"), AIMessage("Hi")]
-    tight.k = 0
-    assert load(face, tight, {"input": "Hello"}) == [HumanMessage("Hello"), AIMessage("Hi")]
-
-
 def test_the_input_is_left_to_the_chain_even_if_the_log_ends_with_it(memory: HybridMemory, face: Call) -> None:
     say(face, chat(memory), "My sister lives in Lisbon.", "How nice!")
     failed = chat(memory, session="s2", return_messages=True, max_tokens=2000)
@@ -241,20 +191,6 @@ def test_the_input_is_left_to_the_chain_even_if_the_log_ends_with_it(memory: Hyb
     assert [hello.content, hi.content] == ["Hello", "Hi"]
     assert recalled.content == note(recalled)
     assert "Lisbon" in note(recalled)
-
-
-def test_content_of_texts_and_images_takes_what_was_recalled(memory: HybridMemory, face: Call) -> None:
-    say(face, chat(memory), "My sister lives in Lisbon.", "How nice!")
-    image = {"type": "image_url", "image_url": {"url": "https://example.org/map.png"}}
-    now = chat(memory, session="s2", return_messages=True, max_tokens=3000)
-    now.chat_memory.add_messages([HumanMessage([image, "Where does my sister live?"])])
-    now.chat_memory.scoped.assemble(max_tokens=3000)
-    now.chat_memory.add_messages([AIMessage("In Lisbon.")])
-    asked, answer = load(face, now, {})
-    first, _, last = asked.content
-    assert first["text"].startswith(f"<memory>\n{HEADING}")
-    assert last == "Where does my sister live?"
-    assert answer == AIMessage("In Lisbon.")
 
 
 def test_injected_variables_are_neither_stored_nor_searched(memory: HybridMemory, face: Call) -> None:
@@ -326,29 +262,6 @@ def test_the_profile_can_be_left_out_or_given(memory: HybridMemory, face: Call) 
     assert shown == {None: shown[None], "": said, "She is a welder.": said.replace("Human: ", marked)}
 
 
-def test_messages_are_stored_whole(memory: HybridMemory, face: Call) -> None:
-    asked = HumanMessage("Weather in Bonn?", id="h1")
-    answered = [
-        AIMessage("", tool_calls=[{"name": "weather", "args": {"city": "Bonn"}, "id": "c1"}], id="a1"),
-        ToolMessage("12 degrees", tool_call_id="c1", artifact={"station": 7}),
-        AIMessage("12 degrees.", response_metadata={"model_name": "m"}, id="a2"),
-    ]
-    whole = chat(memory, return_messages=True)
-    say(face, whole, asked, answered)
-    assert load(face, whole, {"input": [HumanMessage("And now?")]}) == [asked, *answered]
-
-
-def test_an_answer_that_repeats_itself_is_stored_again(memory: HybridMemory, face: Call) -> None:
-    answer = AIMessage("Yes.", id="cached")
-    repeating = chat(memory, return_messages=True)
-    say(face, repeating, "Tea?", answer)
-    say(face, repeating, "Sugar?", answer.model_copy(update={"response_metadata": {"cached": True}}))
-    say(face, repeating, "Milk?", answer)
-    assert [message.content for message in load(face, repeating, {})] == [
-        *("Tea?", "Yes.", "Sugar?", "Yes.", "Milk?", "Yes.")
-    ]
-
-
 def test_what_says_nothing_is_neither_stored_nor_searched(memory: HybridMemory, face: Call) -> None:
     silent = chat(memory)
     say(face, silent, "  ", "")
@@ -364,15 +277,6 @@ def test_a_refused_turn_leaves_nothing_behind(memory: HybridMemory, face: Call) 
     with pytest.raises(InvalidMessageError, match="surrogate"):
         say(face, chat(memory), "fine", "broken \ud800")
     assert memory.stats().events == 0
-
-
-def test_a_closed_memory_says_so(memory: HybridMemory, face: Call) -> None:
-    closed = chat(memory)
-    memory.close()
-    with pytest.raises(MemoryClosedError):
-        load(face, closed, {"input": "Hello"})
-    with pytest.raises(MemoryClosedError):
-        say(face, closed, "Hello", "Hello")
 
 
 def test_what_it_is_made_of_is_checked(memory: HybridMemory) -> None:

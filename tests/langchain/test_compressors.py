@@ -26,7 +26,6 @@ from langchain_core.tools import tool
 from pydantic import Field
 
 from hybrid_memory import HybridMemory, MemoryConfig, Weights, open_memory
-from hybrid_memory.errors import InvalidInputError, ModelError
 from langchain_hybrid_memory import HybridDocumentCompressor, HybridScoreCompressor
 
 SUMMARISER = "summarizer" in inspect.signature(SummarizationMiddleware).parameters
@@ -94,11 +93,6 @@ def test_an_empty_question_leaves_the_order(memory: HybridMemory, compress: Comp
     assert list(compress(HybridScoreCompressor(memory=memory, top_n=2), " ")) == DOCUMENTS[:2]
 
 
-def test_nothing_is_made_of_nothing(memory: HybridMemory) -> None:
-    assert list(HybridScoreCompressor(memory=memory).compress_documents([], "sister")) == []
-    assert list(HybridDocumentCompressor(memory=memory).compress_documents([], "sister")) == []
-
-
 def test_a_recency_reads_the_time_of_a_document(memory: HybridMemory) -> None:
     times = ["2020-01-01T00:00:00+00:00", "2024-01-01", "no time", None]
     documents = [Document("The meeting is at nine.", metadata={"at": at}) for at in times]
@@ -126,36 +120,6 @@ def test_what_fits_stays_word_for_word(memory: HybridMemory, compress: Compress)
     left = compress(HybridDocumentCompressor(memory=memory), "")
     assert [document.page_content for document in left] == [document.page_content for document in DOCUMENTS]
     assert left[2].metadata["tags"] == ["zh"]
-
-
-class Shortener:
-    """Keeps every other word, or fails."""
-
-    def __init__(self, *, fails: bool = False) -> None:
-        self.fails = fails
-
-    def compress(self, text: str, *, max_tokens: int) -> str:
-        if self.fails:
-            raise ModelError("out of memory")
-        return " ".join(text.split()[::3])
-
-
-@pytest.mark.parametrize("fails", [False, True])
-def test_llmlingua_shortens_documents_and_may_fail(compress: Compress, fails: bool) -> None:
-    with open_memory(MemoryConfig(url="memory://", embedder="none"), compressor=Shortener(fails=fails)) as memory:
-        left = compress(HybridDocumentCompressor(memory=memory, max_tokens=25, how="llmlingua"), "sister")
-        assert sum(document.metadata["compressed_tokens"] for document in left) <= 25
-        assert any(document.page_content.startswith("The 40 sister") for document in left) is not fails
-
-
-def test_notes_are_left_of_documents(memory: HybridMemory, compress: Compress) -> None:
-    (left,) = compress(HybridDocumentCompressor(memory=memory, max_tokens=9, how="anchored"), "Where is my sister?")
-    assert left.page_content == "My sister lives in Lisbon."
-
-
-def test_without_a_compressor_llmlingua_is_refused(memory: HybridMemory, compress: Compress) -> None:
-    with pytest.raises(InvalidInputError, match="compressor="):
-        compress(HybridDocumentCompressor(memory=memory, how="llmlingua"), "sister")
 
 
 class ScriptedModel(FakeMessagesListChatModel):
@@ -280,11 +244,6 @@ def test_a_summary_is_summarised_on_without_growing_labels(memory: HybridMemory)
         f"Here is a summary of the conversation to date:\n\n{first}", additional_kwargs={"lc_source": "summarization"}
     )
     assert compressor([before, HumanMessage("I live in Ghent.")]) == f"{first}\nuser: I live in Ghent."
-
-
-def test_a_summary_of_nothing_is_empty(memory: HybridMemory) -> None:
-    assert HybridDocumentCompressor(memory=memory)([]) == ""
-    assert HybridDocumentCompressor(memory=memory)([AIMessage("")]) == ""
 
 
 def test_what_no_log_could_hold_is_summarised_all_the_same(memory: HybridMemory) -> None:

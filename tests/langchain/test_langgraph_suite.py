@@ -14,7 +14,7 @@ import pytest
 
 PROJECT = "langgraph-checkpoint"
 THEIRS = "from langgraph.store.memory import InMemoryStore\n"
-OURS = "from langchain_hybrid_memory.store.store import HybridMemoryStore as InMemoryStore\n"
+OURS = "from langchain_hybrid_memory.store import HybridMemoryStore as InMemoryStore\n"
 
 CANNOT: dict[str, str] = {}
 """Tests that cannot pass, by name, and why; none today."""

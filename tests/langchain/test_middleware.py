@@ -20,7 +20,7 @@ from langchain.agents.middleware import (
 from langchain.agents.structured_output import ToolStrategy
 from langchain.tools import tool
 from langchain_anthropic.middleware import AnthropicPromptCachingMiddleware
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
@@ -139,103 +139,6 @@ def test_a_turn_sent_again_after_a_failure_is_one_turn(
         invoke(agent, said("hello?"), THREAD)
     invoke(agent, said("hello?"), THREAD)
     assert logged(memory) == ["hello?", "here"]
-
-
-def test_users_and_sessions_at_once_stay_apart(memory: HybridMemory, scripted: Scripted, orphans: Orphans) -> None:
-    def answer(prompt: list[BaseMessage]) -> AIMessage:
-        number = prompt[-1].text.rpartition(" ")[2]
-        if prompt[-1].type == "human":
-            return calls(f"{number}-a", f"{number}-b", start=int(number) * 10)
-        return AIMessage(f"done {number}")
-
-    model = scripted(answer=answer)
-    agent = create_agent(
-        model, [weather], middleware=[HybridMemoryMiddleware(memory, max_tokens=2000)], checkpointer=InMemorySaver()
-    )
-
-    async def run() -> None:
-        for turn in range(3):
-            await asyncio.gather(*(
-                agent.ainvoke(
-                    said(f"{user} in {session} says {turn}"),
-                    {"configurable": {"thread_id": session, "user_id": user}},
-                )
-                for user, session in (("ann", "a1"), ("ann", "a2"), ("ben", "b1"), ("ben", "b2"))
-            ))  # fmt: skip
-
-    asyncio.run(run())
-    for user, session in (("ann", "a1"), ("ann", "a2"), ("ben", "b1"), ("ben", "b2")):
-        told = logged(memory, user, session)
-        assert len(told) == 3 * 5
-        assert [text for text in told if "says" in text] == [f"{user} in {session} says {turn}" for turn in range(3)]
-    for prompt in model.prompts:
-        assert not orphans(prompt)
-        everything = "\n".join(words(prompt))
-        assert not ("ann in" in everything and "ben in" in everything)
-
-
-def test_two_runs_of_one_session_answer_their_own_question(memory: HybridMemory, scripted: Scripted) -> None:
-    model = scripted(answer=lambda prompt: AIMessage(f"re: {prompt[-1].text.splitlines()[-1]}"))
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)])
-
-    async def run() -> list[str]:
-        states = await asyncio.gather(*(agent.ainvoke(said(f"question {row}"), THREAD) for row in range(6)))
-        return [state["messages"][-1].text for state in states]
-
-    assert asyncio.run(run()) == [f"re: question {row}" for row in range(6)]
-    assert sorted(logged(memory)) == sorted(f"{kind}question {row}" for row in range(6) for kind in ("", "re: "))
-
-
-def test_words_between_two_results_lose_nothing(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke, orphans: Orphans
-) -> None:
-    model = scripted(answers=["both are sunny"])
-    agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory)])
-    history: list[AnyMessage] = [
-        HumanMessage("Rome and Oslo?"), calls("Rome", "Oslo"), ToolMessage("sunny in Rome", tool_call_id="c1"),
-        HumanMessage("be quick"), ToolMessage("sunny in Oslo", tool_call_id="c2"),
-    ]  # fmt: skip
-    invoke(agent, {"messages": history}, THREAD)
-    assert words(model.prompts[0]) == ["Rome and Oslo?", "", "sunny in Rome", "sunny in Oslo", "be quick"]
-    assert not orphans(model.prompts[0])
-    assert len(logged(memory)) == 6
-
-
-def test_a_long_history_is_bounded_and_its_beginning_stays_the_same(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke, orphans: Orphans
-) -> None:
-    model = scripted(answer=lambda prompt: calls("Rome") if prompt[-1].type == "human" else AIMessage("It is sunny."))
-    agent = create_agent(
-        model, [weather], system_prompt="Be brief.",
-        middleware=[HybridMemoryMiddleware(memory, max_tokens=550, k=0)], checkpointer=InMemorySaver(),
-    )  # fmt: skip
-    scoped = memory.scoped(user="alice", session="t1")
-    for turn in range(20):
-        state = invoke(agent, said(f"Question {turn}: what about plan {turn % 7} for the garden, is it sunny?"), THREAD)
-        if turn % 5 == 4:
-            scoped.flush()
-    counted = memory._runtime.services.count
-    changes = 0
-    for before, after in zip(model.prompts, model.prompts[1:], strict=False):
-        assert sum(counted(text) for text in words(after)) <= 550
-        assert not orphans(after)
-        changes += words(after)[: len(before)] != words(before)
-    # Each change of the beginning is a compaction.
-    assert 0 < changes <= scoped.summary().audit.compactions <= 6
-    assert len(state["messages"]) == 80
-    assert len(logged(memory)) == 80
-
-
-def test_a_turn_is_recalled_for_once(opened: Open, scripted: Scripted, invoke: Invoke) -> None:
-    memory = opened()
-    memory.scoped(user="alice", session="before").remember("The garden gate has the code 4711.")
-    model = scripted(answers=[calls("Rome"), calls("Oslo", start=2), "4711"])
-    agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory)])
-    invoke(agent, said("what is the code of the garden gate?"), THREAD)
-    questions = [prompt[0].text for prompt in model.prompts]
-    assert "code 4711" in questions[0]
-    assert questions == [questions[0]] * 3
-    assert logged(memory)[0] == "what is the code of the garden gate?"
 
 
 @dataclass

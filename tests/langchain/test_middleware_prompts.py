@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import PIIMiddleware, dynamic_prompt
+from langchain.agents.middleware import dynamic_prompt
 from langchain.tools import tool
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -137,31 +137,6 @@ def test_a_prompt_made_for_the_call_takes_nothing_away(memory: HybridMemory, inv
     assert model.prompts[-1][0].text == "Be brief."
     assert "peanuts" in model.prompts[-1][-1].text
     assert "Oslo" in model.prompts[-1][-1].text
-
-
-@pytest.mark.parametrize("first", [True, False])
-def test_what_is_redacted_reaches_neither_log_nor_prompt(memory: HybridMemory, invoke: Invoke, *, first: bool) -> None:
-    layers: list[Any] = [HybridMemoryMiddleware(memory)]
-    layers.insert(0 if first else 1, PIIMiddleware("email", strategy="redact"))
-    model = ScriptedChat(answers=["sent"])
-    invoke(create_agent(model, middleware=layers), said("write to ann@example.org"), THREAD)
-    scoped = memory.scoped(user="alice", session="t1")
-    assert "ann@example.org" not in str(scoped.events())
-    assert "ann@example.org" not in str(model.prompts)
-    assert scoped.history()[0].text == "write to [REDACTED_EMAIL]"
-
-
-def test_the_state_is_the_truth_about_the_conversation(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=["hi Ann", "yes", "no"])
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
-    invoke(agent, said("I am Ann, my code is 4711", "1"), THREAD)
-    invoke(agent, said("is it sunny?", "2"), THREAD)
-    agent.update_state(THREAD, {"messages": [HumanMessage("I am Ann", id="1")]})
-    answer = agent.get_state(THREAD).values["messages"][-1]
-    agent.update_state(THREAD, {"messages": [RemoveMessage(id=answer.id)]})
-    invoke(agent, said("and now?", "3"), THREAD)
-    assert words(model.prompts[-1]) == ["I am Ann", "hi Ann", "is it sunny?", "and now?"]
-    assert "4711" not in str([hit.record.text for hit in memory.scoped(user="alice").recall("my code 4711")])
 
 
 def test_an_agent_inside_a_tool_has_a_thread_beneath_and_reads_nothing_of_the_other(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +20,6 @@ from langchain_core.language_models import FakeListLLM
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.vectorstores import InMemoryVectorStore
-from pydantic import ValidationError
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError, InvalidScopeError
@@ -145,15 +143,6 @@ def test_tool_steps_are_left_out_as_before_unless_they_are_wanted(name: str, fac
         assert ("Tool: 12 degrees" in ours.buffer) == bool(wanted)
 
 
-def test_a_window_is_five_rounds_by_default() -> None:
-    theirs, ours = pair("ConversationBufferWindowMemory")
-    for number in range(8):
-        for each in (theirs, ours):
-            each.save_context({"input": f"turn {number}"}, {"output": f"answer {number}"})
-    assert ours.buffer == theirs.buffer
-    assert ours.buffer.splitlines()[0] == "Human: turn 3"
-
-
 def test_a_window_counts_rounds_not_messages(memory: HybridMemory, face: Call) -> None:
     own = migration.ConversationBufferWindowMemory(
         memory=memory, user="ann", session="s1", k=2, return_messages=True, keep_steps=True
@@ -168,16 +157,6 @@ def test_a_window_counts_rounds_not_messages(memory: HybridMemory, face: Call) -
     for said, *answered in rounds:
         face(own, "save_context", {"input": said}, {"output": answered})
     assert face(own, "load_memory_variables", {}) == {"history": [*rounds[2], *rounds[3]]}
-
-
-@pytest.mark.parametrize("name", ["ConversationBufferMemory", "ConversationBufferWindowMemory"])
-def test_a_greeting_stays_in_front(name: str) -> None:
-    for count in range(4):
-        theirs, ours = pair(name, k=2, chat_memory=history(AIMessage("Welcome! What is your name?")))
-        for number in range(count):
-            for each in (theirs, ours):
-                each.save_context({"input": f"turn {number}"}, {"output": f"answer {number}"})
-        assert ours.load_memory_variables({}) == theirs.load_memory_variables({})
 
 
 @pytest.mark.parametrize(
@@ -274,16 +253,6 @@ def test_the_language_model_writes_the_summaries_of_a_private_store_only(memory:
             own.save_context({"input": f"What is {number} plus one?"}, {"output": f"It is {number + 1}."})
         own.load_memory_variables({})
         assert min(len(asked), 1) == calls
-
-
-def test_a_tutorials_tiny_limit_is_taken(face: Call) -> None:
-    tiny = migration.ConversationSummaryBufferMemory(llm=FakeListLLM(responses=["x"]), max_token_limit=10)
-    face(tiny, "save_context", {"input": "hi"}, {"output": "what's up"})
-    assert face(tiny, "load_memory_variables", {}) == {"history": "Human: hi\nAI: what's up"}
-    with pytest.raises(ValidationError, match="frozen"):
-        tiny.max_token_limit = 20
-    with pytest.raises(ValidationError, match="max_token_limit"):
-        migration.ConversationSummaryBufferMemory(llm=None, max_token_limit=-1.5)  # type: ignore[arg-type]
 
 
 def test_a_summary_memory_from_messages() -> None:
@@ -460,13 +429,6 @@ def test_a_retriever_memory_stores_all_that_is_not_excluded(memory: HybridMemory
     assert face(ours, "load_memory_variables", {"question": " "}) == {"history": ""}
     with pytest.raises(InvalidInputError, match="set input_key"):
         face(ours, "load_memory_variables", {"other": "bees"})
-
-
-def test_a_given_memory_needs_no_session_to_be_searched(opened: Call, tmp_path: Path) -> None:
-    with opened(url=f"sqlite:///{tmp_path / 'm.db'}") as memory:
-        memory.scoped(user="ann", session="s7").remember("I keep bees.")
-        ours = migration.VectorStoreRetrieverMemory(memory=memory, user="ann", retriever=None)
-        assert ours.load_memory_variables({"input": "bees"}) == {"history": "user: I keep bees."}
 
 
 def test_read_only_and_combined_memories_take_ours() -> None:

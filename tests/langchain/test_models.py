@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from typing import Any, TypedDict
 
 import numpy as np
@@ -15,13 +13,12 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import FakeListChatModel, FakeListLLM, LanguageModelInput
 from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.outputs import ChatResult
 from langchain_core.runnables import Runnable, RunnableLambda
 from langgraph.graph import END, START, StateGraph
 from pydantic import Field
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
-from hybrid_memory.errors import ModelError
 from hybrid_memory.models.embedders import HashingEmbedder, WrappedEmbedder
 from hybrid_memory.models.language import as_language_model
 
@@ -91,28 +88,6 @@ def test_a_model_without_structured_output_answers_in_text() -> None:
             assert wrapped.structured(QUESTION, SCHEMA) == LISBON
 
 
-def test_a_model_that_only_chats_gives_no_object() -> None:
-    model = ToolCaller(responses=[AIMessage("Lisbon.")])
-    with pytest.raises(ModelError, match="no JSON object: 'Lisbon"):
-        as_language_model(model).structured(QUESTION, SCHEMA)
-    assert len(model.shown) == 3
-
-
-def test_a_model_that_is_too_slow_is_not_asked_again() -> None:
-    class Slow(ToolCaller):
-        def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
-            self.shown.append([])
-            release.wait(10)
-            return ChatResult(generations=[ChatGeneration(message=AIMessage("late"))])
-
-    release = threading.Event()
-    model = Slow(responses=[AIMessage("")])
-    with pytest.raises(ModelError, match="took longer"):
-        as_language_model(model, timeout=timedelta(milliseconds=50)).structured(QUESTION, SCHEMA)
-    release.set()
-    assert len(model.shown) == 1
-
-
 def test_models_with_retries_fallbacks_and_bound_arguments_answer() -> None:
     model = FakeListChatModel(responses=['{"city": "里斯本"}'])
     caller = ToolCaller(responses=[AIMessage('{"city": "里斯本"}')])
@@ -170,19 +145,6 @@ def test_nor_on_the_async_face(graph: Any) -> None:
         return [chunk async for chunk in graph.astream({"said": ""}, stream_mode="messages")]
 
     assert told(asyncio.run(collect())) == "public words"
-
-
-def test_without_the_tag_they_would_leak() -> None:
-    model = streaming("secret words")
-
-    def node(state: State) -> State:
-        return {"said": str(model.invoke("go").content)}
-
-    graph = StateGraph(State)
-    graph.add_node("node", node)
-    graph.add_edge(START, "node")
-    graph.add_edge("node", END)
-    assert told(list(graph.compile().stream({"said": ""}, stream_mode="messages"))) == "secret words"
 
 
 def test_callbacks_of_the_run_count_our_calls() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from hybrid_memory import Event, EventKind, HybridMemory, PagingConfig, ScopedMemory
 from hybrid_memory.apps.agent import MEMORY
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
-from hybrid_memory.text.tokens import estimate_tokens, message_tokens, schema_tokens
+from hybrid_memory.text.tokens import message_tokens, schema_tokens
 from langchain_hybrid_memory import HybridMemoryMiddleware, from_langchain
 
 if TYPE_CHECKING:
@@ -135,40 +134,6 @@ def test_a_long_conversation_pages(
     assert {message.text for message in everything} >= set(turns)
 
 
-def test_one_long_run_pages_between_its_calls(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke, orphans: Orphans
-) -> None:
-    @tool
-    def read(page: int) -> str:
-        """A page of the book."""
-        return f"Page {page}: " + "the sea was calm and the ship was slow. " * 8
-
-    rounds = iter(range(20))
-
-    def answer(prompt: list[BaseMessage]) -> AIMessage:
-        if warned(prompt[-1]):
-            return call("core_memory_append", label="human", content=f"read up to {prompt[-2].text[:7]}")
-        row = next(rounds, None)
-        return (
-            AIMessage("Read.") if row is None else calls(("read", {"page": 2 * row}), ("read", {"page": 2 * row + 1}))
-        )
-
-    model = scripted(answer=answer)
-    layer = HybridMemoryMiddleware(memory, max_tokens=MAX_TOKENS, paging=True)
-    agent = create_agent(model, [read], middleware=[layer], checkpointer=InMemorySaver())
-    state = invoke(agent, said("Read the whole book."), {**THREAD, "recursion_limit": 100})
-    folds, warnings = logged(memory, EventKind.COMPACTION), [prompt for prompt in model.prompts if warned(prompt[-1])]
-    assert len(folds) >= 2
-    assert len(folds) <= len(warnings) <= len(folds) + 1
-    for prompt in model.prompts:
-        assert not orphans(prompt)
-        assert prompt[1].type == "human"
-        assert tokens(memory, layer, prompt) <= MAX_TOKENS
-    pages = [message.text.partition(":")[0] for message in results(state) if message.name == "read"]
-    assert pages == [f"Page {page}" for page in range(40)]
-    assert len(of(memory).blocks()["human"].value.splitlines()) == len(warnings)
-
-
 def test_what_the_model_edits_stands_in_its_next_prompt(
     memory: HybridMemory, scripted: Scripted, invoke: Invoke
 ) -> None:
@@ -191,31 +156,14 @@ def test_what_the_model_edits_stands_in_its_next_prompt(
     assert "\nName: Eve\n</human>" in model.prompts[3][0].text
     assert "serviced in May" in results(state)[-1].text
 
-    history = of(memory).block_history("human")
+    history = of(memory).block("human").history()
     assert [block.change for block in history] == ["put", "append", "replace"]
     turn, asking = state["messages"][5:7]
     assert (asking.tool_calls[0]["name"], turn.text) == ("core_memory_replace", "No, I am Eve.")
     assert set(history[-1].sources) == {asking.id, turn.id}
-    of(memory).undo_block("human")
+    of(memory).block("human").undo()
     invoke(agent, said("Still there?"), THREAD)
     assert "\nName: Ada\n</human>" in model.prompts[-1][0].text
-
-
-def test_what_is_forgotten_leaves_blocks_and_notes_with_it(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke
-) -> None:
-    both = calls(
-        ("core_memory_append", {"label": "human", "content": "The code is 4711"}),
-        ("archival_memory_insert", {"content": "4711 opens the gate."}),
-    )
-    model = scripted(answers=[both, "Noted.", call("archival_memory_search", query="4711 gate"), "Hm?"])
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)], checkpointer=InMemorySaver())
-    state = invoke(agent, said("My code is 4711."), THREAD)
-    of(memory).forget(ids=[state["messages"][0].id])
-    assert of(memory).blocks()["human"].value == ""
-    state = invoke(agent, said("Which code?"), THREAD)
-    assert "4711" not in model.prompts[-1][0].text
-    assert "opens the gate" not in results(state)[-1].text
 
 
 def test_the_functions_are_there_but_sending(memory: HybridMemory, scripted: Scripted) -> None:
@@ -238,7 +186,7 @@ def test_the_functions_are_there_but_sending(memory: HybridMemory, scripted: Scr
 
 
 def test_a_wrong_edit_is_told_and_the_run_goes_on(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
-    of(memory).put_block("rules", "Be kind.", read_only=True)
+    of(memory).block("rules").put("Be kind.", read_only=True)
     model = scripted(answers=[
         calls(
             ("core_memory_append", {"label": "rules", "content": "or not"}),
@@ -256,39 +204,6 @@ def test_a_wrong_edit_is_told_and_the_run_goes_on(memory: HybridMemory, scripted
     assert state["messages"][-1].text == "Sorry."
     assert [message.text for message in model.prompts[-1][-3:]] == [message.text for message in results(state)]
     assert {label: block.value for label, block in of(memory).blocks().items()} == {"rules": "Be kind."}
-
-
-def test_a_block_that_another_changed_is_not_written_over(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke
-) -> None:
-    """The model answers from what it saw, not from what stands there when its call is made."""
-
-    def answer(prompt: list[BaseMessage]) -> AIMessage:
-        if not isinstance(prompt[-1], ToolMessage):
-            of(memory).edit_block("human", append="From elsewhere")
-        elif prompt[-1].status == "success":
-            return AIMessage("Done.")
-        return call("core_memory_rethink", label="human", new_content=f"{prompt[-1].type} knows")
-
-    model = scripted(answer=answer)
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)], checkpointer=InMemorySaver())
-    state = invoke(agent, said("hi"), THREAD)
-    assert [message.status for message in results(state)] == ["error", "success"]
-    assert "From elsewhere" in results(state)[0].text
-    assert "From elsewhere" in model.prompts[1][0].text
-    assert of(memory).blocks()["human"].value == "tool knows"
-    assert "hybrid_memory" not in state
-
-
-def test_appends_beside_a_rethink_are_kept(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
-    lines = [f"fact {row}" for row in range(5)]
-    wanted = [("core_memory_append", {"label": "human", "content": line}) for line in lines]
-    wanted.insert(2, ("core_memory_rethink", {"label": "human", "new_content": "Anew"}))
-    model = scripted(answers=[calls(*wanted), "Done."])
-    state = invoke(create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)]), said("hi"), THREAD)
-    rethought = results(state)[2].status == "success"
-    there = of(memory).blocks()["human"].value.splitlines()
-    assert sorted(there) == sorted([*(["Anew"] if rethought else []), *lines])
 
 
 def test_runs_at_once_keep_to_their_own_turn_and_lose_no_edit(
@@ -348,24 +263,6 @@ def test_a_call_that_is_made_again_has_one_effect(memory: HybridMemory, scripted
     assert of(memory).blocks()["human"].value == "Likes tea\nLikes tea"
 
 
-def test_it_goes_on_after_a_restart(opened: Open, scripted: Scripted, invoke: Invoke) -> None:
-    warnings = 0
-    for row in range(11):
-        memory = opened()
-        model = scripted(answer=chatty)
-        agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, max_tokens=3000, paging=True)])
-        invoke(agent, said(f"Turn {row}: " + "the garden and the gate and the plan " * 16), THREAD)
-        warnings += sum(warned(prompt[-1]) for prompt in model.prompts)
-        folds = len(logged(memory, EventKind.COMPACTION))
-        blocks = of(memory).blocks()
-        memory.close()
-    assert folds >= 1
-    assert folds <= warnings <= folds + 1
-    assert len(blocks["human"].value.splitlines()) == warnings
-    assert "\n<human>\n" in model.prompts[-1][0].text
-    assert model.prompts[-1][1].text.startswith("<summary>\nEarlier in this conversation")
-
-
 def test_a_store_that_fails_ends_no_run_and_loses_nothing(
     memory: HybridMemory,
     scripted: Scripted,
@@ -409,26 +306,10 @@ def test_a_store_that_fails_ends_no_run_and_loses_nothing(
     assert told == [message.text for message in state["messages"] if message.text]
 
 
-def test_a_store_that_fails_from_the_beginning_ends_no_run(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: Any, **__: Any) -> Any:
-        raise StoreUnavailableError("the disk is full")
-
-    model = scripted(answers=["Hello.", "Hello again."])
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)], checkpointer=InMemorySaver())
-    with monkeypatch.context() as patch:
-        patch.setattr(memory._runtime.services.log, "append", full)
-        assert invoke(agent, said("hi"), THREAD)["messages"][-1].text == "Hello."
-    invoke(agent, said("again"), THREAD)
-    assert [message.text for message in of(memory).history()] == ["hi", "Hello.", "again", "Hello again."]
-    assert "<persona>" in model.prompts[-1][0].text
-
-
 def test_owners_begin_with_the_blocks_that_are_given_and_keep_their_own(
     memory: HybridMemory, scripted: Scripted, invoke: Invoke
 ) -> None:
-    of(memory, "bob").put_block("task", "Mow the lawn")
+    of(memory, "bob").block("task").put("Mow the lawn")
     begins = {"persona": "You are Sam.", "task": "Help out."}
     edit = call("core_memory_replace", label="persona", old_content="Sam", new_content="Kim")
     model = scripted(answers=[edit, "Done.", "Hi.", "Hi Bob."])
@@ -451,24 +332,11 @@ def test_owners_begin_with_the_blocks_that_are_given_and_keep_their_own(
 def test_without_paging_the_blocks_stand_there_too_unless_others_are_given(
     memory: HybridMemory, scripted: Scripted, invoke: Invoke
 ) -> None:
-    of(memory).put_block("human", "Name: Ada")
+    of(memory).block("human").put("Name: Ada")
     for given, shown in ((None, "<human>\nName: Ada\n</human>"), ({"mood": "calm"}, "<mood>\ncalm\n</mood>")):
         model = scripted(answers=["hello"])
         invoke(create_agent(model, middleware=[HybridMemoryMiddleware(memory, blocks=given)]), said("hi"), THREAD)
         assert model.prompts[0][0].text == shown
-
-
-@pytest.mark.parametrize(("k", "recalled"), [(None, False), (0, False), (3, True)])
-def test_nothing_is_recalled_by_itself_unless_asked(
-    opened: Open, scripted: Scripted, invoke: Invoke, k: int | None, *, recalled: bool
-) -> None:
-    memory = opened()
-    of(memory, session="before").remember(NEEDLE)
-    model = scripted(answers=["hm"])
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True, k=k)])
-    invoke(agent, said("where is the spare key?"), THREAD)
-    assert (NEEDLE in model.prompts[0][-1].text) is recalled
-    assert model.prompts[0][-1].text.endswith("where is the spare key?")
 
 
 def test_the_settings_of_paging_count(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
@@ -481,45 +349,3 @@ def test_the_settings_of_paging_count(memory: HybridMemory, scripted: Scripted, 
             invoke(agent, said(f"{row} " + "tell me " * 60), {"configurable": {"thread_id": "t", "user_id": user}})
         warned_at[user] = next(row for row, prompt in enumerate(model.prompts) if warned(prompt[-1]))
     assert 0 < warned_at["early"] < warned_at["late"]
-
-
-def test_an_answer_of_a_function_is_shown_in_full(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
-    of(memory, session="before").remember(
-        ["The garden: " + f"row {row} has peas and beans. " * 400 for row in range(6)]
-    )
-    wanted = [
-        ("conversation_search", {"query": "garden"}), ("conversation_search_date", {"start_date": "2020-01-01"}),
-        ("fetch", {"handle": "#2"}), ("expand", {"handle": "#3"}),
-    ]  # fmt: skip
-    model = scripted(answers=[*(call(name, **arguments) for name, arguments in wanted), "Done."])
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, max_tokens=4000, paging=True)])
-    state = invoke(agent, said("what grows there?"), THREAD)
-    for result in results(state):
-        assert result.status == "success"
-        assert 0 < estimate_tokens(result.text) <= 4000 // 8
-    assert [message.text for message in results({"messages": model.prompts[-1]})] == [
-        message.text for message in results(state)
-    ]
-
-
-def test_too_little_room_is_told_and_ends_no_run(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke, caplog: pytest.LogCaptureFixture
-) -> None:
-    model = scripted(answers=["hello"])
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, max_tokens=500, paging=True)])
-    invoke(agent, said("hi"), THREAD)
-    assert "hi" in [message.text for message in model.prompts[-1]]
-    assert "max_tokens=500 is too little" in caplog.text
-
-
-def test_pauses_flush_no_earlier(memory: HybridMemory, scripted: Scripted) -> None:
-    model = scripted(answer=chatty)
-    layer = HybridMemoryMiddleware(memory, max_tokens=MAX_TOKENS, paging=True)
-    agent = create_agent(model, middleware=[layer], checkpointer=InMemorySaver())
-    sizes = []
-    for row in range(24):
-        agent.invoke(said(f"Turn {row}: " + "the garden and the gate and the plan " * 6), THREAD)
-        sizes.append(tokens(memory, layer, model.prompts[-1]))
-        memory.flush()
-    assert len(logged(memory, EventKind.COMPACTION)) == sum(after < before for before, after in pairwise(sizes))
-    assert max(sizes) > 0.9 * MAX_TOKENS

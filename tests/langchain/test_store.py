@@ -34,8 +34,8 @@ from pydantic import BaseModel, Field
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from langchain_hybrid_memory.store.namespaces import namespace, namespace_ids
-from langchain_hybrid_memory.store.store import HybridMemoryStore
+from langchain_hybrid_memory.namespaces import namespace, namespace_ids
+from langchain_hybrid_memory.store import HybridMemoryStore
 
 Call = Callable[..., Any]
 
@@ -110,12 +110,6 @@ def test_only_what_is_to_be_indexed_is_found(kept: HybridMemoryStore, face: Call
     assert found[0].key == "body"
     kept.put(BOB, "whole", {"title": "cats", "body": {"text": "about dogs"}}, index=False)
     assert keys([item for item in face(kept, "search", BOB, query="dogs") if item.score is not None]) == ["body"]
-
-
-def test_a_text_may_come_twice_in_a_batch(kept: HybridMemoryStore, face: Call) -> None:
-    face(kept, "batch", [PutOp(BOB, str(number), {"text": "the same"}) for number in range(5)])
-    assert len({item.score for item in face(kept, "search", BOB, query="the same")}) == 1
-    assert len(kept.search(BOB, query="the same")) == 5
 
 
 def fake_embed(texts: Sequence[str]) -> list[list[float]]:

@@ -21,7 +21,7 @@ from langchain_tests.unit_tests import ToolsUnitTests
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.errors import InvalidInputError, InvalidScopeError, MemoryClosedError
 from hybrid_memory.text.tokens import estimate_tokens, schema_tokens
-from langchain_hybrid_memory.agents.tools import memory_tools
+from langchain_hybrid_memory.tools import memory_tools
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "memory_remember": {"text": "I like tea.", "category": "taste", "importance": 0.8},
@@ -228,9 +228,9 @@ def test_the_tools_leave_the_applications_own_alone(filled: HybridMemory) -> Non
 def test_langchain_core_alone_is_enough(filled: HybridMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] in {"langgraph", "langchain"}]:
         monkeypatch.setitem(sys.modules, name, None)
-    for name in ("langchain_hybrid_memory.agents.tools", "langchain_hybrid_memory.scopes"):
+    for name in ("langchain_hybrid_memory.tools", "langchain_hybrid_memory.scopes"):
         monkeypatch.delitem(sys.modules, name)
-    anew = importlib.import_module("langchain_hybrid_memory.agents.tools").memory_tools
+    anew = importlib.import_module("langchain_hybrid_memory.tools").memory_tools
     (recall,) = anew(filled, user="alice", names=["memory_recall"])
     assert "green" in recall.invoke({"query": "tea"})
     (recall,) = anew(filled, names=["memory_recall"])

@@ -9,9 +9,8 @@ import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.context.session import load
-from hybrid_memory.facts.facts import portrait
-from hybrid_memory.memory.runtime import INLINE
-from hybrid_memory.runtime.runners import drive
+from hybrid_memory.facts.portrait import portrait
+from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
@@ -35,7 +34,8 @@ def memory() -> Iterator[HybridMemory]:
 def shown(handle: ScopedMemory, max_tokens: int = 200) -> str:
     """What a prompt of this session shows."""
     services = handle._services
-    return drive(portrait(INLINE, services, drive(load(INLINE, services, handle.scope)), max_tokens))
+    session = drive(load(INLINE, services, handle.scope))
+    return drive(portrait(INLINE, services, handle.scope, session.state.cursor, max_tokens))
 
 
 def test_it_is_that_from_before_the_session_and_has_no_heading(memory: HybridMemory) -> None:

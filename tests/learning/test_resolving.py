@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Event, EventKind, Fact, FactState, Scope
 from hybrid_memory.facts.attributes import attribute
-from hybrid_memory.facts.currency import Outdated
 from hybrid_memory.facts.fact import USER, Claim, Stance
+from hybrid_memory.facts.facts import Outdated
 from hybrid_memory.facts.resolving import AT_ONCE, SETTLED, resolve
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)

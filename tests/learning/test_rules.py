@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hybrid_memory.ports import FactExtractor
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from hybrid_memory.facts.rules.matching import MAX_VALUE_CHARS
 from hybrid_memory.facts.rules.reading import LOOKBACK, MAX_SENTENCE_CHARS, RuleExtractor
 from hybrid_memory.facts.rules.rule import OWNER, Language, Pattern, Rule, When, always
 from hybrid_memory.facts.rules.turns import MAX_CHARS
+from hybrid_memory.ports import FactExtractor
 
 WEDNESDAY = datetime(2025, 3, 12, 10, 0, tzinfo=UTC)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import pickle
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from blockbuster import blockbuster_ctx
 from llama_index.core.base.llms.types import (
     ChatMessage,
     ChatResponse,
@@ -17,17 +20,22 @@ from llama_index.core.base.llms.types import (
     CompletionResponseAsyncGen,
     CompletionResponseGen,
     LLMMetadata,
+    MessageRole,
     ToolCallBlock,
 )
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.llms.llm import ToolSelection
+from llama_index.core.retrievers import BaseRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools.types import BaseTool
+from llama_index.core.workflow import JsonSerializer
 from pydantic import Field
+from workflows.context import PickleSerializer
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.text.tokens import estimate_tokens
-from llamaindex_hybrid_memory import HybridChatMemory
-from llamaindex_hybrid_memory.sharing import close_all
+from hybrid_memory.text.tokens import estimate_tokens, message_tokens
+from llamaindex_hybrid_memory import HybridChatMemory, from_chat_message
+from llamaindex_hybrid_memory.bound import close_all
 
 
 class ScriptedLLM(FunctionCallingLLM):
@@ -97,6 +105,99 @@ class ScriptedLLM(FunctionCallingLLM):
             for block in response.message.blocks
             if isinstance(block, ToolCallBlock)
         ]
+
+
+def user(text: str) -> ChatMessage:
+    return ChatMessage(role="user", content=text)
+
+
+def assistant(text: str) -> ChatMessage:
+    return ChatMessage(role="assistant", content=text)
+
+
+def calls(*wanted: tuple[str, dict[str, Any]], start: int = 0) -> ChatMessage:
+    """The assistant calls tools, by name and arguments."""
+    blocks = [
+        ToolCallBlock(tool_call_id=f"c{start + row}", tool_name=name, tool_kwargs=arguments)
+        for row, (name, arguments) in enumerate(wanted)
+    ]
+    return ChatMessage(role="assistant", blocks=blocks)
+
+
+def words(messages: Sequence[ChatMessage] | None) -> list[str]:
+    return [message.content or "" for message in messages or ()]
+
+
+def tokens(messages: Sequence[ChatMessage]) -> int:
+    return sum(message_tokens(from_chat_message(message), estimate_tokens) for message in messages)
+
+
+def orphans(shown: Sequence[ChatMessage]) -> list[str]:
+    """Results whose call does not stand before them, and calls without a result."""
+    open_calls: set[str] = set()
+    found = []
+    for message in shown:
+        if message.role is MessageRole.TOOL:
+            name = str(message.additional_kwargs.get("tool_call_id"))
+            if name not in open_calls:
+                found.append(f"result of {name}")
+            open_calls.discard(name)
+        open_calls |= {str(block.tool_call_id) for block in message.blocks if isinstance(block, ToolCallBlock)}
+    return [*found, *(f"call {name}" for name in open_calls)]
+
+
+class OneNode(BaseRetriever):
+    """A retriever that always finds the same page."""
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return [NodeWithScore(node=TextNode(text="Opening hours: nine to five."), score=1.0)]
+
+
+TRAVELS: dict[str, Callable[[Any], Any]] = {
+    "json": lambda one: type(one).model_validate_json(one.model_dump_json()),
+    "dump": lambda one: type(one).model_validate(one.model_dump()),
+    "pickle": lambda one: pickle.loads(pickle.dumps(one)),  # noqa: S301 - our own bytes
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "serializer": lambda one: JsonSerializer().deserialize(JsonSerializer().serialize(one)),
+    "pickle serializer": lambda one: PickleSerializer().deserialize(PickleSerializer().serialize(one)),
+}
+"""Ways of what is plain data from one place to another."""
+
+
+@pytest.fixture(params=TRAVELS)
+def travel(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
+    return TRAVELS[request.param]
+
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(params=["blocking", "async"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Calls a method by its name, or its async twin under a watch that nothing blocks the loop."""
+
+    def call(owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        if request.param == "blocking":
+            return getattr(owner, name)(*args, **kwargs)
+        # The one name in LlamaIndex that is another.
+        twin = "async_add_message" if name == "add_message" else f"a{name}"
+
+        async def watched() -> Any:
+            with blockbuster_ctx():
+                return await getattr(owner, twin)(*args, **kwargs)
+
+        return asyncio.run(watched())
+
+    return call
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            for since in ("20", "211"):
+                item.add_marker(pytest.mark.filterwarnings(f"ignore::pydantic.PydanticDeprecatedSince{since}"))
 
 
 @pytest.fixture

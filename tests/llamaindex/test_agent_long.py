@@ -18,9 +18,6 @@ TURNS = 120
 LOOKED_UP = sum(item is not None for _, item in LIVE)
 
 
-# LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too.
-@pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20")
-@pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211")
 @pytest.mark.parametrize("max_tokens", [MAX_TOKENS, 600])
 def test_an_agent_goes_on_with_a_long_conversation(
     max_tokens: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import inspect
 import pickle
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,26 +17,21 @@ from llama_index.core.memory import ChatMemoryBuffer, Memory
 from llama_index.core.storage.chat_store import BaseChatStore, SimpleChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
-from llama_index.core.workflow import JsonSerializer
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import StaticPool
-from workflows.context import PickleSerializer
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.errors import InvalidConfigError, InvalidMessageError, InvalidScopeError
 from hybrid_memory.items.item import FindItems
 from llamaindex_hybrid_memory import HybridBufferStore, HybridChatMemory, HybridChatStore
-from llamaindex_hybrid_memory.stores.keyed_log import AGENT
+from llamaindex_hybrid_memory.keyed_log import AGENT
+from tests.llamaindex.conftest import Run, words
 
 ACTIVE, ARCHIVED = MessageStatus.ACTIVE, MessageStatus.ARCHIVED
 
 
 def said(*texts: str) -> list[ChatMessage]:
     return [ChatMessage(role="user", content=text) for text in texts]
-
-
-def words(messages: list[ChatMessage] | None) -> list[str]:
-    return [message.content or "" for message in messages or ()]
 
 
 def chat_store(memory: HybridMemory, user: str = "alice") -> HybridChatStore:
@@ -47,30 +41,6 @@ def chat_store(memory: HybridMemory, user: str = "alice") -> HybridChatStore:
 @pytest.fixture
 def chats(store: HybridMemory) -> HybridChatStore:
     return chat_store(store)
-
-
-def watched(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    async def watch() -> Any:
-        with blockbuster_ctx():
-            return await coroutine
-
-    return asyncio.run(watch())
-
-
-Run = Callable[..., Any]
-
-
-@pytest.fixture(params=["blocking", "async"])
-def run(request: pytest.FixtureRequest) -> Run:
-    """Calls a method of the buffer store by its name, or its async twin."""
-
-    def call(store: BaseChatStore, name: str, *args: Any) -> Any:
-        if request.param == "blocking":
-            return getattr(store, name)(*args)
-        twin = "async_add_message" if name == "add_message" else f"a{name}"
-        return watched(getattr(store, twin)(*args))
-
-    return call
 
 
 class TestAsTheStockStore:
@@ -428,18 +398,6 @@ class TestBinding:
             await HybridChatStore(url=chat_store(store).url).get_messages("k")
 
     @pytest.mark.parametrize("kind", [HybridChatStore, HybridBufferStore])
-    @pytest.mark.parametrize(
-        "travel",
-        [
-            lambda chats: type(chats).model_validate_json(chats.model_dump_json()),
-            lambda chats: pickle.loads(pickle.dumps(chats)),  # noqa: S301 - our own bytes
-            copy.copy,
-            copy.deepcopy,
-            lambda chats: JsonSerializer().deserialize(JsonSerializer().serialize(chats)),
-            lambda chats: PickleSerializer().deserialize(PickleSerializer().serialize(chats)),
-        ],
-        ids=["json", "pickle", "copy", "deepcopy", "serializer", "pickle serializer"],
-    )
     def test_it_travels_as_ids_and_a_url(
         self, store: HybridMemory, kind: type[HybridBufferStore], travel: Callable[[Any], Any]
     ) -> None:

@@ -14,28 +14,14 @@ from llama_index.core.base.llms.types import (
     ToolCallBlock,
 )
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
-from llama_index.core.retrievers import BaseRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import Context
 
 from hybrid_memory import HybridMemory, Role
 from llamaindex_hybrid_memory import HybridChatMemory
+from tests.llamaindex.conftest import OneNode
 
 Scripted = Callable[..., Any]
-
-pytestmark = [
-    # LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too.
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
-]
-
-
-class OneNode(BaseRetriever):
-    """A retriever that always finds the same page."""
-
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return [NodeWithScore(node=TextNode(text="Opening hours: nine to five."), score=1.0)]
 
 
 def texts(messages: list[ChatMessage]) -> list[tuple[str, str | None]]:
@@ -254,29 +240,6 @@ async def test_images_and_documents_stay_as_they_are(
         note, *said = seen[0].blocks
         assert "My cat is called Pixel." in note.text
         assert said == blocks
-
-
-async def test_an_agent_given_the_history_each_time_stores_it_once(store: HybridMemory, scripted: Scripted) -> None:
-    history: list[ChatMessage] = [ChatMessage(role="system", content="Answer in German.")]
-    for question in ("eins?", "zwei?", "drei?"):
-        llm = scripted(asks_for_the_weather("Bern"), "ja")
-        agent = FunctionAgent(llm=llm, tools=[FunctionTool.from_defaults(weather)])
-        memory = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
-        await agent.run(question, memory=memory, chat_history=history)
-        history = await memory.aget_all()
-        assert texts(llm.seen[0])[0] == ("system", "Answer in German.")
-
-    assert len(history) == 1 + 3 * 4
-    assert len(store.scoped(user="alice", session="s1").history()) == len(history)
-
-
-async def test_two_users_of_one_agent_stay_apart(store: HybridMemory, scripted: Scripted) -> None:
-    llm = scripted("ok")
-    agent = FunctionAgent(llm=llm, tools=None)
-    for user, text in (("alice", "My cat is called Pixel."), ("bob", "What is my cat called?")):
-        await agent.run(text, memory=HybridChatMemory.from_defaults(user=user, session="s1", memory=store))
-
-    assert texts(llm.seen[-1]) == [("user", "What is my cat called?")]
 
 
 async def test_an_agent_without_call_ids_keeps_its_pairs(chat: HybridChatMemory, scripted: Scripted) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import logging
 import pickle
 import re
@@ -15,30 +14,21 @@ from hypothesis import strategies as st
 from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
 from llama_index.core.memory import InsertMethod, Memory
 from llama_index.core.utils import get_tokenizer
-from llama_index.core.workflow import JsonSerializer
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
-from workflows.context import PickleSerializer
 
 from hybrid_memory import HybridMemory, Message
-from hybrid_memory.context.marks import MEMORY_HEADINGS
+from hybrid_memory.context.layout import MEMORY_HEADINGS
 from hybrid_memory.errors import InvalidConfigError, InvalidScopeError, StoreUnavailableError
 from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatStore, HybridMemoryBlock, from_chat_message
-from llamaindex_hybrid_memory.block.flushes import fresh
+from llamaindex_hybrid_memory.flushes import fresh
+from tests.llamaindex.conftest import assistant, user
 
 HEADING = MEMORY_HEADINGS["en"]
 
 LOGGER = "llamaindex_hybrid_memory"
-
-
-def user(text: str) -> ChatMessage:
-    return ChatMessage(role="user", content=text)
-
-
-def assistant(text: str) -> ChatMessage:
-    return ChatMessage(role="assistant", content=text)
 
 
 def chatter(count: int, start: int = 0) -> list[ChatMessage]:
@@ -182,16 +172,6 @@ class TestWhatIsFlushed:
 
         assert texts(written(store)) == texts(chatter(20))
 
-    async def test_sessions_and_users_are_kept_apart(self, store: HybridMemory) -> None:
-        block = HybridMemoryBlock.from_defaults(user="alice", memory=store)
-        bobs = HybridMemoryBlock.from_defaults(user="bob", memory=store, name="bobs")
-        await flush(block, [user("one")], "s1")
-        await flush(block, [user("two")], "s2")
-        await flush(bobs, [user("three")], "s1")
-
-        assert [texts(written(store, s)) for s in ("s1", "s2")] == [["one"], ["two"]]
-        assert texts(written(store, "s1", "bob")) == ["three"]
-
     async def test_one_that_cannot_be_stored_does_not_take_the_others_along(
         self, block: HybridMemoryBlock, store: HybridMemory, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -251,7 +231,7 @@ class TestAFailingStore:
         self, block: HybridMemoryBlock, store: HybridMemory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr("llamaindex_hybrid_memory.block.memory_block.fresh", _cancelled)
+            patched.setattr("llamaindex_hybrid_memory.memory_block.fresh", _cancelled)
             with pytest.raises(asyncio.CancelledError):
                 await flush(block, [user("a")])
         await flush(block, [user("b")])
@@ -303,7 +283,7 @@ class TestContent:
     ) -> None:
         block = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="")
         await flush(block, [user("My cat is called Pixel."), user("what is my cat called?")], "s0")
-        here = "llamaindex_hybrid_memory.block.memory_block"
+        here = "hybrid_memory.adapters"
         monkeypatch.setattr(f"{here}.is_memory", lambda text: not text.endswith("?"))
         monkeypatch.setattr(f"{here}.asks_nothing", lambda text: text == "hi cat")
 
@@ -312,23 +292,6 @@ class TestContent:
         assert "Pixel" in text
         assert "what is my cat called?" not in text
         assert await ask(block, user("hi cat")) == ""
-
-    async def test_headings_are_in_the_users_language(self, store: HybridMemory) -> None:
-        block = HybridMemoryBlock.from_defaults(user="alice", memory=store, token_limit=300)
-        await flush(block, [user("我是护士，我的猫叫皮克。")], "s0")
-        await flush(block, [user("我们决定把房子刷成蓝色。"), assistant("好的。")] * 12)
-
-        text = await ask(block, user("我的猫叫什么？"))
-
-        assert text.startswith("<user_profile>\n目前已知")
-        assert "<summary>\n本次对话" in text
-        assert "<memory>\n以前说过" in text
-        assert "earlier" not in text.lower()
-
-    async def test_it_begins_empty(self, block: HybridMemoryBlock) -> None:
-        assert await ask(block, user("hello?")) == ""
-        assert await block.aget() == ""
-        assert await block.aget([], session_id="s1") == ""
 
     @pytest.mark.parametrize("limit", [50, 80, 120, 160])
     async def test_it_keeps_within_its_limit_in_whole_lines(self, store: HybridMemory, limit: int) -> None:
@@ -385,14 +348,6 @@ class TestContent:
         assert await ask(here, user("cat?")) == ""
         assert await here.aget([user("cat?")]) == ""
         assert "Pixel" in await ask(here, user("cat?"), session="s0")
-
-    async def test_a_profile_of_the_callers_own(self, store: HybridMemory) -> None:
-        mine = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="She is a nurse.", k=0)
-        none = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="", k=0)
-        await flush(mine, [user("I live in Berlin.")])
-
-        assert "\nShe is a nurse.\n" in await ask(mine, user("hi"))
-        assert await ask(none, user("hi")) == ""
 
     @pytest.mark.parametrize(
         "other", [{"user": "bob"}, {"user": "alice", "tenant": "t"}, {"user": "alice", "agent": "a"}]
@@ -497,18 +452,6 @@ class TestBinding:
         await flush(block, [user("hi")])
         assert caplog.text.count("whose memory?") == 2
 
-    @pytest.mark.parametrize(
-        "travel",
-        [
-            lambda block: HybridMemoryBlock.model_validate_json(block.model_dump_json()),
-            lambda block: pickle.loads(pickle.dumps(block)),  # noqa: S301 - our own bytes
-            copy.copy,
-            copy.deepcopy,
-            lambda block: JsonSerializer().deserialize(JsonSerializer().serialize(block)),
-            lambda block: PickleSerializer().deserialize(PickleSerializer().serialize(block)),
-        ],
-        ids=["json", "pickle", "copy", "deepcopy", "serializer", "pickle serializer"],
-    )
     async def test_it_travels_as_ids_and_a_url(
         self, sqlite: HybridMemory, travel: Callable[[HybridMemoryBlock], HybridMemoryBlock]
     ) -> None:

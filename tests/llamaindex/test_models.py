@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from typing import Any
 
 import numpy as np
 import pytest
 from llama_index.core.base.llms.types import (
     ChatMessage,
-    ChatResponse,
     CompletionResponse,
     CompletionResponseGen,
     LLMMetadata,
     ToolCallBlock,
 )
-from llama_index.core.embeddings import BaseEmbedding, MockEmbedding
+from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.llms import CustomLLM, MockLLM
 from llama_index.core.program.utils import get_program_for_llm
 from llama_index.core.prompts import PromptTemplate
@@ -115,13 +112,6 @@ def test_a_model_that_refuses_tools_is_asked_for_text_from_then_on(caller: Scrip
     assert (len(llm.offered), len(llm.seen)) == (1, 3)
 
 
-def test_a_model_that_only_chats_gives_no_object(caller: Scripted) -> None:
-    llm = caller("Lisbon.")
-    with pytest.raises(ModelError, match="no JSON object: 'Lisbon"):
-        as_language_model(llm).structured(QUESTION, SCHEMA)
-    assert len(llm.seen) == 3
-
-
 @pytest.mark.parametrize("answers", [[call_of(LISBON)], ["no call", IN_TEXT]], ids=["tools", "text"])
 def test_braces_reach_the_model_as_they_were_written(caller: Scripted, answers: list[str | ChatMessage]) -> None:
     llm = caller(*answers)
@@ -217,23 +207,6 @@ def test_the_hosts_own_way_fails_where_the_ladder_answers() -> None:
         as_language_model(MockLLM(max_tokens=3)).structured(QUESTION, SCHEMA)
 
 
-def test_a_model_that_is_too_slow_is_not_asked_again(caller: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
-    release = threading.Event()
-    llm = caller("late")
-    asked: list[Any] = []
-
-    def slow(self: Any, messages: Any, **kwargs: Any) -> ChatResponse:
-        asked.append(messages)
-        release.wait(10)
-        return ChatResponse(message=ChatMessage(role="assistant", content="late"))
-
-    monkeypatch.setattr(type(llm), "chat", slow)
-    with pytest.raises(ModelError, match="took longer"):
-        as_language_model(llm, timeout=timedelta(milliseconds=200)).structured(QUESTION, SCHEMA)
-    release.set()
-    assert len(asked) == 1
-
-
 def test_a_memory_asks_an_llm_on_both_faces(caller: Scripted, face: Any) -> None:
     llm = caller(call_of({"facts": []}))
     with open_memory(MemoryConfig(url="memory://", embedder="hashing"), language_model=llm) as memory:
@@ -271,12 +244,6 @@ def test_texts_and_questions_are_embedded_in_batches_of_the_models_size() -> Non
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-6)
     np.testing.assert_allclose(rows[0], rows[2])
     np.testing.assert_allclose(embedder.embed_query("a boat"), rows[0], rtol=1e-6)
-
-
-def test_a_mock_embedding_is_accepted() -> None:
-    embedder = WrappedEmbedder(MockEmbedding(embed_dim=4))
-    np.testing.assert_allclose(embedder.embed_documents(["a", "b"]), np.full((2, 4), 0.5))
-    assert embedder.dim == 4
 
 
 @pytest.mark.parametrize("words", ["A boat in the harbour.", "港口里的一条船。"])

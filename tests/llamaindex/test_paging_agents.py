@@ -9,29 +9,22 @@ from typing import Any
 
 import pytest
 from blockbuster import blockbuster_ctx
-from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole, ToolCallBlock
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
-from llama_index.core.retrievers import BaseRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.workflow import Context, JsonSerializer
 from pydantic import Field
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.apps.agent import MEMORY
-from hybrid_memory.context.marks import SUMMARY_HEADINGS
+from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
-from llamaindex_hybrid_memory.sharing import close_all
-from tests.llamaindex.conftest import ScriptedLLM
-from tests.llamaindex.test_paging_memory import LIMIT, WARNED, fact, folds, orphans, paged, tokens, warned
+from llamaindex_hybrid_memory.bound import close_all
+from tests.llamaindex.conftest import OneNode, ScriptedLLM, calls, orphans, tokens
+from tests.llamaindex.test_paging_memory import LIMIT, WARNED, fact, folds, paged, warned
 
 SUMMARY_HEADING = SUMMARY_HEADINGS["en"]
 
-pytestmark = [
-    # LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too.
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
-]
 
 Shown = Sequence[ChatMessage]
 PAGES = 5
@@ -48,16 +41,6 @@ class Policy(ScriptedLLM):
         self.seen.append([message.model_copy(deep=True) for message in messages])
         reply = self.think(messages)
         return ChatResponse(message=reply, delta=reply.content or "")
-
-
-def calls(*wanted: tuple[str, dict[str, Any]], start: int = 0) -> ChatMessage:
-    return ChatMessage(
-        role="assistant",
-        blocks=[
-            ToolCallBlock(tool_call_id=f"c{start + row}", tool_name=name, tool_kwargs=arguments)
-            for row, (name, arguments) in enumerate(wanted)
-        ],
-    )
 
 
 def said(text: str) -> ChatMessage:
@@ -139,42 +122,6 @@ async def test_an_agent_lives_through_a_long_conversation(store: HybridMemory) -
     assert len([one for one in await chat.aget_all() if one.role == "user"]) == 35
 
 
-async def test_edits_made_in_one_answer_are_all_kept(store: HybridMemory, scripted: Callable[..., Any]) -> None:
-    lines = [f"Fact {row} about Ada." for row in range(8)]
-    appends = calls(*[("core_memory_append", {"label": "human", "content": line}) for line in lines])
-    llm, chat = scripted(appends, "Noted."), paged(store)
-    with blockbuster_ctx():
-        response = await ask(agent_of(store, llm), "Here are eight facts.", chat)
-
-    assert not [call for call in response.tool_calls if call.tool_output.is_error]
-    assert sorted(store.scoped(user="alice").blocks()["human"].value.splitlines()) == lines
-    # The prompt after the calls has them in its system message already.
-    assert all(line in llm.seen[1][1].content for line in lines)
-    assert "Fact" not in llm.seen[0][1].content
-
-
-async def test_what_was_made_of_a_message_is_forgotten_with_it(
-    store: HybridMemory, scripted: Callable[..., Any]
-) -> None:
-    both = calls(
-        ("core_memory_append", {"label": "human", "content": "Ada lives in Lisbon."}),
-        ("archival_memory_insert", {"content": "Ada told that she lives in Lisbon."}),
-    )
-    more = calls(("core_memory_append", {"label": "human", "content": "Has a cat."}))
-    llm = scripted(both, "Noted.", more, "Noted.")
-    chat, agent, scoped = paged(store), agent_of(store, llm), store.scoped(user="alice", session="s1")
-    await ask(agent, "I live in Lisbon.", chat)
-    await ask(agent, "I have a cat.", chat)
-    assert scoped.blocks()["human"].value == "Ada lives in Lisbon.\nHas a cat."
-    asked = next(one.id or "" for one in scoped.history() if one.text == "I live in Lisbon.")
-
-    scoped.forget(ids=[asked])
-
-    assert scoped.blocks()["human"].value == "Has a cat."
-    assert "she lives in Lisbon" not in str([one.text for one in store.scoped(user="alice").history()])
-    assert "Lisbon" not in str(await chat.aget())
-
-
 async def test_a_block_cannot_be_rethought_over_what_was_added_in_the_same_answer(
     store: HybridMemory, scripted: Callable[..., Any]
 ) -> None:
@@ -188,13 +135,13 @@ async def test_a_block_cannot_be_rethought_over_what_was_added_in_the_same_answe
     failed = [call.tool_name for call in response.tool_calls if call.tool_output.is_error]
     assert failed in ([], ["core_memory_rethink"])
     assert store.scoped(user="alice").blocks()["human"].value == "Ada, has a sister."
-    assert {"append", "rethink"} <= {block.change for block in store.scoped(user="alice").block_history("human")}
+    assert {"append", "rethink"} <= {block.change for block in store.scoped(user="alice").block("human").history()}
 
 
 async def test_what_is_refused_comes_back_to_the_model_and_the_run_goes_on(
     store: HybridMemory, scripted: Callable[..., Any]
 ) -> None:
-    store.scoped(user="alice").put_block("rules", "Be kind.", read_only=True)
+    store.scoped(user="alice").block("rules").put("Be kind.", read_only=True)
     wrong = calls(
         ("core_memory_rethink", {"label": "rules", "new_content": "Be rude."}),
         ("core_memory_append", {"label": "nowhere", "content": "x"}),
@@ -242,13 +189,6 @@ async def test_an_agent_that_reasons_in_text_edits_and_sees_its_blocks(
     assert "(3 of 2000 characters) Who the user is: name, people, work, plans, preferences.\nAda\n</human>" in second
 
 
-class OneNode(BaseRetriever):
-    """A retriever that always finds the same page."""
-
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return [NodeWithScore(node=TextNode(text="Opening hours: nine to five."), score=1.0)]
-
-
 def simple(llm: ScriptedLLM, memory: HybridChatMemory) -> Any:
     return SimpleChatEngine.from_defaults(llm=llm, memory=memory)
 
@@ -267,7 +207,7 @@ def condensing(llm: ScriptedLLM, memory: HybridChatMemory) -> Any:
 def test_a_chat_engine_shows_blocks_summary_and_warnings(
     make: Callable[..., Any], face: str, store: HybridMemory
 ) -> None:
-    store.scoped(user="alice").put_block("task", "Count the apples.")
+    store.scoped(user="alice").block("task").put("Count the apples.")
     llm = Policy(think=lambda _: said("I see. Thank you for telling me all of that."))
     chat = paged(store, token_limit=800)
     engine = make(llm, chat)
@@ -319,29 +259,3 @@ async def test_an_agent_goes_on_where_another_process_left_it(config: str) -> No
     assert SUMMARY_HEADING in (second.seen[0][2].content or "")
     assert (await restored.store.get("memory")).paging == chat.paging
     assert second.seen[0][2:5] == first.seen[-1][2:5], "the prompt begins as it did"
-
-
-async def test_agents_of_many_users_never_see_each_other(store: HybridMemory) -> None:
-    users = ("ann", "ben", "安娜")
-
-    async def visit(user: str) -> list[list[ChatMessage]]:
-        def think(shown: Shown) -> ChatMessage:
-            if shown[-1].role is MessageRole.TOOL:
-                return said("Noted.")
-            line = {"label": "human", "content": f"{user} was here"}
-            search = {"query": "who keeps the key?"}
-            return calls(("core_memory_append", line), ("conversation_search", search))
-
-        llm = Policy(think=think)
-        chat, agent = paged(store, user=user), agent_of(store, llm, user=user)
-        for turn in range(4):
-            await AgentWorkflow(agents=[agent]).run(f"{user} keeps the key {turn}.", memory=chat)
-        return llm.seen
-
-    with blockbuster_ctx():
-        found = await asyncio.gather(*map(visit, users))
-    for user, prompts in zip(users, found, strict=True):
-        text = "\n".join(one.content or "" for prompt in prompts for one in prompt)
-        assert not [other for other in users if other != user and other in text]
-        lines = store.scoped(user=user).blocks()["human"].value.splitlines()
-        assert lines == [f"{user} was here"] * 4

@@ -2,64 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-import copy
-import pickle
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from blockbuster import blockbuster_ctx
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.tools import FunctionTool, ToolOutput
-from llama_index.core.workflow import Context, JsonSerializer, StartEvent, StopEvent, Workflow, step
-from workflows.context import PickleSerializer
 
 from hybrid_memory import HybridMemory, MemoryConfig, PagingConfig, open_memory
 from hybrid_memory.apps.agent import MEMORY, PAGING_FUNCTIONS, schema
-from hybrid_memory.context.marks import SUMMARY_HEADINGS
+from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from hybrid_memory.text.tokens import estimate_tokens, message_tokens
-from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec, from_chat_message
-from llamaindex_hybrid_memory.sharing import close_all
+from hybrid_memory.text.tokens import estimate_tokens
+from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
+from llamaindex_hybrid_memory.bound import close_all
+from tests.llamaindex.conftest import Run, assistant, orphans, tokens, user
 
 SUMMARY_HEADING = SUMMARY_HEADINGS["en"]
 
-Run = Callable[..., Any]
-
 WARNED = "Memory pressure"
 LIMIT = 900
-
-
-@pytest.fixture(params=["sync", "async"])
-def run(request: pytest.FixtureRequest) -> Run:
-    """Calls a method, blocking or by its async twin; the awaited one may not block the loop."""
-
-    def call(owner: Any, name: str, *args: Any, **kwargs: Any) -> Any:
-        if request.param == "sync":
-            return getattr(owner, name)(*args, **kwargs)
-        twin = f"a{name}"
-
-        async def awaited() -> Any:
-            return await getattr(owner, twin)(*args, **kwargs)
-
-        with blockbuster_ctx():
-            return asyncio.run(awaited())
-
-    return call
-
-
-def user(text: str) -> ChatMessage:
-    return ChatMessage(text, role="user")
-
-
-def assistant(text: str) -> ChatMessage:
-    return ChatMessage(text, role="assistant")
 
 
 def paged(memory: HybridMemory, *, user: str = "alice", session: str = "s1", **settings: Any) -> HybridChatMemory:
@@ -80,10 +46,6 @@ def fact(number: int) -> list[ChatMessage]:
     ]
 
 
-def tokens(shown: Sequence[ChatMessage]) -> int:
-    return sum(message_tokens(from_chat_message(message), estimate_tokens) for message in shown)
-
-
 def warnings(shown: Sequence[ChatMessage]) -> int:
     return sum(WARNED in (message.content or "") for message in shown)
 
@@ -95,20 +57,6 @@ def warned(memory: HybridMemory, *, user: str = "alice", session: str = "s1") ->
 
 def folds(memory: HybridMemory, *, user: str = "alice", session: str = "s1") -> int:
     return len(memory.scoped(user=user, session=session).summary().stretches)
-
-
-def orphans(shown: Sequence[ChatMessage]) -> list[str]:
-    """Results whose call does not stand before them, and calls without a result."""
-    open_calls: set[str] = set()
-    found = []
-    for message in shown:
-        if message.role is MessageRole.TOOL:
-            name = str(message.additional_kwargs.get("tool_call_id"))
-            if name not in open_calls:
-                found.append(f"result of {name}")
-            open_calls.discard(name)
-        open_calls |= {str(block.tool_call_id) for block in message.blocks if isinstance(block, ToolCallBlock)}
-    return [*found, *(f"call {name}" for name in open_calls)]
 
 
 class TestThePrompt:
@@ -126,7 +74,7 @@ class TestThePrompt:
         assert list(store.scoped(user="alice").blocks()) == ["persona", "human"]
 
     def test_blocks_that_are_there_stay_as_they_are(self, store: HybridMemory, run: Run) -> None:
-        store.scoped(user="alice").put_block("task", "Water the plants.", read_only=True)
+        store.scoped(user="alice").block("task").put("Water the plants.", read_only=True)
         system, *_ = run(paged(store), "get")
         assert "<task>\n(17 of 2000 characters, read-only)\nWater the plants.\n</task>" in system.content
         assert "<human>\n" not in system.content
@@ -163,48 +111,6 @@ class TestThePrompt:
         assert warned(store) == [f"pressure-{number}" for number in range(told)]
         assert told in (seen, seen + 1)
 
-    def test_the_summary_is_the_first_entry_of_the_queue(self, store: HybridMemory, run: Run) -> None:
-        chat = paged(store)
-        for number in range(20):
-            run(chat, "put_messages", fact(number))
-            run(chat, "get")
-        system, summary, first, *_ = run(chat, "get")
-        assert SUMMARY_HEADING not in system.content
-        assert summary.role is MessageRole.USER
-        assert summary.content.startswith(f"<summary>\n{SUMMARY_HEADING}")
-        assert first.role is MessageRole.USER
-
-    def test_the_summary_alone_is_no_question(self, store: HybridMemory, run: Run) -> None:
-        chat, scoped = paged(store), store.scoped(user="alice", session="s1")
-        for number in range(16):
-            run(chat, "put_messages", fact(number))
-            shown = run(chat, "get")
-        there = [message.content for message in shown]
-        scoped.forget(ids=[message.id or "" for message in scoped.history() if message.text in there])
-        summary = run(chat, "get")[-1]
-        assert summary.content.startswith(f"<summary>\n{SUMMARY_HEADING}")
-
-    def test_a_call_of_a_tool_and_its_result_leave_together(self, store: HybridMemory, run: Run) -> None:
-        chat = paged(store)
-        for number in range(16):
-            calls = [
-                ToolCallBlock(tool_call_id=f"{number}-{row}", tool_name="count", tool_kwargs={"box": row})
-                for row in range(2)
-            ]
-            results = [
-                ChatMessage(f"{row} apples", role="tool", additional_kwargs={"tool_call_id": f"{number}-{row}"})
-                for row in range(2)
-            ]
-            question, answer = fact(number)
-            calling = ChatMessage(role="assistant", blocks=[TextBlock(text="I count."), *calls])
-            for part in ([question], [calling, *results], [answer]):
-                run(chat, "put_messages", part)
-                shown = run(chat, "get")
-                assert not orphans(shown)
-                assert tokens(shown) <= LIMIT
-        assert folds(store) >= 1
-        assert len(run(chat, "get_all")) == 16 * 5
-
     def test_nothing_is_recalled_or_learned_into_it_unless_asked(self, store: HybridMemory, run: Run) -> None:
         store.scoped(user="alice", session="old").remember("My name is Alice, and my tea is green.")
         store.scoped(user="alice").learn()
@@ -214,19 +120,6 @@ class TestThePrompt:
             assert ("green" in str(run(chat, "get"))) is recalls
         chat = paged(store, session="profile", profile="Alice, a gardener")
         assert "\nAlice, a gardener\n" in run(chat, "get")[1].content, "and not in what the operator says"
-
-    def test_a_prompt_begins_with_the_one_before_until_a_flush(self, store: HybridMemory, run: Run) -> None:
-        chat = paged(store)
-        last: list[ChatMessage] = []
-        before = changed = 0
-        for number in range(20):
-            run(chat, "put_messages", fact(number))
-            shown = run(chat, "get")
-            if shown[: len(last)] != last:
-                changed += 1
-                assert folds(store) > before
-            last, before = shown, folds(store)
-        assert changed == folds(store) >= 2
 
     def test_a_question_that_was_not_put_yet_is_left_to_the_engine(self, store: HybridMemory, run: Run) -> None:
         chat = paged(store)
@@ -313,7 +206,7 @@ class TestSettings:
     ) -> None:
         scoped = store.scoped(user="alice")
         for label in ("persona", "human", "task"):
-            scoped.put_block(label, f"{label} " * 200)
+            scoped.block(label).put(f"{label} " * 200)
         chat = paged(store, token_limit=450)
         for number in range(12):
             run(chat, "put_messages", fact(number))
@@ -323,21 +216,6 @@ class TestSettings:
             assert all(f"<{label}>" in shown[0].content for label in ("persona", "human", "task"))
             assert fact(number)[0] in shown
 
-    @pytest.mark.parametrize(
-        "travel",
-        [
-            lambda chat: HybridChatMemory.from_dict(chat.to_dict()),
-            lambda chat: HybridChatMemory.from_json(chat.to_json()),
-            lambda chat: HybridChatMemory.model_validate_json(chat.model_dump_json()),
-            lambda chat: pickle.loads(pickle.dumps(chat)),  # noqa: S301 - our own bytes
-            copy.copy,
-            copy.deepcopy,
-            lambda chat: chat.model_copy(deep=True),
-            lambda chat: in_context(chat, JsonSerializer()),
-            lambda chat: in_context(chat, PickleSerializer()),
-        ],
-        ids=["dict", "json", "dump json", "pickle", "copy", "deepcopy", "model copy", "context", "context pickle"],
-    )
     def test_they_travel_with_it(self, store: HybridMemory, travel: Callable[[Any], HybridChatMemory]) -> None:
         chat = paged(store, paging=PagingConfig(pressure=0.6, flush=0.4), k=2)
         chat.put_messages(fact(1))
@@ -345,27 +223,6 @@ class TestSettings:
         assert there.model_dump() == chat.model_dump()
         assert there.paging == PagingConfig(pressure=0.6, flush=0.4)
         assert there.get() == chat.get()
-
-
-def in_context(chat: HybridChatMemory, serializer: Any) -> HybridChatMemory:
-    """The memory after the state of a workflow was written and read."""
-
-    async def travelled() -> HybridChatMemory:
-        context = Context(Nothing())
-        await context.store.set("memory", chat)
-        there = Context.from_dict(Nothing(), context.to_dict(serializer=serializer), serializer=serializer)
-        found: HybridChatMemory = await there.store.get("memory")
-        return found
-
-    return asyncio.run(travelled())
-
-
-class Nothing(Workflow):
-    """A workflow that ends at once."""
-
-    @step
-    async def end(self, event: StartEvent) -> StopEvent:
-        return StopEvent(result=event)
 
 
 class TestTools:
@@ -381,12 +238,6 @@ class TestTools:
             for key in ("type", "properties", "required"):
                 assert ours["function"]["parameters"].get(key) == there["function"]["parameters"].get(key)
             assert here.metadata.return_direct is (here.metadata.name == "send_message")
-
-    def test_a_name_must_be_one_of_them(self, store: HybridMemory) -> None:
-        with pytest.raises(InvalidInputError, match="no memory tool 'memory_recall': choose from core_memory"):
-            HybridMemoryToolSpec(memory=store, user="alice", paging=True, names=["memory_recall"])
-        with pytest.raises(InvalidInputError, match="no memory tool 'core_memory_append'"):
-            HybridMemoryToolSpec(memory=store, user="alice", names=["core_memory_append"])
 
     def test_they_make_the_blocks_of_an_owner_who_has_none(self, store: HybridMemory, run: Run) -> None:
         output: ToolOutput = run(tool(store, "core_memory_append"), "call", label="human", content="住在里斯本。")
@@ -405,53 +256,16 @@ class TestTools:
         assert not run(tool(store, "core_memory_replace"), "call", **edit).is_error
         assert "Alice, from Porto" in run(chat, "get")[0].content
         assert run(tool(store, "core_memory_replace"), "call", **edit).is_error, "Lisbon is not there any more"
-        scoped.undo_block("human")
+        scoped.block("human").undo()
         assert "Alice, from Lisbon" in run(chat, "get")[0].content
-        changes = [block.change for block in scoped.block_history("human")]
+        changes = [block.change for block in scoped.block("human").history()]
         assert changes == ["put", "append", "replace", "undo"]
-
-    def test_what_cannot_be_done_is_an_error_that_says_why(self, store: HybridMemory, run: Run) -> None:
-        scoped = store.scoped(user="alice")
-        scoped.put_block("rules", "Be kind.", read_only=True)
-        scoped.put_block("short", max_chars=10)
-        wrong: list[tuple[str, dict[str, Any], str]] = [
-            ("core_memory_append", {"label": "rules", "content": "Or not."}, "read-only"),
-            ("core_memory_rethink", {"label": "rules", "new_content": "Be rude."}, "read-only"),
-            ("core_memory_append", {"label": "short", "content": "eleven chars"}, "10"),
-            ("core_memory_append", {"label": "nowhere", "content": "x"}, "nowhere"),
-            ("core_memory_append", {"label": "short"}, "content"),
-            ("conversation_search", {"query": " "}, "empty"),
-            ("conversation_search_date", {"start_date": "tomorrow"}, "start_date"),
-            ("fetch", {"handle": "#999"}, "#999"),
-            ("send_message", {"message": ""}, "empty"),
-        ]
-        for name, arguments, why in wrong:
-            output: ToolOutput = run(tool(store, name), "call", **arguments)
-            assert output.is_error, name
-            assert output.content.startswith("Error: ")
-            assert why in output.content
-        assert {label: block.value for label, block in scoped.blocks().items()} == {"rules": "Be kind.", "short": ""}
-
-    def test_appends_at_once_are_all_kept(self, store: HybridMemory) -> None:
-        append = tool(store, "core_memory_append")
-        append.call(label="human", content="first")
-
-        async def some(number: int) -> list[ToolOutput]:
-            return await asyncio.gather(
-                *(append.acall(label="human", content=f"line {number}-{row}") for row in range(8))
-            )
-
-        with ThreadPoolExecutor(4) as pool:
-            done = [output for outputs in pool.map(lambda n: asyncio.run(some(n)), range(4)) for output in outputs]
-        assert not [output.content for output in done if output.is_error]
-        lines = store.scoped(user="alice").blocks()["human"].value.splitlines()
-        assert sorted(lines) == sorted(["first", *(f"line {n}-{row}" for n in range(4) for row in range(8))])
 
     def test_a_block_is_only_written_anew_from_what_the_model_was_shown(self, store: HybridMemory, run: Run) -> None:
         chat, scoped = paged(store), store.scoped(user="alice")
         rethink = tool(store, "core_memory_rethink")
         run(chat, "get")
-        scoped.edit_block("human", append="Said meanwhile, to another agent.")
+        scoped.block("human").edit(append="Said meanwhile, to another agent.")
 
         refused: ToolOutput = run(rethink, "call", label="human", new_content="Alice.")
         assert refused.is_error
@@ -477,23 +291,6 @@ class TestTools:
                 output: ToolOutput = run(tool(store, name, token_limit=limit), "call", **arguments)
                 assert "apple" in output.content
                 assert estimate_tokens(output.content) <= limit // 8
-
-    def test_what_left_the_window_is_found_again(self, store: HybridMemory, run: Run) -> None:
-        chat = paged(store)
-        for number in range(26):
-            run(chat, "put_messages", fact(number))
-            shown = run(chat, "get")
-        assert fact(2)[0].content not in [message.content for message in shown]
-        found: ToolOutput = run(tool(store, "conversation_search"), "call", query="How many apples are in box 2?")
-        assert "Box 2 in the cellar holds 14 green apples" in found.content
-        assert WARNED not in found.content
-        foreign = tool(store, "conversation_search", user="bob")
-        assert "apples" not in run(foreign, "call", query="apples").content
-        kept: ToolOutput = run(tool(store, "archival_memory_insert"), "call", content="Box 2 is rotten.", tags=["box"])
-        assert not kept.is_error
-        noted = run(tool(store, "archival_memory_search"), "call", query="rotten", tags=["box"])
-        assert "Box 2 is rotten." in noted.content
-        assert run(chat, "get") == shown, "a note is no turn of the conversation"
 
 
 def test_a_new_process_shows_the_same_prompt(config: str, run: Run) -> None:
@@ -548,7 +345,7 @@ def test_whatever_happens_nothing_is_lost_and_the_window_holds(
                 tool(memory, "core_memory_append").call(label="human", content="x" * size)
             elif what == "rethink":
                 tool(memory, "core_memory_rethink").call(label="human", new_content="y" * size)
-            elif what == "undo" and "human" in scoped.blocks() and len(scoped.block_history("human")) > 1:
+            elif what == "undo" and "human" in scoped.blocks() and len(scoped.block("human").history()) > 1:
                 with_suppressed_undo(memory)
             elif what == "again":
                 memory.close()
@@ -572,6 +369,6 @@ def test_whatever_happens_nothing_is_lost_and_the_window_holds(
 def with_suppressed_undo(memory: HybridMemory) -> None:
     """Undo the last change of a block, if there is one to undo."""
     try:
-        memory.scoped(user="alice").undo_block("human")
+        memory.scoped(user="alice").block("human").undo()
     except InvalidInputError as error:
         assert "undo" in str(error)  # noqa: PT017 - it may succeed as well

@@ -8,7 +8,6 @@ import json
 import logging
 import pickle
 import string
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
@@ -18,7 +17,6 @@ from blockbuster import blockbuster_ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core import MockEmbedding, VectorStoreIndex
-from llama_index.core.chat_engine import CondensePlusContextChatEngine
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import (
@@ -36,15 +34,13 @@ from llama_index.core.schema import (
 from pydantic import ValidationError
 
 from hybrid_memory import HybridMemory, MemoryConfig, Weights, open_memory
-from hybrid_memory.errors import InvalidConfigError, InvalidInputError, ModelError
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
 from llamaindex_hybrid_memory import (
     CompressionPostprocessor,
-    HybridChatMemory,
-    HybridMemoryRetriever,
     HybridScorePostprocessor,
 )
-from llamaindex_hybrid_memory.sharing import close_all
+from llamaindex_hybrid_memory.bound import close_all
 
 Apply = Callable[..., list[NodeWithScore]]
 Scripted = Callable[..., Any]
@@ -138,18 +134,9 @@ def test_the_metadata_that_a_node_embeds_is_scored(store: HybridMemory, apply: A
     assert ranked[1].score == ranked[2].score
 
 
-def test_the_best_are_kept(store: HybridMemory, apply: Apply) -> None:
-    assert ids(apply(HybridScorePostprocessor(memory=store, top_n=1), "妹妹喜欢什么？")) == ["c"]
-
-
 @pytest.mark.parametrize("query", [None, "", " \n"])
 def test_without_a_question_the_order_stays(store: HybridMemory, apply: Apply, query: str | None) -> None:
     assert ids(apply(HybridScorePostprocessor(memory=store, top_n=2), query)) == ["a", "b"]
-
-
-@pytest.mark.parametrize("kind", [HybridScorePostprocessor, CompressionPostprocessor])
-def test_nothing_is_made_of_nothing(store: HybridMemory, apply: Apply, kind: type[Any]) -> None:
-    assert apply(kind(memory=store), SISTER, []) == []
 
 
 def test_the_embeddings_of_nodes_are_taken(store: HybridMemory, apply: Apply) -> None:
@@ -162,21 +149,6 @@ def test_the_embeddings_of_nodes_are_taken(store: HybridMemory, apply: Apply) ->
     assert ids(apply(HybridScorePostprocessor(memory=store, weights=meaning), SISTER, nodes))[0] == "a"
     ignoring = HybridScorePostprocessor(memory=store, weights=meaning, use_embeddings=False)
     assert ids(apply(ignoring, SISTER, nodes))[0] == "b"
-
-
-def test_what_is_embedded_already_is_not_embedded_again(apply: Apply) -> None:
-    made: list[str] = []
-
-    def embed(texts: list[str]) -> Any:
-        made.extend(texts)
-        return HashingEmbedder().embed_documents(texts)
-
-    with open_memory(MemoryConfig(url="memory://"), embedder=embed) as memory:
-        nodes = shelf()
-        for one in nodes[:2]:
-            one.node.embedding = [float(number) for number in HashingEmbedder().embed_documents([one.text])[0]]
-        apply(HybridScorePostprocessor(memory=memory), SISTER, nodes)
-    assert set(made) == {SISTER, nodes[2].text}
 
 
 @pytest.mark.parametrize("embedding", [[1.0, 0.0], [float("nan")] * 256])
@@ -195,13 +167,6 @@ def test_embeddings_of_another_model_are_refused_with_advice(
     assert ids(kept)[0] == "b"
 
 
-def test_without_an_embedder_words_decide_and_it_is_said(apply: Apply) -> None:
-    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
-        ranked = apply(HybridScorePostprocessor(memory=memory), SISTER)
-    assert ids(ranked)[0] == "b"
-    assert "no embedder" in ranked[0].metadata["why"]
-
-
 def test_a_recency_reads_the_time_of_a_node(store: HybridMemory, apply: Apply) -> None:
     times = {"old": "2020-01-01T00:00:00+00:00", "new": "2026-01-01", "odd": "no time", "none": None}
     nodes = [
@@ -217,13 +182,6 @@ def test_a_recency_reads_the_time_of_a_node(store: HybridMemory, apply: Apply) -
     assert [one.metadata["signals"]["recency"] > 0 for one in ranked] == [True, True, False, False]
     elsewhere = HybridScorePostprocessor(memory=store, weights=weights)
     assert ids(apply(elsewhere, "meeting", nodes)) == list(times)
-
-
-def test_a_diversity_lets_repetitions_fall_back(store: HybridMemory, apply: Apply) -> None:
-    texts = {"one": "My sister lives in Lisbon", "again": "My sister lives in Lisbon", "other": "My sister likes tea"}
-    nodes = [NodeWithScore(node=TextNode(id_=name, text=text)) for name, text in texts.items()]
-    assert ids(apply(HybridScorePostprocessor(memory=store, diversity=0), SISTER, nodes)) == ["one", "again", "other"]
-    assert ids(apply(HybridScorePostprocessor(memory=store, diversity=0.7), SISTER, nodes)) == ["one", "other", "again"]
 
 
 def test_texts_are_shortened_to_a_budget_that_they_share(store: HybridMemory, apply: Apply) -> None:
@@ -284,66 +242,6 @@ def test_every_kind_of_node_is_shortened_and_pictures_stay(store: HybridMemory, 
         assert ids(left) == ["index", "document", "node", "film", "picture"]
 
 
-class Shortener:
-    """Keeps every third word, or fails."""
-
-    def __init__(self, *, fails: bool = False) -> None:
-        self.fails = fails
-
-    def compress(self, text: str, *, max_tokens: int) -> str:
-        if self.fails:
-            raise ModelError("out of memory")
-        return " ".join(text.split()[::3])
-
-
-@pytest.mark.parametrize("fails", [False, True])
-def test_llmlingua_shortens_nodes_and_may_fail(apply: Apply, caplog: Any, fails: bool) -> None:
-    with open_memory(MemoryConfig(url="memory://", embedder="none"), compressor=Shortener(fails=fails)) as memory:
-        left = apply(CompressionPostprocessor(memory=memory, max_tokens=25, how="llmlingua"), SISTER)
-    assert sum(one.metadata["compressed_tokens"] for one in left) <= 25
-    assert any(one.text.startswith("The 40 sister") for one in left) is not fails
-
-
-async def test_models_work_beside_the_loop() -> None:
-    threads: set[int] = set()
-
-    class Watched(Shortener):
-        name = "watched"
-
-        def compress(self, text: str, *, max_tokens: int) -> str:
-            threads.add(threading.get_ident())
-            return super().compress(text, max_tokens=max_tokens)
-
-        def embed_documents(self, texts: Any) -> Any:
-            threads.add(threading.get_ident())
-            return HashingEmbedder().embed_documents(texts)
-
-        def embed_query(self, text: str) -> Any:
-            threads.add(threading.get_ident())
-            return HashingEmbedder().embed_query(text)
-
-    model = Watched()
-    with open_memory(MemoryConfig(url="memory://"), embedder=model, compressor=model) as memory:
-        await HybridScorePostprocessor(memory=memory).apostprocess_nodes(shelf(), query_str=SISTER)
-        scoring = set(threads)
-        threads.clear()
-        shortener = CompressionPostprocessor(memory=memory, max_tokens=25, how="llmlingua")
-        await shortener.apostprocess_nodes(shelf(), query_str=SISTER)
-        assert scoring
-        assert threads
-        assert threading.get_ident() not in scoring | threads
-
-
-def test_without_a_compressor_llmlingua_is_refused(store: HybridMemory, apply: Apply) -> None:
-    with pytest.raises(InvalidInputError, match="compressor="):
-        apply(CompressionPostprocessor(memory=store, how="llmlingua"), SISTER)
-
-
-def test_notes_are_left_of_nodes(store: HybridMemory, apply: Apply) -> None:
-    (left,) = apply(CompressionPostprocessor(memory=store, max_tokens=9, how="anchored"), "Where is my sister?")
-    assert left.text == "My sister lives in Lisbon."
-
-
 def test_what_is_wrong_is_refused(store: HybridMemory) -> None:
     with pytest.raises(InvalidConfigError, match="not both"):
         HybridScorePostprocessor(memory=store, url="sqlite:///other.db")
@@ -399,7 +297,7 @@ def test_without_a_store_one_in_memory_serves(monkeypatch: pytest.MonkeyPatch, a
         return open_memory(MemoryConfig(url=url, embedder="hashing"))
 
     close_all()
-    monkeypatch.setattr("llamaindex_hybrid_memory.sharing.open_memory", open_one)
+    monkeypatch.setattr("llamaindex_hybrid_memory.bound.open_memory", open_one)
     assert ids(apply(HybridScorePostprocessor(), SISTER))[0] == "b"
     assert ids(apply(CompressionPostprocessor(max_tokens=9), SISTER)) == ["b"]
     assert opened == ["memory://"]
@@ -424,26 +322,6 @@ async def test_they_work_behind_a_stock_retriever(store: HybridMemory, scripted:
     shown = "\n".join(str(message) for message in llm.seen[-1])
     assert "My sister lives in Lisbon." in shown
     assert not [word for word in ("why", "signals", "tokens", "40 rooms", "Berlin") if word in shown]
-
-
-@pytest.mark.parametrize("face", ["chat", "achat"])
-async def test_they_work_behind_our_retriever_in_a_chat_engine(
-    store: HybridMemory, chat: HybridChatMemory, scripted: Scripted, face: str
-) -> None:
-    store.scoped(user="bob").remember([one.text for one in shelf()])
-    llm = scripted("In Lisbon.")
-    engine = CondensePlusContextChatEngine.from_defaults(
-        retriever=HybridMemoryRetriever(memory=store, user="bob"),
-        llm=llm,
-        memory=chat,
-        node_postprocessors=[
-            HybridScorePostprocessor(memory=store),
-            CompressionPostprocessor(memory=store, max_tokens=9),
-        ],
-    )
-    answer = engine.chat(SISTER) if face == "chat" else await engine.achat(SISTER)
-    assert [one.text for one in answer.source_nodes] == ["My sister lives in Lisbon."]
-    assert answer.source_nodes[0].metadata["why"].startswith("1.000 = ")
 
 
 WORDS = st.text(alphabet=string.ascii_lowercase + " .。妹妹里斯本", max_size=60)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import json
-import pickle
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -17,17 +15,15 @@ from blockbuster import blockbuster_ctx
 from llama_index.core import MockEmbedding, VectorStoreIndex
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.chat_engine import CondensePlusContextChatEngine
-from llama_index.core.llms import MockLLM
-from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import BaseRetriever, QueryFusionRetriever
 from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
 from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
 
-from hybrid_memory import HybridMemory, MemoryConfig, RecordKind, Weights, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, RecordKind, open_memory
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError, InvalidScopeError
 from hybrid_memory.models.embedders import HashingEmbedder
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryRetriever
-from llamaindex_hybrid_memory.sharing import close_all
+from llamaindex_hybrid_memory.bound import close_all
 
 MAY = datetime(2024, 5, 1, 12, tzinfo=UTC)
 Ask = Callable[[BaseRetriever, str], list[NodeWithScore]]
@@ -165,21 +161,6 @@ def test_filters_count(told: HybridMemory, ask: Ask, options: dict[str, Any], ex
     assert set(texts(ask(retriever, "My sister lives where?"))) == set(expected)
 
 
-def test_values_of_a_filter_keep_their_type(store: HybridMemory) -> None:
-    store.scoped(user="alice").remember("Flagged.", metadata={"flag": True})
-    found = [
-        HybridMemoryRetriever(memory=store, user="alice", metadata={"flag": flag}).retrieve("flagged")
-        for flag in (True, 1, 1.0, "true")
-    ]
-    assert [len(nodes) for nodes in found] == [1, 0, 0, 0]
-
-
-def test_weights_are_handed_on(told: HybridMemory, ask: Ask) -> None:
-    words = Weights(vector=0, text=1, neighbours=0, segment=0, importance=0)
-    (found, *_) = ask(HybridMemoryRetriever(memory=told, user="alice", weights=words), "sister")
-    assert " vector" not in found.metadata["why"].split(";")[0]
-
-
 @pytest.mark.parametrize("spaces", [["team"], "all"])
 def test_shared_spaces_are_searched_and_named(told: HybridMemory, ask: Ask, spaces: Any) -> None:
     team = told.scoped(user="alice").create_space("team")
@@ -215,12 +196,6 @@ def test_a_url_is_opened_with_the_first_question(config: str, ask: Ask) -> None:
     close_all()
 
 
-def test_copies_find_the_same(told: HybridMemory, ask: Ask) -> None:
-    retriever = HybridMemoryRetriever(memory=told, user="alice", weights=Weights.plain(), metadata={"topic": "pets"})
-    for copied in (copy.deepcopy(retriever), pickle.loads(pickle.dumps(retriever))):  # noqa: S301 - our own
-        assert texts(ask(copied, "sister")) == ["My cat sleeps on the sofa."]
-
-
 @pytest.mark.parametrize("mode", list(FUSION_MODES))
 @pytest.mark.parametrize("use_async", [True, False])
 @pytest.mark.usefixtures("idle_loop")
@@ -241,21 +216,6 @@ def test_a_fusion_of_several_questions_has_each_memory_once(
     assert sorted(texts(found)) == expected
     if mode is FUSION_MODES.RECIPROCAL_RANK:  # one question gives 1/60 at most: what three find is added up
         assert all((one.score or 0) > 3 / 64 - 1e-9 for one in found)
-
-
-@pytest.mark.parametrize("face", ["query", "aquery"])
-async def test_it_answers_in_a_query_engine(told: HybridMemory, scripted: Scripted, face: str) -> None:
-    llm = scripted("In Lisbon.")
-    retriever = HybridMemoryRetriever(memory=told, user="alice", similarity_top_k=2)
-    engine = RetrieverQueryEngine.from_args(retriever, llm=llm)
-    question = "Where does my sister live?"
-    answer = engine.query(question) if face == "query" else await engine.aquery(question)
-    assert str(answer) == "In Lisbon."
-    assert answer.source_nodes[0].metadata["sources"] == ["m1"]
-    shown = "\n".join(str(message) for message in llm.seen[-1])
-    assert "My sister lives in Lisbon." in shown
-    assert "Porto" not in shown
-    assert not [word for word in ("why:", "signals:", "score:", "0.7*", "m1") if word in shown]
 
 
 @pytest.mark.parametrize("face", ["chat", "achat", "stream_chat", "astream_chat"])
@@ -283,14 +243,6 @@ async def test_it_gives_a_chat_engine_its_context(
     assert "why:" not in shown
 
 
-async def test_the_mock_model_repeats_what_was_found(told: HybridMemory, chat: HybridChatMemory) -> None:
-    engine = CondensePlusContextChatEngine.from_defaults(
-        retriever=HybridMemoryRetriever(memory=told, user="bob"), llm=MockLLM(), memory=chat
-    )
-    assert "My sister lives in Porto." in str(engine.chat("Where does my sister live?"))
-    assert "My sister lives in Porto." in str(await engine.achat("Where does my sister live?"))
-
-
 async def test_the_question_is_embedded_beside_the_loop() -> None:
     threads: set[int] = set()
 
@@ -303,12 +255,3 @@ async def test_the_question_is_embedded_beside_the_loop() -> None:
         assert texts(await HybridMemoryRetriever(memory=memory, user="alice").aretrieve("sister"))
     assert threads
     assert threading.get_ident() not in threads
-
-
-async def test_many_questions_at_once_are_answered_on_any_loop(told: HybridMemory) -> None:
-    retriever = HybridMemoryRetriever(memory=told, user="alice", similarity_top_k=1)
-    with blockbuster_ctx():
-        found = await asyncio.gather(*(retriever.aretrieve(word) for word in ["sister Lisbon", "cat sofa"] * 10))
-    assert [texts(nodes) for nodes in found] == [["My sister lives in Lisbon."], ["My cat sleeps on the sofa."]] * 10
-    again = await asyncio.to_thread(lambda: asyncio.run(retriever.aretrieve("cat sofa")))
-    assert texts(again) == ["My cat sleeps on the sofa."]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from blockbuster import blockbuster_ctx
 from llama_index.core.agent.workflow import FunctionAgent
-from llama_index.core.base.llms.types import ChatMessage, ContentBlock, MessageRole, TextBlock, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.memory import (
@@ -40,16 +40,16 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.context.marks import MEMORY_HEADINGS
+from hybrid_memory.context.layout import MEMORY_HEADINGS
 from hybrid_memory.recall import recall
-from hybrid_memory.text.tokens import estimate_tokens, message_tokens
+from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import (
     HybridBufferStore,
     HybridChatMemory,
     HybridChatStore,
     HybridMemoryBlock,
-    from_chat_message,
 )
+from tests.llamaindex.conftest import assistant, tokens, user, words
 
 HEADING = MEMORY_HEADINGS["en"]
 
@@ -63,14 +63,6 @@ def still(fails: bool, what: str) -> None:
     assert fails, (
         f"llama-index-core {version('llama-index-core')} {what}: change this test and the docs that say otherwise"
     )
-
-
-def user(text: str) -> ChatMessage:
-    return ChatMessage(role="user", content=text)
-
-
-def assistant(text: str) -> ChatMessage:
-    return ChatMessage(role="assistant", content=text)
 
 
 def call(number: int, **arguments: Any) -> ChatMessage:
@@ -97,16 +89,8 @@ def tool_turns(count: int) -> list[ChatMessage]:
     ]
 
 
-def words(messages: Sequence[ChatMessage]) -> list[str]:
-    return [message.content or "" for message in messages]
-
-
 def roles(messages: Sequence[ChatMessage]) -> list[str]:
     return [message.role.value for message in messages if message.role is not MessageRole.SYSTEM]
-
-
-def tokens(messages: Sequence[ChatMessage]) -> int:
-    return sum(message_tokens(from_chat_message(message), estimate_tokens) for message in messages)
 
 
 def spoken(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
@@ -196,9 +180,6 @@ class TestReadingAndWriting:
         assert words(await one.aget_all()) == ["a"]
         assert words(await two.aget_all()) == ["b"]
 
-    async def test_a_memory_is_never_falsy(self, make: Make) -> None:
-        assert bool(make()) is True
-
 
 class TestCuts:
     @pytest.mark.parametrize("history", [turns(12), tool_turns(8)], ids=["turns", "tool turns"])
@@ -214,26 +195,6 @@ class TestCuts:
 
         assert len(spoken(await memory.aget())) < len(history)
 
-    async def test_one_whole_turn_is_left_however_long_it_is(self, make: Make) -> None:
-        memory = make(limit=400)
-        question, answer = user("What is a fugue? " * 30), assistant("A piece of music in several voices. " * 30)
-        await memory.aput_messages([*turns(5), question, answer])
-
-        shown = spoken(await memory.aget())
-
-        assert [message.role for message in shown][-2:] == [MessageRole.USER, MessageRole.ASSISTANT]
-        assert "fugue" in (shown[-2].content or "")
-
-    async def test_a_result_stands_behind_its_call(self, make: Make) -> None:
-        memory = make(limit=300)
-        for message in [*tool_turns(12), user("And here?"), call(90), call(91)]:
-            await memory.aput(message)
-        await memory.aput_messages([result(90), result(91), assistant("Rain.")])
-
-        shown = roles(await memory.aget())
-        for before, role in zip(["none", *shown], shown, strict=False):
-            assert role != "tool" or before in ("assistant", "tool")
-
 
 class TestQueue:
     """What the stock ``Memory`` makes of our store."""
@@ -241,23 +202,6 @@ class TestQueue:
     @pytest.fixture
     def chats(self, store: HybridMemory) -> HybridChatStore:
         return HybridChatStore.from_defaults(user="alice", memory=store)
-
-    async def test_a_history_that_is_there_is_continued(self, chats: HybridChatStore) -> None:
-        await chats.set_messages("s1", turns(2))
-        memory = Memory.from_defaults(session_id="s1", chat_store=chats)
-        await memory.aput(user("next"))
-
-        assert await memory.aget() == [*turns(2), user("next")]
-
-    async def test_the_oldest_are_archived(self, chats: HybridChatStore) -> None:
-        memory = Memory.from_defaults(session_id="s1", token_limit=200, token_flush_size=20, chat_store=chats)
-        await memory.aput_messages(turns(20))
-
-        active, archived = [await memory.aget_all(status=status) for status in (ACTIVE, ARCHIVED)]
-        assert [*archived, *active] == await memory.aget_all() == turns(20)
-        assert len(archived) > len(active) > 0
-        await memory.areset(status=ARCHIVED)
-        assert await memory.aget_all() == active
 
     async def test_a_seeded_history_is_set_outside_a_loop_and_inside(self, chats: HybridChatStore) -> None:
         inside = Memory.from_defaults(session_id="in", chat_history=turns(1), chat_store=chats)
@@ -459,35 +403,6 @@ class TestBlocks:
         assert "Pixel" in (shown[place].content or "")
         assert [len(message.blocks) for message in await memory.aget_all()] == [1, 1, 1]
 
-    async def test_the_question_may_come_with_the_call(self, host: Callable[..., Memory]) -> None:
-        memory = host()
-        await memory.aput(user("hi"))
-
-        shown = await memory.aget(input="what is my cat called?", initial_token_count=7, anything="else")
-
-        assert "Pixel" in (shown[0].content or "")
-
-    async def test_it_stands_beside_blocks_of_other_kinds(self, host: Callable[..., Memory]) -> None:
-        class Blocks(BaseMemoryBlock[list[ContentBlock]]):
-            async def _aget(self, messages: list[ChatMessage] | None = None, **kwargs: Any) -> list[ContentBlock]:
-                return [TextBlock(text="as a block")]
-
-            async def _aput(self, messages: list[ChatMessage]) -> None: ...
-
-        class Messages(BaseMemoryBlock[list[ChatMessage]]):
-            async def _aget(self, messages: list[ChatMessage] | None = None, **kwargs: Any) -> list[ChatMessage]:
-                return [user("as a message")]
-
-            async def _aput(self, messages: list[ChatMessage]) -> None: ...
-
-        memory = host(Blocks(name="blocks"), Messages(name="messages"), Text(name="text", text="as a text"))
-        await memory.aput(user("what is my cat called?"))
-
-        shown = "\n".join(words(await memory.aget()))
-
-        for part in ("Pixel", "as a block", "as a message", "as a text"):
-            assert part in shown
-
     @pytest.mark.parametrize("priority", [0, 1, 2])
     async def test_at_the_limit_it_loses_lines_and_never_half_a_line(
         self, store: HybridMemory, engines: Callable[[], AsyncEngine], priority: int
@@ -554,19 +469,6 @@ class TestOurChatMemory:
 
         assert asked
 
-    async def test_a_profile_of_the_callers_own(self, store: HybridMemory) -> None:
-        await store.scoped(user="alice", session="s0").aremember("I work as a nurse.")
-        shown = []
-        for profile in (None, "She sings.", ""):
-            chat = HybridChatMemory.from_defaults(
-                user="alice", session=f"p{profile}", memory=store, k=0, profile=profile
-            )
-            await chat.aput(user("hi"))
-            shown.append("\n".join(words(await chat.aget())))
-
-        assert ["nurse" in text for text in shown] == [True, False, False]
-        assert ["She sings." in text for text in shown] == [False, True, False]
-
     async def test_the_question_may_be_a_message(self, store: HybridMemory) -> None:
         await store.scoped(user="alice", session="s0").aremember("My cat is called Pixel.")
         chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
@@ -587,9 +489,6 @@ class TestAgentsAndEngines:
             session_id="s1", chat_store=chats, memory_blocks=[block], insert_method=InsertMethod.USER
         )
 
-    # LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too.
-    @pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20")
-    @pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211")
     async def test_an_agent_recalls_once_a_run_and_leaks_no_state(
         self, memory: Memory, scripted: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:

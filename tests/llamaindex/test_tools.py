@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from blockbuster import blockbuster_ctx
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
-from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
 from llama_index.core.tools.calling import acall_tool, call_tool
 
@@ -21,15 +21,9 @@ from hybrid_memory.tools import MEMORY_TOOLS
 from langchain_hybrid_memory import memory_tools
 from llamaindex_hybrid_memory import HybridChatMemory
 from llamaindex_hybrid_memory.tools import HybridMemoryToolSpec
+from tests.llamaindex.conftest import Run, calls
 
 Scripted = Callable[..., Any]
-Run = Callable[..., ToolOutput]
-
-pytestmark = [
-    # LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too.
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
-    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
-]
 
 
 @pytest.fixture
@@ -38,32 +32,9 @@ def filled(store: HybridMemory) -> HybridMemory:
     return store
 
 
-@pytest.fixture(params=["sync", "async"])
-def run(request: pytest.FixtureRequest) -> Run:
-    """Calls a tool, blocking or awaited; the awaited one may not block the loop."""
-
-    def call(tool: FunctionTool, *args: Any, **kwargs: Any) -> ToolOutput:
-        if request.param == "sync":
-            return tool.call(*args, **kwargs)
-        with blockbuster_ctx():
-            return asyncio.run(tool.acall(*args, **kwargs))
-
-    return call
-
-
 def one(memory: HybridMemory, name: str, **whose: Any) -> FunctionTool:
     (tool,) = HybridMemoryToolSpec(memory=memory, names=[name], **(whose or {"user": "alice"})).to_tool_list()
     return tool
-
-
-def calls(*wanted: tuple[str, dict[str, Any]]) -> ChatMessage:
-    return ChatMessage(
-        role="assistant",
-        blocks=[
-            ToolCallBlock(tool_call_id=f"c{row}", tool_name=name, tool_kwargs=arguments)
-            for row, (name, arguments) in enumerate(wanted)
-        ],
-    )
 
 
 def results(messages: list[ChatMessage]) -> list[str]:
@@ -107,19 +78,19 @@ def test_the_words_for_the_model_can_be_changed(filled: HybridMemory) -> None:
 
 
 def test_a_note_is_found_by_the_other_tools(filled: HybridMemory, run: Run) -> None:
-    noted = run(one(filled, "memory_remember"), text="我妹妹住在里斯本。")
+    noted = run(one(filled, "memory_remember"), "call", text="我妹妹住在里斯本。")
     assert noted.content.startswith("Remembered as #")
     assert not noted.is_error
-    found = run(one(filled, "memory_recall"), query="妹妹住在哪里", k=1)
+    found = run(one(filled, "memory_recall"), "call", query="妹妹住在哪里", k=1)
     handle, _, text = found.content.partition(" ")
     assert "里斯本" in text
     assert found.raw_output == found.content
     assert found.raw_input == {"args": (), "kwargs": {"query": "妹妹住在哪里", "k": 1}}
-    assert "我妹妹住在里斯本。" in run(one(filled, "memory_expand"), handle).content
-    assert "里斯本" in run(one(filled, "memory_fetch"), handle=handle).content
-    changed = run(one(filled, "memory_update"), handle=handle, text="我妹妹搬到波尔图了。")
+    assert "我妹妹住在里斯本。" in run(one(filled, "memory_expand"), "call", handle).content
+    assert "里斯本" in run(one(filled, "memory_fetch"), "call", handle=handle).content
+    changed = run(one(filled, "memory_update"), "call", handle=handle, text="我妹妹搬到波尔图了。")
     assert handle in changed.content
-    assert run(one(filled, "memory_forget"), handles=[handle]).content.startswith("Nothing is forgotten yet.")
+    assert run(one(filled, "memory_forget"), "call", handles=[handle]).content.startswith("Nothing is forgotten yet.")
 
 
 @pytest.mark.parametrize("caller", [call_tool, acall_tool])
@@ -135,7 +106,7 @@ def test_a_single_argument_reaches_the_tool_with_or_without_its_name(filled: Hyb
     "arguments", [{"query": "tea", "k": "many"}, {}, {"query": " "}, {"query": "a", "since": "b"}, {"query": None}]
 )
 def test_a_wrong_call_is_answered_as_an_error(filled: HybridMemory, run: Run, arguments: dict[str, Any]) -> None:
-    output = run(one(filled, "memory_recall"), **arguments)
+    output = run(one(filled, "memory_recall"), "call", **arguments)
     assert output.is_error
     assert output.content.startswith("Error: ")
     assert len(output.content) < 300
@@ -152,15 +123,16 @@ def test_nobody_named_is_an_error_before_anything_is_called(filled: HybridMemory
 
 def test_a_handle_of_somebody_else_is_nobodys(filled: HybridMemory, run: Run) -> None:
     for name in ("memory_expand", "memory_fetch"):
-        output = run(one(filled, name, user="bob"), handle="#1")
+        output = run(one(filled, name, user="bob"), "call", handle="#1")
         assert output.is_error
         assert "green" not in output.content
-    assert run(one(filled, "memory_recall", user="bob"), query="tea").content == "Nothing is remembered about that."
+    found = run(one(filled, "memory_recall", user="bob"), "call", query="tea")
+    assert found.content == "Nothing is remembered about that."
 
 
 def test_a_model_cannot_name_the_user(filled: HybridMemory, run: Run) -> None:
     forged = {"user": "alice", "tenant": "alice", "owner": {"user": "alice"}, "memory": "alice"}
-    output = run(one(filled, "memory_recall", user="mallory"), query="tea", **forged)
+    output = run(one(filled, "memory_recall", user="mallory"), "call", query="tea", **forged)
     assert "green" not in output.content
 
 
@@ -168,8 +140,8 @@ def test_a_store_is_opened_with_the_first_call_and_shared(config: str, run: Run)
     note, recall = HybridMemoryToolSpec(
         url=config, user="alice", names=["memory_remember", "memory_recall"]
     ).to_tool_list()
-    run(note, text="My tea is green.")
-    assert "green" in run(recall, query="tea").content
+    run(note, "call", text="My tea is green.")
+    assert "green" in run(recall, "call", query="tea").content
     chat = HybridChatMemory.from_defaults(url=config, user="alice", session="s1")
     assert "green" in str(chat.get(input="Which tea do I like?"))
     assert not chat.get_all()
@@ -205,18 +177,6 @@ async def test_an_agent_remembers_and_recalls_in_parallel_calls(filled: HybridMe
     ]  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning")
-async def test_an_agent_that_reasons_in_text_uses_them(filled: HybridMemory, scripted: Scripted) -> None:
-    action = 'Thought: I look it up.\nAction: memory_recall\nAction Input: {"query": "tea"}'
-    llm = scripted(action, "Thought: I can answer without using any more tools.\nAnswer: Green.")
-    tools = list(HybridMemoryToolSpec(memory=filled, user="alice", names=["memory_recall"]).to_tool_list())
-    response: Any = await ReActAgent(llm=llm, tools=[*tools]).run("Which tea?", memory=chat_of(filled, "alice"))
-
-    assert response.response.content == "Green."
-    assert "Search all earlier conversations" in (llm.seen[0][0].content or "")
-    assert "My tea is green." in (llm.seen[1][-1].content or "")
-
-
 async def test_the_agents_of_two_users_never_see_each_other(filled: HybridMemory, scripted: Scripted) -> None:
     async def visit(user: str, session: str) -> list[str]:
         llm = scripted(
@@ -241,11 +201,3 @@ async def test_the_agents_of_two_users_never_see_each_other(filled: HybridMemory
 
 def chat_of(memory: HybridMemory, user: str) -> HybridChatMemory:
     return HybridChatMemory.from_defaults(user=user, session="s1", memory=memory, k=0)
-
-
-async def test_a_closed_memory_is_told_to_the_model(filled: HybridMemory, scripted: Scripted) -> None:
-    recall = one(filled, "memory_recall")
-    filled.close()
-    output = await acall_tool(recall, {"query": "tea"})
-    assert output.is_error
-    assert "closed" in output.content

@@ -12,8 +12,7 @@ import typer
 from typer.main import get_command
 
 from hybrid_memory.apps.cli.serving import TOKEN, mcp
-from hybrid_memory.apps.mcp.resources import add_resources
-from hybrid_memory.apps.mcp.tools import ADDS, CHANGES, DESTROYS, KINDS, READS
+from hybrid_memory.apps.mcp.server import ADDS, CHANGES, DESTROYS, KINDS, READS, add_resources
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
 

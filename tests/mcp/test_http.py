@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.apps.mcp import Binding, application, serve_http, server
-from hybrid_memory.apps.mcp.serving import OneToken
+from hybrid_memory.apps.mcp.server import OneToken
 from hybrid_memory.errors import InvalidInputError
 
 Said = Callable[..., Awaitable[tuple[bool, str]]]

@@ -14,7 +14,7 @@ from mcp import Client, MCPError
 
 from hybrid_memory import HybridMemory, Message, ScopedMemory
 from hybrid_memory.apps.mcp import Binding, server
-from hybrid_memory.apps.mcp.tools import KINDS
+from hybrid_memory.apps.mcp.server import KINDS
 from hybrid_memory.errors import InvalidInputError, InvalidScopeError
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tools import MAX_TOKENS, SERVER_TOOLS
@@ -231,8 +231,8 @@ async def test_resources_show_profile_summary_and_blocks(memory: HybridMemory) -
         assert await read("memory://summary") == "Nothing was summarised yet."
         assert await read("memory://blocks") == "There are no blocks yet."
         alice.remember("I work as a nurse.")
-        alice.put_block("task", "Book the hall.", description="What is being done.")
-        alice.put_block("empty")
+        alice.block("task").put("Book the hall.", description="What is being done.")
+        alice.block("empty").put()
         assert await read("memory://profile") == alice.profile().text != ""
         assert await read("memory://blocks/task") == "Book the hall."
         assert await read("memory://blocks/empty") == ""
@@ -245,8 +245,8 @@ async def test_resources_show_profile_summary_and_blocks(memory: HybridMemory) -
 
 @pytest.mark.parametrize("label", ["other", "..", "%2e%2e", "a%2Fb", "task%00", "tas", "task?user=bob"])
 async def test_a_block_that_is_not_there_is_an_error(memory: HybridMemory, label: str) -> None:
-    memory.scoped(user="alice").put_block("task", "Book the hall.")
-    memory.scoped(user="bob").put_block("other", SECRET)
+    memory.scoped(user="alice").block("task").put("Book the hall.")
+    memory.scoped(user="bob").block("other").put(SECRET)
     async with Client(server(memory, Binding(user="alice"))) as client:
         with pytest.raises(MCPError) as caught:
             await client.read_resource(f"memory://blocks/{label}")

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hybrid_memory.ports import FactExtractor, LanguageModel
 
 from hybrid_memory import Category, Event, EventKind, Message, Scope
 from hybrid_memory.errors import InvalidInputError, ModelError
@@ -13,6 +12,7 @@ from hybrid_memory.facts.fact import Claim, Stance
 from hybrid_memory.facts.reader.asking import SPAN_TOKENS
 from hybrid_memory.facts.reader.extractor import ModelExtractor
 from hybrid_memory.models.language import as_language_model
+from hybrid_memory.ports import FactExtractor, LanguageModel
 from hybrid_memory.testing import FaultyModel, ScriptedModel
 
 MONDAY = datetime(2024, 5, 6, 9, 30, tzinfo=UTC)

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hybrid_memory.ports import LanguageModel
 from langchain_core.language_models import FakeListChatModel, FakeListLLM
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -20,6 +19,7 @@ from llama_index.core.llms import MockLLM
 from hybrid_memory import Message, Role
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.language import as_language_model
+from hybrid_memory.ports import LanguageModel
 from hybrid_memory.runtime.time_limits import MAX_HANGING
 from hybrid_memory.testing import FaultyModel, ScriptedModel
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from hybrid_memory.ports import TokenCounter
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.tokenizers import SLICE_CHARS, token_counter
+from hybrid_memory.ports import TokenCounter
 from hybrid_memory.text.tokens import estimate_tokens
 
 TEXT = "I moved to Berlin in May. 我五月搬到了柏林。"

@@ -82,7 +82,7 @@ def seen(owner: ScopedMemory) -> Said:
 
 def told_of(owner: ScopedMemory, label: str) -> list[Any]:
     try:
-        return owner.block_history(label)
+        return owner.block(label).history()
     except InvalidInputError as error:
         assert "there is no block" in str(error)  # noqa: PT017 - whether there is one is the oracle's to say
         return []
@@ -117,12 +117,12 @@ class Blocks(RuleBasedStateMachine):
         """Call the verb, after which the label stands like this; None where it must be refused."""
         self.memories.reverse()
         self.now += timedelta(seconds=1)
-        call = getattr(self.handles[0], verb)
+        call = getattr(self.handles[0].block(label), verb)
         if after is None:
             with pytest.raises(InvalidInputError):
-                call(label, *args, **options)
+                call(*args, **options)
             return
-        block = call(label, *args, **options)
+        block = call(*args, **options)
         if after != self.shelves.get(label):
             assert block is None or block.revision > self.numbers.get(label, 0), "no number is given twice"
             assert block is None or block.value == after.counting[-1].value
@@ -139,26 +139,26 @@ class Blocks(RuleBasedStateMachine):
 
     @initialize(label=LABELS)
     def begin(self, label: str) -> None:
-        self.write("put_block", label, Shelf().then("put", Stand("", 14)), max_chars=14)
+        self.write("put", label, Shelf().then("put", Stand("", 14)), max_chars=14)
 
     @rule(label=LABELS, value=TEXTS, size=SIZES, read_only=st.sampled_from([False, False, False, True]))
     def put(self, label: str, value: str, size: int, read_only: bool) -> None:
         after = self.shelf(label).then("put", Stand(value, size, read_only)) if len(value) <= size else None
-        self.write("put_block", label, after, value, max_chars=size, read_only=read_only)
+        self.write("put", label, after, value, max_chars=size, read_only=read_only)
 
     @rule(label=LABELS, text=TEXTS, name=st.sampled_from(["", "", "call-1", "call-2"]))
     def append(self, label: str, text: str, name: str) -> None:
         stand = self.shelf(label).stand
         value = None if stand is None or not text.strip() else f"{stand.value}\n{text}" if stand.value else text
         after = self.shelf(label).edited("append", name, value) if text.strip() else None
-        self.write("edit_block", label, after, append=text, id=name)
+        self.write("edit", label, after, append=text, id=name)
 
     @rule(label=LABELS, old=st.text(alphabet="ab中🙂", min_size=1, max_size=2), new=TEXTS)
     def replace(self, label: str, old: str, new: str) -> None:
         stand = self.shelf(label).stand
         parts = [] if stand is None else stand.value.split(old)
         self.write(
-            "edit_block",
+            "edit",
             label,
             self.shelf(label).edited("replace", "", new.join(parts) if len(parts) == 2 else None),
             old=old,
@@ -170,17 +170,17 @@ class Blocks(RuleBasedStateMachine):
         there = self.handles[0].blocks().get(label)
         revision = None if late is None or there is None else there.revision - late
         after = None if late else self.shelf(label).edited("rethink", "", value)
-        self.write("edit_block", label, after, value=value, revision=revision)
+        self.write("edit", label, after, value=value, revision=revision)
 
     @rule(label=LABELS)
     def undo(self, label: str) -> None:
-        self.write("undo_block", label, self.shelf(label).undone())
+        self.write("undo", label, self.shelf(label).undone())
 
     @rule(label=LABELS)
     def remove(self, label: str) -> None:
         stand = self.shelf(label).stand
         after = None if stand is None else self.shelf(label).then("remove", replace(stand, removed=True))
-        self.write("remove_block", label, after)
+        self.write("remove", label, after)
 
     @rule(data=st.data())
     def roll_back(self, data: st.DataObject) -> None:

@@ -85,11 +85,11 @@ def test_a_copy_has_blocks_and_steps_and_goes_on_from_there(
     urls = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path / 'copy.db'}"}
     one, other = (opened(url=urls[name], **NO_MODELS) for name in (source, target))
     team = one.scoped(user="ada").create_space("team")
-    team.put_block("task", "Book a room.")
+    team.block("task").put("Book a room.")
     coach = one.scoped(user="ada", agent="coach")
     team.grant(agent="coach", right="write")
-    coach.attach_block("task", space="team")
-    coach.put_block("human", max_chars=100)
+    coach.block("task").attach(space="team")
+    coach.block("human").put(max_chars=100)
     talked(
         one,
         call("core_memory_append", label="human", content="Name: Ada"),
@@ -100,20 +100,20 @@ def test_a_copy_has_blocks_and_steps_and_goes_on_from_there(
     assert told(other) == told(one)
     copied = other.scoped(user="ada", agent="coach")
     assert face(copied, "blocks") == coach.blocks()
-    assert copied.block_history("human") == coach.block_history("human")
-    assert copied.block_history("task") == coach.block_history("task")
+    assert copied.block("human").history() == coach.block("human").history()
+    assert copied.block("task").history() == coach.block("task").history()
     script = talked(other, call("core_memory_append", label="task", content="Invite Ann."), said="And Ann?")
     assert "Name: Eve" in script.prompts[0]
     assert copied.blocks()["task"].value == "Book a room.\nOrder cake.\nInvite Ann."
-    assert face(copied, "undo_block", "human").value == "Name: Ada"
+    assert face(copied.block("human"), "undo").value == "Name: Ada"
     assert coach.blocks()["human"].value == "Name: Eve"
 
 
 def remembered(memory: HybridMemory) -> ScopedMemory:
     """Ada's coach, after a conversation about the words, with edits of all sorts."""
     coach = memory.scoped(user="ada", agent="coach", session="main")
-    coach.put_block("human", "Likes jazz.", description="Who the user is.")
-    coach.put_block("persona", "I am calm.")
+    coach.block("human").put("Likes jazz.", description="Who the user is.")
+    coach.block("persona").put("I am calm.")
     first, second = WORDS
     talked(
         memory,
@@ -131,12 +131,12 @@ def remembered(memory: HybridMemory) -> ScopedMemory:
 def test_forgetting_a_user_leaves_no_block_no_step_and_no_word(face: Face, tmp_path: Path) -> None:
     with on_file(tmp_path) as memory:
         coach = remembered(memory)
-        memory.scoped(user="bob").put_block("human", "Name: Bob")
+        memory.scoped(user="bob").block("human").put("Name: Bob")
         assert f"Lives in {CANARY} near" in coach.blocks()["human"].value
         face(memory, "forget", user="ada")
         assert face(coach, "blocks") == {}
         with pytest.raises(InvalidInputError, match="no block 'human'"):
-            coach.block_history("human")
+            coach.block("human").history()
         assert [row[2] for row in told(memory)] == [EventKind.BLOCK]
         assert memory.scoped(user="bob").blocks()["human"].value == "Name: Bob"
     assert traces(tmp_path) == []
@@ -145,7 +145,7 @@ def test_forgetting_a_user_leaves_no_block_no_step_and_no_word(face: Face, tmp_p
         assert "Name: Ada" in script.prompts[1]
         assert "cello" not in "".join(script.prompts)
         coach = memory.scoped(user="ada", agent="coach")
-        assert [block.change for block in coach.block_history("human")] == ["put", "append"]
+        assert [block.change for block in coach.block("human").history()] == ["put", "append"]
 
 
 @pytest.mark.parametrize("verb", ["owner", "memory"])
@@ -171,9 +171,9 @@ def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face
     with on_file(tmp_path) as memory, on_file(tmp_path) as other:
         remembered(memory)
         coach = memory.scoped(user="ada", agent="coach")
-        coach.put_block("secret", f"{CANARY}\nand more", description=f"About {CANARY}.")
+        coach.block("secret").put(f"{CANARY}\nand more", description=f"About {CANARY}.")
         place = coach.remember("Until here.").positions[0]
-        coach.edit_block("secret", append=f"hidden {CANARY.upper()}")
+        coach.block("secret").edit(append=f"hidden {CANARY.upper()}")
         coach.rollback(place)
         watching = other.scoped(user="ada", agent="coach")
         assert watching.blocks() == coach.blocks()
@@ -191,11 +191,11 @@ def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face
                 "secret": "and more",
             }
             for label in there:
-                history = owner.block_history(label)
+                history = owner.block(label).history()
                 assert not [block for block in history for word in WORDS if word in block.value + block.description]
         while True:
             try:
-                shown = face(coach, "undo_block", "human").value
+                shown = face(coach.block("human"), "undo").value
             except InvalidInputError:
                 break
             assert not any(word in shown for word in WORDS)
@@ -205,14 +205,14 @@ def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face
 
 def test_forgetting_a_message_takes_out_what_an_agent_noted_of_it(face: Face, opened: Open) -> None:
     memory = opened(**NO_MODELS)
-    memory.scoped(user="ada", agent="coach").put_block("human", "Likes jazz.")
+    memory.scoped(user="ada", agent="coach").block("human").put("Likes jazz.")
     talked(memory, call("core_memory_append", label="human", content="Lives in Rome."), said="I live in Rome.")
     talked(memory, call("core_memory_append", label="human", content="Plays the cello."), said="I play the cello.")
     coach = memory.scoped(user="ada", agent="coach", session="main")
     (said,) = [message for message in coach.history() if message.text == "I live in Rome."]
     face(coach, "forget", ids=said.id)
     assert face(coach, "blocks")["human"].value == "Likes jazz.\nPlays the cello."
-    assert not [block for block in coach.block_history("human") if "Rome" in block.value]
+    assert not [block for block in coach.block("human").history() if "Rome" in block.value]
     script = talked(memory, said="Where do I live?")
     assert "<human>" in script.prompts[0]
     assert "Plays the cello." in script.prompts[0]
@@ -245,43 +245,43 @@ def test_forgetting_a_message_takes_its_archival_note_too(face: Face, opened: Op
 )
 def test_what_was_made_of_a_forgotten_line_goes_too(face: Face, opened: Open, later: dict[str, Any]) -> None:
     alice = opened(**NO_MODELS).scoped(user="alice", session="s")
-    alice.put_block("human", "Likes jazz.")
+    alice.block("human").put("Likes jazz.")
     first, second = alice.remember(["I live in Rome.", "I have a cat."]).ids
-    alice.edit_block("human", append="Lives in Rome.", source=first)
-    alice.edit_block("human", **later, source=second)
-    alice.edit_block("human", append="Plays the cello.")
+    alice.block("human").edit(append="Lives in Rome.", source=first)
+    alice.block("human").edit(**later, source=second)
+    alice.block("human").edit(append="Plays the cello.")
     face(alice, "forget", ids=first)
-    assert not [block for block in alice.block_history("human") if "Rome" in block.value]
+    assert not [block for block in alice.block("human").history() if "Rome" in block.value]
     assert "Plays the cello." in alice.blocks()["human"].value
-    assert alice.block_history("human")[0].value == "Likes jazz."
+    assert alice.block("human").history()[0].value == "Likes jazz."
 
 
 def test_what_stood_before_a_forgotten_edit_stays_after_its_undo(face: Face, opened: Open) -> None:
     alice = opened(**NO_MODELS).scoped(user="alice", session="s")
-    alice.put_block("human", "Likes jazz.")
+    alice.block("human").put("Likes jazz.")
     (said,) = alice.remember("I live in Rome.").ids
-    alice.edit_block("human", value="Lives in Rome.", source=said)
-    alice.undo_block("human")
+    alice.block("human").edit(value="Lives in Rome.", source=said)
+    alice.block("human").undo()
     face(alice, "forget", ids=said)
-    assert [block.value for block in alice.block_history("human")] == ["Likes jazz.", "", "Likes jazz."]
+    assert [block.value for block in alice.block("human").history()] == ["Likes jazz.", "", "Likes jazz."]
 
 
 def test_forgetting_who_wrote_into_a_shared_block_leaves_what_others_wrote(face: Face, opened: Open) -> None:
     memory = opened(**NO_MODELS)
     team = memory.scoped(user="alice").create_space("team")
-    team.put_block("task", "Book a room.", description="What to do.")
+    team.block("task").put("Book a room.", description="What to do.")
     team.grant(user="bob", right="write")
     for who in ({"user": "bob"}, {"user": "bob", "agent": "coach"}):
         bob = memory.scoped(**who)
-        bob.attach_block("task", space="team")
-        bob.edit_block("task", append=f"The PIN of {len(who)} is 5550{len(who)}.")
-    team.edit_block("task", append="Order cake.")
-    team.edit_block("task", old="55501.", new="55501, says Bob.")
-    memory.scoped(user="bob").space("team").put_block("plan", "55503", description="The PIN is 55504.")
+        bob.block("task").attach(space="team")
+        bob.block("task").edit(append=f"The PIN of {len(who)} is 5550{len(who)}.")
+    team.block("task").edit(append="Order cake.")
+    team.block("task").edit(old="55501.", new="55501, says Bob.")
+    memory.scoped(user="bob").space("team").block("plan").put("55503", description="The PIN is 55504.")
     face(memory, "forget", user="bob")
     assert face(team, "blocks")["task"].value == "Book a room.\nOrder cake."
     for label in ("task", "plan"):
-        history = face(team, "block_history", label)
+        history = face(team.block(label), "history")
         assert not [block for block in history if "5550" in block.value + block.description]
     assert team.blocks()["task"].description == "What to do."
     assert face(bob, "blocks") == {}
@@ -302,14 +302,14 @@ def test_whatever_was_done_before_no_forgotten_word_comes_back(
 ) -> None:
     with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
         alice = memory.scoped(user="alice")
-        alice.put_block("human")
+        alice.block("human").put()
         play(alice, before)
-        kept = [clean(block.value) for block in alice.block_history("human")]
+        kept = [clean(block.value) for block in alice.block("human").history()]
         for word in WORDS:
             alice.forget(query=word)
-        assert [block.value for block in alice.block_history("human")] == kept
+        assert [block.value for block in alice.block("human").history()] == kept
         play(alice, [(change, [line for line in lines if clean(line)] or ["tea"]) for change, lines in after])
-        values = [block.value for block in alice.block_history("human")]
+        values = [block.value for block in alice.block("human").history()]
         assert not any(word.casefold() in value.casefold() for word in WORDS for value in values)
 
 
@@ -321,11 +321,11 @@ def play(owner: ScopedMemory, edits: list[tuple[str, list[str]]]) -> None:
     for change, lines in edits:
         try:
             if change in ("undo", "remove"):
-                getattr(owner, f"{change}_block")("human")
+                getattr(owner.block("human"), change)()
             elif change == "put":
-                owner.put_block("human", "\n".join(lines))
+                owner.block("human").put("\n".join(lines))
             else:
-                owner.edit_block("human", **{change: "\n".join(lines)})  # type: ignore[arg-type]
+                owner.block("human").edit(**{change: "\n".join(lines)})  # type: ignore[arg-type]
         except InvalidInputError as error:
             assert "no block" in str(error) or "to undo" in str(error)  # noqa: PT017 - as the edits come
 

@@ -53,8 +53,8 @@ def use(request: pytest.FixtureRequest) -> Use:
 def clerk(opened: Open) -> ScopedMemory:
     """An agent's memory with blocks."""
     memory = opened(url="memory://", embedder="none").scoped(user="ada", agent="clerk", session="s1")
-    memory.put_block("human", "Name: Ada", max_chars=100)
-    memory.put_block("rules", "Be kind.", read_only=True)
+    memory.block("human").put("Name: Ada", max_chars=100)
+    memory.block("rules").put("Be kind.", read_only=True)
     return memory
 
 
@@ -133,7 +133,7 @@ def test_calls_of_other_messages_are_other_calls(clerk: ScopedMemory, use: Use) 
 
 def test_a_block_that_somebody_changed_is_not_written_over(clerk: ScopedMemory, use: Use) -> None:
     seen = {"human": clerk.blocks()["human"].revision}
-    clerk.edit_block("human", append="Has a cat")
+    clerk.block("human").edit(append="Has a cat")
     refused = use(clerk, "core_memory_rethink", {"blocks": seen}, label="human", new_content="Ada")
     assert refused.failed
     assert "Has a cat" in refused.text, "the model is told what the block says now"
@@ -306,7 +306,7 @@ def full() -> Any:
     """A memory with long messages, notes and names."""
     with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
         clerk = memory.scoped(user="ada", agent="clerk", session="s1")
-        clerk.put_block("human", PARAGRAPH * 5)
+        clerk.block("human").put(PARAGRAPH * 5)
         for row in range(12):
             text = f"{row} " + (PARAGRAPH * 40 if row % 2 else "港口" * 500)
             clerk.remember(Message(role=Role.USER, name=f"Captain {'x' * 30} {row}", content=text, at=MARCH))

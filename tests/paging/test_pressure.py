@@ -246,8 +246,8 @@ def test_calls_and_results_leave_together(make: Make) -> None:
 def test_a_long_block_is_cut_in_the_prompt_and_nowhere_else(make: Make) -> None:
     agent = make(script := Script(), max_tokens=3000)
     long = "The user collects barometers, and speaks of little else. " * 90
-    agent.memory.put_block("human", long, max_chars=6000)
-    agent.memory.put_block("task", "Find a barometer.", max_chars=200)
+    agent.memory.block("human").put(long, max_chars=6000)
+    agent.memory.block("task").put("Find a barometer.", max_chars=200)
     agent.send("Hello")
     system = script.prompts[-1][0].text
     blocks = system[system.index("\n<human>\n") :]

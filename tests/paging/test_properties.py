@@ -151,8 +151,8 @@ class Life(RuleBasedStateMachine):
         self.size, self.paging, self.k = size, PagingConfig(flush=flush), k
         self.start()
         for label in ("human", "task"):
-            self.agent.memory.put_block(label, max_chars=BLOCK_CHARS)
-        self.agent.memory.put_block("rules", "Be kind.", read_only=True)
+            self.agent.memory.block(label).put(max_chars=BLOCK_CHARS)
+        self.agent.memory.block("rules").put("Be kind.", read_only=True)
 
     def start(self) -> None:
         """A process: with what the store says, and nothing else."""
@@ -287,12 +287,12 @@ class Life(RuleBasedStateMachine):
         with suppress(InvalidInputError, StoreUnavailableError):
             try:
                 if how == "put":
-                    memory.put_block(label, token, max_chars=BLOCK_CHARS)
+                    memory.block(label).put(token, max_chars=BLOCK_CHARS)
                 elif how == "undo":
-                    memory.undo_block(label)
+                    memory.block(label).undo()
                 else:
-                    memory.edit_block(
-                        label, append=token if how == "append" else None, value=token if how == "value" else None
+                    memory.block(label).edit(
+                        append=token if how == "append" else None, value=token if how == "value" else None
                     )
             except CrashError:
                 self.start()
@@ -376,7 +376,7 @@ class Life(RuleBasedStateMachine):
         if self.memory is None:
             return
         for label, block in self.agent.memory.blocks().items():
-            assert all(len(one.value) <= one.max_chars for one in self.agent.memory.block_history(label))
+            assert all(len(one.value) <= one.max_chars for one in self.agent.memory.block(label).history())
             if label in ("human", "task"):
                 assert block.max_chars == BLOCK_CHARS
             # An edit that took effect twice would leave its token twice.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -16,15 +16,16 @@ from hybrid_memory import HybridMemory, PagingConfig, Right, ScopedMemory, Space
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 
 if TYPE_CHECKING:
+    from hybrid_memory.log.port import EventLog
     from tests.conftest import Child, Face, Open
 
 THREADS = 16
 EDITS: list[tuple[str, dict[str, Any]]] = [
-    ("edit_block", {"append": "Bob was here."}),
-    ("edit_block", {"old": "hall", "new": "room"}),
-    ("edit_block", {"value": "Nothing."}),
-    ("put_block", {"value": "Nothing."}),
-    ("undo_block", {}),
+    ("edit", {"append": "Bob was here."}),
+    ("edit", {"old": "hall", "new": "room"}),
+    ("edit", {"value": "Nothing."}),
+    ("put", {"value": "Nothing."}),
+    ("undo", {}),
 ]
 
 
@@ -32,8 +33,8 @@ EDITS: list[tuple[str, dict[str, Any]]] = [
 def team(memory: HybridMemory) -> SpaceMemory:
     """A space of Alice's with a block that was changed once."""
     team = memory.scoped(user="alice").create_space("team")
-    team.put_block("task", "Book a room.", description="What to do.")
-    team.edit_block("task", old="a room", new="the hall")
+    team.block("task").put("Book a room.", description="What to do.")
+    team.block("task").edit(old="a room", new="the hall")
     return team
 
 
@@ -43,7 +44,7 @@ def attached(
     """Somebody's memory with the block of the space in it."""
     team.grant(user=user, agent=agent, **{"right": "write", **given})
     owner = memory.scoped(user=user, agent=agent, session="s")
-    owner.attach_block("task", space="team")
+    owner.block("task").attach(space="team")
     return owner
 
 
@@ -55,18 +56,18 @@ def test_who_attaches_a_block_sees_and_edits_the_one_in_the_space(
     face: Face, memory: HybridMemory, team: SpaceMemory
 ) -> None:
     bob, coach = attached(memory, team, "bob"), attached(memory, team, "bob", "coach")
-    assert face(bob, "attach_block", "task", space="team").value == "Book the hall."
-    face(bob, "put_block", "human", "Name: Bob")
-    assert face(bob, "edit_block", "task", append="Order cake.").value == "Book the hall.\nOrder cake."
-    face(team, "edit_block", "task", append="Invite Ann.")
-    face(coach, "edit_block", "task", old="cake", new="two cakes")
+    assert face(bob.block("task"), "attach", space="team").value == "Book the hall."
+    face(bob.block("human"), "put", "Name: Bob")
+    assert face(bob.block("task"), "edit", append="Order cake.").value == "Book the hall.\nOrder cake."
+    face(team.block("task"), "edit", append="Invite Ann.")
+    face(coach.block("task"), "edit", old="cake", new="two cakes")
     whole = "Book the hall.\nOrder two cakes.\nInvite Ann."
     for owner, shared in ((bob, "team"), (coach, "team"), (team, None)):
         block = face(owner, "blocks")["task"]
         assert (block.value, block.space, block.description) == (whole, shared, "What to do.")
     assert list(face(bob, "blocks")) == ["task", "human"]
     assert list(face(team, "blocks")) == ["task"]
-    history = face(coach, "block_history", "task")
+    history = face(coach.block("task"), "history")
     assert [(block.change, block.author) for block in history] == [
         ("put", "user='alice'"),
         ("replace", "user='alice'"),
@@ -74,8 +75,8 @@ def test_who_attaches_a_block_sees_and_edits_the_one_in_the_space(
         ("append", "user='alice'"),
         ("replace", "user='bob' agent='coach'"),
     ]
-    assert face(bob, "undo_block", "task").value == "Book the hall.\nOrder cake.\nInvite Ann."
-    assert face(team, "block_history", "task")[-1].author == "user='bob'"
+    assert face(bob.block("task"), "undo").value == "Book the hall.\nOrder cake.\nInvite Ann."
+    assert face(team.block("task"), "history")[-1].author == "user='bob'"
 
 
 @pytest.mark.parametrize(
@@ -93,17 +94,17 @@ def test_an_edit_takes_the_right_to_write_and_trust(
 ) -> None:
     bob = attached(memory, team, "bob", **given)
     assert face(bob, "blocks")["task"].value == "Book the hall."
-    assert len(face(bob, "block_history", "task")) == 2
+    assert len(face(bob.block("task"), "history")) == 2
     for verb, options in EDITS if not may else []:
-        with pytest.raises(AccessDeniedError, match=f"user='bob' may not {verb} in the space 'team'"):
-            face(bob, verb, "task", **options)
-    assert len(team.block_history("task")) == 2
+        with pytest.raises(AccessDeniedError, match=f"user='bob' may not {verb}_block in the space 'team'"):
+            face(bob.block("task"), verb, **options)
+    assert len(team.block("task").history()) == 2
     denied = [(denial.who, denial.verb, denial.needed) for denial in team.audit()]
-    assert denied == ([] if may else [("user='bob'", verb, Right.WRITE) for verb, _ in EDITS])
+    assert denied == ([] if may else [("user='bob'", f"{verb}_block", Right.WRITE) for verb, _ in EDITS])
     for verb, options in EDITS if may else []:
-        face(bob, verb, "task", **options)
+        face(bob.block("task"), verb, **options)
     # To detach it is his own affair.
-    face(bob, "remove_block", "task")
+    face(bob.block("task"), "remove")
     assert face(bob, "blocks") == {}
     assert "task" in team.blocks()
 
@@ -111,9 +112,9 @@ def test_an_edit_takes_the_right_to_write_and_trust(
 def test_what_may_not_be_read_cannot_be_attached(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     eve = memory.scoped(user="eve")
     with pytest.raises(AccessDeniedError, match="user='eve' may not attach_block in the space 'team'"):
-        face(eve, "attach_block", "task", space="team")
+        face(eve.block("task"), "attach", space="team")
     with pytest.raises(AccessDeniedError):
-        face(memory.scoped(tenant="north", user="alice"), "attach_block", "task", space="team")
+        face(memory.scoped(tenant="north", user="alice").block("task"), "attach", space="team")
     assert face(eve, "blocks") == {}
     assert [(denial.who, denial.verb) for denial in team.audit()] == [("user='eve'", "attach_block")]
 
@@ -123,25 +124,25 @@ def test_what_is_not_there_or_here_already_cannot_be_attached(
 ) -> None:
     bob = attached(memory, team, "bob")
     with pytest.raises(InvalidInputError, match="no block 'plan'; there are: 'task'"):
-        face(bob, "attach_block", "plan", space="team")
+        face(bob.block("plan"), "attach", space="team")
     for name in ("", None, ["team"]):
         with pytest.raises(InvalidInputError, match="name of a space"):
-            face(bob, "attach_block", "task", space=name)
+            face(bob.block("task"), "attach", space=name)
     alice = memory.scoped(user="alice")
-    face(alice, "put_block", "task", "My own.")
+    face(alice.block("task"), "put", "My own.")
     with pytest.raises(InvalidInputError, match="there is a block 'task' already: remove it first"):
-        face(alice, "attach_block", "task", space="team")
-    face(alice, "remove_block", "task")
-    face(alice, "attach_block", "task", space="team")
+        face(alice.block("task"), "attach", space="team")
+    face(alice.block("task"), "remove")
+    face(alice.block("task"), "attach", space="team")
     assert text(alice) == "Book the hall."
-    assert alice.block_history("task")[0].author == "user='alice'", "the history of the space, not of her own"
+    assert alice.block("task").history()[0].author == "user='alice'", "the history of the space, not of her own"
 
 
 def test_a_right_that_is_revoked_takes_the_block_out_of_the_prompt(
     face: Face, memory: HybridMemory, team: SpaceMemory
 ) -> None:
     bob = attached(memory, team, "bob")
-    bob.put_block("human", "Name: Bob")
+    bob.block("human").put("Name: Bob")
     bob.remember("Hello.")
 
     def prompts() -> str:
@@ -154,10 +155,10 @@ def test_a_right_that_is_revoked_takes_the_block_out_of_the_prompt(
     assert "Book the hall." not in prompts()
     assert prompts().count("Name: Bob") == 2
     assert team.audit() == [], "a prompt asks for nothing"
-    for verb, options in [*EDITS, ("block_history", {})]:
+    for verb, options in [*EDITS, ("history", {})]:
         with pytest.raises(AccessDeniedError):
-            face(bob, verb, "task", **options)
-    assert [denial.verb for denial in team.audit()] == [*(verb for verb, _ in EDITS), "block_history"]
+            face(bob.block("task"), verb, **options)
+    assert [denial.verb for denial in team.audit()] == [*(f"{verb}_block" for verb, _ in EDITS), "block_history"]
     team.grant(user="bob", right="read")
     assert text(bob) == "Book the hall."
 
@@ -166,26 +167,26 @@ def test_a_block_that_its_space_removed_is_gone_for_all_until_it_is_back(
     face: Face, memory: HybridMemory, team: SpaceMemory
 ) -> None:
     bob, ann = (attached(memory, team, user) for user in ("bob", "ann"))
-    face(team, "remove_block", "task")
+    face(team.block("task"), "remove")
     assert face(bob, "blocks") == face(ann, "blocks") == {}
     with pytest.raises(InvalidInputError, match="no block 'task'"):
-        face(bob, "edit_block", "task", append="x")
-    face(bob, "undo_block", "task")
+        face(bob.block("task"), "edit", append="x")
+    face(bob.block("task"), "undo")
     assert text(ann) == text(team) == "Book the hall."
-    face(team, "remove_block", "task")
-    face(team, "put_block", "task", "Anew.", read_only=True)
+    face(team.block("task"), "remove")
+    face(team.block("task"), "put", "Anew.", read_only=True)
     assert text(ann) == "Anew."
     with pytest.raises(InvalidInputError, match="read-only"):
-        face(ann, "edit_block", "task", append="x")
+        face(ann.block("task"), "edit", append="x")
 
 
 def test_undo_takes_a_detachment_back(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     bob = attached(memory, team, "bob")
-    face(bob, "remove_block", "task")
+    face(bob.block("task"), "remove")
     with pytest.raises(InvalidInputError, match="no block 'task'; there are: none"):
-        face(bob, "edit_block", "task", append="x")
-    team.edit_block("task", append="Meanwhile.")
-    back = face(bob, "undo_block", "task")
+        face(bob.block("task"), "edit", append="x")
+    team.block("task").edit(append="Meanwhile.")
+    back = face(bob.block("task"), "undo")
     assert (back.space, back.value) == ("team", "Book the hall.\nMeanwhile.")
     assert text(bob) == "Book the hall.\nMeanwhile."
 
@@ -193,8 +194,8 @@ def test_undo_takes_a_detachment_back(face: Face, memory: HybridMemory, team: Sp
 def test_what_an_edit_gives_back_names_the_space(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     bob = attached(memory, team, "bob")
     for verb, options in EDITS[1:]:
-        assert face(bob, verb, "task", **options).space == "team"
-        assert face(bob, "blocks")["task"] == face(bob, "block_history", "task")[-1]
+        assert face(bob.block("task"), verb, **options).space == "team"
+        assert face(bob, "blocks")["task"] == face(bob.block("task"), "history")[-1]
 
 
 def test_what_a_space_has_from_another_is_never_a_block_of_its_own(
@@ -206,12 +207,12 @@ def test_what_a_space_has_from_another_is_never_a_block_of_its_own(
     for space in (team, other):
         space.grant(user="bob", right="write")
     try:
-        face(other, "attach_block", "task", space="team")
-        face(bob, "attach_block", "task", space="other")
+        face(other.block("task"), "attach", space="team")
+        face(bob.block("task"), "attach", space="other")
     except InvalidInputError:
         assert face(bob, "blocks") == {}
         return
-    face(bob, "edit_block", "task", append="Order cake.")
+    face(bob.block("task"), "edit", append="Order cake.")
     assert text(bob) == text(other) == text(team) == "Book the hall.\nOrder cake."
 
 
@@ -221,13 +222,13 @@ def test_a_rollback_of_the_space_is_seen_by_all_and_one_of_an_owner_by_nobody_el
     bob, ann = (attached(memory, team, user) for user in ("bob", "ann"))
     place = team.remember("Until here.").positions[0]
     mine = bob.remember("Until here.").positions[0]
-    bob.edit_block("task", append="Order cake.")
+    bob.block("task").edit(append="Order cake.")
     face(bob, "rollback", mine)
     assert text(ann) == text(bob) == "Book the hall.\nOrder cake."
     face(team, "rollback", place)
     assert text(ann) == text(bob) == "Book the hall."
-    assert face(ann, "edit_block", "task", append="Invite Ann.").value == "Book the hall.\nInvite Ann."
-    assert [block.change for block in team.block_history("task")] == ["put", "replace", "append"]
+    assert face(ann.block("task"), "edit", append="Invite Ann.").value == "Book the hall.\nInvite Ann."
+    assert [block.change for block in team.block("task").history()] == ["put", "replace", "append"]
 
 
 def at_once(work: Callable[[int], Any], threads: int = THREADS) -> list[Any]:
@@ -238,7 +239,7 @@ def at_once(work: Callable[[int], Any], threads: int = THREADS) -> list[Any]:
 def refusal(owner: ScopedMemory, **edit: Any) -> str:
     """Why the edit was refused; empty if it was made."""
     try:
-        owner.edit_block("task", **edit)
+        owner.block("task").edit(**edit)
     except InvalidInputError as error:
         return str(error)
     return ""
@@ -278,7 +279,7 @@ def memories(request: pytest.FixtureRequest, opened: Open) -> list[HybridMemory]
         memories = [opened(**options) for _ in range(2 if "two" in request.param else 1)]
     for memory in memories:
         services = memory._runtime.services
-        services.log = Hesitant(services.log)
+        services.log = cast("EventLog", Hesitant(services.log))
     return memories
 
 
@@ -286,7 +287,7 @@ def memories(request: pytest.FixtureRequest, opened: Open) -> list[HybridMemory]
 def busy(memories: list[HybridMemory]) -> SpaceMemory:
     """A space with an empty block that has room."""
     team = memories[0].scoped(user="alice").create_space("team")
-    team.put_block("task", max_chars=10_000)
+    team.block("task").put(max_chars=10_000)
     return team
 
 
@@ -295,12 +296,12 @@ def test_of_appends_at_once_none_is_lost(memories: list[HybridMemory], busy: Spa
     agents = crowd(busy, memories)
     if rolled_back:
         place = busy.remember("Until here.").positions[0]
-        busy.edit_block("task", append="Hidden.")
+        busy.block("task").edit(append="Hidden.")
         busy.rollback(place)
 
     def work(number: int) -> None:
         for turn in range(4):
-            agents[number].edit_block("task", append=f"agent{number} turn {turn}", id=f"{number}-{turn}")
+            agents[number].block("task").edit(append=f"agent{number} turn {turn}", id=f"{number}-{turn}")
 
     at_once(work)
     logs: list[Any] = [memory._runtime.services.log for memory in memories]
@@ -311,7 +312,7 @@ def test_of_appends_at_once_none_is_lost(memories: list[HybridMemory], busy: Spa
         turns = [line for line in lines if line.startswith(f"agent{number} ")]
         assert turns == [f"agent{number} turn {turn}" for turn in range(4)], "each agent's in its order"
     assert {text(agent) for agent in agents} == {text(busy)}
-    history = busy.block_history("task")
+    history = busy.block("task").history()
     assert [block.revision for block in history] == [1, *range(2 + rolled_back, 4 * THREADS + 2 + rolled_back)]
     for before, block in pairwise(history):
         added = block.value.removeprefix(before.value).strip("\n")
@@ -322,8 +323,8 @@ def test_replacements_at_once_hold_where_their_place_is_still_there(
     memories: list[HybridMemory], busy: SpaceMemory
 ) -> None:
     agents = crowd(busy, memories)
-    busy.edit_block("task", value=" ".join(f"<{number}>" for number in range(THREADS)))
-    at_once(lambda number: agents[number].edit_block("task", old=f"<{number}>", new=f"[{number}]"))
+    busy.block("task").edit(value=" ".join(f"<{number}>" for number in range(THREADS)))
+    at_once(lambda number: agents[number].block("task").edit(old=f"<{number}>", new=f"[{number}]"))
     assert text(busy) == " ".join(f"[{number}]" for number in range(THREADS))
 
     told = at_once(lambda number: refusal(agents[number], old="[0]", new=f"({number})"))
@@ -348,38 +349,38 @@ def test_of_rewritings_at_once_one_holds_and_the_others_are_told_what_stands(
         assert text(busy).startswith(f"turn {turn} as agent{winner} sees it, ")
         assert all("somebody changed the block 'task' meanwhile" in error for error in told if error)
         assert all(text(busy) in error for error in told if error)
-    assert [block.change for block in busy.block_history("task")] == ["put", *["rethink"] * 3]
+    assert [block.change for block in busy.block("task").history()] == ["put", *["rethink"] * 3]
 
 
 def test_a_block_that_many_fill_at_once_is_never_over_full(memories: list[HybridMemory], busy: SpaceMemory) -> None:
     agents = crowd(busy, memories)
-    busy.put_block("task", max_chars=50)
+    busy.block("task").put(max_chars=50)
 
     told = at_once(lambda number: refusal(agents[number], append=f"{number:09}"))
     assert sum(not error for error in told) == 5
     assert all("of 50 characters: shorten" in error for error in told if error)
     assert len(text(busy)) == 49
-    assert all(len(block.value) <= 50 for block in busy.block_history("task"))
+    assert all(len(block.value) <= 50 for block in busy.block("task").history())
 
 
 def test_undos_at_once_take_back_one_change_each(memories: list[HybridMemory], busy: SpaceMemory) -> None:
     agents = crowd(busy, memories)
     for number in range(THREADS + 2):
-        busy.edit_block("task", append=str(number))
-    at_once(lambda number: agents[number].undo_block("task"))
+        busy.block("task").edit(append=str(number))
+    at_once(lambda number: agents[number].block("task").undo())
     assert text(busy) == "0\n1"
 
 
 def test_appends_of_two_processes_are_all_there(opened: Open, store: str, child: Child) -> None:
     memory = opened(embedder="none", power_safe=False)
     team = memory.scoped(user="alice").create_space("team")
-    team.put_block("task", max_chars=10_000)
+    team.block("task").put(max_chars=10_000)
     with ThreadPoolExecutor() as pool:
         for done in pool.map(lambda name: child("block_editor.py", store, name, timeout=120), ["a", "b"]):
             assert done.returncode == 0, done.stderr
     whole = [f"{process}-{thread} {number}" for process in "ab" for thread in range(4) for number in range(5)]
     assert Counter(text(team).split("\n")) == Counter([*whole, *(f"{line}!" for line in whole)])
-    history = team.block_history("task")
+    history = team.block("task").history()
     assert len(history) == 1 + 3 * len(whole)
     assert {block.author for block in history[1:]} == {
         f"user='alice' agent='{process}-{thread}'" for process in "ab" for thread in range(4)

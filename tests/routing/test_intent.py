@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Intent
-from hybrid_memory.recall.intent import CUES, DEFAULT, intent
+from hybrid_memory.recall.plan import CUES, DEFAULT, intent
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid_memory import Hit, Message, Record, Scope, Signals, Weights
-from hybrid_memory.context.fitting import FLOOR, LEAST, common_words, fitting
+from hybrid_memory.context.memories import FLOOR, LEAST, common_words, fitting
 
 if TYPE_CHECKING:
     from tests.conftest import Open

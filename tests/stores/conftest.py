@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Draft, Entry, Floats
 
 from hybrid_memory import EventKind, Record, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
+from hybrid_memory.ports import Draft, Entry, Floats
 from hybrid_memory.testing.milvus_server import MilvusServer
 from hybrid_memory.text.tokenize import terms
 
@@ -68,7 +68,7 @@ class Store:
         """A hundred and twenty turns; number n is said at position n + 1; with an approximate index beside the file."""
         for start in range(0, 120, 10):
             self.write(list(range(start, start + 10)))
-        self.index.settle(ALICE)
+        self.index.train(ALICE)
 
     def erase(self, positions: list[int], rewritten: dict[int, dict[str, str]] | None = None) -> None:
         """Destroy the events."""

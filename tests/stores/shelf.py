@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 import pytest
-from hybrid_memory.ports import SemanticIndex
 
+from hybrid_memory.ports import SemanticIndex
 from hybrid_memory.testing.corpus import Corpus, random_corpus
 
 corpus_of = cache(random_corpus)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hybrid_memory.ports import Archive, EventLog
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from hybrid_memory.engines.in_memory import InMemoryArchive, InMemoryLog
 from hybrid_memory.engines.sqlite import Database, SqliteLog
 from hybrid_memory.errors import IdConflictError, MemoryClosedError, StoreUnavailableError
 from hybrid_memory.log.archived import ArchivedLog
+from hybrid_memory.ports import Archive, EventLog
 from hybrid_memory.testing.drafts import ALICE, NOON, draft
 from hybrid_memory.testing.event_log import EventLogContract
 

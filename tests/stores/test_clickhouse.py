@@ -13,8 +13,7 @@ import pytest
 from hybrid_memory.engines.clickhouse import ClickHouseArchive, address
 from hybrid_memory.engines.clickhouse.address import parsed
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
-from hybrid_memory.testing.archive import archived
-from hybrid_memory.testing.drafts import ALICE
+from hybrid_memory.testing.drafts import ALICE, archived
 
 
 def test_a_url_names_server_user_database_and_table() -> None:

@@ -105,10 +105,10 @@ def test_a_file_of_vectors_is_neither_written_nor_read_beside_an_encrypted_store
     (tmp_path / "memory.db.faiss" / "owner-1.npz").write_bytes(b"not to be read")
     with closing(open_store(key=RAW)) as store:
         store.fill()
-        shelf = store.index._shelves.vectors(1)
-        assert shelf is not None
-        assert shelf.approximate
-        assert shelf.grown
+        cache = store.index._caches.vectors(1)
+        assert cache is not None
+        assert cache.approximate
+        assert cache.grown
     assert "damaged" not in caplog.text
     assert (tmp_path / "memory.db.faiss" / "owner-1.npz").read_bytes() == b"not to be read"
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Draft, EventLog, Places, SemanticIndex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.index.record import Where
+from hybrid_memory.ports import Draft, EventLog, RecordColumns, SemanticIndex
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, START, assert_same_ranking, random_corpus, unit
 from hybrid_memory.testing.drafts import NOON, OWNERS
 
@@ -123,6 +123,6 @@ def test_indexes_agree_on_what_is_hidden_and_fresh(
     words = ["berlin", "猫", "marathon"]
     assert_same_ranking(index.matching(words, where, 7), oracle.matching(words, where, ALL), 7, where)
     ids = np.array(asked, dtype=np.int64)
-    here, there = index.places(ids, where, radius), oracle.places(ids, where, radius)
-    for column in fields(Places):
+    here, there = index.columns(ids, where, radius), oracle.columns(ids, where, radius)
+    for column in fields(RecordColumns):
         np.testing.assert_allclose(getattr(here, column.name), getattr(there, column.name), rtol=1e-12)

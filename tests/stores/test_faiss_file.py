@@ -47,7 +47,7 @@ def small(opened: Open) -> Callable[[], HybridMemory]:
 @pytest.fixture(autouse=True)
 def unlogged(caplog: pytest.LogCaptureFixture) -> None:
     """Lets go of the errors that are logged, so that a file left open is reported in the test that left it."""
-    caplog.set_level(logging.ERROR, logger="hybrid_memory.engines.sqlite.faiss")
+    caplog.set_level(logging.ERROR, logger="hybrid_memory.engines.sqlite.vector_cache")
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
 from hybrid_memory.index.record import Where
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, EMBEDDER, entry_of, ids, make_record, random_corpus, unit
 from hybrid_memory.testing.event_log import EventLogContract
-from hybrid_memory.testing.index_search import ALL, IndexSearchContract
-from hybrid_memory.testing.index_upkeep import IndexUpkeepContract
+from hybrid_memory.testing.semantic_index import ALL, SemanticIndexContract
 
 
 class TestInMemoryLog(EventLogContract):
@@ -21,7 +20,7 @@ class TestInMemoryLog(EventLogContract):
         return InMemoryLog()
 
 
-class TestInMemoryIndex(IndexSearchContract, IndexUpkeepContract):
+class TestInMemoryIndex(SemanticIndexContract):
     @pytest.fixture
     def index(self) -> InMemoryIndex:
         return InMemoryIndex()
@@ -56,10 +55,10 @@ class TestInMemoryIndex(IndexSearchContract, IndexUpkeepContract):
         records = [make_record(n, segment=1 if n < 5 else 5, ordinal=n - 1 if n < 5 else n - 5) for n in range(1, 8)]
         index.upsert(ALICE, [entry_of(record) for record in records], after=0, upto=7)
         index.put_vectors(EMBEDDER, {}, {})
-        assert index.places(ids(2, 5), Where(ALICE), 1).ids.tolist() == [1, 2, 3, 5, 6]
-        assert index.places(ids(2), Where(ALICE), 0).ids.tolist() == [2]
-        assert index.places(ids(2), Where(ALICE), 9).ids.tolist() == [1, 2, 3, 4]
-        assert index.places(ids(2), Where(BOB), 9).ids.tolist() == []
-        one = index.places(ids(6), Where(ALICE), 0)
+        assert index.columns(ids(2, 5), Where(ALICE), 1).ids.tolist() == [1, 2, 3, 5, 6]
+        assert index.columns(ids(2), Where(ALICE), 0).ids.tolist() == [2]
+        assert index.columns(ids(2), Where(ALICE), 9).ids.tolist() == [1, 2, 3, 4]
+        assert index.columns(ids(2), Where(BOB), 9).ids.tolist() == []
+        one = index.columns(ids(6), Where(ALICE), 0)
         assert (one.segments.tolist(), one.ordinals.tolist(), one.last_used.tolist()) == ([5], [1], [0])
         assert one.at.tolist() == [records[5].at.timestamp()]

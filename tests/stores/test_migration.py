@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Draft
 
 from hybrid_memory import EventKind, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog, database
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.index.record import Where
+from hybrid_memory.ports import Draft
 
 RELEASED = ["9f02d5", "a1649e"]
 """How the digests of the migrations begin that stores in the field were made with."""

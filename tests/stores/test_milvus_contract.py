@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import count
 
 import pytest
-from hybrid_memory.ports import SemanticIndex
 
 from hybrid_memory.engines.milvus import MilvusIndex
 from hybrid_memory.engines.milvus.catalog import RECORDS
+from hybrid_memory.ports import SemanticIndex
 from hybrid_memory.testing.corpus import Corpus
 from hybrid_memory.testing.milvus_server import MilvusServer
 from hybrid_memory.testing.semantic_index import SemanticIndexContract

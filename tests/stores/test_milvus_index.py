@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Use
 from pymilvus import MilvusClient
 
 from hybrid_memory import Scope
@@ -19,6 +18,7 @@ from hybrid_memory.engines.milvus.address import Address
 from hybrid_memory.engines.milvus.rows import POSITIONS, STRETCHES, owner_key
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.record import Where
+from hybrid_memory.ports import Use
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
@@ -182,7 +182,7 @@ def test_odd_names_stay_apart(index: MilvusIndex) -> None:
         where = Where(scope, categories=frozenset({scope.user or ""}), metadata={scope.user or "": scope.user})
         assert index.nearest(VECTOR, where, 9).ids.tolist() == [number]
         assert index.matching(["cat"], where, 9).ids.tolist() == [number]
-        assert index.latest(where, 9).tolist() == index.places(ids(number), where, 1).ids.tolist() == [number]
+        assert index.latest(where, 9).tolist() == index.columns(ids(number), where, 1).ids.tolist() == [number]
         assert numbers_of(list(index.tails(scope, [scope.session]).values())) == [number]
 
 
@@ -196,7 +196,7 @@ def test_more_hidden_stretches_than_a_filter_holds(index: MilvusIndex) -> None:
         assert index.nearest(VECTOR, where, 5).ids.tolist() == [5, 4, 3, 2, 1]
         assert sorted(index.matching(["cat"], where, 5).ids.tolist()) == [1, 2, 3, 4, 5]
         assert index.latest(where, 3).tolist() == [5, 4, 3]
-        assert index.places(ids(5, 6), where, 0).ids.tolist() == [5]
+        assert index.columns(ids(5, 6), where, 0).ids.tolist() == [5]
 
 
 @pytest.mark.parametrize("index_type", ["IVF_FLAT", "HNSW"])
@@ -212,7 +212,7 @@ def test_an_approximate_index_still_gives_as_many_as_asked_for(
     entries = [entry_of(make_record(n, "cat", category="task" if n in far else None)) for n in range(1, 501)]
     index.upsert(ALICE, entries, after=0, upto=500)
     index.put_vectors(EMBEDDER, {number: b"%d" % number for number in range(1, 501)}, rows)
-    index.settle(ALICE)
+    index.train(ALICE)
     assert index.nearest(VECTOR, Where(ALICE, categories=frozenset({"task"})), 10).ids.tolist() == far[::-1]
     assert len(index.nearest(VECTOR, Where(ALICE), 450).ids) == 450
     index.close()
@@ -253,7 +253,7 @@ def test_more_records_than_a_query_hands_out(index: MilvusIndex, monkeypatch: py
     assert index.latest(Where(ALICE), 999).tolist() == newest
     assert len(index.matching(["cat"], Where(ALICE), 999).ids) == 100
     index._vectors._state.put({f"sum:{owner_key(ALICE)}": None})
-    index.settle(ALICE)
+    index.train(ALICE)
     assert index.centroid(ALICE)[1] == 250
     waiting = [entry_of(make_record(number, "dog")) for number in range(251, 501)]
     index.upsert(ALICE, waiting, after=index.applied(ALICE), upto=500)
@@ -288,7 +288,7 @@ def test_settling_mends_counts_that_a_crash_left_wrong(index: MilvusIndex) -> No
     words = terms("marathon cat berlin")
     wrong = index.matching(words, Where(ALICE), 7).scores
     assert not np.allclose(wrong, oracle.matching(words, Where(ALICE), 7).scores)
-    index.settle(ALICE)
+    index.train(ALICE)
     assert_same_ranking(index.matching(words, Where(ALICE), 7), oracle.matching(words, Where(ALICE), ALL), 7)
     centroid, count = index.centroid(ALICE)
     assert count == oracle.centroid(ALICE)[1]

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Use
 
 from hybrid_memory import Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.milvus import MilvusIndex
 from hybrid_memory.errors import MissingDependencyError, StoreUnavailableError
 from hybrid_memory.index.record import Where
+from hybrid_memory.ports import Use
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
@@ -82,15 +82,15 @@ def test_after_a_restart_the_same_object_works_on(server: MilvusServer, url: str
     assert_same_ranking(index.matching(words, Where(BOB), ALL), oracle.matching(words, Where(BOB), ALL), ALL)
     everything = ids(*range(1, 61))
     assert (
-        index.places(everything, Where(ALICE), 1).ids.tolist()
-        == oracle.places(everything, Where(ALICE), 1).ids.tolist()
+        index.columns(everything, Where(ALICE), 1).ids.tolist()
+        == oracle.columns(everything, Where(ALICE), 1).ids.tolist()
     )
     index.close()
 
 
 @pytest.mark.parametrize("seed", [0])
 def test_a_kill_in_the_middle_of_writes_is_mended_by_writing_on(server: MilvusServer, url: str, seed: int) -> None:
-    """No record is lost or there twice, and after `settle` every number is that of an index that was never killed."""
+    """No record is lost or there twice, and after `train` every number is that of an index that was never killed."""
     corpus, oracle = random_corpus(seed, size=150), InMemoryIndex()
     corpus.fill(oracle)
     index = MilvusIndex(url)
@@ -111,14 +111,14 @@ def test_a_kill_in_the_middle_of_writes_is_mended_by_writing_on(server: MilvusSe
         killing.result()
     follow(index, corpus)
     for owner in (ALICE, BOB):
-        index.settle(owner)
+        index.train(owner)
         everything = Where(owner)
         words = terms("marathon cat 北京 moved")
         assert_same_ranking(index.nearest(VECTOR, everything, ALL), oracle.nearest(VECTOR, everything, ALL), ALL)
         assert_same_ranking(index.matching(words, everything, ALL), oracle.matching(words, everything, ALL), ALL)
         assert index.pending(owner, ALL) == oracle.pending(owner, ALL)
         np.testing.assert_allclose(index.centroid(owner)[0], oracle.centroid(owner)[0], atol=1e-4)
-        mine, theirs = (one.places(ids(*range(1, 151)), everything, 2) for one in (index, oracle))
+        mine, theirs = (one.columns(ids(*range(1, 151)), everything, 2) for one in (index, oracle))
         assert mine.ids.tolist() == theirs.ids.tolist()
     assert index.size() == oracle.size()
     index.close()

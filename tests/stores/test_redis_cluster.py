@@ -13,12 +13,12 @@ from redis import Redis
 
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
-from hybrid_memory.engines.redis.log_reading import COUNT
+from hybrid_memory.engines.redis.log_scripts import COUNT
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, assert_same_ranking, every_where, random_corpus, unit
 from hybrid_memory.testing.drafts import OWNERS, draft
 from hybrid_memory.testing.event_log import EventLogContract
-from hybrid_memory.testing.index_upkeep import IndexUpkeepContract
+from hybrid_memory.testing.index_writing import IndexWritingContract
 from hybrid_memory.testing.redis_server import RedisServer
 
 NUMBERS = count()
@@ -48,7 +48,7 @@ class TestLogInACluster(EventLogContract):
         log.close()
 
 
-class TestIndexInACluster(IndexUpkeepContract):
+class TestIndexInACluster(IndexWritingContract):
     @pytest.fixture
     def index(self, url: str) -> Iterator[RedisIndex]:
         index = RedisIndex(RedisConnection(url))

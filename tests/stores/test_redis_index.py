@@ -7,16 +7,16 @@ from itertools import count
 
 import numpy as np
 import pytest
-from hybrid_memory.ports import Places, SemanticIndex, Use
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis.exceptions import ConnectionError as LostConnectionError
 
 from hybrid_memory import RecordKind, Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex
-from hybrid_memory.engines.redis import RedisConnection, RedisIndex, words
+from hybrid_memory.engines.redis import RedisConnection, RedisIndex
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.record import Where
+from hybrid_memory.ports import RecordColumns, SemanticIndex, Use
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
@@ -116,8 +116,8 @@ def test_every_condition_agrees_with_the_oracle(
     terms = ["berlin", "猫", "marathon"]
     assert_same_ranking(index.matching(terms, where, 7), oracle.matching(terms, where, ALL), 7, where)
     assert index.latest(where, 7).tolist() == oracle.latest(where, 7).tolist()
-    here, there = index.places(ids(*asked), where, radius), oracle.places(ids(*asked), where, radius)
-    for column in fields(Places):
+    here, there = index.columns(ids(*asked), where, radius), oracle.columns(ids(*asked), where, radius)
+    for column in fields(RecordColumns):
         np.testing.assert_allclose(getattr(here, column.name), getattr(there, column.name), rtol=1e-12)
 
 
@@ -162,7 +162,7 @@ def test_an_unknown_algorithm_and_another_database_are_refused(server: RedisServ
 def test_a_term_of_very_many_records_is_ranked_by_the_server_first(
     index: RedisIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(words, "RANKED_RECORDS", 30)
+    monkeypatch.setattr(RedisIndex, "ranked_records", 30)
     oracle = InMemoryIndex()
     texts = ["cat " * (number % 9 + 1) + "dog " * (number % 13) for number in range(1, 200)]
     entries = [entry_of(make_record(number, text)) for number, text in enumerate(texts, start=1)]
@@ -173,7 +173,7 @@ def test_a_term_of_very_many_records_is_ranked_by_the_server_first(
 
 
 def test_frequent_terms_are_left_out_where_rare_ones_answer(index: RedisIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(words, "RANKED_RECORDS", 30)
+    monkeypatch.setattr(RedisIndex, "ranked_records", 30)
     texts = ["cat"] * 100 + ["cat zebra"] * 3
     index.upsert(ALICE, [entry_of(make_record(n, text)) for n, text in enumerate(texts, start=1)], after=0, upto=103)
     assert sorted(index.matching(["cat", "zebra"], Where(ALICE), 10).ids.tolist()) == [101, 102, 103]
@@ -209,7 +209,7 @@ def test_odd_names_are_found_exactly(index: RedisIndex, name: str) -> None:
         Where(owner, fresh={f"{name}x": START + timedelta(days=1)}),
     ):
         assert index.matching(["cat"], where, 5).ids.tolist() == [1]
-        assert index.places(ids(1, 2), where, 0).ids.tolist() == [1]
+        assert index.columns(ids(1, 2), where, 0).ids.tolist() == [1]
         assert index.latest(where, 5).tolist() == [1]
     assert index.tails(owner, [name, f"{name}x", "x"]) == {name: record, f"{name}x": other}
 

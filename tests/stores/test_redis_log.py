@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hybrid_memory.ports import Draft, EventLog
 
 from hybrid_memory import EventKind, Scope
 from hybrid_memory.engines.in_memory import InMemoryLog
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
 from hybrid_memory.engines.redis import log as log_module
-from hybrid_memory.engines.redis.log_reading import READ
+from hybrid_memory.engines.redis.log_scripts import READ
 from hybrid_memory.engines.redis.scrubbing import _rewrite
 from hybrid_memory.errors import (
     IdConflictError,
@@ -30,6 +29,7 @@ from hybrid_memory.errors import (
     StoreUnavailableError,
     StoreVersionError,
 )
+from hybrid_memory.ports import Draft, EventLog
 from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, draft
 from hybrid_memory.testing.event_log import EventLogContract
 from hybrid_memory.testing.redis_server import RedisServer, free_port

@@ -247,9 +247,9 @@ def test_an_index_that_knew_a_deleted_vector_does_not_save_it_again(
     filled: Store, open_store: OpenStore, found: Scan
 ) -> None:
     other = open_store()
-    other.index.settle(Scope(user="alice"))
+    other.index.train(Scope(user="alice"))
     filled.write(list(range(120, 150)))
-    vectors = other.index._shelves.vectors(1)
+    vectors = other.index._caches.vectors(1)
     assert vectors is not None
     assert vectors.grown
     positions = [number + 1 for number in GONE]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from hybrid_memory.artifacts.merging import merge
-from hybrid_memory.artifacts.progress import changed_since, read_on
-from hybrid_memory.artifacts.reading import read_ledger
-from hybrid_memory.artifacts.rendering import render
+from hybrid_memory.artifacts.files import merge
+from hybrid_memory.artifacts.ledger import render
+from hybrid_memory.artifacts.reading import changed_since, read_ledger, read_on
 
 __all__ = ["changed_since", "merge", "read_ledger", "read_on", "render"]

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hybrid_memory.artifacts.files import Effect
-from hybrid_memory.artifacts.patches import is_patch, patch_effects
-from hybrid_memory.artifacts.scripts import python_effects
+from hybrid_memory.artifacts.scripts import is_patch, patch_effects, python_effects
 from hybrid_memory.artifacts.shell import MAX_COMMAND_CHARS
 from hybrid_memory.log.message import Message, ToolCall
 

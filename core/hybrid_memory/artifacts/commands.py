@@ -7,10 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from hybrid_memory.artifacts.files import Effect, FileBook
-from hybrid_memory.artifacts.operands import MAX_PATH_CHARS, after_script, is_file, values
-from hybrid_memory.artifacts.patches import is_patch, patch_effects
-from hybrid_memory.artifacts.scripts import python_effects
-from hybrid_memory.artifacts.shell import SimpleCommand, parse
+from hybrid_memory.artifacts.scripts import is_patch, patch_effects, python_effects
+from hybrid_memory.artifacts.shell import MAX_PATH_CHARS, SimpleCommand, after_script, is_file, parse, values
 
 MAX_NESTING = 3
 """How deep ``bash -c`` is followed."""

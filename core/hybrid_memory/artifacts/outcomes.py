@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from hybrid_memory.artifacts.files import Effect
 from hybrid_memory.artifacts.mentions import occurs
-from hybrid_memory.artifacts.verdicts import broken
 
 MAX_MESSAGE_CHARS = 120
 """How much of an error's message is kept."""
@@ -41,6 +40,80 @@ _REFUSED = re.compile(
 
 
 _SYNTAX = re.compile(r"^\S*sh: (?:-c: )?(?:line \d+: )?(?:syntax error|unexpected EOF)")
+
+_ERROR_LINE = re.compile(
+    r"^(?:E\s+|!+\s*)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Interrupt|Exit|Panic))\b"
+    r"(?::[ \t]*(\S.*))?\r?$",
+    re.MULTILINE,
+)
+
+_CODES = (
+    ("error[E", re.compile(r"error\[(E\d{4})\]")),
+    ("TS", re.compile(r"\b(TS\d{4,5})\b", re.ASCII)),
+    ("error C", re.compile(r"\berror (C\d{4})\b")),
+    ("ORA-", re.compile(r"ORA-\d{5}")),
+    ("npm ERR! code", re.compile(r"npm ERR! code \w+")),
+    ("HTTP", re.compile(r"HTTP(?:/[\d.]+)?(?: [Ee]rror)?[ :]+[45]\d\d\b")),
+    ("status", re.compile(r"status(?:[ _]code)?\"?\s*[:= ]\s*([45]\d\d)\b", re.ASCII)),
+    ("错误", re.compile(r"错误(?:码|代码)\s*[:：=]?\s*[A-Za-z]*-?\d[A-Za-z0-9_-]*")),
+    ("code", re.compile(r"[Ee]rror[ _]?[Cc]ode\"?\s*[:= ]\s*\"?[A-Za-z]*-?\d[\w-]*", re.ASCII)),
+    (
+        "E",
+        re.compile(
+            r"E(?<![\w.-].)(?:CONN[A-Z]+|NOENT|ACCES|PERM|EXIST|ADDRINUSE|TIMEDOUT|PIPE|NOTFOUND|AI_AGAIN|HOSTUNREACH"
+            r"|MFILE|NOSPC)\b"
+        ),
+    ),
+)
+
+_NOT_FOUND = re.compile(
+    r"^.{0,80}?: (?:command not found|No such file or directory)\r?$|^(?:fatal|error): .{3,}$", re.MULTILINE
+)
+
+MAX_FAILING = 60
+"""How many failing tests of a run are named."""
+
+_PYTEST = re.compile(
+    r"^=*\s?(\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b[^=\n]*?) in [\d.]+ ?s",
+    re.MULTILINE,
+)
+
+_UNITTEST = re.compile(r"^Ran (\d+) tests? in [^\n]*\n\s*(OK[^\n]*|FAILED[^\n]*|NO TESTS RAN)", re.MULTILINE)
+
+_JEST = re.compile(r"^Tests:\s+(.*\d+ total)", re.MULTILINE)
+
+_CARGO = re.compile(r"^test result: (.*?)(?:;\s*finished.*)?$", re.MULTILINE)
+
+_GO = re.compile(r"^(ok|FAIL)\s+(\S+)\s+(?:[\d.]+s|\(cached\)|\[build failed\])", re.MULTILINE)
+
+_MOCHA = re.compile(r"^[ \t]+(\d+ (?:passing|failing))\b", re.MULTILINE)
+
+_FAILING = re.compile(
+    r"^(?:FAILED|ERROR) (\S+::.*?|\S+\.py)(?: - .*)?$|^(?:FAIL|ERROR): (\w+ \([\w.]+\)|\w[\w.]*\b(?= \())"
+    r"|^[ \t]*--- FAIL: (\S+)|^test (\S+) \.\.\. FAILED|^[ \t]+[✕×✗] (.+?)(?: \(\d+ ?m?s\))?$"
+    r"|^[ \t]*● (.+ › .+)$|^FAIL (\S+\.\w+)",
+    re.MULTILINE,
+)
+
+_BROKEN = re.compile(
+    r"^(ERROR (?:\S+::.*|\S+\.py\b.*))$|^(ERROR: \w+ \([\w.]+\))"
+    r"|^_+ (ERROR (?:collecting|at (?:setup|teardown) of) \S+) _+$"
+    r"|^(thread '[^']+'(?: \(\d+\))? panicked at .+?):?$|^(panic: .+?)(?: \[recovered\].*)?$|^(\S+\.go:\d+:\d+: .+)$"
+    r"|^(FAIL\s+\S+ \[(?:build|setup) failed\])|^[ \t]*● (Test suite failed to run)|^npm (?:ERR!|error) (code \w+)",
+    re.MULTILINE,
+)
+"""What kept a test from running or broke it, beside tests that failed."""
+
+_COUNTED = re.compile(r"\b([1-9]\d*) errors?\b(?=.* in [\d.]+ ?s)|^FAILED \(.*?\berrors=(\d+)", re.MULTILINE)
+
+_RUNNERS = (
+    (" in ", _PYTEST, "{}"),
+    ("Ran ", _UNITTEST, "{} tests, {}"),
+    ("Tests:", _JEST, "{}"),
+    ("test result:", _CARGO, "{}"),
+    ("\t", _GO, "{} {}"),
+    (" passing", _MOCHA, "{}"),
+)
 
 
 class Outcome(NamedTuple):
@@ -109,34 +182,6 @@ def _crashed(text: str, names: Iterable[str]) -> bool:
     return any(f'{name}", line ' in text for name in names) and ("Traceback (" in text or "SyntaxError" in text)
 
 
-_ERROR_LINE = re.compile(
-    r"^(?:E\s+|!+\s*)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Interrupt|Exit|Panic))\b"
-    r"(?::[ \t]*(\S.*))?\r?$",
-    re.MULTILINE,
-)
-_CODES = (
-    ("error[E", re.compile(r"error\[(E\d{4})\]")),
-    ("TS", re.compile(r"\b(TS\d{4,5})\b", re.ASCII)),
-    ("error C", re.compile(r"\berror (C\d{4})\b")),
-    ("ORA-", re.compile(r"ORA-\d{5}")),
-    ("npm ERR! code", re.compile(r"npm ERR! code \w+")),
-    ("HTTP", re.compile(r"HTTP(?:/[\d.]+)?(?: [Ee]rror)?[ :]+[45]\d\d\b")),
-    ("status", re.compile(r"status(?:[ _]code)?\"?\s*[:= ]\s*([45]\d\d)\b", re.ASCII)),
-    ("错误", re.compile(r"错误(?:码|代码)\s*[:：=]?\s*[A-Za-z]*-?\d[A-Za-z0-9_-]*")),
-    ("code", re.compile(r"[Ee]rror[ _]?[Cc]ode\"?\s*[:= ]\s*\"?[A-Za-z]*-?\d[\w-]*", re.ASCII)),
-    (
-        "E",
-        re.compile(
-            r"E(?<![\w.-].)(?:CONN[A-Z]+|NOENT|ACCES|PERM|EXIST|ADDRINUSE|TIMEDOUT|PIPE|NOTFOUND|AI_AGAIN|HOSTUNREACH"
-            r"|MFILE|NOSPC)\b"
-        ),
-    ),
-)
-_NOT_FOUND = re.compile(
-    r"^.{0,80}?: (?:command not found|No such file or directory)\r?$|^(?:fatal|error): .{3,}$", re.MULTILINE
-)
-
-
 def errors(result: Outcome) -> list[str]:
     """Exceptions with the head of their message, error codes and errors of tests, complaints of programs, exit code."""
     text = result.text
@@ -159,3 +204,29 @@ def errors(result: Outcome) -> list[str]:
 def _head(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= MAX_MESSAGE_CHARS else text[: MAX_MESSAGE_CHARS - 1] + "…"
+
+
+def verdicts(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The outcomes of test runs in an output, each with the names of the tests that failed."""
+    outcomes: list[str] = []
+    for hint, pattern, form in _RUNNERS:
+        if hint in text:
+            outcomes += [
+                form.format(*((found,) if isinstance(found, str) else found)) for found in pattern.findall(text)
+            ]
+    failing: tuple[str, ...] = ()
+    if "FAIL" in text or "ERROR" in text or "● " in text or "✕" in text:
+        names = (next(group for group in groups if group) for groups in _FAILING.findall(text))
+        failing = tuple(dict.fromkeys(names))[:MAX_FAILING]
+    if not outcomes:
+        return [(f"{len(failing)} failed", failing)] if failing else []
+    return [(", ".join(outcome.strip(" ,") for outcome in outcomes), failing)]
+
+
+def broken(text: str) -> list[str]:
+    """The errors of test runs in an output: each that is named, or how many there were."""
+    if not any(hint in text for hint in ("ERR", "error", "panic", "FAIL", ".go:", "●")):
+        return []
+    named = [next(group for group in groups if group).strip() for groups in _BROKEN.findall(text)]
+    counted = sum(int(number) for groups in _COUNTED.findall(text) for number in groups if number)
+    return list(dict.fromkeys(named)) or ([f"{counted} error{'s' * (counted > 1)} in tests"] if counted else [])

@@ -8,23 +8,24 @@ from collections.abc import Iterable, Sequence
 from hybrid_memory.artifacts import mentions
 from hybrid_memory.artifacts.calls import Action, actions
 from hybrid_memory.artifacts.commands import CommandReader
-from hybrid_memory.artifacts.files import Effect, FileBook, bounded
-from hybrid_memory.artifacts.ledger import Ledger, Mention, ScriptEffect, TestRun
-from hybrid_memory.artifacts.merging import (
+from hybrid_memory.artifacts.files import (
     MAX_COMMANDS,
     MAX_ERRORS,
     MAX_IDS,
     MAX_MENTIONED,
     MAX_TESTS,
     MAX_URLS,
+    Effect,
+    FileBook,
+    bounded,
     kept_files,
     kept_scripts,
+    merge,
     newest,
 )
-from hybrid_memory.artifacts.outcomes import Outcome, errors, is_observation, outcome, possible, refused
-from hybrid_memory.artifacts.patches import diff_effects, is_patch, patch_effects, status_effects
-from hybrid_memory.artifacts.scripts import python_effects
-from hybrid_memory.artifacts.verdicts import verdicts
+from hybrid_memory.artifacts.ledger import Ledger, Mention, Operation, ScriptEffect, TestRun
+from hybrid_memory.artifacts.outcomes import Outcome, errors, is_observation, outcome, possible, refused, verdicts
+from hybrid_memory.artifacts.scripts import diff_effects, is_patch, patch_effects, python_effects, status_effects
 from hybrid_memory.log.message import Message, Role
 
 MAX_SCANNED_CHARS = 60_000
@@ -256,3 +257,18 @@ def _scanned(message: Message) -> str:
 def _short(command: str) -> str:
     line = " ".join(command.split())
     return line if len(line) <= MAX_COMMAND_CHARS else line[: MAX_COMMAND_CHARS - 1] + "…"
+
+
+def read_on(older: Ledger, messages: Sequence[Message]) -> Ledger:
+    """What these messages did, after those of the older ledger; to be merged with it."""
+    return read_ledger(messages, runs_fences=bool(older.commands))
+
+
+def changed_since(older: Ledger, messages: Sequence[Message]) -> Ledger:
+    """The files that these messages changed, as they are now that the older ledger's history is counted in."""
+    newer = read_on(older, messages)
+    if all(file.operation is Operation.READ for file in newer.files):
+        return Ledger()
+    touched = {message.id for message in messages}
+    files = [file for file in merge(older, newer).files if touched.intersection(file.sources)]
+    return Ledger(files=tuple(file for file in files if file.operation is not Operation.READ))

@@ -28,7 +28,7 @@ class Block:
         label: letters, digits, ``_``, ``.`` and ``-``, at most 64.
         value: the text; never longer than ``max_chars``.
         description: for the model: what belongs into it.
-        read_only: only `put_block` changes it, not the model.
+        read_only: only `BlockHandle.put` changes it, not the model.
         revision: number of the change that made it so, from 1.
         change: what that was: put, append, replace, rethink, undo, attach or remove.
         at: when it was; author: who did it, in a shared space.
@@ -88,4 +88,60 @@ def checked_text(name: str, text: Any) -> str:
         storable(text)
     except ValueError as error:
         raise InvalidInputError(f"{name} cannot be stored: {error}") from None
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of a block's text; exactly one of ``append``, ``old`` and ``value`` is given.
+
+    Attributes:
+        append: goes on a new line at its end.
+        old, new: the one place where ``old`` stands becomes ``new``.
+        value: the whole text anew.
+    """
+
+    append: str | None = None
+    old: str | None = None
+    new: str = ""
+    value: str | None = None
+
+    @property
+    def change(self) -> str:
+        """Its name."""
+        return "append" if self.append is not None else "replace" if self.old is not None else "rethink"
+
+    def applied(self, block: Block) -> str:
+        """The new text; raises `InvalidInputError` where this block does not admit the edit."""
+        if block.read_only:
+            raise InvalidInputError(f"the block {block.label!r} is read-only")
+        if self.append is not None:
+            text = f"{block.value}\n{self.append}" if block.value else self.append
+        elif self.old is not None:
+            self._check_unique(self.old, block)
+            text = block.value.replace(self.old, self.new)
+        else:
+            text = self.value or ""
+        return checked_length(block.label, text, block.max_chars)
+
+    def _check_unique(self, old: str, block: Block) -> None:
+        found = block.value.count(old) if old else 0
+        if not found:
+            raise InvalidInputError(
+                f"{shown(old)} is not in the block {block.label!r}, give a part of it letter for letter; "
+                f"it says:\n{block.value}"
+            )
+        if found > 1:
+            raise InvalidInputError(
+                f"{shown(old)} stands {found} times in the block {block.label!r}: give a longer part"
+            )
+
+
+def checked_length(label: str, text: str, max_chars: int) -> str:
+    """The text, if it fits; raises `InvalidInputError`."""
+    if len(text) > max_chars:
+        raise InvalidInputError(
+            f"the block {label!r} would have {len(text)} of {max_chars} characters: shorten what it says first, or "
+            "keep details in archival memory"
+        )
     return text

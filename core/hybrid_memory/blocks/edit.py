@@ -7,17 +7,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hybrid_memory.blocks.block import MOST_CHARS, Block, checked_label, checked_text
-from hybrid_memory.blocks.kept import Edit, KeptBlocks, Revision, checked_length, payload
+from hybrid_memory.blocks.block import MOST_CHARS, Block, Edit, checked_label, checked_length, checked_text
+from hybrid_memory.blocks.kept import BlocksProjection, KeptBlocks, Revision, payload
 from hybrid_memory.errors import IdConflictError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.message import RESERVED
 from hybrid_memory.log.port import Draft
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import decide as sharing
 from hybrid_memory.sharing.grant import Right
-from hybrid_memory.store.redact import stored_text
+from hybrid_memory.store.projection import append_revision, revision_id
+from hybrid_memory.store.remember import stored_text
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.validation import checked_count, shown
@@ -27,8 +27,6 @@ MOST_DESCRIBED = 2000
 
 RACES = 100
 """Changes that others may make while one is being made, before we say so."""
-
-KINDS = (EventKind.BLOCK, EventKind.ERASED)
 
 Change = Callable[[KeptBlocks], Revision | None]
 """Given what stands: the block as it is to be, its revision not yet numbered; None to change nothing."""
@@ -81,22 +79,12 @@ async def home(run: Runner, owned: Owned, label: str, verb: str, needed: Right =
 
 async def kept_blocks(run: Runner, services: Services, scope: Scope) -> KeptBlocks:
     """The owner's blocks as this handle sees them."""
-    return await _folded(run, await in_view(run, services, scope), scope.owner)
+    return await services.state(BlocksProjection).seen(run, await in_view(run, services, scope))
 
 
-async def _folded(run: Runner, services: Services, owner: Scope) -> KeptBlocks:
-    """The fold of what is to be seen of the log, read on from where it was read last."""
-    key = (owner, services.hidden, services.horizon)
-    known = services.blocks.get(key) or KeptBlocks()
-    news = await run.call(services.log.read, owner, after=known.position, kinds=KINDS)
-    if any(event.kind is EventKind.ERASED for event in news):
-        known = KeptBlocks()
-        news = await run.call(services.log.read, owner, kinds=KINDS)
-    if news:
-        known = known.after(event for event in news if event.kind is EventKind.BLOCK)
-        known = replace(known, position=news[-1].position)
-        services.blocks.put(key, known)
-    return known
+async def _all_blocks(run: Runner, services: Services, scope: Scope) -> KeptBlocks:
+    """The owner's blocks with what a rollback hides."""
+    return await services.state(BlocksProjection).read(run, services, scope)
 
 
 async def put(run: Runner, services: Services, scope: Scope, block: Block) -> Block:
@@ -203,64 +191,49 @@ async def _changed(run: Runner, services: Services, scope: Scope, label: str, ch
     checked_label(label)
     for _ in range(RACES):
         # What a rollback hides keeps its number. Read first: what others write from here on then takes the id.
-        number = 1 + (await _folded(run, _whole(await in_view(run, services, scope)), scope.owner)).number(label)
+        number = 1 + (await _all_blocks(run, services, scope)).number(label)
         kept = await kept_blocks(run, services, scope)
         made = change(kept)
         if made is None:
             return _there(kept, label)
         block = replace(made.block, revision=number, at=services.clock(), author=services.author)
-        try:
-            draft = _draft(services, Revision(block, made.call, made.base or number))
-            await run.call(services.truth.append, scope.owner, [draft])
-        except IdConflictError:
-            continue
-        return block
+        revision = Revision(block, made.call, made.base or number)
+        if await append_revision(run, services, scope.owner, _draft(services, revision)) is not None:
+            return block
     raise StoreUnavailableError(f"others kept changing the block {label!r} at the same time: try again")
 
 
 def _draft(services: Services, made: Revision) -> Draft:
-    """The event of a change; its id is taken if another one was faster."""
+    """The event of a change."""
     block = made.block
-    return Draft(
-        id=f"{RESERVED}block:{block.label}:{block.revision}",
-        fixed_id=False,
-        session=None,
-        kind=EventKind.BLOCK,
-        at=block.at or services.clock(),
-        payload=payload(made),
-        sources=block.sources,
-        author=services.author,
-    )
+    name = revision_id(f"block:{block.label}", block.revision)
+    draft = services.draft(EventKind.BLOCK, payload(made), id=name, sources=block.sources, author=services.author)
+    return replace(draft, at=block.at or draft.at)
 
 
 async def begin(run: Runner, services: Services, scope: Scope, blocks: Sequence[Block]) -> None:
     """Give an owner who never had a block these, all or none of them; to others nothing."""
     present(services)
     wanted = [_put(services, block) for block in blocks]
-    if (await _folded(run, _whole(services), scope.owner)).histories:
+    if not wanted or (await _all_blocks(run, services, scope)).histories:
         return
     drafts = [_draft(services, Revision(replace(block, revision=1, at=services.clock()), base=1)) for block in wanted]
     with suppress(IdConflictError):  # somebody was faster
         await run.call(services.truth.append, scope.owner, drafts)
 
 
-def _whole(services: Services) -> Services:
-    """The services with what a rollback hides."""
-    return replace(services, log=services.truth, hidden=(), horizon=None)
-
-
 def _put(services: Services, block: Block) -> Block:
     """The block as the application wants it, checked."""
     label = checked_label(block.label)
-    told = stored_text(services, checked_text("description", block.description))
-    if len(told) > MOST_DESCRIBED:
-        raise InvalidInputError(f"the description has {len(told)} of {MOST_DESCRIBED} characters")
+    described = stored_text(services, checked_text("description", block.description))
+    if len(described) > MOST_DESCRIBED:
+        raise InvalidInputError(f"the description has {len(described)} of {MOST_DESCRIBED} characters")
     if isinstance(block.max_chars, bool) or checked_count("max_chars", block.max_chars, least=1) > MOST_CHARS:
         raise InvalidInputError(f"max_chars must lie in 1 to {MOST_CHARS}, got {shown(block.max_chars)}")
     if not isinstance(block.read_only, bool):
         raise InvalidInputError(f"read_only must be True or False, got {shown(block.read_only)}")
     value = checked_length(label, stored_text(services, checked_text("value", block.value)), block.max_chars)
-    return replace(block, value=value, description=told, change="put")
+    return replace(block, value=value, description=described, change="put")
 
 
 def _check_known(seen: Any, call: Any, sources: tuple[Any, ...]) -> None:

@@ -1,71 +1,17 @@
-"""L1: the blocks of working context, a fold of the events that changed them."""
+"""L1: the blocks of working context, as the events that changed them come to, and how these forget."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from hybrid_memory.blocks.block import Block
-from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.event import Event
-from hybrid_memory.validation import shown
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A change of a block's text; exactly one of ``append``, ``old`` and ``value`` is given.
-
-    Attributes:
-        append: goes on a new line at its end.
-        old, new: the one place where ``old`` stands becomes ``new``.
-        value: the whole text anew.
-    """
-
-    append: str | None = None
-    old: str | None = None
-    new: str = ""
-    value: str | None = None
-
-    @property
-    def change(self) -> str:
-        """Its name."""
-        return "append" if self.append is not None else "replace" if self.old is not None else "rethink"
-
-    def applied(self, block: Block) -> str:
-        """The new text; raises `InvalidInputError` where this block does not admit the edit."""
-        if block.read_only:
-            raise InvalidInputError(f"the block {block.label!r} is read-only")
-        if self.append is not None:
-            text = f"{block.value}\n{self.append}" if block.value else self.append
-        elif self.old is not None:
-            self._check_unique(self.old, block)
-            text = block.value.replace(self.old, self.new)
-        else:
-            text = self.value or ""
-        return checked_length(block.label, text, block.max_chars)
-
-    def _check_unique(self, old: str, block: Block) -> None:
-        found = block.value.count(old) if old else 0
-        if not found:
-            raise InvalidInputError(
-                f"{shown(old)} is not in the block {block.label!r}, give a part of it letter for letter; "
-                f"it says:\n{block.value}"
-            )
-        if found > 1:
-            raise InvalidInputError(
-                f"{shown(old)} stands {found} times in the block {block.label!r}: give a longer part"
-            )
-
-
-def checked_length(label: str, text: str, max_chars: int) -> str:
-    """The text, if it fits; raises `InvalidInputError`."""
-    if len(text) > max_chars:
-        raise InvalidInputError(
-            f"the block {label!r} would have {len(text)} of {max_chars} characters: shorten what it says first, or "
-            "keep details in archival memory"
-        )
-    return text
+from hybrid_memory.log.author import principal_of
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.store.projection import Erasure, FoldedProjection, plain
+from hybrid_memory.store.services import Services
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +38,10 @@ class KeptBlocks:
         """What stands after these, which follow by position."""
         position, fresh = self.position, dict[str, list[Revision]]()
         for event in events:
-            made = revision(event)
-            fresh.setdefault(made.block.label, []).append(made)
             position = event.position
+            if event.kind is EventKind.BLOCK:
+                made = revision(event)
+                fresh.setdefault(made.block.label, []).append(made)
         added = {label: (*self.histories.get(label, ()), *revisions) for label, revisions in fresh.items()}
         return KeptBlocks(position, {**self.histories, **added})
 
@@ -165,3 +112,77 @@ def payload(made: Revision) -> dict[str, Any]:
     if block.removed:
         said["removed"] = True
     return said
+
+
+class BlocksProjection(FoldedProjection[KeptBlocks]):
+    """The blocks of each owner; lines go that came from what is destroyed, from a block and from all its history."""
+
+    kinds = frozenset({EventKind.BLOCK})
+    repeats = kinds
+    start = KeptBlocks
+    follows = frozenset({EventKind.BLOCK, EventKind.ERASED})
+    anew = True
+
+    async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
+        """All blocks of a user, or the lines that came from the turns, from their author, or have the words."""
+        if erasure.user and erasure.scope.space is None:
+            erasure.derived += events
+            return
+        erasure.rewrite(rewritten(events, erasure), "changes of blocks rewritten")
+
+
+def rewritten(changes: Sequence[Event], erasure: Erasure) -> dict[int, dict[str, Any]]:
+    """New payloads for these changes of an owner's blocks, by position."""
+    turns = {turn.id for turn in erasure.turns}
+    gone = {
+        change.position
+        for change in changes
+        if not turns.isdisjoint(change.sources)
+        or (erasure.user and change.author and principal_of(change.author).user == erasure.user)
+    }
+    by_label: dict[str, list[Event]] = {}
+    for change in changes:
+        by_label.setdefault(change.payload["label"], []).append(change)
+    found: dict[int, dict[str, Any]] = {}
+    for events in by_label.values():
+        banned, described = _banned(events, gone, erasure.words), _described(events, gone)
+        for event in events:
+            payload = _without(event.payload, banned, described, erasure.words)
+            if payload != event.payload:
+                found[event.position] = payload
+    return found
+
+
+def _banned(events: Iterable[Event], gone: Collection[int], words: str) -> set[str]:
+    """The lines that go, of one label's changes: what a change put there that goes, and what was made of it later."""
+    banned: set[str] = set()
+    before: set[str] = set()
+    earlier: set[str] = set()
+    for event in events:
+        lines = set(event.payload["value"].split("\n"))
+        if event.position in gone or not banned.isdisjoint(before - lines):
+            banned |= lines - earlier  # an undo brings back what stood there before
+        before = lines
+        earlier |= lines
+    return banned | {line for line in earlier if words and words in plain(line)}
+
+
+def _described(events: Iterable[Event], gone: Collection[int]) -> set[str]:
+    """The descriptions that go with who gave them."""
+    found: set[str] = set()
+    before = ""
+    for event in events:
+        now = event.payload["description"]
+        if now != before and event.position in gone:
+            found.add(now)
+        before = now
+    return found
+
+
+def _without(payload: dict[str, Any], banned: set[str], descriptions: set[str], words: str) -> dict[str, Any]:
+    value = "\n".join(line for line in payload["value"].split("\n") if line not in banned)
+    if words and words in plain(value):  # across two lines
+        value = ""
+    described = payload["description"]
+    goes = described in descriptions or (words and words in plain(described))
+    return {**payload, "value": value, "description": "" if goes else described}

@@ -31,7 +31,7 @@ class CompactionConfig(Settings):
         pressure: a context says that it is under pressure from this share of its budget on.
         density: compact when the mean importance of the turns that would be compacted reaches this; in [0, 1].
         drift: compact when the topic changes this clearly between two stretches of turns; in [0, 1], see
-            `hybrid_memory.context.measures.drift`. Needs an embedder.
+            `hybrid_memory.context.triggers.drift`. Needs an embedder.
         keep_rounds: how many rounds stay verbatim, where the budget allows; the more is in them, the more of these.
         keep_least: the fewest of them that stay where rounds, not tokens, call for compaction.
         keep_ratio: share that the turns which stay may fill, of what the parts in front of them leave of the budget.

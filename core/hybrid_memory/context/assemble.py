@@ -7,30 +7,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hybrid_memory.context.context import Context
-from hybrid_memory.context.fitting import fitting
-from hybrid_memory.context.fold import fold, retries
+from hybrid_memory.context.compact import fold, retries
+from hybrid_memory.context.context import Context, context_of
+from hybrid_memory.context.memories import fitting
+from hybrid_memory.context.paging import bounded, paged, warned
 from hybrid_memory.context.plan import Plan, plan
-from hybrid_memory.context.pressure import bounded, paged, warned
 from hybrid_memory.context.queue import Session
-from hybrid_memory.context.report import context_of
 from hybrid_memory.context.request import Request
-from hybrid_memory.context.session import hosted, load
+from hybrid_memory.context.session import QueueProjection, costs_of, hosted, load
 from hybrid_memory.context.triggers import due
 from hybrid_memory.context.view import View, view
-from hybrid_memory.facts.facts import portrait
+from hybrid_memory.facts.portrait import portrait
 from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.port import Draft
 from hybrid_memory.log.visible import visible
 from hybrid_memory.recall import request as recalling
+from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.recall import recall
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.uses import count_uses
+from hybrid_memory.store.view import View as LogView
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.text.small_talk import asks_nothing, is_memory
 
@@ -110,7 +109,7 @@ class _Due:
         return bool(self.count) or self.again
 
 
-async def _due(run: Runner, services: Services, session: Session, seen: View, made: Plan) -> _Due:
+async def _due(run: Runner, services: LogView, session: Session, seen: View, made: Plan) -> _Due:
     """What is due for the session as the log has it: the host may show less of it."""
     request, whole = seen.request, seen
     if seen.session is not session:
@@ -136,8 +135,8 @@ def _told(services: Services, scope: Scope, seen: View, made: Plan, hits: Sequen
     """The prompt, with a warning if its budget is too small for what the caller put into it; once for each."""
     context = context_of(seen, made, hits, services.config.compaction)
     key = scope, seen.request.max_tokens
-    if context.tokens > seen.request.max_tokens and not services.warned.get(key):
-        services.warned.put(key, True)
+    if context.tokens > seen.request.max_tokens and not services.state(QueueProjection).warned.get(key):
+        services.state(QueueProjection).warned.put(key, True)
         _log.warning(
             "max_tokens=%d is too little: system prompt and tools take %d, the prompt %d; older turns, summary and "
             "memories were left out as far as needed",
@@ -173,16 +172,18 @@ def _answered(session: Session) -> bool:
     return last is None or (last.role is Role.ASSISTANT and not last.tool_calls)
 
 
-async def _view(run: Runner, services: Services, session: Session, request: Request) -> View:
+async def _view(run: Runner, services: LogView, session: Session, request: Request) -> View:
     if request.profile is None:
-        known = await portrait(run, services, session, int(PROFILE_RATIO * request.max_tokens))
+        known = await portrait(
+            run, services, session.scope, session.state.cursor, int(PROFILE_RATIO * request.max_tokens)
+        )
         request = replace(request, profile=known)
     there, lines = session, session.state.lines
     if request.among is not None:
         there, start = await hosted(run, services, session, request.among, request.began)
         lines = tuple(line for line in lines if line.first < start or not request.among.isdisjoint(line.sources))
     lines = tuple(line for line in lines if visible(line.last, services.hidden))
-    seen = view(there, services.costs, services.config.compaction, request, lines)
+    seen = view(there, costs_of(services), services.config.compaction, request, lines)
     # What is left out on purpose does not come back as a memory.
     left_out = _ids(session) - _ids(there)
     return replace(seen, visible=seen.visible | left_out) if left_out else seen
@@ -249,13 +250,10 @@ def _texts(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
 async def _keep_note(run: Runner, services: Services, scope: Scope, seen: View, made: Plan) -> None:
     """Write down what the turn was shown, so that later prompts show it in the same place."""
     turn = seen.question_id
-    draft = Draft(
-        id=services.new_id(),
-        fixed_id=False,
+    draft = services.draft(
+        EventKind.RECALLED,
+        {"query": seen.words, "text": made.parts.note, **({"turn": turn} if turn else {})},
         session=scope.session,
-        kind=EventKind.RECALLED,
-        at=services.clock(),
-        payload={"query": seen.words, "text": made.parts.note, **({"turn": turn} if turn else {})},
         sources=tuple(dict.fromkeys(source for hit in made.hits for source in hit.record.sources)),
     )
     await run.call(services.log.append, scope.owner, [draft])

@@ -2,30 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
-from hybrid_memory.artifacts import render
+from hybrid_memory.artifacts import merge, read_on, render
+from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context import session as sessions
-from hybrid_memory.context.fold import LEDGER_TOKENS, chosen_strategy, fold, folding, fresh_events, retries
+from hybrid_memory.context.queue import Session, Unit
 from hybrid_memory.context.request import Request
-from hybrid_memory.context.summaries.strategy import Strategy
+from hybrid_memory.context.session import costs_of, write_state
+from hybrid_memory.context.state import Attempt, QueueState
+from hybrid_memory.context.summaries.lines import shown as shown_lines
+from hybrid_memory.context.summaries.strategies import STRATEGIES
+from hybrid_memory.context.summaries.strategy import Job, Room, Strategy
+from hybrid_memory.context.summaries.summarise import again, audited, remaining, summarise
 from hybrid_memory.context.summary import Summary, written
 from hybrid_memory.context.triggers import excess
 from hybrid_memory.context.view import view
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
-from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.message import Message
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.message import PRESSURE
 from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.visible import within
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.reading import at_positions, placed
+from hybrid_memory.store.reading import at_positions
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
-from hybrid_memory.validation import checked_count, shown
+from hybrid_memory.validation import checked_count
+from hybrid_memory.validation import shown as shown_value
 
 RACES = 8
 """Times that another process may be faster before we say so."""
+
+STANDING = 3
+"""The summary keeps this many times the lines that a prompt has room for, so that what is crowded out can return."""
+
+FRESH_RATIO = 0.3
+"""The lines for a span take this share of its tokens at most, and `LEAST_FRESH` at least."""
+
+LEAST_FRESH = 120
+
+LEAST_SHOWN = 50
+
+LEDGER_TOKENS = 20_000
+"""Of the ledger when it is checked for what survived; a prompt shows what fits."""
+
+ATTEMPTS = 3
+"""Times that a model is asked about a span before its deterministic summary stays."""
 
 
 async def compact(
@@ -47,7 +71,7 @@ async def compact(
             return Receipt()
         seen = view(
             session,
-            services.costs,
+            costs_of(services),
             services.config.compaction,
             Request(query="?", max_tokens=tokens),
             session.state.lines,
@@ -81,41 +105,182 @@ async def summary(run: Runner, services: Services, scope: Scope) -> Summary:
     )
 
 
-async def conversation(run: Runner, services: Services, scope: Scope, limit: int | None) -> list[Message]:
-    """The messages that a session shows since it was last reset, folded or not, oldest first."""
-    most = None if limit is None else checked_count("limit", limit, least=0)
-    services = await in_view(run, services, scope)
-    # A handle without a session reads every session; only a reset of its own counts.
-    only = None if scope.session is None else 1
-    found = await run.call(services.log.read, scope, kinds=(EventKind.RESET,), newest=True, limit=only)
-    resets = [event for event in found if event.scope.session == scope.session]
-    after = resets[-1].position if resets else 0
-    kinds = (EventKind.MESSAGE,)
-    # An edited message stands behind others in the log, but not in the conversation.
-    more = None if most is None else most + len(services.superseded)
-    events = await run.call(services.log.read, scope, after=after, kinds=kinds, limit=more, newest=True)
-    kept = resets[-1].payload["kept"] if resets else []
-    if resets and (most is None or len(events) < most):
-        events = [*await at_positions(run, services, scope, sorted(kept)), *events]
-    events = placed(events, after, kept)
-    return [event.message for event in (events if most is None else events[max(0, len(events) - most) :])]
+async def fold(
+    run: Runner,
+    services: Services,
+    session: Session,
+    count: int,
+    *,
+    max_tokens: int,
+    strategy: str | Strategy | None = None,
+    ask: bool = True,
+) -> bool:
+    """Fold the oldest ``count`` units of the queue; False if another process was faster, and nothing was changed.
 
-
-async def reset(run: Runner, services: Services, scope: Scope, keep: Any) -> None:
-    """Let the conversation start anew with these messages.
-
-    Raises:
-        InvalidInputError: one of the ids is no message of this session.
+    ``max_tokens`` is the budget of the prompts that the summary is for. With a count of 0 only a span that the model
+    failed on before is tried again. Without ``ask`` no model is asked now; `retries` then says that one is to be.
     """
-    if isinstance(keep, str) or not isinstance(keep, Collection) or not all(isinstance(item, str) for item in keep):
-        raise InvalidInputError(f"keep must be a list of message ids, got {shown(keep)}")
-    services = await in_view(run, present(services), scope)
-    there = {
-        event.id for event in await run.call(services.log.get, scope, list(keep)) if event.kind is EventKind.MESSAGE
-    }
-    if missing := [item for item in keep if item not in there]:
-        raise InvalidInputError(f"no message of {scope} has the id {missing[0]!r}: keep ids from history()")
-    for _ in range(RACES):
-        if await sessions.reset(run, services, scope, list(keep)):
-            return
-    raise StoreUnavailableError(f"other processes kept writing the state of {scope} at the same time: try again")
+    way = chosen_strategy(services.config.compaction, strategy)
+    old = session.state
+    units, rest = folding(session.queue.units, count)
+    span = [event for event in fresh_events(session, units) if event.message.event != PRESSURE]
+    shown = max(LEAST_SHOWN, int(services.config.compaction.summary_ratio * max_tokens))
+    state = await _retried(run, services, session, way, shown) if ask else old
+    if span:
+        job = Job(state.lines, span, space(services, span, shown))
+        state = await _summarised(run, services, way, state, job, ask=ask)
+    state = replace(
+        state,
+        number=old.number + 1,
+        cursor=max([old.cursor, *(unit.last for unit in units)]),
+        kept=_kept(session, rest),
+        anchor=_anchor(units, rest) if units else old.anchor,
+        strategy=way.name if span else old.strategy,
+        episode=old.number + 1 if span else old.episode,
+    )
+    payload = state.as_payload()
+    return await write_state(run, services, session.scope, state, kind=EventKind.COMPACTION, payload=payload)
+
+
+def retries(services: Services, session: Session) -> bool:
+    """Whether a model is to be asked once more about turns that it failed on."""
+    way = chosen_strategy(services.config.compaction, None)
+    return bool(session.state.retry) and services.language_model is not None and _asked_again(way)
+
+
+def _asked_again(way: Strategy) -> bool:
+    """Whether the model is asked again where it failed: for lines, or for the one text that goes on from the last."""
+    return way.schema is not None or way.name == "recursive"
+
+
+def folding(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequence[Unit]]:
+    """The oldest ``count`` units and the rest; with what the cursor passes: an orphan may stand inside an exchange.
+
+    Fewer where the cursor would pass what must stay: the last turn of the user, or all that a model sees.
+    """
+    question = next((row for row in reversed(range(len(units))) if units[row].opens), -1)
+    newest = next((row for row in reversed(range(len(units))) if units[row].shown), -1)
+    passed = _passed(units, count)
+    while count and (count <= question < passed or count <= newest < passed):
+        count -= 1
+        passed = _passed(units, count)
+    return units[:passed], units[passed:]
+
+
+def _passed(units: Sequence[Unit], count: int) -> int:
+    """How many units lie before the cursor when so many are folded."""
+    cursor = max((unit.last for unit in units[:count]), default=0)
+    while count < len(units) and units[count].first <= cursor:
+        count += 1
+    return count
+
+
+def fresh_events(session: Session, units: Sequence[Unit]) -> list[Event]:
+    """The events of these units that were not folded before, by position."""
+    state = session.state
+    events = [event for unit in units for event in unit.events]
+    fresh = [
+        event
+        for event in events
+        if event.position in state.kept
+        or (event.position > state.cursor and not within(event.position, state.stretches))
+    ]
+    return sorted(fresh, key=lambda event: event.position)
+
+
+def chosen_strategy(config: CompactionConfig, given: str | Strategy | None) -> Strategy:
+    """The strategy asked for, or the configured one; raises `InvalidInputError` if there is none of this name."""
+    wanted = config.strategy if given is None else given
+    if not isinstance(wanted, str):
+        if not all(callable(getattr(wanted, name, None)) for name in ("extract", "prompt", "read")):
+            raise InvalidInputError(f"a strategy is a name or has extract, prompt and read; got {shown_value(wanted)}")
+        return wanted
+    if wanted not in STRATEGIES:
+        raise InvalidInputError(f"no compaction strategy {wanted!r}: choose one of {', '.join(STRATEGIES)}")
+    return STRATEGIES[wanted]
+
+
+def space(services: Services, span: Sequence[Event], shown: int) -> Room:
+    """What the summary may cost after this span, where a prompt has so many tokens for it."""
+    tokens = sum(services.count(event.message.text) for event in span)
+    return Room(
+        standing=STANDING * shown,
+        shown=shown,
+        fresh=max(LEAST_FRESH, min(shown, int(FRESH_RATIO * tokens))),
+        count=services.count,
+        cleaning=services.config.cleaning,
+    )
+
+
+async def _summarised(
+    run: Runner, services: Services, way: Strategy, state: QueueState, job: Job, *, ask: bool
+) -> QueueState:
+    span = job.span
+    ledger = merge(state.ledger, read_on(state.ledger, [event.message for event in span]))
+    shown = render(ledger, max_tokens=LEDGER_TOKENS, count=services.count)
+    asked = services if ask else replace(services, language_model=None, compressor=None)
+    written = await summarise(run, asked, way, job, shown)
+    lines = shown_lines(written.lines, max_tokens=job.room.shown, count=services.count)
+    report = replace(audited(span, lines, written.fresh, shown), fallbacks=int(written.failed), filled=written.filled)
+    earlier = remaining(state.audit, lines, report)
+    missed = []
+    unasked = not ask and services.language_model is not None
+    if (written.failed or unasked) and _asked_again(way):
+        missed.append(Attempt(tuple(event.position for event in span), int(written.failed), report))
+    return replace(
+        state,
+        lines=tuple(written.lines),
+        ledger=ledger,
+        stretches=(*state.stretches, *_stretches(state, span)),
+        retry=(*state.retry, *missed),
+        audit=earlier + report,
+        latest=report,
+    )
+
+
+async def _retried(run: Runner, services: Services, session: Session, way: Strategy, room: int) -> QueueState:
+    """The state after the model was asked once more about the oldest span that it failed on."""
+    state = session.state
+    if not state.retry or services.language_model is None or not _asked_again(way):
+        return state
+    attempt, *others = state.retry
+    span = await at_positions(run, services, session.scope, attempt.positions)
+    if not span:
+        return replace(state, retry=tuple(others))
+    ledger = render(state.ledger, max_tokens=LEDGER_TOKENS, count=services.count)
+    job = Job(state.lines, span, space(services, span, room))
+    written = await again(run, services, way, job, ledger)
+    if written is None:
+        later = [attempt.once_more] if attempt.tries + 1 < ATTEMPTS else []
+        return replace(state, retry=(*others, *later))
+    lines = shown_lines(written.lines, max_tokens=job.room.shown, count=services.count)
+    report = replace(audited(span, lines, written.fresh, ledger), filled=written.filled)
+    earlier = remaining(state.audit.without(attempt.report), lines, report)
+    return replace(
+        state,
+        lines=tuple(written.lines),
+        retry=tuple(others),
+        audit=earlier + report,
+        latest=report,
+    )
+
+
+def _stretches(state: QueueState, span: Sequence[Event]) -> list[tuple[int, int]]:
+    """One for what followed the cursor; what a reset kept before it or was edited has others beside it, and its own."""
+    apart = [event.position for event in span if event.position <= state.cursor or event.message.replaces]
+    new = [event.position for event in span if event.position not in apart]
+    return [*([(new[0], new[-1])] if new else []), *((position, position) for position in apart)]
+
+
+def _kept(session: Session, rest: Sequence[Unit]) -> tuple[int, ...]:
+    """Positions of the opening instructions, and of what a reset kept and is not folded yet."""
+    left = {event.position for unit in rest for event in unit.events}
+    opening = {event.position for unit in session.queue.instructions for event in unit.events}
+    return tuple(sorted(opening | {position for position in session.state.kept if position in left}))
+
+
+def _anchor(folded: Sequence[Unit], rest: Sequence[Unit]) -> int:
+    """The user's turn that the first of the remaining units belong to, if they don't begin with one."""
+    if not rest or rest[0].opens:
+        return 0
+    return next((unit.events[0].position for unit in reversed(folded) if unit.opens), 0)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
-from hybrid_memory.context.context import Dropped, Payload
+from hybrid_memory.context.context import Dropped
 from hybrid_memory.context.offload.digest import digest
-from hybrid_memory.context.offload.grep import Matches, grep
-from hybrid_memory.context.offload.payloads import Page, page, payload_of
+from hybrid_memory.context.offload.payloads import Matches, Page, grep, page, payload_of
 from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.event import Event, EventKind, handle
 from hybrid_memory.log.message import Message
-from hybrid_memory.log.port import Draft
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
@@ -100,7 +99,7 @@ async def fetch(
 async def search(
     run: Runner, services: Services, scope: Scope, result_id: str, pattern: str, *, context: int, max_chars: int
 ) -> Matches:
-    """The lines of it that match; see `hybrid_memory.context.offload.grep.grep`."""
+    """The lines of it that match; see `hybrid_memory.context.offload.payloads.grep`."""
     checked_count("max_chars", max_chars, least=1)
     checked_count("context", context, least=0)
     return grep(await payload(run, services, scope, result_id), pattern, context=context, max_chars=max_chars)
@@ -116,16 +115,21 @@ async def offload(run: Runner, services: Services, scope: Scope, text: Any, max_
         storable(text)
     except ValueError as error:
         raise InvalidInputError(f"cannot put {shown(text)} aside: {error}") from error
-    draft = Draft(
-        id=services.new_id(),
-        fixed_id=False,
-        session=scope.session,
-        kind=EventKind.PAYLOAD,
-        at=services.clock(),
-        payload={"text": text},
-        author=services.author,
-    )
+    draft = services.draft(EventKind.PAYLOAD, {"text": text}, session=scope.session, author=services.author)
     await run.call(services.count, "")
     (appended,) = await run.call(services.log.append, scope.owner, [draft])
     name = handle(appended.position, appended.position)
     return Payload(name, digest(text, result_id=name, max_tokens=tokens, count=services.count))
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A text that was put aside.
+
+    Attributes:
+        result_id: what `fetch` and `grep` take.
+        digest: what a prompt shows instead.
+    """
+
+    result_id: str
+    digest: str

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from hybrid_memory.artifacts import changed_since, render
-from hybrid_memory.context.layout import Parts, memory_mark, messages
-from hybrid_memory.context.marks import PROGRESS_HEADINGS, language_of
+from hybrid_memory.context.layout import PROGRESS_HEADINGS, Parts, language_of, memory_mark, messages
 from hybrid_memory.context.memories import memory_line, memory_note
 from hybrid_memory.context.relief import LEAST_INLINE, Relief, relieved
 from hybrid_memory.context.shortening import shortened

@@ -30,6 +30,23 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True)
+class Host:
+    """What a program knows of a conversation that it holds itself, such as an agent's state or a chat window.
+
+    Attributes:
+        among: ids of the messages in its own copy. Behind the first of them only they are shown: the rest was removed
+            there, is of another branch, or of a run that answers something else at the same time.
+        began: id of the first message that the copy ever had, if that is removed by now.
+        beside: a session that this one works for, as a sub-agent does: nothing of it, nor of others beneath it
+            (``parent/...``), is recalled.
+    """
+
+    among: Collection[str] | None = None
+    began: str | None = None
+    beside: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """A checked call of assemble."""
 

@@ -2,47 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from hybrid_memory.artifacts import merge, read_on
+from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.context.queue import Session, Unit, queue
-from hybrid_memory.context.state import QueueState
-from hybrid_memory.context.summary import Line
-from hybrid_memory.errors import IdConflictError
+from hybrid_memory.context.shortening import Costs, Shown
+from hybrid_memory.context.state import Attempt, QueueState
+from hybrid_memory.context.summaries.lines import candidates
+from hybrid_memory.context.summary import Audit, Line
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import PRESSURE, RESERVED
-from hybrid_memory.log.port import Draft, EventLog
+from hybrid_memory.log.message import PRESSURE
+from hybrid_memory.log.port import EventLog
 from hybrid_memory.log.visible import MAX_POSITION
+from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.projection import Erasure, Projection, append_revision, number_of, revision_id
 from hybrid_memory.store.reading import at_positions, placed
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import in_view, present
+from hybrid_memory.store.view import View, in_view, present
 
 STATES = (EventKind.COMPACTION, EventKind.RESET)
 TURNS = (EventKind.MESSAGE, EventKind.RECALLED)
 
+SHOWN_CACHE = 8192
+WARNED_CACHE = 1024
+
+MAX_READ = 1000
+"""Compactions of one owner that are looked at, the newest ones; a session without one among them is left out."""
+
 
 async def load(run: Runner, services: Services, scope: Scope) -> Session:
     """The session as the log has it now; the cost is that of what is behind the cursor."""
-    services = await in_view(run, services, scope)
-    state = await state_of(run, services, scope)
-    if services.viewed and (last := await _last_state(run, services.truth, scope)) is not None:
+    view = await in_view(run, services, scope)
+    state = await state_of(run, view, scope)
+    if view.partial and (last := await _last_state(run, view.truth, scope)) is not None:
         # What a rollback hides keeps its numbers.
-        state = replace(state, number=QueueState.of(last).number)
+        state = replace(state, number=number_of(last))
     kept = {*state.kept, *([state.anchor] if state.anchor else [])}
-    events = await at_positions(run, services, scope, sorted(position for position in kept if position <= state.cursor))
-    events += await run.call(services.log.read, scope, after=state.cursor, kinds=TURNS)
+    events = await at_positions(run, view, scope, sorted(position for position in kept if position <= state.cursor))
+    events += await run.call(view.log.read, scope, after=state.cursor, kinds=TURNS)
     # What was recalled of superseded words is not shown again, but recalled anew.
-    lost = set(services.superseded.values())
+    lost = set(view.superseded.values())
     events = [event for event in events if event.kind is not EventKind.RECALLED or lost.isdisjoint(event.sources)]
     return Session(scope=scope, state=state, queue=queue(placed(events, state.cursor, kept, state.stretches)))
 
 
-async def state_of(run: Runner, services: Services, scope: Scope) -> QueueState:
-    """What stands for the turns before the queue, without lines of superseded ones; ``services`` in view."""
-    state = QueueState.of(await _last_state(run, services.log, scope))
-    lost = set(services.superseded.values())
+async def state_of(run: Runner, view: View, scope: Scope) -> QueueState:
+    """What stands for the turns before the queue, without lines of superseded ones."""
+    state = QueueState.of(await _last_state(run, view.log, scope))
+    lost = set(view.superseded.values())
     return replace(state, lines=tuple(line for line in state.lines if not _outdated(line, lost))) if lost else state
 
 
@@ -52,22 +64,22 @@ def _outdated(line: Line, lost: Collection[str]) -> bool:
 
 
 async def hosted(
-    run: Runner, services: Services, session: Session, ids: Collection[str], began: str | None
+    run: Runner, view: View, session: Session, ids: Collection[str], began: str | None
 ) -> tuple[Session, int]:
     """The session as its host has it, and where its state began: from there on only the messages with these ids.
 
     What was edited or said anew stands in it where the host still has it, as in another branch of the conversation.
     ``began`` is the id of the first message that the host's state ever had; without one it is the first of these that
-    the log has. ``services`` as `in_view` gives them.
+    the log has.
     """
-    lost = sorted(place for place, name in services.superseded.items() if place > session.state.cursor and name in ids)
-    again = await at_positions(run, replace(services, log=services.truth), session.scope, lost)
+    lost = sorted(place for place, name in view.superseded.items() if place > session.state.cursor and name in ids)
+    again = await at_positions(run, replace(view, log=view.truth), session.scope, lost)
     units = session.queue.units
     if again:
         said = [event for unit in units for event in unit.events]
         notes = {unit.events[0].id: unit for unit in units if unit.note is not None}
         units = _noted(queue(sorted([*said, *again], key=lambda event: event.position)).units, notes)
-    first = await run.call(services.truth.get, session.scope, [began]) if began else []
+    first = await run.call(view.truth.get, session.scope, [began]) if began else []
     start = _beginning(first, units, ids)
     if start is None:
         return session, MAX_POSITION
@@ -106,23 +118,12 @@ async def _last_state(run: Runner, log: EventLog, scope: Scope) -> Event | None:
 
 
 async def write_state(
-    run: Runner, services: Services, scope: Scope, state: QueueState, *, kind: EventKind, payload: dict[str, object]
+    run: Runner, services: Services, scope: Scope, state: QueueState, *, kind: EventKind, payload: dict[str, Any]
 ) -> bool:
     """Append the next revision of the state; False if another process was faster."""
-    draft = Draft(
-        id=f"{RESERVED}queue:{state.number}",
-        fixed_id=False,
-        session=scope.session,
-        kind=kind,
-        at=services.clock(),
-        payload=payload,
-        sources=(),
-    )
-    try:
-        await run.call(present(services).truth.append, scope.owner, [draft])
-    except IdConflictError:
-        return False
-    return True
+    name = revision_id("queue", state.number)
+    draft = present(services).draft(kind, payload, id=name, session=scope.session)
+    return await append_revision(run, services, scope.owner, draft) is not None
 
 
 async def reset(run: Runner, services: Services, scope: Scope, kept: Sequence[str]) -> bool:
@@ -133,3 +134,117 @@ async def reset(run: Runner, services: Services, scope: Scope, kept: Sequence[st
     state = QueueState(number=session.state.number + 1)
     positions = [event.position for event in events if event.kind is EventKind.MESSAGE]
     return await write_state(run, services, scope, state, kind=EventKind.RESET, payload={"kept": positions})
+
+
+class QueueProjection(Projection):
+    """The queues of sessions: what stands for folded turns, and what was recalled for the others.
+
+    Attributes:
+        shown: how messages of the log stand in prompts, and their tokens.
+        warned: budgets that were too small, of which callers were warned once.
+    """
+
+    kinds = frozenset({EventKind.COMPACTION, EventKind.RESET, EventKind.RECALLED})
+    repeats = frozenset({EventKind.COMPACTION, EventKind.RECALLED})
+
+    def __init__(self) -> None:
+        self.shown: LruCache[tuple[object, ...], Shown] = LruCache(SHOWN_CACHE)
+        self.warned: LruCache[tuple[Scope, int], bool] = LruCache(WARNED_CACHE)
+
+    def clear(self) -> None:
+        """Drop the messages."""
+        self.shown.clear()
+
+    def sources(self, item: object) -> Sequence[str] | None:
+        """Ids of the turns behind a line of a summary."""
+        return item.sources if isinstance(item, Line) else None
+
+    async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
+        """Each revision of a summary is written anew without the turns; a note of what was recalled goes as a whole."""
+        for event in events:
+            if event.kind is EventKind.COMPACTION:
+                await _rewrite(run, services, event, erasure)
+        notes = (event for event in events if event.kind is EventKind.RECALLED and _goes(event, erasure))
+        erasure.drop(notes, "notes of what was recalled")
+
+    async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
+        """What became of critical items, over all sessions; each carries its own sum in its newest compaction."""
+        total = Audit()
+        for owner in heads:
+            kinds = (EventKind.COMPACTION,)
+            events = await run.call(services.log.read, owner, kinds=kinds, limit=MAX_READ, newest=True)
+            newest = {event.scope: event for event in events}
+            for event in newest.values():
+                total += QueueState.of(event).audit
+        return {"compactions": total}
+
+
+def costs_of(services: Services) -> Costs:
+    """What messages take in a prompt."""
+    return Costs(services.count, services.state(QueueProjection).shown)
+
+
+def _goes(note: Event, erasure: Erasure) -> bool:
+    """Whether a note of what was recalled goes; its turn shows none then.
+
+    Beside what was recalled it may name files of any turn before it in its session, and holds the question.
+    """
+    named = {note.payload.get("turn"), *note.sources}
+    return erasure.has_words(f"{note.payload['query']} {note.payload['text']}") or any(
+        turn.id in named or (turn.scope == note.scope and turn.position < note.position) for turn in erasure.turns
+    )
+
+
+async def _rewrite(run: Runner, services: Services, event: Event, erasure: Erasure) -> None:
+    """Let a revision of a session's summary be written anew, as if the turns had never been; one may stay as it is."""
+    turns, counts = erasure.turns, erasure.counts
+    places = {turn.position for turn in turns}
+    state = QueueState.of(event)
+    covered = [place for place in places if any(first <= place <= last for first, last in state.stretches)]
+    if not covered and not places.intersection(state.kept):
+        return
+    session = event.scope
+    gone = {turn.id for turn in turns if turn.scope == session}
+    lines = [await _rewritten(run, services, session, line, gone) for line in state.lines]
+    kept = [line for line in lines if line is not None]
+    counts["summary lines"] += len(lines) - len(kept)
+    anew = [new for new, old in zip(lines, state.lines, strict=True) if new is not None and new != old]
+    counts["summary lines rewritten"] += len(anew)
+    state = replace(
+        state,
+        lines=tuple(dict.fromkeys(kept)),
+        ledger=await _ledger(run, services, session, state, lambda position: position not in places),
+        kept=tuple(place for place in state.kept if place not in places),
+        anchor=0 if state.anchor in places else state.anchor,
+        retry=tuple(_remaining(state.retry, places)),
+    )
+    erasure.rewrite({event.position: state.as_payload()}, "summaries rewritten")
+
+
+async def _rewritten(run: Runner, services: Services, session: Scope, line: Line, gone: set[str]) -> Line | None:
+    """The line, or what the turns that remain of its sources say in their own words, or None if none remains."""
+    if not gone.intersection(line.sources):
+        return line
+    left = [source for source in line.sources if source not in gone]
+    events = await run.call(services.truth.get, session, left) if left else []
+    said = [event for event in events if event.kind is EventKind.MESSAGE]
+    offered = candidates(said, services.config.cleaning)
+    best = max(offered, key=lambda other: (other.section is line.section, other.importance), default=None)
+    return None if best is None else replace(best, section=line.section)
+
+
+async def _ledger(
+    run: Runner, services: Services, session: Scope, state: QueueState, stays: Callable[[int], bool]
+) -> Ledger:
+    """The ledger over the turns that stay."""
+    ledger = Ledger()
+    for first, last in state.stretches:
+        events = await run.call(services.truth.read, session, after=first - 1, upto=last, kinds=(EventKind.MESSAGE,))
+        messages = [event.message for event in events if stays(event.position)]
+        ledger = merge(ledger, read_on(ledger, messages))
+    return ledger
+
+
+def _remaining(attempts: Sequence[Attempt], places: set[int]) -> list[Attempt]:
+    left = [replace(a, positions=tuple(p for p in a.positions if p not in places)) for a in attempts]
+    return [attempt for attempt in left if attempt.positions]

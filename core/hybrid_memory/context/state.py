@@ -9,6 +9,7 @@ from typing import Any, Self
 from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.context.summary import Audit, Line
 from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.store.projection import number_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class QueueState:
         """The state that an event left behind; the state of an untouched session without one."""
         if event is None:
             return cls()
-        number = int(event.id.rpartition(":")[2])
+        number = number_of(event)
         payload = event.payload
         if event.kind is EventKind.RESET:
             return cls(number=number, cursor=event.position, kept=tuple(payload["kept"]), episode=number)

@@ -8,12 +8,10 @@ from functools import cached_property
 
 from hybrid_memory.artifacts import render
 from hybrid_memory.config import CompactionConfig
-from hybrid_memory.context.costs import Costs
-from hybrid_memory.context.layout import Parts, memory_mark
-from hybrid_memory.context.marks import language_of
+from hybrid_memory.context.layout import Parts, language_of, memory_mark
 from hybrid_memory.context.queue import Session, Unit
 from hybrid_memory.context.request import Request
-from hybrid_memory.context.shortening import excerpt
+from hybrid_memory.context.shortening import Costs, excerpt
 from hybrid_memory.context.summaries.lines import shown
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.errors import InvalidInputError
@@ -35,6 +33,15 @@ MOST_AHEAD = 0.2
 
 OPENING_SHARE = 0.5
 """Share of the budget beyond which instructions that a conversation began with are shortened."""
+
+MOST_TOKENS = 128_000
+"""More than this is not filled unless asked for: long prompts are slow, dear, and read with less care."""
+
+ANSWER_TOKENS = 8_000
+"""Kept free for the answer, where the model does not tell how long it may be."""
+
+ANSWER_SHARE = 0.25
+"""Share of a window that is kept free for the answer at most."""
 
 
 @dataclass(frozen=True)
@@ -226,3 +233,14 @@ def _opening(session: Session, costs: Costs, request: Request) -> list[str]:
             text = excerpt(text, limit, wanted=terms(request.query or ""), count=costs.count)
         found.append(text)
     return found
+
+
+def budget_of(window: int, answer: int | None = None) -> int:
+    """Tokens of a prompt for a model with this window, in which its answer has room too.
+
+    Args:
+        window: tokens of prompt and answer together.
+        answer: the most tokens of an answer, if the model tells.
+    """
+    room = min(answer or ANSWER_TOKENS, int(ANSWER_SHARE * window))
+    return min(window - room, MOST_TOKENS)

@@ -16,3 +16,13 @@ def to_micros(at: datetime) -> int:
 def from_micros(micros: int) -> datetime:
     """The instant, in UTC."""
     return _EPOCH + timedelta(microseconds=micros)
+
+
+def micros_or_none(at: datetime | None) -> int | None:
+    """The same of what may be left out."""
+    return None if at is None else to_micros(at)
+
+
+def instant_or_none(micros: int | None) -> datetime | None:
+    """The instant, of what may be left out."""
+    return None if micros is None else from_micros(micros)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from hybrid_memory.errors import IdConflictError, ModelError
+from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.attributes import statement
 from hybrid_memory.facts.fact import USER, Claim, Stance
 from hybrid_memory.facts.port import FactExtractor
@@ -16,7 +16,8 @@ from hybrid_memory.log.port import Draft
 from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.redact import learnt
+from hybrid_memory.store.projection import append_revision, number_of, revision_id
+from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
 
 READ_BATCH = 512
@@ -30,6 +31,14 @@ BEFORE = 8
 """Turns before those, to understand them by."""
 
 
+@dataclass(slots=True)
+class Extractors:
+    """Who reads claims from turns; the reader asks the language model."""
+
+    rules: FactExtractor | None = None
+    reader: FactExtractor | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class _Progress:
     """How far the turns of an owner were read, by extractor; ``number`` of its last revision in the log."""
@@ -41,7 +50,7 @@ class _Progress:
     def of(cls, event: Event | None) -> _Progress:
         if event is None:
             return cls(0, {})
-        return cls(int(event.id.rpartition(":")[2]), dict(event.payload["cursors"]))
+        return cls(number_of(event), dict(event.payload["cursors"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +73,11 @@ async def learn(
     count = 0
     if services.read_only:
         return count
-    if services.rules is not None:
-        count += await _catch_up(run, services, owner.owner, services.rules, progress)
-    if model and services.reader is not None and services.config.learning.model:
-        count += await _catch_up(run, services, owner.owner, services.reader, progress)
+    extractors = services.state(Extractors)
+    if extractors.rules is not None:
+        count += await _catch_up(run, services, owner.owner, extractors.rules, progress)
+    if model and extractors.reader is not None and services.config.learning.model:
+        count += await _catch_up(run, services, owner.owner, extractors.reader, progress)
     return count
 
 
@@ -76,12 +86,13 @@ async def _catch_up(
 ) -> int:
     """Let one extractor read on, step by step; each step is durable, and made once however many processes try."""
     count = done = 0
-    limit = CALL_TURNS if extractor is services.reader else READ_BATCH
+    by_calls = extractor is services.state(Extractors).reader
+    limit = CALL_TURNS if by_calls else READ_BATCH
     while True:
         read = await _read_so_far(run, services, owner)
         after = read.cursors.get(extractor.name, 0)
         turns = await run.call(services.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=limit)
-        turns = _within(services, turns) if extractor is services.reader else turns
+        turns = _within(services, turns) if by_calls else turns
         if not turns:
             return count
         claims = _drafts(extractor.name, await _claims(run, services, extractor, turns))
@@ -148,19 +159,9 @@ async def _claims(
 
 async def _write(run: Runner, services: Services, owner: Scope, read: _Progress, step: _Step) -> bool:
     """Append the claims and how far was read, all or nothing; False if another process was faster."""
-    marker = Draft(
-        id=f"{RESERVED}learned:{read.number + 1}",
-        fixed_id=False,
-        session=None,
-        kind=EventKind.LEARNED,
-        at=services.clock(),
-        payload={"cursors": {**read.cursors, step.reader: step.upto}},
-    )
-    try:
-        await run.call(services.truth.append, owner, [*step.claims, marker])
-    except IdConflictError:
-        return False
-    return True
+    cursors = {**read.cursors, step.reader: step.upto}
+    marker = services.draft(EventKind.LEARNED, {"cursors": cursors}, id=revision_id("learned", read.number + 1))
+    return await append_revision(run, services, owner, marker, [*step.claims, marker]) is not None
 
 
 def _drafts(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:

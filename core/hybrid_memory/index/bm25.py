@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from hybrid_memory.arrays import Array
+from hybrid_memory.index.port import Matches
 
 BM25_K1 = 1.2
 BM25_B = 0.75
@@ -46,3 +47,28 @@ def matches(wanted: Sequence[str], texts: Sequence[Sequence[str]]) -> Array:
         ],
         dtype=np.float64,
     )
+
+
+def ranked(
+    texts: Iterable[tuple[int, Mapping[str, int]]], frequencies: Mapping[str, int], records: int, length: int, k: int
+) -> Matches:
+    """The k records with the highest BM25, for engines that do not compute it themselves.
+
+    The length of a text is one more than its terms: FTS5 stores the owner beside them.
+
+    Args:
+        texts: id and term counts of each candidate.
+        frequencies: of each term of the query, how many records of the whole index have it.
+        records: how many there are in the whole index.
+        length: the sum of their lengths.
+        k: how many to return.
+    """
+    total = max(records, *frequencies.values(), 0)  # other processes may write between two answers of a server
+    average = max(length / max(total, 1), 1e-9)
+    weights = {term: idf(total, frequency) for term, frequency in frequencies.items()}
+    scores = {}
+    for number, counts in texts:
+        found = [(weight, counts[term]) for term, weight in weights.items() if counts.get(term)]
+        if found:
+            scores[number] = bm25(found, (sum(counts.values()) + 1) / average)
+    return Matches.best(scores, k)

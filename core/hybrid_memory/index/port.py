@@ -1,12 +1,13 @@
-"""What is asked of the engine behind L2."""
+"""What an engine behind L2 implements: nine methods; `hybrid_memory.index.semantic` makes everything else of them."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ import numpy.typing as npt
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.scope import Scope
+
+Query: TypeAlias = Floats | Sequence[str] | None
+"""What to search for: a vector, terms, or nothing but the newest records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +35,19 @@ class Matches:
     ids: Ids
     scores: Floats
 
+    @classmethod
+    def best(cls, scores: Mapping[int, float], k: int) -> Matches:
+        """The k records with the highest scores; of equal ones the lower id first."""
+        best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[: max(k, 0)]
+        return cls(
+            ids=np.array([number for number, _ in best], dtype=np.int64),
+            scores=np.array([score for _, score in best], dtype=np.float32),
+        )
+
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """Where records stand, as columns of shape (n,), by id.
+class RecordColumns:
+    """What a ranking needs of records, as columns of shape (n,), by id.
 
     ``lengths`` in characters, times in seconds since 1970, ``last_used`` 0 if never.
     """
@@ -48,21 +61,38 @@ class Places:
     uses: Ids
     last_used: npt.NDArray[np.float64]
 
-    def rows(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Places:
+    def rows(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> RecordColumns:
         """Some of them, by row numbers or a mask."""
-        return Places(**{part.name: getattr(self, part.name)[rows] for part in fields(self)})
+        return RecordColumns(**{part.name: getattr(self, part.name)[rows] for part in fields(self)})
 
     @classmethod
-    def joined(cls, several: Sequence[Places]) -> Places:
+    def joined(cls, several: Sequence[RecordColumns]) -> RecordColumns:
         """All of them, one after the other."""
         return cls(
-            **{part.name: np.concatenate([getattr(places, part.name) for places in several]) for part in fields(cls)}
+            **{part.name: np.concatenate([getattr(columns, part.name) for columns in several]) for part in fields(cls)}
+        )
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[float]] | npt.NDArray[np.float64]) -> RecordColumns:
+        """From a row for each record, with the columns in this order and times in microseconds."""
+        table = np.array(rows, dtype=np.float64).reshape(-1, len(fields(cls)))
+        table = table[table[:, 0].argsort()]
+        whole = table.astype(np.int64)
+        return cls(
+            ids=whole[:, 0],
+            segments=whole[:, 1],
+            ordinals=whole[:, 2],
+            lengths=whole[:, 3],
+            at=table[:, 4] / 1e6,
+            importance=table[:, 5].astype(np.float32),
+            uses=whole[:, 6],
+            last_used=table[:, 7] / 1e6,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How often a record was used since this was noted last, and when for the last time."""
+    """How often a record was used since this was counted last, and when for the last time."""
 
     count: int
     at: datetime
@@ -80,17 +110,47 @@ class IndexSize:
     pending: int
 
 
-class SemanticIndex(Protocol):
-    """L2: records with text and vectors, a projection of the log that can be dropped and rebuilt."""
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How far an index is.
 
-    def applied(self, owner: Scope) -> int:
-        """The log position up to which this owner's records were derived; 0 at first."""
+    Attributes:
+        applied: the log position up to which the owner's records were derived; 0 at first.
+        embedder: name and width of the embedder that the vectors come from; None before the first vector.
+        tails: of each session that was asked for and has a turn, the id of the last one.
+        pending: ids of the owner's records that wait for their vector, ascending, as many as were asked for.
+        vectors, total: the number of the owner's vectors, and their sum; where sums were asked for.
+        size: over all owners; where sums were asked for without an owner.
+    """
+
+    applied: int = 0
+    embedder: tuple[str, int] | None = None
+    tails: Mapping[str | None, int] = field(default_factory=dict)
+    pending: Sequence[int] = ()
+    vectors: int = 0
+    total: npt.NDArray[np.float64] | None = None
+    size: IndexSize = IndexSize(0, 0, 0)
+
+
+class IndexEngine(Protocol):
+    """L2: records with text and vectors, a projection of the log that can be dropped and rebuilt.
+
+    Every method raises `MemoryClosedError` once the index is closed.
+    """
+
+    @abstractmethod
+    def status(
+        self,
+        owner: Scope | None = None,
+        *,
+        sessions: Sequence[str | None] = (),
+        pending: int = 0,
+        sums: bool = False,
+    ) -> Status:
+        """How far the index is, for this owner; see `Status`."""
         ...
 
-    def tails(self, owner: Scope, sessions: Sequence[str | None]) -> dict[str | None, Record]:
-        """The last turn of each of these sessions that has one."""
-        ...
-
+    @abstractmethod
     def upsert(
         self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
     ) -> bool:
@@ -102,95 +162,58 @@ class SemanticIndex(Protocol):
         """
         ...
 
-    def pending(self, owner: Scope, limit: int) -> list[tuple[Record, Record | None]]:
-        """Records that wait for their vector, oldest first, each with the one before it in its segment."""
-        ...
-
-    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
-        """Vectors that are stored already, by content hash."""
-        ...
-
-    def embedder(self) -> tuple[str, int] | None:
-        """Name and width of the embedder that the vectors come from; None before the first vector."""
-        ...
-
+    @abstractmethod
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
-        """Give records their vectors: record id to content hash, and hash to vector where it is new.
+        """Give pending records their vectors: record id to content hash, and hash to vector where it is new.
 
         Raises:
             EmbedderMismatchError: the index holds vectors of another embedder.
         """
         ...
 
-    def centroid(self, owner: Scope) -> tuple[Floats, int]:
-        """The mean of the owner's vectors, and their number; a vector of width 0 if there are none."""
-        ...
+    @abstractmethod
+    def search(self, query: Query, where: Where, k: int) -> Matches:
+        """The k best of the records that the condition allows; of equal scores the lower id first.
 
-    def settle(self, owner: Scope) -> None:
-        """Prepare for fast searches after much was written; may take seconds, and only changes speed."""
-        ...
-
-    def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
-        """The k records with the highest inner product with the vector, which need not be of unit length."""
-        ...
-
-    def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
-        """The k records with the highest BM25 over any of the terms; scores are positive.
-
-        An engine may leave out the most frequent terms where the owner has thousands of records with them.
+        By inner product with a vector, which need not be of unit length; by BM25 over any of the terms, with
+        statistics over the whole index and positive scores (`hybrid_memory.index.bm25.ranked` computes it); or, with
+        no query, the newest first, of the same instant the higher id, all with the score 0.
         """
         ...
 
-    def latest(self, where: Where, k: int) -> Ids:
-        """The k records that were said last, newest first; of the same instant the higher id first."""
-        ...
+    @abstractmethod
+    def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
+        """These records of the owner and their neighbours up to ``radius`` turns away in their segment, by id.
 
-    def spellings(self, term: str, owner: Scope, k: int) -> list[str]:
-        """At most k terms of the owner's records that differ from this one by a slip or two, nearest first.
-
-        As `hybrid_memory.text.spelling.nearly` has it: none if the owner has the term itself. None either where the
-        engine has no list of terms.
+        Neighbours of a record count also where the condition does not allow the record itself.
         """
         ...
 
-    def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
-        """Inner product with each of these records, NaN where it has no vector yet; shape (n,)."""
-        ...
-
-    def likeness(self, owner: Scope, ids: Ids) -> Floats:
-        """Inner products among these records, of shape (n, n); 0 where one has no vector yet."""
-        ...
-
-    def places(self, ids: Ids, where: Where, radius: int) -> Places:
-        """These records and their neighbours up to ``radius`` turns away in their segment, as far as allowed."""
-        ...
-
+    @abstractmethod
     def get(self, ids: Sequence[int]) -> list[Record]:
         """The records with these ids, in the order given; unknown ids are left out."""
         ...
 
-    def delete(self, ids: Sequence[int]) -> int:
-        """Remove records with their terms and vectors; returns how many there were."""
+    @abstractmethod
+    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
+        """Vectors that are stored: by record id, of this owner's records, or by content hash, of anybody's."""
         ...
 
-    def scrub(self) -> None:
-        """Overwrite what was deleted wherever the engine may still hold it, as far as it can; may take seconds.
+    @abstractmethod
+    def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
+        """How many of the owner's records have each of the wanted terms; those that none has are left out.
 
-        Raises:
-            StoreUnavailableError: another process keeps the engine from doing so.
+        Given ``near``, of the terms that may be misspelt so, or more: those with the same first letter whose length
+        differs by at most `hybrid_memory.text.spelling.slips`, whatever their counts. These may be those of all owners.
         """
         ...
 
-    def reset(self) -> None:
-        """Drop everything derived: records, terms, vectors, applied positions, the embedder's name."""
-        ...
+    @abstractmethod
+    def delete(self, ids: Sequence[int] | None) -> int:
+        """Remove records with their terms and vectors; returns how many there were.
 
-    def size(self) -> IndexSize:
-        """Counts over all owners."""
-        ...
-
-    def close(self) -> None:
-        """Release everything; later calls raise `MemoryClosedError`."""
+        None removes everything derived: all records, applied positions, and the embedder's name.
+        """
         ...

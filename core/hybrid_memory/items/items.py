@@ -14,17 +14,17 @@ from hybrid_memory.config.weights import Weights
 from hybrid_memory.index.derive import category_of
 from hybrid_memory.index.record import Where
 from hybrid_memory.items.item import FindItems, GetItem, Item, ItemOperation, ItemResult, Namespace, PutItem
-from hybrid_memory.items.kept import KeptItem, KeptItems
-from hybrid_memory.items.state import kept_items
+from hybrid_memory.items.kept import ItemsProjection, KeptItem, KeptItems
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Draft
 from hybrid_memory.recall.recall import recall
 from hybrid_memory.recall.request import MAX_QUERY_CHARS, Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import index_texts
 from hybrid_memory.store.reading import runs
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.text_index import TextIndex
+from hybrid_memory.store.view import View, view_of
 
 Name: TypeAlias = tuple[Namespace, str]
 
@@ -71,7 +71,7 @@ async def batch(
     replaced go along too, or when there are many.
     """
     now = services.clock()
-    job = _Batch(owner, await kept_items(run, services, owner), now)
+    job = _Batch(owner, await services.state(ItemsProjection).read(run, services, owner), now)
     results = [await _done(run, services, job, operation) for operation in operations]
     puts = [put for name, put in job.puts.items() if put.value is not None or job.kept.get(*name) is not None]
     due = job.kept.cleaned is None or now - job.kept.cleaned >= sweep_every
@@ -91,7 +91,7 @@ async def batch(
 async def sweep(run: Runner, services: Services, owner: Scope) -> int:
     """Destroy what has expired, and what a process that died left behind; returns how many items expired."""
     now = services.clock()
-    kept = await kept_items(run, services, owner)
+    kept = await services.state(ItemsProjection).read(run, services, owner)
     count = kept.expired(now)
     if count or kept.soiled:
         await run.call(services.truth.append, owner, [_draft(services, now, {"swept": True})])
@@ -155,7 +155,7 @@ async def _ranked(
     k = count * among // len(there) + CANDIDATES // 10
     while True:
         request = Request(query=asked.query[:MAX_QUERY_CHARS], k=k, where=where, weights=Weights.plain())
-        hits = await recall(run, _view(services), request)
+        hits = await recall(run, _view(services, job.owner), request)
         scores: dict[Name, float] = {}
         for hit in hits:
             said = hit.record.metadata
@@ -168,11 +168,11 @@ async def _ranked(
         k *= 4
 
 
-def _view(services: Services) -> Services:
-    """The services without what concerns turns only: no value of an application is hidden, forgotten or diversified."""
+def _view(services: Services, owner: Scope) -> View:
+    """A view without what concerns turns only: no value of an application is hidden, forgotten or diversified."""
     recalling: RecallConfig = services.config.recall.model_copy(update={"diversity": 0.0, "candidates": CANDIDATES})
     config = services.config.model_copy(update={"recall": recalling, "retention": RetentionConfig()})
-    return replace(services, config=config, viewed=True)
+    return view_of(replace(services, config=config), owner, services.truth)
 
 
 def _drafts(services: Services, job: _Batch, put: PutItem) -> list[Draft]:
@@ -193,8 +193,9 @@ def _drafts(services: Services, job: _Batch, put: PutItem) -> list[Draft]:
     return [head, *(_draft(services, now, {**name, "of": head.id, "text": text}) for text in texts[1:])]
 
 
-def _draft(services: Services, now: datetime, payload: dict[str, Any], kind: EventKind = EventKind.ITEM) -> Draft:
-    return Draft(id=services.new_id(), fixed_id=False, session=None, kind=kind, at=now, payload=payload)
+def _draft(services: Services, now: datetime, payload: dict[str, Any]) -> Draft:
+    """The event of a batch; all of one batch have the same time."""
+    return replace(services.draft(EventKind.ITEM, payload), at=now)
 
 
 async def _destroy(run: Runner, services: Services, owner: Scope, *, scrub: Literal["now", "later", "never"]) -> None:
@@ -202,12 +203,12 @@ async def _destroy(run: Runner, services: Services, owner: Scope, *, scrub: Lite
 
     Cleaning writes a whole file anew: 0.3 s for 30 MB.
     """
-    kept = await kept_items(run, services, owner)
+    kept = await services.state(ItemsProjection).read(run, services, owner)
     if not kept.dead:
         return
-    said = {"positions": runs(sorted(kept.dead)), "scrub": scrub}
-    note = _draft(services, services.clock(), said, EventKind.ERASED)
+    note = services.draft(EventKind.ERASED, {"positions": runs(sorted(kept.dead)), "scrub": scrub})
     # A process that has read the texts already can then no longer index them.
-    await index_texts(run, services, owner)
+    texts = services.state(TextIndex)
+    await texts.follow(run, services, owner)
     await run.call(services.truth.erase, owner, sorted(kept.dead), {}, note)
-    await index_texts(run, services, owner)
+    await texts.follow(run, services, owner)

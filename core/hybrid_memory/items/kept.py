@@ -1,15 +1,19 @@
-"""Items: a fold of the events that put, refreshed and destroyed them."""
+"""Items as they stand: what the events that put, refreshed and destroyed them come to."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from hybrid_memory.items.item import Namespace
 from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.scope import Scope
+from hybrid_memory.store.projection import FoldedProjection
+from hybrid_memory.store.services import Services
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +93,13 @@ class KeptItems:
 
     def after(self, events: Iterable[Event]) -> KeptItems:
         """What stands after these, which follow by position."""
-        fold = _Fold(self)
+        changes = _Changes(self)
         for event in events:
-            fold.add(event)
-        return fold.result()
+            changes.add(event)
+        return changes.result()
 
 
-class _Fold:
+class _Changes:
     """A copy of what is changed, and the rest as it was."""
 
     def __init__(self, start: KeptItems) -> None:
@@ -201,3 +205,24 @@ class _Fold:
             for namespace, keys in list(self._items.items()):
                 for key in [key for key, item in keys.items() if item.position in unread]:
                     del self._keys(namespace)[key]
+
+
+class ItemsProjection(FoldedProjection[KeptItems]):
+    """The items of each owner; a text of one that was replaced or destroyed is not to be found."""
+
+    kinds = frozenset({EventKind.ITEM})
+    start = KeptItems
+    follows = frozenset({EventKind.ITEM, EventKind.ERASED})
+    capacity = 64
+
+    async def findable(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Event]:
+        """The events without the texts of items that stand no more."""
+        if all(event.kind is not EventKind.ITEM for event in events):
+            return events
+        kept = await self.read(run, services, owner)
+        return [event for event in events if event.kind is not EventKind.ITEM or _stands(kept, event)]
+
+
+def _stands(kept: KeptItems, event: Event) -> bool:
+    item = kept.get(tuple(event.payload.get("namespace", ())), event.payload.get("key", ""))
+    return item is not None and event.position in item.texts

@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Unpack
 
 from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.log.delegating import DelegatingLog
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize
+from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize, Reading, Selection
 from hybrid_memory.scope import Scope
 
 _ARCHIVED = (EventKind.MESSAGE,)
@@ -20,7 +22,7 @@ _ARCHIVED = (EventKind.MESSAGE,)
 _log = logging.getLogger(__name__)
 
 
-class ArchivedLog:
+class ArchivedLog(DelegatingLog):
     """An event log whose old messages stand in an archive, and are read as if they had never left.
 
     While the archive is away, what needs none of its events goes on: writes, and readings of what is not archived.
@@ -35,57 +37,32 @@ class ArchivedLog:
     """
 
     def __init__(self, log: EventLog, archive: Archive, *, refresh: timedelta = timedelta(seconds=2)) -> None:
-        self._log = log
+        super().__init__(log)
         self._archive = archive
         self._refresh_seconds = refresh.total_seconds()
         self._reaches: dict[Scope, tuple[int, float | None]] = {}
         self._reaches_lock = threading.Lock()
         self._moving = threading.RLock()  # what is being moved must not be erased or counted half-way
 
-    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
-        """Append to the hot log; see `EventLog.append`."""
-        return self._log.append(owner, drafts)
-
-    def read(
-        self,
-        scope: Scope,
-        *,
-        after: int = 0,
-        upto: int | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        kinds: Collection[EventKind] = (),
-        limit: int | None = None,
-        newest: bool = False,
-    ) -> list[Event]:
+    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         """Events of the scope from both parts, by position; see `EventLog.read`."""
         # The hot log first: what leaves it between the two readings is in the archive by then.
-        hot = self._log.read(
-            scope, after=after, upto=upto, since=since, until=until, kinds=kinds, limit=limit, newest=newest
-        )
-        if (kinds and not set(kinds) & set(_ARCHIVED)) or (limit is not None and limit <= 0):
+        wanted, hot = Selection(**which), self._log.read(scope, **which)
+        if (wanted.kinds and not set(wanted.kinds) & set(_ARCHIVED)) or (wanted.limit is not None and wanted.limit < 1):
             return hot
-        if limit is not None and len(hot) >= limit:  # of the archive only what stands between these
-            after, upto = (hot[0].position, upto) if newest else (after, hot[-1].position)
-        if self._reach(scope, beyond=after) <= after:
+        if wanted.ids is not None:
+            # Elsewhere another session may have the same id.
+            found = set() if scope.session is None else {event.id for event in hot}
+            wanted = replace(wanted, ids=sorted(set(wanted.ids) - found))
+            if not wanted.ids:
+                return hot
+        between = wanted
+        if wanted.limit is not None and len(hot) >= wanted.limit:  # of the archive only what stands between these
+            edge = hot[0].position if wanted.newest else hot[-1].position
+            between = replace(wanted, after=edge) if wanted.newest else replace(wanted, upto=edge)
+        if self._reach(scope, beyond=between.after) <= between.after:
             return hot
-        old = self._archive.read(
-            scope, after=after, upto=upto, since=since, until=until, kinds=kinds, limit=limit, newest=newest
-        )
-        found = _merged(hot, old)
-        if limit is None:
-            return found
-        return found[-limit:] if newest else found[:limit]
-
-    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
-        """The events with these ids from both parts; see `EventLog.get`."""
-        hot = self._log.get(scope, ids)
-        left = set(ids)
-        if scope.session is not None:  # elsewhere another session may have the same id
-            left -= {event.id for event in hot}
-        if not left or not self._reach(scope):
-            return hot
-        return _merged(hot, self._archive.get(scope, sorted(left)))
+        return wanted.cut(_merged(hot, self._archive.read(scope, **between.asked())))
 
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
@@ -99,22 +76,6 @@ class ArchivedLog:
             noted = self._log.erase(owner, positions, rewritten, note)
             self._archive.erase(owner, positions, rewritten)  # what another process archived meanwhile
             return noted
-
-    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
-        """Remove events of the hot log; see `EventLog.drop`."""
-        self._log.drop(owner, positions)
-
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        """Store events with their positions in the hot log; see `EventLog.restore`."""
-        self._log.restore(owner, events)
-
-    def scrub(self) -> None:
-        """Overwrite what was destroyed or dropped in the hot log; see `EventLog.scrub`."""
-        self._log.scrub()
-
-    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        """The last position of each owner, which is always in the hot log; see `EventLog.heads`."""
-        return self._log.heads(scope)
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         """How many events the owner has beyond this position, in both parts."""

@@ -1,11 +1,12 @@
-"""What is asked of the engine behind L3."""
+"""What an engine behind L3 implements: `EventLog`, and `Archive` for what is old."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypedDict, Unpack
 
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.scope import Scope
@@ -41,7 +42,7 @@ class Appended:
 class LogSize:
     """Counts over the whole log, and its bytes on disk with everything that shares its files.
 
-    What is said without a session is one session; what the library notes without one is none.
+    Messages without a session are one session; other events without one are none.
     """
 
     owners: int
@@ -50,40 +51,116 @@ class LogSize:
     bytes: int
 
 
-class EventLog(Protocol):
+class Reading(TypedDict, total=False):
+    """What a reading of a log may ask for; see `Selection`."""
+
+    after: int
+    upto: int | None
+    since: datetime | None
+    until: datetime | None
+    kinds: Collection[EventKind]
+    ids: Collection[str] | None
+    limit: int | None
+    newest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Events with ``after < position <= upto`` and ``since <= at < until``.
+
+    Of these kinds, or of any if none is given; with these ids, or any if None. With a limit the first ones, or the last
+    ones if ``newest``; ascending in both cases.
+    """
+
+    after: int = 0
+    upto: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    kinds: Collection[EventKind] = ()
+    ids: Collection[str] | None = None
+    limit: int | None = None
+    newest: bool = False
+
+    def asked(self) -> Reading:
+        """The same as arguments of `Readable.read`."""
+        return Reading(
+            after=self.after,
+            upto=self.upto,
+            since=self.since,
+            until=self.until,
+            kinds=self.kinds,
+            ids=self.ids,
+            limit=self.limit,
+            newest=self.newest,
+        )
+
+    def test(self) -> Callable[[Event], bool]:
+        """Whether an event is wanted, apart from the limit."""
+        ids = None if self.ids is None else set(self.ids)
+
+        def wanted(event: Event) -> bool:
+            return (
+                event.position > self.after
+                and (self.upto is None or event.position <= self.upto)
+                and (self.since is None or event.at >= self.since)
+                and (self.until is None or event.at < self.until)
+                and (not self.kinds or event.kind in self.kinds)
+                and (ids is None or event.id in ids)
+            )
+
+        return wanted
+
+    def of(self, events: Iterable[Event]) -> list[Event]:
+        """Those of the events, ascending, that are wanted."""
+        return self.cut(list(filter(self.test(), events)))
+
+    def cut(self, events: list[Event]) -> list[Event]:
+        """The events, ascending, as far as the limit allows."""
+        if self.limit is None:
+            return events
+        return events[max(0, len(events) - self.limit) :] if self.newest else events[: max(0, self.limit)]
+
+
+class Readable(ABC):
+    """What a log and an archive have in common."""
+
+    @abstractmethod
+    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
+        """Events of the scope, by position; see `Selection`."""
+
+    @abstractmethod
+    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
+        """The last position of each owner, or of this scope's owner only; no entry where nothing was written."""
+
+    @abstractmethod
+    def size(self) -> LogSize:
+        """Counts over all owners."""
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
+        """The events with these ids, by position; unknown ids are left out."""
+        return self.read(scope, ids=ids)
+
+    def count(self, owner: Scope, *, after: int = 0) -> int:
+        """How many events the owner has beyond this position."""
+        return len(self.read(owner.owner, after=after))
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release everything; later calls raise `MemoryClosedError`."""
+
+
+class EventLog(Readable):
     """L3: the durable, append-only log; the truth that everything else is derived from."""
 
+    @abstractmethod
     def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
         """Append all or nothing, in order; durable on return.
 
         Raises:
             IdConflictError: a fixed id is taken in its session by an event with another payload.
         """
-        ...
 
-    def read(
-        self,
-        scope: Scope,
-        *,
-        after: int = 0,
-        upto: int | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        kinds: Collection[EventKind] = (),
-        limit: int | None = None,
-        newest: bool = False,
-    ) -> list[Event]:
-        """Events of the scope with ``after < position <= upto`` and ``since <= at < until``, by position.
-
-        Of these kinds, or of any if none is given. With a limit the first ones, or the last ones if ``newest``;
-        ascending in both cases.
-        """
-        ...
-
-    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
-        """The events with these ids, by position; unknown ids are left out."""
-        ...
-
+    @abstractmethod
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
     ) -> Appended:
@@ -91,8 +168,8 @@ class EventLog(Protocol):
 
         What is not there is left out. Until `scrub` the words may still stand in free pages and in the journal.
         """
-        ...
 
+    @abstractmethod
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         """Remove events of the owner that an archive has, all or nothing; what is not there is left out.
 
@@ -100,14 +177,13 @@ class EventLog(Protocol):
         with `IdConflictError`, and `size` counts the sessions still. Nothing of the words is kept for that but a
         digest. `erase` of the same positions forgets those ids too, and what it rewrites is known by the new payload.
         """
-        ...
 
+    @abstractmethod
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         """Store the owner's events with the positions that another log gave them, all or nothing; durable on return.
 
         Those that are there already are left alone. What is appended later gets higher positions.
         """
-        ...
 
     def scrub(self) -> None:
         """Overwrite what was destroyed wherever the engine may still hold it; may take seconds.
@@ -115,23 +191,7 @@ class EventLog(Protocol):
         Raises:
             StoreUnavailableError: another process keeps the engine from doing so.
         """
-        ...
-
-    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        """The last position of each owner, or of this scope's owner only; no entry where nothing was written."""
-        ...
-
-    def count(self, owner: Scope, *, after: int = 0) -> int:
-        """How many events the owner has beyond this position."""
-        ...
-
-    def size(self) -> LogSize:
-        """Counts over all owners."""
-        ...
-
-    def close(self) -> None:
-        """Release everything; later calls raise `MemoryClosedError`."""
-        ...
+        self.size()
 
 
 class Expiring(Protocol):
@@ -145,54 +205,19 @@ class Expiring(Protocol):
         ...
 
 
-class Archive(Protocol):
+class Archive(Readable):
     """Where events go that have left the log for their age; they stay readable."""
 
+    @abstractmethod
     def put(self, events: Sequence[Event]) -> None:
         """Take these events of one owner; durable on return. Those that are there already stay as they are."""
-        ...
 
-    def read(
-        self,
-        scope: Scope,
-        *,
-        after: int = 0,
-        upto: int | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        kinds: Collection[EventKind] = (),
-        limit: int | None = None,
-        newest: bool = False,
-    ) -> list[Event]:
-        """Archived events of the scope; as `EventLog.read`."""
-        ...
-
-    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
-        """The archived events with these ids; as `EventLog.get`."""
-        ...
-
+    @abstractmethod
     def erase(self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]]) -> None:
         """Destroy these events of the owner, and give others a new payload; what is not there is left out.
 
         On return no reading finds the old words, and the engine has been told to take them from its disk.
         """
-        ...
-
-    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        """The last archived position of each owner, or of this scope's owner only; as `EventLog.heads`."""
-        ...
-
-    def count(self, owner: Scope, *, after: int = 0) -> int:
-        """How many of the owner's archived events stand beyond this position."""
-        ...
-
-    def size(self) -> LogSize:
-        """Counts over all owners."""
-        ...
-
-    def close(self) -> None:
-        """Release everything; later calls raise `MemoryClosedError`."""
-        ...
 
 
 class Clock(Protocol):

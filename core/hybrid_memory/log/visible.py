@@ -1,17 +1,17 @@
-"""L3: what of the log is to be seen, after a rollback or as of an earlier time."""
+"""L3: what of the log is visible, after a rollback or as of an earlier time."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize
+from hybrid_memory.log.delegating import DelegatingLog
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.port import Appended, Draft, EventLog, Reading, Selection
 from hybrid_memory.scope import Scope
 
 Stretches: TypeAlias = tuple[tuple[int, int], ...]
@@ -25,7 +25,7 @@ SHORT = 100
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """How far a view of the past reaches: to a position, or to what was said at an instant; both closed."""
+    """How far a view of the past reaches: to a position, or to the events of an instant; both closed."""
 
     upto: int | None = None
     until: datetime | None = None
@@ -40,7 +40,7 @@ class Horizon:
 
 
 def hidden(rollbacks: Sequence[Event], horizon: Horizon | None = None) -> Stretches:
-    """What is not to be seen, given all rollback events of an owner by position.
+    """What is hidden, given all rollback events of an owner by position.
 
     A rollback to a position shows the log as it stood there, with the rollbacks before it, and hides what came
     between; so rolling back to where an earlier rollback stood undoes that one.
@@ -77,9 +77,11 @@ def within(position: int, stretches: Iterable[tuple[int, int]]) -> bool:
 
 
 def joined(stretches: Iterable[tuple[int, int]]) -> Stretches:
-    """The stretches, ascending, with those that touch one another made one."""
+    """The same positions in stretches that neither touch nor overlap, ascending."""
     found: list[tuple[int, int]] = []
     for first, last in sorted(stretches):
+        if first > last:
+            continue
         if found and first <= found[-1][1] + 1:
             found[-1] = (found[-1][0], max(last, found[-1][1]))
         else:
@@ -93,7 +95,7 @@ def visible(position: int, stretches: Stretches) -> bool:
     return row < 0 or stretches[row][1] < position
 
 
-class VisibleLog:
+class VisibleLog(DelegatingLog):
     """A log without its hidden stretches; a view of the past cannot be written to.
 
     Args:
@@ -103,78 +105,60 @@ class VisibleLog:
     """
 
     def __init__(self, log: EventLog, stretches: Stretches, horizon: Horizon | None = None) -> None:
-        self._log = log
+        super().__init__(log)
         self._hidden = stretches
         self._horizon = horizon
 
     def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
         """Append to the log; see `EventLog.append`."""
         self._check_present()
-        return self._log.append(owner, drafts)
+        return super().append(owner, drafts)
 
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
     ) -> Appended:
         """Erase from the log; see `EventLog.erase`."""
         self._check_present()
-        return self._log.erase(owner, positions, rewritten, note)
-
-    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
-        """Remove what an archive has; see `EventLog.drop`."""
-        self._log.drop(owner, positions)
+        return super().erase(owner, positions, rewritten, note)
 
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         """Store what another log has; see `EventLog.restore`."""
         self._check_present()
-        self._log.restore(owner, events)
+        super().restore(owner, events)
 
-    def scrub(self) -> None:
-        """Overwrite what was destroyed; see `EventLog.scrub`."""
-        self._log.scrub()
-
-    def read(
-        self,
-        scope: Scope,
-        *,
-        after: int = 0,
-        upto: int | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        kinds: Collection[EventKind] = (),
-        limit: int | None = None,
-        newest: bool = False,
-    ) -> list[Event]:
+    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         """The visible events of the scope; see `EventLog.read`."""
+        wanted = Selection(**which)
         before = None if self._horizon is None else self._horizon.before
-        until = before if until is None else until if before is None else min(until, before)
+        wanted = replace(wanted, until=min(filter(None, (wanted.until, before)), default=None))
+        if wanted.ids is not None and wanted.limit is None:  # few; between hidden stretches each would be looked up
+            return [event for event in self._read(scope, wanted) if visible(event.position, self._hidden)]
         found: list[Event] = []
-        stretches = self._shown(after, MAX_POSITION if upto is None else upto)
-        for first, last in reversed(stretches) if newest else stretches:
-            left = None if limit is None else limit - len(found)
+        stretches = self._shown(wanted.after, MAX_POSITION if wanted.upto is None else wanted.upto)
+        for first, last in reversed(stretches) if wanted.newest else stretches:
+            left = None if wanted.limit is None else wanted.limit - len(found)
             if left is not None and left <= 0:
                 break
-            read = partial(self._log.read, scope, since=since, until=until, kinds=kinds, newest=newest)
-            part = self._between(first, last, left, read, newest=newest)
-            found = part + found if newest else found + part
+            part = self._between(scope, replace(wanted, limit=left), first, last)
+            found = part + found if wanted.newest else found + part
         return found
 
-    def _between(
-        self, first: int, last: int, limit: int | None, read: Callable[..., list[Event]], *, newest: bool
-    ) -> list[Event]:
+    def _between(self, scope: Scope, wanted: Selection, first: int, last: int) -> list[Event]:
         """The visible events from first to last, which short stretches may be hidden among."""
         found: list[Event] = []
-        batch = limit
+        batch = wanted.limit
         while first <= last:
-            part = read(after=first - 1, upto=last, limit=batch)
+            part = self._read(scope, replace(wanted, after=first - 1, upto=last, limit=batch))
             kept = [event for event in part if visible(event.position, self._hidden)]
-            found = kept + found if newest else found + kept
-            if limit is None or batch is None or len(part) < batch or len(found) >= limit:
+            found = kept + found if wanted.newest else found + kept
+            if wanted.limit is None or batch is None or len(part) < batch or len(found) >= wanted.limit:
                 break
-            first, last = (first, part[0].position - 1) if newest else (part[-1].position + 1, last)
+            first, last = (first, part[0].position - 1) if wanted.newest else (part[-1].position + 1, last)
             batch *= 2
-        if limit is None:
-            return found
-        return found[max(0, len(found) - limit) :] if newest else found[:limit]
+        return wanted.cut(found)
+
+    def _read(self, scope: Scope, wanted: Selection) -> list[Event]:
+        return self._log.read(scope, **wanted.asked())
 
     def _shown(self, after: int, upto: int) -> list[tuple[int, int]]:
         """Where ``after < position <= upto`` is visible, but for stretches that are too short to be read around."""
@@ -189,30 +173,9 @@ class VisibleLog:
         shown.append((first, upto))
         return [(start, end) for start, end in shown if start <= end]
 
-    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
-        """The visible ones of the events with these ids; see `EventLog.get`."""
-        before = None if self._horizon is None else self._horizon.before
-        return [
-            event
-            for event in self._log.get(scope, ids)
-            if visible(event.position, self._hidden) and (before is None or event.at < before)
-        ]
-
-    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        """The last position of each owner, hidden or not; see `EventLog.heads`."""
-        return self._log.heads(scope)
-
     def count(self, owner: Scope, *, after: int = 0) -> int:
         """How many visible events the owner has beyond this position."""
         return len(self.read(owner.owner, after=after))
-
-    def size(self) -> LogSize:
-        """Counts over all owners, hidden or not."""
-        return self._log.size()
-
-    def close(self) -> None:
-        """Close the log."""
-        self._log.close()
 
     def _check_present(self) -> None:
         if self._horizon is not None:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from hybrid_memory.errors import ModelError, StoreUnavailableError
+from hybrid_memory.arrays import Floats
+from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.derive import substance
-from hybrid_memory.index.port import Entry, SemanticIndex
+from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.echoes import is_echo
 from hybrid_memory.log.event import Event, EventKind, handle
 from hybrid_memory.log.media import Media, media_of
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.visible import MAX_POSITION, joined
 from hybrid_memory.models.port import MediaEmbedder
+from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.indexing import Erased, IndexProjection, put_vectors
 from hybrid_memory.store.reading import runs
-from hybrid_memory.store.redact import learnt
+from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.tokenize import terms
@@ -31,7 +34,6 @@ MAX_BLOCKS = 1024
 CAPTION_CHARS = 2_000
 """How much of the words around a picture stands in its record."""
 
-READ_BATCH = 64
 EMBED_BATCH = 16
 ERASE_BATCH = 256
 STRETCHES = 200
@@ -39,57 +41,81 @@ STRETCHES = 200
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
-_log = logging.getLogger(__name__)
+
+class MediaIndex(IndexProjection):
+    """The index of pictures and sounds; it stands still where no media are embedded."""
+
+    reads = (EventKind.MESSAGE, EventKind.ERASED)
+    batch = 64
+
+    def there(self, services: Services) -> bool:
+        """Whether there is an index of media, now or before."""
+        return services.media is not None
+
+    def embeds(self, services: Services) -> bool:
+        """Whether there is an embedder of media."""
+        return services.media_embedder is not None
+
+    def port(self, services: Services) -> SemanticIndex:
+        """The index itself."""
+        if services.media is None:
+            raise InvalidInputError("this memory has no index of media")
+        return services.media
+
+    async def follow(self, run: Runner, services: Services, owner: Scope) -> int:
+        """Derive records from new events; without an embedder that has to wait."""
+        return await super().follow(run, services, owner) if self.embeds(services) else 0
+
+    async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
+        """What the index takes of the media in messages."""
+        kinds = ready(services)[1].kinds
+        return [entry for event in events for entry in _entries(services, event, kinds)]
+
+    async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
+        """Drop the records of media that stood in what was erased."""
+        count, stretches = 0, joined((first, last) for first, last in erased["positions"])
+        for start in range(0, len(stretches), STRETCHES):
+            where = Where(owner.owner, hidden=_between(stretches[start : start + STRETCHES]))
+            while len(ids := await run.call(self.port(services).latest, where, ERASE_BATCH)):
+                count += await run.call(self.port(services).delete, ids.tolist())
+        return count
+
+    async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
+        """Give waiting records their vectors, those of one kind together."""
+        count, (index, embedder) = 0, ready(services)
+        while waiting := await run.call(index.pending, owner, EMBED_BATCH):
+            records = [record for record, _ in waiting]
+            found = await _data(run, services, owner, records)
+            known = {number: media for number, media in found.items() if media.kind in embedder.kinds}
+            if lost := [record.id for record in records if record.id not in known]:
+                # Erased meanwhile, or of a kind that the embedder had when they were indexed.
+                await run.call(index.delete, lost)
+            for kind in sorted({media.kind for media in known.values()}):
+                batch = {number: media.data for number, media in known.items() if media.kind == kind}
+                content = {number: (media_key(embedder.name, kind, data), data) for number, data in batch.items()}
+
+                async def embed(data: list[bytes], kind: str = kind) -> Floats:
+                    return await run.call(embedder.embed_media, data, kind)
+
+                await put_vectors(run, index, embedder.name, content, embed)
+            count += len(known)
+            if progress is not None:
+                progress(count, count + (await run.call(index.size)).pending)
+        return count
+
+    async def catch_up(self, run: Runner, services: Services, owner: Scope) -> str:
+        """Index what is new before a recall; returns a note if the embedder failed and vectors are missing."""
+        return "" if services.read_only else await super().catch_up(run, services, owner)
 
 
-async def flush_media(run: Runner, services: Services, owner: Scope) -> tuple[int, int]:
-    """Index the owner's media beyond the index; how many records and vectors. Nothing where no media are embedded.
-
-    Raises:
-        ModelError: the embedder failed; the records are there, and the vectors that wait are made next time.
-        EmbedderMismatchError: the store's vectors come from another embedder.
-    """
+def ready(services: Services) -> tuple[SemanticIndex, MediaEmbedder]:
+    """The index of media and their embedder; raises `InvalidInputError` where there is none."""
     if services.media is None or services.media_embedder is None:
-        return 0, 0
-    indexed = await index_media(run, services, owner)
-    embedded = await _index_vectors(run, services, owner, services.media, services.media_embedder)
-    await run.call(services.media.settle, owner)
-    return indexed, embedded
-
-
-async def index_media(run: Runner, services: Services, owner: Scope) -> int:
-    """Derive records from new events, and drop those of what was erased; returns how many are new."""
-    media, embedder, count = services.media, services.media_embedder, 0
-    if media is None or embedder is None:
-        return 0
-    head = (await run.call(services.truth.heads, owner)).get(owner.owner, 0)
-    kinds = (EventKind.MESSAGE, EventKind.ERASED)
-    while (after := await run.call(media.applied, owner)) < head:
-        events = await run.call(
-            services.truth.read, owner.owner, after=after, upto=head, kinds=kinds, limit=READ_BATCH
-        )  # fmt: skip
-        erased = [event for event in events if event.kind is EventKind.ERASED]
-        gone = [(first, last) for event in erased for first, last in event.payload["positions"]]
-        if await unindex_media(run, services, owner, gone):
-            await _scrubbed(run, services)
-        entries = [entry for event in events for entry in _entries(services, event, embedder.kinds)]
-        upto = events[-1].position if len(events) == READ_BATCH else head
-        # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
-        if await run.call(media.upsert, owner, entries, after=after, upto=upto):
-            count += len(entries)
-    return count
-
-
-async def unindex_media(run: Runner, services: Services, owner: Scope, gone: Iterable[tuple[int, int]]) -> int:
-    """Drop the records of media that stood in these stretches of the log; returns how many there were."""
-    if services.media is None:
-        return 0
-    count, stretches = 0, joined(gone)
-    for start in range(0, len(stretches), STRETCHES):
-        where = Where(owner.owner, hidden=_between(stretches[start : start + STRETCHES]))
-        while len(ids := await run.call(services.media.latest, where, ERASE_BATCH)):
-            count += await run.call(services.media.delete, ids.tolist())
-    return count
+        raise InvalidInputError(
+            "this memory embeds no images and no sounds: open it with an embedder that does, one with "
+            "embed_images(list of bytes) or embed_audio(list of bytes), or a LlamaIndex MultiModalEmbedding"
+        )
+    return services.media, services.media_embedder
 
 
 def _between(stretches: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -97,16 +123,6 @@ def _between(stretches: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...
     firsts = (0, *(last + 1 for _, last in stretches))
     lasts = (*(first - 1 for first, _ in stretches), MAX_POSITION)
     return tuple((first, last) for first, last in zip(firsts, lasts, strict=True) if first <= last)
-
-
-async def _scrubbed(run: Runner, services: Services) -> None:
-    """Clean up behind what another process erased, perhaps one that was killed on the way."""
-    if services.media is None:
-        return
-    try:
-        await run.call(services.media.scrub)
-    except StoreUnavailableError as error:
-        _log.warning("%s; what was erased is cleaned up later", error)
 
 
 def _entries(services: Services, event: Event, kinds: frozenset[str]) -> Iterator[Entry]:
@@ -155,25 +171,6 @@ def _media(message: Message) -> list[tuple[int, Media]]:
     return [(number, media) for number, media in found if media is not None]
 
 
-async def _index_vectors(
-    run: Runner, services: Services, owner: Scope, index: SemanticIndex, embedder: MediaEmbedder
-) -> int:
-    """Give waiting records their vectors, in batches that survive a crash one by one; returns how many."""
-    count = 0
-    while waiting := await run.call(index.pending, owner, EMBED_BATCH):
-        records = [record for record, _ in waiting]
-        there = await _data(run, services, owner, records)
-        known = {number: media for number, media in there.items() if media.kind in embedder.kinds}
-        if lost := [record.id for record in records if record.id not in known]:
-            # Erased meanwhile, or of a kind that the embedder had when they were indexed.
-            await run.call(index.delete, lost)
-        for kind in sorted({media.kind for media in known.values()}):
-            batch = {number: media for number, media in known.items() if media.kind == kind}
-            await _embed_batch(run, index, embedder, kind, batch)
-        count += len(known)
-    return count
-
-
 async def _data(run: Runner, services: Services, owner: Scope, records: Sequence[Record]) -> dict[int, Media]:
     """The media behind these records, by record."""
     found: dict[int, Media] = {}
@@ -182,37 +179,6 @@ async def _data(run: Runner, services: Services, owner: Scope, records: Sequence
         for event in await run.call(services.truth.read, owner.owner, after=first - 1, upto=last, kinds=said):
             found |= {event.position * MAX_BLOCKS + block: media for block, media in _media(event.message)}
     return {record.id: found[record.id] for record in records if record.id in found}
-
-
-async def _embed_batch(
-    run: Runner, index: SemanticIndex, embedder: MediaEmbedder, kind: str, batch: dict[int, Media]
-) -> None:
-    """Give these records of one kind their vectors; what is there twice is embedded once."""
-    keys = {number: media_key(embedder.name, kind, media.data) for number, media in batch.items()}
-    data = {keys[number]: media.data for number, media in batch.items()}
-    known = await run.call(index.known, list(data))
-    missing = [key for key in data if key not in known]
-    fresh = {}
-    if missing:
-        rows = await run.call(embedder.embed_media, [data[key] for key in missing], kind)
-        fresh = dict(zip(missing, rows, strict=True))
-    width = len(next(iter((fresh or known).values())))
-    await run.call(index.put_vectors, (embedder.name, width), keys, fresh)
-
-
-async def catch_up_media(run: Runner, services: Services, owner: Scope) -> str:
-    """Index what is new before a recall; returns a note if the embedder failed and vectors are missing."""
-    if services.read_only:
-        return ""
-    await index_media(run, services, owner)
-    if services.media is None or services.media_embedder is None:
-        return ""
-    try:
-        await _index_vectors(run, services, owner, services.media, services.media_embedder)
-    except ModelError as error:
-        _log.warning("%s; the media wait for their vectors", error)
-        return str(error)
-    return ""
 
 
 def media_key(embedder: str, kind: str, data: bytes) -> bytes:

@@ -13,21 +13,22 @@ import numpy as np
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config.weights import Weights
 from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, ModelError
-from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.index.record import RecordKind, Where
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.media import Media, media_in, media_of
-from hybrid_memory.media.media import catch_up_media, media_key
+from hybrid_memory.media.media import MediaIndex, media_key, ready
 from hybrid_memory.models.port import MediaEmbedder
 from hybrid_memory.recall import plan as planning
-from hybrid_memory.recall import ranking, signals
+from hybrid_memory.recall import ranker, signals
 from hybrid_memory.recall import request as requests
+from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.recall.candidates import Asked, candidates
 from hybrid_memory.recall.hit import Hit, Signals
-from hybrid_memory.recall.query import Plan
+from hybrid_memory.recall.plan import Plan
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import in_view
+from hybrid_memory.store.view import View, in_view
 from hybrid_memory.validation import shown
 
 _log = logging.getLogger(__name__)
@@ -81,9 +82,9 @@ def _example(query: Any) -> Media | None:
 
 async def recall_media(run: Runner, services: Services, request: Request) -> list[Hit]:
     """At most k hits, best first; the index of media is brought up to the log first."""
-    index, embedder = _ready(services)
+    index, embedder = ready(services)
     asked = replace(request, example=_of_kind(request, embedder))
-    note = await catch_up_media(run, services, request.where.scope.owner)
+    note = await services.state(MediaIndex).catch_up(run, services, request.where.scope.owner)
     vector, failure = await _query_vector(run, services, index, embedder, asked)
     settings = services.config.recall
     plan = planning.plan(
@@ -96,15 +97,6 @@ async def recall_media(run: Runner, services: Services, request: Request) -> lis
     note = "; ".join(part for part in (failure, "" if note in failure else note) if part)
     view = replace(await in_view(run, services, request.where.scope), index=index)
     return await _ranked(run, view, asked, Asked(request.text, vector, plan), note)
-
-
-def _ready(services: Services) -> tuple[SemanticIndex, MediaEmbedder]:
-    if services.media is None or services.media_embedder is None:
-        raise InvalidInputError(
-            "this memory embeds no images and no sounds: open it with an embedder that does, one with "
-            "embed_images(list of bytes) or embed_audio(list of bytes), or a LlamaIndex MultiModalEmbedding"
-        )
-    return services.media, services.media_embedder
 
 
 def _of_kind(request: Request, embedder: MediaEmbedder) -> Media | None:
@@ -136,7 +128,7 @@ async def _query_vector(
     example = request.example
     data = request.text.encode(errors="surrogatepass") if example is None else example.data
     key = media_key(embedder.name, "text" if example is None else example.kind, data)
-    vector = services.passages.get(key)
+    vector = services.state(RecallProjection).passages.get(key)
     if vector is None and example is not None:  # it may be a picture that was shown before
         vector = (await run.call(index.known, [key])).get(key)
     if vector is None:
@@ -147,7 +139,7 @@ async def _query_vector(
                 raise
             _log.warning("%s; recalling media by words alone", error)
             return None, f"words alone, {error}"
-        services.passages.put(key, vector)
+        services.state(RecallProjection).passages.put(key, vector)
     if example is not None and not vector.any():
         raise InvalidInputError(f"{embedder.name!r} cannot read this example: give another, or a text")
     there = await run.call(index.embedder)
@@ -164,19 +156,19 @@ async def _embedded(run: Runner, embedder: MediaEmbedder, request: Request) -> F
     return vector
 
 
-async def _ranked(run: Runner, services: Services, request: Request, asked: Asked, note: str) -> list[Hit]:
-    """The hits among what the paths of the plan find; ``services`` as `in_view` gives them, with the index of media."""
-    retention = services.config.retention.ttl.get(RecordKind.TURN.value)
+async def _ranked(run: Runner, view: View, request: Request, asked: Asked, note: str) -> list[Hit]:
+    """The hits among what the paths of the plan find; the view is one of the index of media."""
+    retention = view.config.retention.ttl.get(RecordKind.TURN.value)
     where = request.where
     if retention is not None:
-        oldest = services.clock() - retention
+        oldest = view.clock() - retention
         where = replace(where, since=oldest if where.since is None else max(where.since, oldest))
-    found = await candidates(run, services, where, asked)
+    found = await candidates(run, view, where, asked)
     weights = _weights(request, asked)
     columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(found.places.ids)))
     columns["vector"] = signals.vector_signal(found.similarity, found.average)
     columns["text"] = signals.text_signal(found.bm25)
-    scores = ranking.weighted_mean(columns, weights)
+    scores = ranker.weighted_mean(columns, weights)
     best = np.lexsort((-found.places.ids, -scores))[: request.k]
     row_of = {number: row for row, number in enumerate(found.places.ids.tolist())}
     plan: Plan | None = None if request.example else replace(asked.plan, corrected=found.corrected)
@@ -189,7 +181,7 @@ async def _ranked(run: Runner, services: Services, request: Request, asked: Aske
             note=note,
             plan=plan,
         )
-        for record in await run.call(services.index.get, found.places.ids[best].tolist())
+        for record in await run.call(view.index.get, found.places.ids[best].tolist())
     ]
 
 

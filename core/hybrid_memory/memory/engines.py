@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.errors import InvalidConfigError, MissingDependencyError
-from hybrid_memory.index.port import SemanticIndex
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.log.port import EventLog, Expiring, Key
 

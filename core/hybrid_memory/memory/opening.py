@@ -13,21 +13,25 @@ from typing import Any
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.errors import EmbedderMismatchError, InvalidConfigError, MissingDependencyError, TextOnlyWarning
+from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
 from hybrid_memory.facts.rules.bilingual import BilingualRules
-from hybrid_memory.index.port import SemanticIndex
+from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.ids import TimeOrderedIds
 from hybrid_memory.log.port import Clock, Key
-from hybrid_memory.log.read_only import ReadOnlyLog
 from hybrid_memory.memory import HybridMemory
 from hybrid_memory.memory.engines import open_engines
+from hybrid_memory.memory.projections import projections
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder, as_embedder
 from hybrid_memory.models.media import as_media_embedder
-from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, TextCompressor
+from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
+from hybrid_memory.recall.cache import RecallProjection
+from hybrid_memory.recall.ranker import WeightedMean
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.store.services import Services
@@ -44,6 +48,8 @@ def open_memory(
     language_model: Any = None,
     compressor: TextCompressor | None = None,
     token_counter: TokenCounter | None = None,
+    extractor: FactExtractor | None = None,
+    ranker: Ranker | None = None,
     clock: Clock | None = None,
     profile: type[UserProfile] = UserProfile,
     key: Key | None = None,
@@ -61,6 +67,8 @@ def open_memory(
         compressor: shortens texts for the strategy ``llmlingua``, as `hybrid_memory.models.llmlingua` does.
         token_counter: counts the tokens of a text as your model does; by default tiktoken's cl100k_base where it is
             installed, else an estimate.
+        extractor: reads claims from turns in place of the rules; a language model reads beside it.
+        ranker: scores what recall found, in place of the weighted mean of the signals.
         clock: tells the time, aware; by default the system's.
         profile: what is to be known of a user; `UserProfile`, or a subclass with fields of your own.
         key: encrypts the store: a passphrase, 32 bytes, or a callable that gives one of them when the store is opened.
@@ -98,7 +106,7 @@ def open_memory(
     except BaseException:
         engines.close()
         raise
-    rules = BilingualRules()
+    rules = extractor or BilingualRules()
 
     def models(given: Any) -> tuple[LanguageModel | None, FactExtractor | None]:
         writer = _language_model(given, config, statistics, counted)
@@ -117,16 +125,14 @@ def open_memory(
         new_id=TimeOrderedIds(),
         config=config,
         count=counted,
+        ranker=ranker or WeightedMean(),
         language_model=language_model,
         compressor=compressor,
-        rules=rules,
-        reader=reader,
-        profile=profile,
+        states=(Extractors(rules, reader), *projections(profile, embeddings)),
         statistics=statistics,
-        embeddings=embeddings,
         read_only=read_only,
     )
-    statistics.watch("answers", services.answers)
+    statistics.watch("answers", services.state(RecallProjection).answers)
     return HybridMemory(services, lambda given: batched(as_embedder(given)), engines.rekey, models)
 
 
@@ -137,6 +143,8 @@ async def aopen_memory(
     language_model: Any = None,
     compressor: TextCompressor | None = None,
     token_counter: TokenCounter | None = None,
+    extractor: FactExtractor | None = None,
+    ranker: Ranker | None = None,
     clock: Clock | None = None,
     profile: type[UserProfile] = UserProfile,
     key: Key | None = None,
@@ -150,6 +158,8 @@ async def aopen_memory(
         language_model=language_model,
         compressor=compressor,
         token_counter=token_counter,
+        extractor=extractor,
+        ranker=ranker,
         clock=clock,
         profile=profile,
         key=key,

@@ -17,22 +17,19 @@ from hybrid_memory.context.request import Request
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
 from hybrid_memory.facts.learn import learn
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.media import media
+from hybrid_memory.recall.cache import RecallProjection, note_uses
 from hybrid_memory.runtime.progress import progress_bar
-from hybrid_memory.runtime.runners import InlineRunner, LoopRunner, Runner, drive
+from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task
 from hybrid_memory.scope import Scope
-from hybrid_memory.store import archive, outbox
-from hybrid_memory.store import indexing as flush
+from hybrid_memory.store import outbox
+from hybrid_memory.store.indexing import flush, indexes
+from hybrid_memory.store.retention import archive
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.uses import note_uses
 
 WORKERS = 16
 """Threads for the async face, started as they are needed: enough for slow models, few enough for one store."""
-
-INLINE = InlineRunner()
-"""The runner of the blocking face."""
 
 BACKGROUND = 3
 """The priority of what nobody waits for."""
@@ -59,12 +56,12 @@ class Runtime:
         self._counting = False
         self._closing = False
         self.closed = False
-        self._serial: WeakValueDictionary[Scope, _Serial] = WeakValueDictionary()
+        self._session_locks: WeakValueDictionary[Scope, threading.Lock] = WeakValueDictionary()
 
-    def serial(self, scope: Scope) -> _Serial:
-        """What lets one agent of this session work at a time, of all in this process."""
+    def session_lock(self, scope: Scope) -> threading.Lock:
+        """The lock of this session, one in this process."""
         with self._lock:
-            return self._serial.setdefault(scope, _Serial())
+            return self._session_locks.setdefault(scope, threading.Lock())
 
     @property
     def services(self) -> Services:
@@ -83,17 +80,17 @@ class Runtime:
                 self._executor = ThreadPoolExecutor(max_workers=WORKERS, thread_name_prefix="hybrid-memory")
             return LoopRunner(self._executor)
 
-    def opened(self) -> None:
+    def start(self) -> None:
         """Take up what an earlier process left undone, and what is done again and again."""
         if self._services.read_only or not self._services.config.orchestration.background:
             return
         self._pause("resume", self._resume, "indexing", None)
         if self._services.archive is not None:
-            self._again(ARCHIVE_EVERY, archive.archive)
+            self._again(ARCHIVE_EVERY, archive)
         if self._services.outbox is not None:
             self._again(OUTBOX_EVERY, outbox.drain)
 
-    def said(self, scope: Scope) -> None:
+    def after_write(self, scope: Scope) -> None:
         """Something was written: let it be indexed and read, by rules and the model, once the conversation pauses."""
         config = self._services.config
         if config.orchestration.background:
@@ -103,17 +100,17 @@ class Runtime:
             if scope in self._behind:
                 self._pause(("fold", scope), partial(self._fold, scope), "summarization", scope.owner)
 
-    def recalled(self) -> None:
+    def after_recall(self) -> None:
         """Something was found: let its uses be noted by and by."""
         if not self._counting and self._services.config.orchestration.background:
             self._counting = True
             self._again(USES_EVERY, self.note_uses)
 
-    def assembled(self, scope: Scope, request: Request, prompt: Assembled) -> Context:
+    def after_assemble(self, scope: Scope, request: Request, prompt: Assembled) -> Context:
         """The prompt; if its caller cannot wait, what is to be folded is left for the pause after the answer."""
         if prompt.behind and not request.wait:
             self._behind[scope] = request
-        self.recalled()
+        self.after_recall()
         return prompt.context
 
     async def fold_ahead(self, run: Runner, owner: Scope | None) -> None:
@@ -124,7 +121,7 @@ class Runtime:
 
     async def note_uses(self, run: Runner, services: Services) -> None:
         """Write down which records were used since the last time."""
-        for owner in services.uses.counted():
+        for owner in services.state(RecallProjection).uses.counted():
             await note_uses(run, services, owner)
 
     async def _folded(self, run: Runner, scope: Scope) -> None:
@@ -151,10 +148,10 @@ class Runtime:
 
     def _index(self, owner: Scope) -> None:
         services = self._services
-        drive(flush.index_texts(INLINE, services, owner))
-        if services.embedder is not None:
-            drive(flush.index_vectors(INLINE, services, owner, services.embedder, self._unless_closing))
-        drive(media.flush_media(INLINE, services, owner))
+        for index in indexes(services):
+            drive(index.follow(INLINE, services, owner))
+            if index.embeds(services):
+                drive(index.embed(INLINE, services, owner, self._unless_closing))
 
     def _resume(self) -> None:
         """Index what is in the log and not in the index; a memory of many owners does so one by one."""
@@ -198,20 +195,7 @@ class Runtime:
         return f"{self._services.config.url} ({embedder}){' closed' if self.closed else ''}"
 
 
-class _Serial:
-    """A lock that can be referred to weakly."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
-
 async def flush_owners(run: Runner, services: Services, owners: Sequence[Scope] | None, shown: bool | None) -> Receipt:
     """Do the derived work of these owners, or of all, under a progress bar."""
     with progress_bar("indexing", shown=shown) as advance:
-        return await flush.flush(run, services, owners, advance)
+        return await flush(run, services, owners, advance)

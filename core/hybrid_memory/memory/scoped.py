@@ -1,267 +1,211 @@
-"""The handle of one owner's memory."""
+"""The handle of one owner's memory: what was learned of them, time, forgetting, and what they share."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from hybrid_memory import display
-from hybrid_memory.config.weights import Weights
-from hybrid_memory.context import follow as following
+from hybrid_memory import display, steps
+from hybrid_memory.context import why as explaining
+from hybrid_memory.context.summary import Line
 from hybrid_memory.errors import HybridMemoryError
-from hybrid_memory.index.record import RecordKind
-from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import Message, Role
+from hybrid_memory.facts import facts as knowing
+from hybrid_memory.facts import learn as learning
+from hybrid_memory.facts.explanation import Explanation
+from hybrid_memory.facts.fact import Category, Fact, Facts
+from hybrid_memory.facts.portrait import profile as profile_of_user
+from hybrid_memory.facts.profile import UserProfile
+from hybrid_memory.index.record import Record
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.memory.conversation import Conversation
-from hybrid_memory.memory.knowledge import Knowledge
-from hybrid_memory.memory.media import Media
-from hybrid_memory.memory.runtime import INLINE, flush_owners
-from hybrid_memory.memory.upkeep import Upkeep
-from hybrid_memory.recall.hit import Hits
-from hybrid_memory.recall.query import Intent
-from hybrid_memory.recall.recall import recall
-from hybrid_memory.recall.request import Request
-from hybrid_memory.runtime.runners import Runner, drive
-from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
+from hybrid_memory.memory.faces import faces, renamed
+from hybrid_memory.memory.prompts import Prompts
+from hybrid_memory.memory.runtime import flush_owners
+from hybrid_memory.recall.hit import Hit
+from hybrid_memory.runtime.progress import progress_bar
+from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing import decide as sharing
-from hybrid_memory.store import history, remember
-from hybrid_memory.store.remember import Content, as_messages
-from hybrid_memory.store.uses import count_uses
+from hybrid_memory.sharing.grant import Right
+from hybrid_memory.steps import Chain, Step
+from hybrid_memory.store import forget as forgetting
+from hybrid_memory.store import view as rolling
+from hybrid_memory.store.view import present
+
+if TYPE_CHECKING:
+    from hybrid_memory.memory.space import SpaceMemory
 
 SHOWN_TURNS, SHOWN_CHARS = 5, 300
 """Turns that a notebook shows of a memory, and of each."""
 
+Forgettable = str | Hit | Fact | Line | Record
+P = TypeVar("P", bound=UserProfile)
 
-class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
+
+class ScopedMemory(Prompts):
     """One owner's memory; made by `HybridMemory.scoped`.
 
     Attributes:
         scope: whose it is.
     """
 
-    def remember(
-        self,
-        content: Content,
-        *,
-        role: Role | str = Role.USER,
-        at: datetime | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        id: str | None = None,  # noqa: A002 - the field's name, as in Message
-    ) -> Receipt:
-        """Write text, a message, a dict (``{"role": ..., "content": ...}``) or a list of these, all or none.
-
-        The events are durable when this returns; indexing comes later, at the latest with the next recall.
-        Writing a message again under the same id changes nothing.
+    async def _learn(self, run: Runner, *, progress: bool | None = None) -> Receipt:
+        """Read claims from all turns that were not read yet: by rules, and by the language model where there is one.
 
         Args:
-            content: what was said.
-            role: of plain texts.
-            at: when it was said; aware. The clock's time if neither this nor the message says.
-            metadata: JSON values of the caller's own, for every message; a message's own values win.
-            id: makes the write of one message idempotent within its session.
+            progress: show a bar; None shows it on a terminal.
 
         Raises:
-            InvalidMessageError: one of them cannot be stored. Nothing was written.
-            IdConflictError: the id is taken by another message. Nothing was written.
-            StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
+            ModelError: the model failed; what the rules found is kept, and it is given the turns again next time.
         """
-        messages = as_messages(content, role=role, at=at, metadata=metadata, message_id=id)
-        receipt = drive(remember.remember(INLINE, self._services, self.scope, messages))
-        self._runtime.said(self.scope)
-        return receipt
+        services = present(self._services)
+        with progress_bar("learning", shown=progress) as advance:
+            return Receipt(learned=await learning.learn(run, services, self.scope.owner, model=True, progress=advance))
 
-    async def aremember(
+    learn, alearn = faces(_learn, needs=Right.WRITE)
+
+    async def _facts(
         self,
-        content: Content,
+        run: Runner,
         *,
-        role: Role | str = Role.USER,
-        at: datetime | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        id: str | None = None,  # noqa: A002 - the field's name, as in Message
-    ) -> Receipt:
-        """Async twin of `remember`."""
-        messages = as_messages(content, role=role, at=at, metadata=metadata, message_id=id)
-        receipt = await remember.remember(self._runtime.loop, self._services, self.scope, messages)
-        self._runtime.said(self.scope)
-        return receipt
-
-    def follow(self, messages: Sequence[Message]) -> list[str | None]:
-        """Bring the log up to a conversation that somebody else holds, such as an agent's state or a chat window.
-
-        Give all of it, or the end of it; what the log has already is not written again, whether the messages have their
-        ids or were sent without. What the log was told to forget is not written again either. All or nothing.
-
-        Returns:
-            For each message the id of its event, None where the log has none.
-
-        Raises:
-            InvalidMessageError: one of them cannot be stored. Nothing was written.
-            StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
-        """
-        ids = drive(following.follow(INLINE, self._services, self.scope, as_messages(messages)))
-        self._runtime.said(self.scope)
-        return ids
-
-    async def afollow(self, messages: Sequence[Message]) -> list[str | None]:
-        """Async twin of `follow`."""
-        ids = await following.follow(self._runtime.loop, self._services, self.scope, as_messages(messages))
-        self._runtime.said(self.scope)
-        return ids
-
-    def recall(
-        self,
-        query: str,
-        *,
-        k: int = 10,
-        within: Literal["user", "session"] = "user",
-        kinds: Collection[RecordKind | str] = (),
-        categories: Collection[str] = (),
-        since: datetime | None = None,
-        until: datetime | None = None,
-        metadata: Mapping[str, str | int | float | bool | None] | None = None,
-        weights: Weights | None = None,
-        intent: Intent | Literal["auto", "fact", "reasoning", "contextual"] = Intent.AUTO,
-        spaces: Collection[str] | Literal["all"] = (),
-    ) -> Hits:
-        """The records that answer the query best, at most k, best first; what was just written is found.
-
-        Names, ids, paths and "quoted words" are looked for word for word, times such as "two weeks ago" as stretches of
-        time, and words that nobody used here as slips of the fingers; `Hit.why` tells what was made of the query.
-        What was learned to be out of date falls back, unless the question is about the past; and where it is about how
-        things are now, the newer of two hits that say much the same stands first, whatever their scores.
+        subject: str | None = None,
+        attribute: str | None = None,
+        category: Category | str | None = None,
+        history: bool = False,
+    ) -> Facts:
+        """What is known, oldest first; turns that were not read yet are read by rules first.
 
         Args:
-            query: a question or any text.
-            k: how many at most; more than there is means all.
-            within: all sessions of the owner, or this handle's session only.
-            kinds: only these; empty means any.
-            categories: only these; empty means any.
-            since: only what was said then or later; aware.
-            until: only what was said before; aware.
-            metadata: only records whose metadata has exactly these values: text, finite numbers, booleans or None.
-                Types are kept apart (1, 1.0, True and "1" are four values); text is compared whole, beyond a NUL too.
-            weights: of the signals, instead of the configured ones.
-            intent: which paths search how far, see `Intent`; by default the words of the query decide.
-            spaces: shared spaces to search beside this memory, in one ranking; ``all`` for those that may be read. A
-                hit's ``record.scope.space`` and ``record.author`` tell where it comes from.
+            subject: only about this one: ``user``, or a name.
+            attribute: only this one, such as ``home``, of anybody; see `hybrid_memory.facts.attributes`.
+            category: only ``preference``, ``task``, ``knowledge`` or ``relation``.
+            history: with what no longer stands.
 
         Raises:
-            InvalidInputError: a query that is empty or no text, k below 1, ``within="session"`` without a session, an
-                unknown kind or intent, a naive instant, metadata of other values than these.
-            AccessDeniedError: a space that is named may not be read.
+            InvalidInputError: there is no such category, or a name is no text.
         """
-        request = Request.of(
-            self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
-            since=since, until=until, metadata=metadata, weights=weights, intent=intent, spaces=spaces,
-        )  # fmt: skip
-        return drive(self._recall(INLINE, request))
-
-    async def arecall(
-        self,
-        query: str,
-        *,
-        k: int = 10,
-        within: Literal["user", "session"] = "user",
-        kinds: Collection[RecordKind | str] = (),
-        categories: Collection[str] = (),
-        since: datetime | None = None,
-        until: datetime | None = None,
-        metadata: Mapping[str, str | int | float | bool | None] | None = None,
-        weights: Weights | None = None,
-        intent: Intent | Literal["auto", "fact", "reasoning", "contextual"] = Intent.AUTO,
-        spaces: Collection[str] | Literal["all"] = (),
-    ) -> Hits:
-        """Async twin of `recall`."""
-        request = Request.of(
-            self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
-            since=since, until=until, metadata=metadata, weights=weights, intent=intent, spaces=spaces,
-        )  # fmt: skip
-        return await self._recall(self._runtime.loop, request)
-
-    async def _recall(self, run: Runner, request: Request) -> Hits:
-        services = self._services
-        with at_priority(INTERACTIVE), services.statistics.timed("recall"):
-            spaces = await sharing.reached(run, services, self._principal, request.spaces, "recall")
-            hits = await recall(run, services, request, [space for space in spaces if space != self.scope.owner])
-        if count_uses(services, self.scope.owner, hits):
-            self._runtime.recalled()
-        return Hits(hits, request.query)
-
-    def history(
-        self, *, limit: int | None = None, since: datetime | None = None, until: datetime | None = None
-    ) -> list[Message]:
-        """The messages as they were said, oldest first: of the session, or of all sessions if the scope names none.
-
-        Args:
-            limit: the newest so many; None is all.
-            since: only what was said then or later; aware.
-            until: only what was said before; aware.
-
-        Raises:
-            InvalidInputError: a negative limit, or an instant that is naive or after the other.
-        """
-        flow = history.history(INLINE, self._services, self.scope, limit=limit, since=since, until=until)
-        return drive(flow)
-
-    async def ahistory(
-        self, *, limit: int | None = None, since: datetime | None = None, until: datetime | None = None
-    ) -> list[Message]:
-        """Async twin of `history`."""
-        services = self._services
-        return await history.history(self._runtime.loop, services, self.scope, limit=limit, since=since, until=until)
-
-    def events(
-        self,
-        *,
-        before: int | None = None,
-        kinds: Collection[EventKind | str] = (),
-        since: datetime | None = None,
-        until: datetime | None = None,
-        limit: int | None = None,
-    ) -> list[Event]:
-        """All that the log holds of this owner or session, oldest first: messages, and what was derived and decided.
-
-        Args:
-            before: only those below this position.
-            kinds: only these, see `EventKind`; empty means any.
-            since: only what happened then or later; aware.
-            until: only what happened before; aware.
-            limit: the newest so many; None is all.
-
-        Raises:
-            InvalidInputError: an unknown kind, a number out of range, or an instant that is naive or after the other.
-        """
-        return drive(
-            history.events(
-                INLINE, self._services, self.scope, before=before, kinds=kinds, since=since, until=until, limit=limit
-            )
+        found = await knowing.facts(
+            run, self._services, self.scope, subject=subject, attribute=attribute, category=category, history=history
         )
+        return Facts(found)
 
-    async def aevents(
+    facts, afacts = faces(_facts, needs=Right.READ)
+
+    async def _profile(self, run: Runner, schema: type[Any] | None = None, *, names: Collection[str] = ()) -> Any:
+        """What stands of the user, with sources and history.
+
+        Args:
+            schema: a `UserProfile` with fields of your own; by default that of `open_memory`.
+            names: what the user is called in the turns; the ``user`` of the scope is known.
+
+        Raises:
+            InvalidConfigError: a field of the schema cannot be filled.
+            InvalidInputError: names is no collection of names.
+        """
+        return await profile_of_user(run, self._services, self.scope, names=names, schema=schema)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def profile(self, *, names: Collection[str] = ()) -> UserProfile: ...
+        @overload
+        def profile(self, schema: type[P], *, names: Collection[str] = ()) -> P: ...
+        def profile(self, schema: Any = None, *, names: Collection[str] = ()) -> Any:
+            """See `_profile`."""
+
+        @overload
+        async def aprofile(self, *, names: Collection[str] = ()) -> UserProfile: ...
+        @overload
+        async def aprofile(self, schema: type[P], *, names: Collection[str] = ()) -> P: ...
+        async def aprofile(self, schema: Any = None, *, names: Collection[str] = ()) -> Any:
+            """See `_profile`."""
+
+    else:
+        profile, aprofile = faces(_profile, needs=Right.READ)
+
+    async def _resolve(self, run: Runner, fact: Fact) -> Receipt:
+        """Let this fact stand against those that it is disputed with, or against a newer one.
+
+        Raises:
+            InvalidInputError: it is no fact of this owner.
+        """
+        return await knowing.settle(run, self._services, self.scope, fact)
+
+    resolve, aresolve = faces(_resolve, needs=Right.WRITE)
+    settle, asettle = renamed(resolve, "settle", "resolve"), renamed(aresolve, "asettle", "aresolve")
+
+    async def _why(self, run: Runner, what: Fact | Hit | Line | str) -> Explanation:
+        """Where a fact, a field of the profile, a line of a summary or a hit comes from.
+
+        Raises:
+            InvalidInputError: it is none of these, or not of this owner.
+        """
+        return await explaining.why(run, self._services, self.scope, what)
+
+    why, awhy = faces(_why, needs=Right.READ)
+
+    def at(self, moment: datetime | int) -> Self:
+        """This memory as it was: turns, recall, facts, profile and summary, to be read only.
+
+        Args:
+            moment: an instant, for all that was said by then; or a position, for the log as it stood there.
+
+        Raises:
+            InvalidInputError: a naive datetime, or neither.
+        """
+        return type(self)(self._runtime, self.scope, rolling.horizon(moment))
+
+    async def _rollback(self, run: Runner, to: datetime | int) -> Receipt:
+        """Show the whole memory of this owner, all sessions, as it stood at this place in the log.
+
+        What came after is hidden, not destroyed: rolling back to the position before this rollback restores it.
+
+        Raises:
+            InvalidInputError: it is no place in this owner's log.
+        """
+        return await rolling.rollback(run, self._services, self.scope, to)
+
+    rollback, arollback = faces(_rollback, needs=Right.ADMIN)
+
+    async def _forget(
         self,
+        run: Runner,
         *,
-        before: int | None = None,
-        kinds: Collection[EventKind | str] = (),
-        since: datetime | None = None,
-        until: datetime | None = None,
-        limit: int | None = None,
-    ) -> list[Event]:
-        """Async twin of `events`."""
-        return await history.events(
-            self._runtime.loop,
-            self._services,
-            self.scope,
-            before=before,
-            kinds=kinds,
-            since=since,
-            until=until,
-            limit=limit,
-        )
+        ids: Forgettable | Collection[Forgettable] | None = None,
+        query: str | None = None,
+        user: str | None = None,
+        before: datetime | None = None,
+        expired: bool = False,
+        dry_run: bool = False,
+    ) -> Receipt:
+        """Destroy turns and everything derived from them: records, vectors, claims, summary lines, notes, payloads.
 
-    def flush(self, *, progress: bool | None = None) -> Receipt:
-        """Do now what waits for a pause: index what was written, which recall would do first, and fold what is due.
+        What mixes them with other turns is written anew without them, and blocks without the lines that came of them.
+        Exactly one of the first five says which turns:
+
+        Args:
+            ids: event ids, handles such as ``#12``, hits, facts or lines; all turns behind them.
+            query: words; every turn that contains them, in any case: of the session if the handle names one, with what
+                was noted outside of any.
+            user: everything in all sessions, given the user of this scope again.
+            before: what was said before this instant; aware.
+            expired: what the retention policy hides.
+            dry_run: only say what would be destroyed.
+
+        Raises:
+            InvalidInputError: none or several are given, or an id is not there. Nothing was destroyed.
+            StoreUnavailableError: another process keeps the engine from cleaning its files; call it again.
+        """
+        request = forgetting.Request.of(
+            self.scope, ids=ids, query=query, user=user, before=before, expired=expired, dry_run=dry_run
+        )
+        return await forgetting.forget(run, self._services, self.scope, request)
+
+    forget, aforget = faces(_forget, needs=Right.ADMIN)
+
+    async def _flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
+        """Do now what waits for a pause: index what was written, which recall would do first, and compact what is due.
 
         Args:
             progress: show a bar; None shows it on a terminal.
@@ -269,20 +213,71 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
         Raises:
             ModelError: the embedder failed; texts are indexed, and the vectors that wait are made next time.
         """
-        drive(self._runtime.fold_ahead(INLINE, self.scope.owner))
-        return drive(flush_owners(INLINE, self._services, [self.scope.owner], progress))
+        services = self._services
+        await self._runtime.fold_ahead(run, self.scope.owner)
+        return await flush_owners(run, services, [self.scope.owner], progress)
 
-    async def aflush(self, *, progress: bool | None = None) -> Receipt:
-        """Async twin of `flush`."""
-        await self._runtime.fold_ahead(self._runtime.loop, self.scope.owner)
-        return await flush_owners(self._runtime.loop, self._services, [self.scope.owner], progress)
+    flush, aflush = faces(_flush, needs=Right.READ)
+
+    async def _create_space(self, run: Runner, name: str) -> SpaceMemory:
+        """A new shared space, with this user and agent as its admin.
+
+        Raises:
+            InvalidInputError: there is a space of this name, or the scope names no user and no agent.
+        """
+        made = self.space(name)
+        services = present(replace(self._runtime.services, horizon=self._horizon))
+        await sharing.create(run, services, sharing.Member(self._principal, made.scope))
+        return made
+
+    create_space, acreate_space = faces(_create_space)
+
+    def space(self, name: str, *, session: str | None = None) -> SpaceMemory:
+        """A shared space of the tenant as this user and agent see it; whether they may is asked at every verb.
+
+        Args:
+            name: of the space.
+            session: one conversation in it; by default all that is said there is one.
+
+        Raises:
+            InvalidInputError: the name is none, or the scope names no user and no agent.
+        """
+        from hybrid_memory.memory.space import SpaceMemory  # noqa: PLC0415 - it has these verbs itself
+
+        scope = sharing.named(self._principal, name, session)
+        return SpaceMemory(self._runtime, scope, self._horizon, principal=self._principal)
+
+    async def _spaces(self, run: Runner) -> list[str]:
+        """The names of the spaces that this user and agent may read."""
+        found = await sharing.readable(run, self._runtime.services, self._principal)
+        return [space.space for space in found if space.space is not None]
+
+    spaces, aspaces = faces(_spaces)
+
+    async def _work_left(self, run: Runner) -> Chain:
+        """Where the work of an agent in this session stands, as its steps in the log say."""
+        return await steps.work_left(run, self._services, self.scope)
+
+    work_left, awork_left = faces(_work_left)
+
+    async def _advance(self, run: Runner, chain: Chain, step: Step) -> bool:
+        """Write the next step of an agent with what was said in it, all or nothing; False if another was faster."""
+        done = await steps.advance(run, self._services, self.scope, chain, step)
+        self._runtime.after_write(self.scope)
+        return done
+
+    advance, aadvance = faces(_advance)
+
+    def lock(self) -> AbstractContextManager[object]:
+        """Lets one agent of this session work at a time, of all in this process."""
+        return self._runtime.session_lock(self.scope)
 
     def _repr_html_(self) -> str:
         try:
             turns = self.history(limit=SHOWN_TURNS)
         except HybridMemoryError as error:
             return f"<p>{display.text(repr(self))}: {display.text(error)}</p>"
-        said = [
+        shown = [
             display.under(
                 display.EPISODIC,
                 display.text(turn.text if len(turn.text) <= SHOWN_CHARS else f"{turn.text[:SHOWN_CHARS]}…"),
@@ -290,8 +285,8 @@ class ScopedMemory(Conversation, Knowledge, Media, Upkeep):
             )
             for turn in turns
         ]
-        newest = f"<small>the newest {len(said)} turns</small>" if said else "<p>nothing was said yet</p>"
-        return display.card(display.text(repr(self)[1:-1]), newest + "".join(said))
+        newest = f"<small>the newest {len(shown)} turns</small>" if shown else "<p>nothing was said yet</p>"
+        return display.card(display.text(repr(self)[1:-1]), newest + "".join(shown))
 
     def __repr__(self) -> str:
         past = "" if self._horizon is None else f" as of {self._horizon}"

@@ -5,42 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection
 from copy import copy
 from datetime import datetime
-from functools import wraps
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from hybrid_memory.errors import AccessDeniedError
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.log.visible import Horizon
-from hybrid_memory.memory.runtime import INLINE, Runtime
+from hybrid_memory.memory.faces import faces
+from hybrid_memory.memory.runtime import Runtime
 from hybrid_memory.memory.scoped import ScopedMemory
-from hybrid_memory.runtime.runners import Runner, drive
+from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import decide as sharing
 from hybrid_memory.sharing import quarantine
-from hybrid_memory.sharing.grant import Denial, Grant, Right
-from hybrid_memory.sharing.standing import Standing
-from hybrid_memory.store import rollback
+from hybrid_memory.sharing.grant import Denial, Grant, Right, Standing
+from hybrid_memory.store import view as rollback
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
-
-READING = (
-    "block_history blocks conversation expand facts fetch flush grants grep history profile recall recall_media "
-    "summary why why_not"
-).split()
-WRITING = (
-    "assemble attach_block compact edit_block follow learn offload put_block remember remove_block reset settle "
-    "undo_block"
-).split()
-DECIDING = "approve audit events forget grant quarantined reject revoke rollback".split()
-
-RIGHTS: dict[str, Right] = (
-    dict.fromkeys(READING, Right.READ) | dict.fromkeys(WRITING, Right.WRITE) | dict.fromkeys(DECIDING, Right.ADMIN)
-)
-"""What each verb takes."""
-
-HELD_BACK = "remember"
-"""The one verb of writing that takes no trust: what it writes then waits for an admin."""
 
 
 class SpaceMemory(ScopedMemory):
@@ -70,13 +51,13 @@ class SpaceMemory(ScopedMemory):
 
     @property
     def _services(self) -> Services:
-        if self._standing is None:  # a verb that is not guarded
+        if self._standing is None:  # a verb that names no right
             raise AccessDeniedError(self._member.author, "do this", str(self.scope.space), "nobody may")
         return sharing.entered(super()._services, self._member, self._standing)
 
-    async def _admitted(self, run: Runner, verb: str, needed: Right) -> Self:
-        """This handle for one call."""
-        asked = sharing.Asked(verb, needed, trusted=needed is not Right.READ and verb != HELD_BACK)
+    async def _admitted(self, run: Runner, asked: sharing.Asked | None) -> Self:
+        if asked is None:
+            return self
         handle = copy(self)
         handle._standing = await sharing.admitted(  # noqa: SLF001 - a copy of this one
             run, self._runtime.services, self._member, asked
@@ -87,8 +68,9 @@ class SpaceMemory(ScopedMemory):
         """This space as it was, to be read only; see `ScopedMemory.at`. Who may read it is asked at every verb."""
         return type(self)(self._runtime, self.scope, rollback.horizon(moment), principal=self._principal)
 
-    def grant(
+    async def _grant(
         self,
+        run: Runner,
         *,
         user: str | None = None,
         agent: str | None = None,
@@ -112,60 +94,40 @@ class SpaceMemory(ScopedMemory):
             InvalidInputError: neither is named, there is no such right, an admin of little trust, or no admin left.
         """
         services = present(self._services)
-        return drive(sharing.grant(INLINE, services, self._member, user=user, agent=agent, right=right, trust=trust))
-
-    async def agrant(
-        self,
-        *,
-        user: str | None = None,
-        agent: str | None = None,
-        right: Right | Literal["read", "write", "admin"],
-        trust: float = 1.0,
-    ) -> Receipt:
-        """Async twin of `grant`."""
-        services, run = present(self._services), self._runtime.loop
         return await sharing.grant(run, services, self._member, user=user, agent=agent, right=right, trust=trust)
 
-    def revoke(self, *, user: str | None = None, agent: str | None = None) -> Receipt:
+    grant, agrant = faces(_grant, needs=Right.ADMIN)
+
+    async def _revoke(self, run: Runner, *, user: str | None = None, agent: str | None = None) -> Receipt:
         """Take the grant of this user, agent, or both together; it counts from the next call of any handle.
 
         Raises:
             AccessDeniedError: this user and agent are no admin.
             InvalidInputError: there is no such grant, or no admin would be left.
         """
-        services = present(self._services)
-        return drive(sharing.revoke(INLINE, services, self._member, user=user, agent=agent))
+        return await sharing.revoke(run, present(self._services), self._member, user=user, agent=agent)
 
-    async def arevoke(self, *, user: str | None = None, agent: str | None = None) -> Receipt:
-        """Async twin of `revoke`."""
-        services, run = present(self._services), self._runtime.loop
-        return await sharing.revoke(run, services, self._member, user=user, agent=agent)
+    revoke, arevoke = faces(_revoke, needs=Right.ADMIN)
 
-    def grants(self) -> list[Grant]:
+    async def _grants(self, run: Runner) -> list[Grant]:
         """The grants that stand now, in the order in which they were given."""
-        return drive(sharing.grants(INLINE, present(self._services), self.scope.owner))
+        return await sharing.grants(run, present(self._services), self.scope.owner)
 
-    async def agrants(self) -> list[Grant]:
-        """Async twin of `grants`."""
-        return await sharing.grants(self._runtime.loop, present(self._services), self.scope.owner)
+    grants, agrants = faces(_grants, needs=Right.READ)
 
-    def audit(self) -> list[Denial]:
+    async def _audit(self, run: Runner) -> list[Denial]:
         """Who was refused what, oldest first."""
-        return drive(sharing.denials(INLINE, present(self._services), self.scope.owner))
+        return await sharing.denials(run, present(self._services), self.scope.owner)
 
-    async def aaudit(self) -> list[Denial]:
-        """Async twin of `audit`."""
-        return await sharing.denials(self._runtime.loop, present(self._services), self.scope.owner)
+    audit, aaudit = faces(_audit, needs=Right.ADMIN)
 
-    def quarantined(self) -> list[Event]:
+    async def _quarantined(self, run: Runner) -> list[Event]:
         """The messages that wait for an admin, oldest first, each an event with ``id``, ``author`` and ``message``."""
-        return drive(quarantine.waiting(INLINE, self._services, self.scope))
+        return await quarantine.waiting(run, self._services, self.scope)
 
-    async def aquarantined(self) -> list[Event]:
-        """Async twin of `quarantined`."""
-        return await quarantine.waiting(self._runtime.loop, self._services, self.scope)
+    quarantined, aquarantined = faces(_quarantined, needs=Right.ADMIN)
 
-    def approve(self, which: str | Event | Collection[str | Event]) -> Receipt:
+    async def _approve(self, run: Runner, which: str | Event | Collection[str | Event]) -> Receipt:
         """Let messages out of quarantine: they become turns of their authors, said when they were said.
 
         Args:
@@ -175,45 +137,20 @@ class SpaceMemory(ScopedMemory):
             InvalidInputError: one of them does not wait there. Nothing was approved.
             IdConflictError: meanwhile another message has its id. Nothing was approved.
         """
-        return drive(quarantine.approve(INLINE, present(self._services), self.scope, self._member, which))
+        return await quarantine.approve(run, present(self._services), self.scope, self._member, which)
 
-    async def aapprove(self, which: str | Event | Collection[str | Event]) -> Receipt:
-        """Async twin of `approve`."""
-        services, run = present(self._services), self._runtime.loop
-        return await quarantine.approve(run, services, self.scope, self._member, which)
+    approve, aapprove = faces(_approve, needs=Right.ADMIN)
 
-    def reject(self, which: str | Event | Collection[str | Event]) -> Receipt:
+    async def _reject(self, run: Runner, which: str | Event | Collection[str | Event]) -> Receipt:
         """Destroy messages in quarantine.
 
         Raises:
             InvalidInputError: one of them does not wait there. Nothing was destroyed.
         """
-        return drive(quarantine.reject(INLINE, present(self._services), self.scope, which))
+        return await quarantine.reject(run, present(self._services), self.scope, which)
 
-    async def areject(self, which: str | Event | Collection[str | Event]) -> Receipt:
-        """Async twin of `reject`."""
-        return await quarantine.reject(self._runtime.loop, present(self._services), self.scope, which)
+    reject, areject = faces(_reject, needs=Right.ADMIN)
 
     def __repr__(self) -> str:
         past = "" if self._horizon is None else f" as of {self._horizon}"
         return f"<SpaceMemory {self.scope} for {self._member.author} in {self._runtime}{past}>"
-
-
-def _guard(name: str, needed: Right) -> None:
-    """Let both faces of a verb ask first."""
-    verb, twin = getattr(SpaceMemory, name), getattr(SpaceMemory, f"a{name}")
-
-    @wraps(verb)
-    def guarded(self: SpaceMemory, *args: Any, **kwargs: Any) -> Any:
-        return verb(drive(self._admitted(INLINE, name, needed)), *args, **kwargs)
-
-    @wraps(twin)
-    async def guarded_twin(self: SpaceMemory, *args: Any, **kwargs: Any) -> Any:
-        return await twin(await self._admitted(self._runtime.loop, name, needed), *args, **kwargs)
-
-    setattr(SpaceMemory, name, guarded)
-    setattr(SpaceMemory, f"a{name}", guarded_twin)
-
-
-for _name, _needed in RIGHTS.items():
-    _guard(_name, _needed)

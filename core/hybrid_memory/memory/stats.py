@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from hybrid_memory import display
-from hybrid_memory.context.state import QueueState
 from hybrid_memory.context.summary import Audit
-from hybrid_memory.log.event import EventKind
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.projection import projections
 from hybrid_memory.store.services import Services
 
 
@@ -78,49 +77,26 @@ class Stats:
         )
 
 
-MAX_READ = 1000
-"""Compactions of one owner that are looked at, the newest ones; a session without one among them is left out."""
-
-
 async def stats(run: Runner, services: Services) -> Stats:
     """Counts over all owners."""
     log = await run.call(services.log.size)
-    index = await run.call(services.index.size)
     heads = await run.call(services.log.heads)
-    unindexed = 0
-    for owner, head in heads.items():
-        applied = await run.call(services.index.applied, owner)
-        if applied < head:
-            unindexed += await run.call(services.log.count, owner, after=applied)
+    derived: dict[str, Any] = {}
+    for projection in projections(services):
+        derived |= await projection.stats(run, services, heads)
     return Stats(
         url=services.config.url,
         owners=log.owners,
         sessions=log.sessions,
         events=log.events,
-        records=index.records,
-        vectors=index.vectors,
-        unindexed=unindexed,
-        pending=index.pending,
         size_bytes=log.bytes,
         embedder=None if services.embedder is None else services.embedder.name,
         work=services.statistics.snapshot(),
         waiting=0 if services.outbox is None else (await run.call(services.outbox.size)).events,
-        compactions=await _compactions(run, services, list(heads)),
+        **derived,
     )
 
 
 async def owners(run: Runner, services: Services) -> list[Scope]:
     """Every owner that something was written for, spaces among them, by name."""
     return sorted(await run.call(services.truth.heads), key=str)
-
-
-async def _compactions(run: Runner, services: Services, owners: Sequence[Scope]) -> Audit:
-    """The sum over all sessions; each carries its own sum in its newest compaction."""
-    total = Audit()
-    for owner in owners:
-        kinds = (EventKind.COMPACTION,)
-        events = await run.call(services.log.read, owner, kinds=kinds, limit=MAX_READ, newest=True)
-        newest = {event.scope: event for event in events}
-        for event in newest.values():
-            total += QueueState.of(event).audit
-    return total

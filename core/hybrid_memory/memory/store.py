@@ -1,39 +1,53 @@
-"""The handle of a store."""
+"""The handle of a store, and of what applications keep in it under keys of their own."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from hybrid_memory import display
-from hybrid_memory.config import CompactionConfig
+from hybrid_memory.config import CompactionConfig, MemoryConfig
+from hybrid_memory.config.weights import Weights
+from hybrid_memory.context import condense
+from hybrid_memory.context.condense import Condensed, How
 from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
+from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.port import FactExtractor
+from hybrid_memory.items import items
+from hybrid_memory.items.item import ItemOperation, ItemResult
+from hybrid_memory.log.delegating import ReadOnlyLog
+from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import Key
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory import stats
-from hybrid_memory.memory.items import SWEEP_EVERY, ItemMemory
-from hybrid_memory.memory.runtime import INLINE, Runtime, flush_owners
+from hybrid_memory.memory.faces import Verbs, faces
+from hybrid_memory.memory.runtime import Runtime, flush_owners
 from hybrid_memory.memory.scoped import ScopedMemory
 from hybrid_memory.memory.stats import Stats
-from hybrid_memory.memory.texts import Texts
 from hybrid_memory.models.port import Embedder, LanguageModel
+from hybrid_memory.recall import score
+from hybrid_memory.recall.hit import Scored
 from hybrid_memory.runtime.progress import progress_bar
-from hybrid_memory.runtime.runners import drive
+from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.runtime.tasks import Job, Task
 from hybrid_memory.scope import Scope
-from hybrid_memory.store import archive, forget, migrate, rebuild
+from hybrid_memory.store import forget, migrate
+from hybrid_memory.store import indexing as rebuild
+from hybrid_memory.store import retention as archive
 from hybrid_memory.store.migrate import Migration
 from hybrid_memory.store.services import Services
+from hybrid_memory.text.tokens import TokenCounter
 
 T = TypeVar("T")
+SWEEP_EVERY = timedelta(minutes=5)
 
 
-class HybridMemory(Texts):
+class HybridMemory(Verbs):
     """A memory store. Open one with `open_memory`, close it or use it in a ``with`` block; any thread may call it.
 
     Args:
@@ -51,10 +65,14 @@ class HybridMemory(Texts):
         as_models: Callable[[Any], tuple[LanguageModel | None, FactExtractor | None]] | None = None,
     ) -> None:
         self._runtime = Runtime(services)
-        self._runtime.opened()
+        self._runtime.start()
         self._as_embedder = as_embedder
         self._rekey = rekey
         self._as_models = as_models
+
+    @property
+    def _services(self) -> Services:
+        return self._runtime.services
 
     @property
     def url(self) -> str:
@@ -62,14 +80,28 @@ class HybridMemory(Texts):
         return self._runtime.url
 
     @property
+    def config(self) -> MemoryConfig:
+        """The settings that it works by."""
+        return self._services.config
+
+    @property
     def compaction(self) -> CompactionConfig:
-        """How long conversations are folded; another one set here counts from the next call on."""
-        return self._runtime.services.config.compaction
+        """How long conversations are compacted; another one set here counts from the next call on."""
+        return self._services.config.compaction
 
     @compaction.setter
     def compaction(self, config: CompactionConfig) -> None:
-        services = self._runtime.services
+        services = self._services
         services.config = services.config.model_copy(update={"compaction": config})
+
+    @property
+    def token_counter(self) -> TokenCounter:
+        """What counts the tokens of a text."""
+        return self._services.count
+
+    def now(self) -> datetime:
+        """The time by the memory's clock."""
+        return self._services.clock()
 
     def adopt(self, language_model: Any) -> None:
         """Let this model write summaries and read facts, unless the memory has one: as in `open_memory`.
@@ -77,9 +109,28 @@ class HybridMemory(Texts):
         Raises:
             InvalidInputError: it is no language model.
         """
-        services = self._runtime.services
+        services = self._services
         if services.language_model is None and self._as_models is not None:
-            services.language_model, services.reader = self._as_models(language_model)
+            services.language_model, services.state(Extractors).reader = self._as_models(language_model)
+
+    def language_model(self, model: Any = None, *, timeout: timedelta | None = None) -> LanguageModel | None:
+        """This model, with its calls measured, or without one that of the memory, if it has one.
+
+        Args:
+            model: as in `open_memory`.
+            timeout: of one answer; the configured one by default.
+
+        Raises:
+            InvalidInputError: it is no language model.
+        """
+        services = self._services
+        if model is None:
+            return services.language_model
+        from hybrid_memory.models.language import as_language_model  # noqa: PLC0415 - only who has a model pays for it
+        from hybrid_memory.models.measured import MeasuredModel  # noqa: PLC0415 - only who has a model pays for it
+
+        limit = services.config.compaction.model_timeout if timeout is None else timeout
+        return MeasuredModel(as_language_model(model, timeout=limit), services.statistics, services.count)
 
     @property
     def work(self) -> WorkStats:
@@ -104,7 +155,16 @@ class HybridMemory(Texts):
         Raises:
             InvalidScopeError: none of tenant, user and agent is given, or one is malformed.
         """
-        return ScopedMemory(self._runtime, Scope(tenant=tenant, user=user, agent=agent, session=session))
+        return self.for_scope(Scope(tenant=tenant, user=user, agent=agent, session=session))
+
+    def for_scope(self, scope: Scope) -> ScopedMemory:
+        """The memory of any scope, such as `owners` returns; a space too, whatever its grants say."""
+        return ScopedMemory(self._runtime, scope)
+
+    def as_read_only(self) -> HybridMemory:
+        """The same open store, by which nothing can be written, learned, indexed or counted."""
+        services = replace(self._services, log=ReadOnlyLog(self._services.log), read_only=True)
+        return HybridMemory(services, self._as_embedder)
 
     def items(self, agent: str, *, tenant: str | None = None, sweep_every: timedelta = SWEEP_EVERY) -> ItemMemory:
         """What an application keeps under namespaces and keys; nothing of it is a turn, is learned from, or recalled.
@@ -119,48 +179,116 @@ class HybridMemory(Texts):
         """
         return ItemMemory(self._runtime, Scope(tenant=tenant, agent=agent), sweep_every)
 
-    def flush(self, *, progress: bool | None = None) -> Receipt:
+    async def _score(
+        self,
+        run: Runner,
+        query: str,
+        texts: Sequence[str],
+        *,
+        k: int | None = None,
+        vectors: Sequence[Any] | None = None,
+        at: Sequence[datetime | None] | None = None,
+        weights: Weights | None = None,
+        diversity: float | None = None,
+    ) -> list[Scored]:
+        """The texts that answer the query best, best first, scored as `ScopedMemory.recall` scores records; unstored.
+
+        ``0.7 * vector + 0.3 * text`` by default, with the statistics of these texts. Without an embedder, or when it
+        fails, the words take the weight of both, and `Scored.note` says so.
+
+        Args:
+            query: a question or any text.
+            texts: of any kind.
+            k: how many at most; None is all.
+            vectors: of each text, from the memory's embedder; None where it is to be made.
+            at: when each text was written, aware, or None; counts if the weights have a recency.
+            weights: of vector, text and recency, the configured ones by default; the other signals need a memory. With
+                no weight on vector nothing is embedded.
+            diversity: 0 ranks by score alone; towards 1, texts that repeat better ones fall back (MMR).
+
+        Raises:
+            InvalidInputError: a query that is empty or no text, k below 1, other than one vector or instant a text, a
+                naive instant, a vector of another width.
+        """
+        request = score.Request.of(
+            query, texts, k=k, vectors=vectors, at=at, weights=weights, diversity=diversity
+        )  # fmt: skip
+        return await score.score(run, self._services, request)
+
+    score, ascore = faces(_score)
+
+    async def _condense(
+        self,
+        run: Runner,
+        texts: Sequence[str | Message],
+        *,
+        max_tokens: int,
+        query: str | None = None,
+        how: How = "extractive",
+        weights: Weights | None = None,
+    ) -> Condensed:
+        """The texts shortened to so many tokens together, in their order, empty where nothing of one fits; unstored.
+
+        They stay as they are if they fit. ``extractive`` keeps the sentences that say most, from all texts together:
+        each word for word, code blocks and addresses whole. ``anchored`` keeps the notes of an anchored summary,
+        written by the language model if there is one: decisions, facts, what is to be done, files and ids.
+        ``llmlingua`` lets the compressor leave out words; where it fails, sentences are left out, and the note says so.
+
+        Args:
+            texts: to shorten; what is left of a message begins with its speaker.
+            max_tokens: of all of them, by the memory's token counter.
+            query: what they are to answer; without one what matters by itself is kept.
+            how: see above.
+            weights: of vector and text for the query; words alone by default. With a weight on vector every sentence is
+                embedded, which finds a little more and takes far longer.
+
+        Raises:
+            InvalidInputError: no compressor for ``llmlingua``, an empty query, or a budget below 1.
+        """
+        request = condense.Request.of(texts, query=query, max_tokens=max_tokens, how=how, weights=weights)
+        return await condense.condense(run, self._services, request)
+
+    condense, acondense = faces(_condense)
+
+    async def _flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
         """Do all derived work now, for every owner; see `ScopedMemory.flush`."""
-        drive(self._runtime.fold_ahead(INLINE, None))
-        return drive(flush_owners(INLINE, self._runtime.services, None, progress))
+        await self._runtime.fold_ahead(run, None)
+        return await flush_owners(run, self._services, None, progress)
 
-    async def aflush(self, *, progress: bool | None = None) -> Receipt:
-        """Async twin of `flush`."""
-        await self._runtime.fold_ahead(self._runtime.loop, None)
-        return await flush_owners(self._runtime.loop, self._runtime.services, None, progress)
+    flush, aflush = faces(_flush)
 
-    def owners(self) -> list[Scope]:
+    async def _owners(self, run: Runner) -> list[Scope]:
         """Every owner that something was written for, shared spaces among them, by name."""
-        return drive(stats.owners(INLINE, self._runtime.services))
+        return await stats.owners(run, self._services)
 
-    async def aowners(self) -> list[Scope]:
-        """Async twin of `owners`."""
-        return await stats.owners(self._runtime.loop, self._runtime.services)
+    owners, aowners = faces(_owners)
 
-    def stats(self) -> Stats:
+    async def _heads(self, run: Runner) -> dict[Scope, int]:
+        """The last position of each owner's log."""
+        return await run.call(self._services.truth.heads)
+
+    heads, aheads = faces(_heads)
+
+    async def _stats(self, run: Runner) -> Stats:
         """What the store holds, and how far its index follows the log."""
-        return drive(stats.stats(INLINE, self._runtime.services))
+        return await stats.stats(run, self._services)
 
-    async def astats(self) -> Stats:
-        """Async twin of `stats`."""
-        return await stats.stats(self._runtime.loop, self._runtime.services)
+    stats, astats = faces(_stats)
 
-    def rebuild(self, *, embedder: Any = None, progress: bool | None = None) -> Receipt:
+    async def _rebuild(self, run: Runner, *, embedder: Any = None, progress: bool | None = None) -> Receipt:
         """Drop the index and derive it again from the log, with another embedder if one is given.
 
         Raises:
             ModelError: the embedder failed; the texts are indexed, and `flush` makes the vectors later.
         """
         with progress_bar("rebuilding", shown=progress) as advance:
-            return drive(rebuild.rebuild(INLINE, self._runtime.services, self._replacement(embedder), advance))
+            services = self._services
+            model = services.embedder if embedder is None else self._as_embedder(embedder)
+            return await rebuild.rebuild(run, services, model, advance)
 
-    async def arebuild(self, *, embedder: Any = None, progress: bool | None = None) -> Receipt:
-        """Async twin of `rebuild`."""
-        with progress_bar("rebuilding", shown=progress) as advance:
-            services = self._runtime.services
-            return await rebuild.rebuild(self._runtime.loop, services, self._replacement(embedder), advance)
+    rebuild, arebuild = faces(_rebuild)
 
-    def migrate(self, target: HybridMemory, *, progress: bool | None = None) -> Migration:
+    async def _migrate(self, run: Runner, target: HybridMemory, *, progress: bool | None = None) -> Migration:
         """Copy this memory into another one, of another engine or with another embedder, and compare the two.
 
         Repeatable: after an interruption it goes on where it stopped, and later it copies what was written since.
@@ -175,25 +303,19 @@ class HybridMemory(Texts):
             ModelError: the target's embedder failed; its vectors are made later.
         """
         with progress_bar("copying", shown=progress) as advance:
-            return drive(migrate.migrate(INLINE, self._runtime.services, target._runtime.services, advance))
+            return await migrate.migrate(run, self._services, target._services, advance)
 
-    async def amigrate(self, target: HybridMemory, *, progress: bool | None = None) -> Migration:
-        """Async twin of `migrate`."""
-        with progress_bar("copying", shown=progress) as advance:
-            services, other = self._runtime.services, target._runtime.services
-            return await migrate.migrate(self._runtime.loop, services, other, advance)
+    migrate, amigrate = faces(_migrate)
 
-    def archive(self) -> Receipt:
+    async def _archive(self, run: Runner) -> Receipt:
         """Move what is older than configured into the archive now; it is done in the background too.
 
         Raises:
             StoreUnavailableError: the archive cannot be reached; what it has not taken stays in the log.
         """
-        return drive(archive.archive(INLINE, self._runtime.services))
+        return await archive.archive(run, self._services)
 
-    async def aarchive(self) -> Receipt:
-        """Async twin of `archive`."""
-        return await archive.archive(self._runtime.loop, self._runtime.services)
+    archive, aarchive = faces(_archive)
 
     def schedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:
         """Have work of your own done beside the library's: by priority, deadline and scope, within the same limits.
@@ -208,15 +330,15 @@ class HybridMemory(Texts):
         Raises:
             QueueFullError: there was no room in time.
         """
-        _ = self._runtime.services  # raises where it is closed
+        _ = self._services  # raises where it is closed
         return self._runtime.scheduler.schedule(task, timeout=timeout)
 
     async def aschedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:  # noqa: ASYNC109 - the twin's
         """Like `schedule`, without blocking the loop while there is no room."""
-        _ = self._runtime.services
+        _ = self._services
         return await self._runtime.scheduler.aschedule(task, timeout=timeout)
 
-    def forget(self, *, user: str, tenant: str | None = None, dry_run: bool = False) -> Receipt:
+    async def _forget(self, run: Runner, *, user: str, tenant: str | None = None, dry_run: bool = False) -> Receipt:
         """Destroy everything of a user: with every agent, and what they wrote into shared spaces.
 
         Args:
@@ -229,15 +351,9 @@ class HybridMemory(Texts):
             StoreUnavailableError: another process keeps the engine from cleaning its files; call it again.
         """
         scope = Scope(tenant=tenant, user=user)
-        return drive(
-            forget.forget_user(INLINE, self._runtime.services, scope.user or "", scope.tenant, dry_run=dry_run)
-        )
+        return await forget.forget_user(run, self._services, scope.user or "", scope.tenant, dry_run=dry_run)
 
-    async def aforget(self, *, user: str, tenant: str | None = None, dry_run: bool = False) -> Receipt:
-        """Async twin of `forget`."""
-        scope = Scope(tenant=tenant, user=user)
-        services = self._runtime.services
-        return await forget.forget_user(self._runtime.loop, services, scope.user or "", scope.tenant, dry_run=dry_run)
+    forget, aforget = faces(_forget)
 
     def rekey(self, key: Key) -> None:
         """Encrypt the store with another key; other processes must open it anew.
@@ -251,7 +367,7 @@ class HybridMemory(Texts):
         """
         if self._rekey is None:
             raise InvalidConfigError(f"{self.url} is not encrypted: there is no key to change")
-        _ = self._runtime.services  # raises where it is closed
+        _ = self._services  # raises where it is closed
         self._rekey(key)
 
     async def arekey(self, key: Key) -> None:
@@ -291,5 +407,39 @@ class HybridMemory(Texts):
         except HybridMemoryError as error:
             return f"<p>{display.text(repr(self))}: {display.text(error)}</p>"
 
-    def _replacement(self, embedder: Any) -> Embedder | None:
-        return self._runtime.services.embedder if embedder is None else self._as_embedder(embedder)
+
+class ItemMemory(Verbs):
+    """Values under namespaces and keys, apart from all turns; made by `HybridMemory.items`.
+
+    Attributes:
+        scope: whose they are.
+        sweep_every: what has expired is never found; it is destroyed with the first write after this time.
+    """
+
+    def __init__(self, runtime: Runtime, scope: Scope, sweep_every: timedelta = SWEEP_EVERY) -> None:
+        self._runtime = runtime
+        self.scope = scope
+        self.sweep_every = sweep_every
+
+    async def _batch(self, run: Runner, operations: Sequence[ItemOperation]) -> list[ItemResult]:
+        """The results, in the order of the operations: `GetItem`, `FindItems`, `PutItem`, `ListNamespaces`.
+
+        What is read is what stood before the batch. Its puts are durable when this returns, all or none; of several
+        under one key the last one counts, and an item keeps the instant when it was put first. What is destroyed
+        leaves log, index and files with all its earlier values.
+
+        Raises:
+            StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
+        """
+        return await items.batch(run, self._runtime.services, self.scope, operations, self.sweep_every)
+
+    batch, abatch = faces(_batch)
+
+    async def _sweep(self, run: Runner) -> int:
+        """Destroy now what has expired; returns how many items that were."""
+        return await items.sweep(run, self._runtime.services, self.scope)
+
+    sweep, asweep = faces(_sweep)
+
+    def __repr__(self) -> str:
+        return f"<ItemMemory {self.scope} in {self._runtime}>"

@@ -1,11 +1,12 @@
-"""What is asked of models, and of the clock."""
+"""What is asked of models."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from hybrid_memory.arrays import Floats
+from hybrid_memory.arrays import Array, Floats
+from hybrid_memory.config.weights import Weights
 from hybrid_memory.log.message import Message
 
 
@@ -86,4 +87,32 @@ class TextCompressor(Protocol):
 
     def compress(self, text: str, *, max_tokens: int) -> str:
         """The text in about so many tokens, or fewer; raises `ModelError` when that fails."""
+        ...
+
+
+class Ranker(Protocol):
+    """Scores the candidates of a recall; those with the highest scores become its hits."""
+
+    @property
+    def name(self) -> str:
+        """Of the ranker, for explanations; empty if a score is the weighted mean of the signals."""
+        ...
+
+    def score(
+        self,
+        query: str,
+        signals: Mapping[str, Array],
+        weights: Weights,
+        texts: Callable[[Sequence[int]], list[str]],
+    ) -> Array:
+        """The score of each candidate: shape (n,), in [0, 1], higher is better; equal ones go by age.
+
+        Raises `ModelError` when a model fails: recall then takes the weighted mean.
+
+        Args:
+            query: as it was asked.
+            signals: of shape (n,), in [0, 1], under the field names of `Signals`.
+            weights: of the signals, as this query applies them.
+            texts: reads the words of some rows from the index.
+        """
         ...

@@ -1,4 +1,4 @@
-"""What recall found lately, as long as nothing was written since."""
+"""What recall keeps of what it found: answers, as long as nothing was written since, and how often records are used."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from hybrid_memory.arrays import Floats
 from hybrid_memory.index.record import Where
 from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.recall.hit import Hit
+from hybrid_memory.runtime.caches import Counts, LruCache
+from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.services import Services
+
+ANSWERS_CACHE = 1024
+PASSAGES_CACHE = 2048
 
 NOTES = frozenset(
     {EventKind.USED, EventKind.RECALLED, EventKind.COMPACTION, EventKind.LEARNED, EventKind.BLOCK, EventKind.STEP}
@@ -23,12 +31,41 @@ WRITES = tuple(kind for kind in EventKind if kind not in NOTES)
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """An answer; ``heads`` are the last positions of the owners that it was made from, ``at`` when."""
+class Answer:
+    """What was found; ``heads`` are the last positions of the owners that it was made from, ``at`` when."""
 
     hits: list[Hit]
     heads: dict[Scope, int]
     at: datetime
+
+
+class RecallProjection(Projection):
+    """What recall keeps between two questions.
+
+    Attributes:
+        answers: what it found lately; passages: vectors of texts that are no memories, by embedder and text.
+        uses: which records it found since this was written last, by owner.
+    """
+
+    kinds = frozenset({EventKind.USED})
+
+    def __init__(self) -> None:
+        self.answers: LruCache[Hashable, Answer] = LruCache(ANSWERS_CACHE)
+        self.passages: LruCache[bytes, Floats] = LruCache(PASSAGES_CACHE)
+        self.uses: Counts[Scope] = Counts()
+
+    def clear(self) -> None:
+        """Drop the answers."""
+        self.answers.clear()
+
+    def sources(self, item: object) -> Sequence[str] | None:
+        """Ids of the events behind a hit."""
+        return item.record.sources if isinstance(item, Hit) else None
+
+    async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
+        """Write down what was used."""
+        await note_uses(run, services, owner)
+        return Receipt()
 
 
 def question(where: Where, *rest: Hashable) -> Hashable:
@@ -47,16 +84,16 @@ async def heads(run: Runner, services: Services, owners: Sequence[Scope]) -> dic
 
 async def lookup(run: Runner, services: Services, key: Hashable, now: dict[Scope, int]) -> list[Hit] | None:
     """The answer, if it is not too old and nothing was written since."""
-    entry = services.answers.get(key)
+    entry = services.state(RecallProjection).answers.get(key)
     if entry is None:
         return None
     if not await _stands(run, services, entry, now):
-        services.answers.reject(key)
+        services.state(RecallProjection).answers.reject(key)
         return None
     return _copies(entry.hits)
 
 
-async def _stands(run: Runner, services: Services, entry: Remembered, now: dict[Scope, int]) -> bool:
+async def _stands(run: Runner, services: Services, entry: Answer, now: dict[Scope, int]) -> bool:
     age = services.clock() - entry.at
     if (
         not -services.config.recall.cache_ttl < age < services.config.recall.cache_ttl
@@ -78,9 +115,35 @@ def keep(services: Services, key: Hashable, hits: list[Hit], heads: dict[Scope, 
     Not where records are hidden by their age: that changes without a write.
     """
     if not services.config.retention.ttl:
-        services.answers.put(key, Remembered(_copies(hits), heads, services.clock()), since=since)
+        services.state(RecallProjection).answers.put(key, Answer(_copies(hits), heads, services.clock()), since=since)
 
 
 def _copies(hits: Sequence[Hit]) -> list[Hit]:
     """The same hits; what a caller does to their metadata stays with that caller."""
     return [replace(hit, record=replace(hit.record, metadata=deepcopy(hit.record.metadata))) for hit in hits]
+
+
+def count_uses(services: Services, owner: Scope, hits: Sequence[Hit]) -> bool:
+    """Whether there is something to note of what the owner was shown; nothing is written yet.
+
+    Hits of shared spaces do not count, nor does a look into the past.
+    """
+    if services.horizon is not None or services.read_only or not services.config.recall.count_uses:
+        return False
+    mine = [hit.record.id for hit in hits if hit.record.scope.owner == owner]
+    services.state(RecallProjection).uses.add(owner, mine)
+    return bool(mine)
+
+
+async def note_uses(run: Runner, services: Services, owner: Scope) -> None:
+    """Write what was counted since the last time, as one event; what cannot be written is counted again."""
+    uses = services.state(RecallProjection).uses
+    counts = uses.take(owner)
+    if not counts:
+        return
+    payload = {"uses": [[number, count] for number, count in sorted(counts.items())]}
+    try:
+        await run.call(services.truth.append, owner, [services.draft(EventKind.USED, payload)])
+    except BaseException:
+        uses.add(owner, [number for number, count in counts.items() for _ in range(count)])
+        raise

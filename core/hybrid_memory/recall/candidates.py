@@ -14,15 +14,16 @@ import numpy.typing as npt
 from hybrid_memory.arrays import Array, Floats, Ids, Numbers
 from hybrid_memory.errors import EmbedderMismatchError, ModelError
 from hybrid_memory.facts.facts import outdated
-from hybrid_memory.index.port import Matches, Places
+from hybrid_memory.index.port import Matches, RecordColumns
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.recall import signals
 from hybrid_memory.recall.entities import folded
-from hybrid_memory.recall.query import Plan
+from hybrid_memory.recall.plan import Plan
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.store.expired import retained
 from hybrid_memory.store.indexing import embedding
+from hybrid_memory.store.retention import retained
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import View
 from hybrid_memory.text.dates.time_span import TimeSpan
 from hybrid_memory.text.spelling import slips
 from hybrid_memory.text.tokenize import terms
@@ -50,7 +51,7 @@ class Found:
         corrected: words of the query that the owner never used, and the one that was looked for instead.
     """
 
-    places: Places
+    places: RecordColumns
     similarity: Array
     average: Array
     same: Array
@@ -80,7 +81,7 @@ class Found:
         if len(several) == 1:
             return several[0]
         return cls(
-            places=Places.joined([found.places for found in several]),
+            places=RecordColumns.joined([found.places for found in several]),
             similarity=np.concatenate([found.similarity for found in several]),
             average=np.concatenate([found.average for found in several]),
             same=np.concatenate([found.same for found in several]),
@@ -122,19 +123,19 @@ class Asked:
     plan: Plan
 
 
-async def candidates(run: Runner, services: Services, where: Where, asked: Asked) -> Found:
-    """What the paths of the plan found, and its neighbours; ``services`` as `in_view` gives them."""
+async def candidates(run: Runner, services: View, where: Where, asked: Asked) -> Found:
+    """What the paths of the plan found, and its neighbours."""
     index, where, plan = services.index, narrowed(services, where), asked.plan
     words, corrected = await _words(run, services, where, asked)
     vector, average, count = await centred(run, services, where, asked.vector)
     same = 0.0 if vector is None or asked.vector is None else float(vector @ asked.vector)
     by_words, others = await _paths(run, services, where, replace(asked, vector=vector), words)
     seeds: Ids = np.unique(np.concatenate([_NONE, *(matches.ids for matches in (*by_words, *others))]))
-    places = await run.call(index.places, seeds, where, NEIGHBOURS)
+    places = await run.call(index.columns, seeds, where, NEIGHBOURS)
     similarity = np.full(len(places.ids), np.nan)
     if vector is not None:
         similarity = (await run.call(index.similar, vector, where.scope.owner, places.ids)).astype(np.float64)
-    stale = (await outdated(run, services, where.scope)).among(places.ids.tolist())
+    stale = (await outdated(run, services)).among(places.ids.tolist())
     found = Found(
         places=places,
         similarity=similarity,
@@ -225,7 +226,7 @@ def _spans(where: Where, times: Sequence[TimeSpan]) -> list[Where]:
     ]
 
 
-def _scores(places: Places, several: Sequence[Matches]) -> Array:
+def _scores(places: RecordColumns, several: Sequence[Matches]) -> Array:
     """The BM25 of each place; what another process deleted since the search has no place."""
     bm25 = np.zeros(len(places.ids))
     for matches in several:
@@ -235,7 +236,7 @@ def _scores(places: Places, several: Sequence[Matches]) -> Array:
     return bm25
 
 
-async def _exact(run: Runner, services: Services, places: Places, plan: Plan, seeds: Ids) -> Array:
+async def _exact(run: Runner, services: Services, places: RecordColumns, plan: Plan, seeds: Ids) -> Array:
     """The share of the plan's entities that each place has word for word; neighbours are not asked."""
     share = np.zeros(len(places.ids))
     if not plan.exact:
@@ -253,7 +254,7 @@ def _folded(record: Record) -> str:
     return folded(f"{record.speaker}: {record.text}")
 
 
-def narrowed(services: Services, where: Where) -> Where:
+def narrowed(services: View, where: Where) -> Where:
     """What the search may return in this view of the memory."""
     before = None if services.horizon is None else services.horizon.before
     until = where.until if before is None else before if where.until is None else min(before, where.until)

@@ -11,15 +11,15 @@ from hybrid_memory.config.weights import Weights
 from hybrid_memory.index.derive import derive
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.event import EventKind
-from hybrid_memory.recall import ranking, signals
+from hybrid_memory.recall import ranker, signals
 from hybrid_memory.recall.candidates import narrowed
-from hybrid_memory.recall.documents import by_words
 from hybrid_memory.recall.hit import Hit, Signals
 from hybrid_memory.recall.request import Request
+from hybrid_memory.recall.score import by_words
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.expired import kept
-from hybrid_memory.store.redact import learnt
+from hybrid_memory.store.remember import learnt
+from hybrid_memory.store.retention import kept
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
 
@@ -50,7 +50,7 @@ async def from_log(
     columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(records)))
     columns["text"] = by_words(request.query, [record.text for record in records])
     columns["recency"] = signals.recency_signal(age, services.config.recall.half_life.total_seconds())
-    scores = ranking.weighted_mean(columns, WEIGHTS)
+    scores = ranker.weighted_mean(columns, WEIGHTS)
     best = np.lexsort((-np.array([record.id for record in records]), -scores))[: request.k]
     note = f"the index cannot be reached, so this is by words alone over the newest {NEWEST:,} turns: {failure}"
     return [

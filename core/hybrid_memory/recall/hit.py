@@ -10,7 +10,7 @@ from typing import Any
 from hybrid_memory import display
 from hybrid_memory.config.weights import Weights
 from hybrid_memory.index.record import Record
-from hybrid_memory.recall.query import Plan
+from hybrid_memory.recall.plan import Plan
 from hybrid_memory.validation import shown
 
 HUES = {
@@ -65,6 +65,7 @@ class Hit:
         plan: what the recall set out to do, for all its hits.
         closeness: how near its meaning is by itself, whatever else was found: 0 an average record of its owner, 1 the
             words of the query; None where nothing tells.
+        ranker: what gave the score, where it is not the weighted mean of the signals.
     """
 
     record: Record
@@ -74,6 +75,7 @@ class Hit:
     note: str = ""
     plan: Plan | None = None
     closeness: float | None = None
+    ranker: str = ""
 
     def __repr__(self) -> str:
         return f"<Hit {self.score:.3f} {self.record.speaker}: {shown(self.record.text)}>"
@@ -104,8 +106,13 @@ class Hit:
 
     @property
     def arithmetic(self) -> str:
-        """The score as the sum that it is, strongest share first."""
-        return _arithmetic(self.score, self.signals, self.weights)
+        """The score as the sum that it is, strongest share first; or the ranker that gave it, and the signals' sum."""
+        if not self.ranker:
+            return _arithmetic(self.score, self.signals, self.weights)
+        shares = ((getattr(self.weights, part.name), getattr(self.signals, part.name)) for part in fields(Weights))
+        total = sum(getattr(self.weights, part.name) for part in fields(Weights))
+        mean = sum(weight * signal for weight, signal in shares) / total
+        return f"{self.score:.3f} by {self.ranker}; signals {_arithmetic(mean, self.signals, self.weights)}"
 
     def why(self) -> str:
         """The arithmetic of the score in one line, the events behind it, and the plan."""

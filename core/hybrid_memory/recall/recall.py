@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
 import numpy as np
 
 from hybrid_memory.arrays import Array, Ids
 from hybrid_memory.config.weights import Weights
-from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.index.derive import SEGMENT_PAUSE
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.recall import cache as remembered
 from hybrid_memory.recall import plan as planning
-from hybrid_memory.recall import ranking, signals
+from hybrid_memory.recall import ranker, signals
 from hybrid_memory.recall.candidates import Asked, Found, candidates, query_vector
 from hybrid_memory.recall.degraded import from_log
 from hybrid_memory.recall.hit import Hit, Signals
-from hybrid_memory.recall.query import Plan
+from hybrid_memory.recall.plan import Plan
 from hybrid_memory.recall.request import Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import catch_up
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.text_index import TextIndex
 from hybrid_memory.store.view import in_view
 from hybrid_memory.text.asking import about_now, about_the_past
 
@@ -52,7 +52,7 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
     hits = await remembered.lookup(run, services, key, now)
     if hits is not None:
         return hits
-    since = services.answers.cleared
+    since = services.state(remembered.RecallProjection).answers.cleared
     try:
         hits, failed = await _found(run, services, request, spaces)
     except StoreUnavailableError as error:
@@ -66,7 +66,7 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
 async def _found(run: Runner, services: Services, request: Request, spaces: Sequence[Scope]) -> tuple[list[Hit], bool]:
     """The hits, and whether a path failed on the way."""
     scopes = [request.where.scope, *spaces]
-    notes = dict.fromkeys([await catch_up(run, services, scope.owner) for scope in scopes])
+    notes = dict.fromkeys([await services.state(TextIndex).catch_up(run, services, scope.owner) for scope in scopes])
     vector, failure = await query_vector(run, services, request.query)
     failed = any(notes) or (vector is None and services.embedder is not None)
     settings = services.config.recall
@@ -88,7 +88,7 @@ async def _found(run: Runner, services: Services, request: Request, spaces: Sequ
     plan = replace(plan, corrected=found.corrected)
     weights = _applied(request.weights or settings.weights, found, request.query, plan, meaning=vector is not None)
     columns = _columns(services, found, weights, plan)
-    scores = ranking.weighted_mean(columns, weights)
+    scores, unranked = await _scores(run, services, request.query, columns, weights=weights, ids=found.places.ids)
     records = await _best(run, services, scopes, found.places.ids, scores, k=request.k)
     row_of = {number: row for row, number in enumerate(found.places.ids.tolist())}
     if (request.weights or settings.weights).current and about_now(request.query):
@@ -96,7 +96,8 @@ async def _found(run: Runner, services: Services, request: Request, spaces: Sequ
         records = await _newest_first(run, services, request.where.scope.owner, records, ranked)
     near = _closeness(found, [row_of[record.id] for record in records if record.text.strip() == request.query.strip()])
     # The same failure may have kept both the query and the new turns from their vectors.
-    note = "; ".join(part for part in (failure, *(part for part in notes if part not in failure)) if part)
+    note = "; ".join(part for part in (failure, *(part for part in notes if part not in failure), unranked) if part)
+    ranked_by = "" if unranked else services.ranker.name
     hits = [
         Hit(
             record=record,
@@ -105,11 +106,33 @@ async def _found(run: Runner, services: Services, request: Request, spaces: Sequ
             weights=weights,
             note=note,
             plan=plan,
+            ranker=ranked_by,
             closeness=float(near[row_of[record.id]]) if np.isfinite(near[row_of[record.id]]) else None,
         )
         for record in records
     ]
-    return [_noted(hit, hits[row + 1 :]) for row, hit in enumerate(hits)], failed
+    return [_noted(hit, hits[row + 1 :]) for row, hit in enumerate(hits)], failed or bool(unranked)
+
+
+async def _scores(
+    run: Runner, services: Services, query: str, columns: Mapping[str, Array], *, weights: Weights, ids: Ids
+) -> tuple[Array, str]:
+    """What the ranker gives each candidate, and why it could not: then the weighted mean of the signals."""
+
+    def texts(rows: Sequence[int]) -> list[str]:
+        records = {record.id: record.text for record in services.index.get(ids[list(rows)].tolist())}
+        return [records.get(int(ids[row]), "") for row in rows]
+
+    try:
+        scores = await run.call(services.ranker.score, query, columns, weights, texts)
+    except ModelError as error:
+        _log.warning("%s; ranking by the signals alone", error)
+        return ranker.weighted_mean(columns, weights), f"ranked by the signals alone, {error}"
+    if np.shape(scores) != ids.shape or not np.isfinite(scores).all() or np.min(scores) < 0 or np.max(scores) > 1:
+        reason = f"{services.ranker.name or services.ranker!r} gave no {len(ids)} scores in 0 to 1"
+        _log.warning("%s; ranking by the signals alone", reason)
+        return ranker.weighted_mean(columns, weights), f"ranked by the signals alone, {reason}"
+    return scores, ""
 
 
 def _closeness(found: Found, asked: Sequence[int]) -> Array:
@@ -166,7 +189,7 @@ async def _best(
         pool = best[: max(DIVERSE_POOL, k)]
         # Records of different owners are not compared: 0.
         likeness = np.sum([await run.call(services.index.likeness, scope.owner, ids[pool]) for scope in scopes], axis=0)
-        best = pool[ranking.diverse(scores[pool], likeness, len(pool), diversity)]
+        best = pool[ranker.diverse(scores[pool], likeness, len(pool), diversity)]
     chosen: dict[int, Record] = {}
     for start in range(0, len(best), k):
         for record in await run.call(services.index.get, ids[best[start : start + k]].tolist()):
@@ -190,7 +213,7 @@ async def _newest_first(
     # The mean over all pairs of different records, from that over all pairs.
     average = (number * float(centroid @ centroid) - 1) / (number - 1)
     by_age = sorted(range(len(head)), key=lambda row: (head[row].at, head[row].turn), reverse=True)
-    order = ranking.newest_first(
+    order = ranker.newest_first(
         await run.call(services.index.likeness, owner, ids),
         scores[:HEAD],
         np.argsort(by_age).astype(np.float64),

@@ -10,10 +10,9 @@ from typing import Any, Self
 from hybrid_memory.config.weights import Weights
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import RecordKind, Scalar, Where
-from hybrid_memory.recall.query import Intent
+from hybrid_memory.recall.plan import Intent
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.history import check_span
-from hybrid_memory.validation import checked_count, shown, storable
+from hybrid_memory.validation import check_span, checked_count, shown, storable
 
 MAX_QUERY_CHARS = 10_000
 

@@ -9,19 +9,22 @@ from datetime import datetime
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.config.weights import Weights
 from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.index.bm25 import matches
 from hybrid_memory.models.port import Embedder
-from hybrid_memory.recall import ranking, signals
+from hybrid_memory.recall import ranker, signals
+from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.recall.candidates import query_vector
-from hybrid_memory.recall.documents import by_meaning, by_words
 from hybrid_memory.recall.hit import Scored, Signals
 from hybrid_memory.recall.request import MAX_QUERY_CHARS
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.indexing import content_key, embedding
 from hybrid_memory.store.services import Services
+from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import checked_count, shown
 
 _log = logging.getLogger(__name__)
@@ -125,7 +128,7 @@ async def score(run: Runner, services: Services, request: Request) -> list[Score
     diversity = services.config.recall.diversity if request.diversity is None else request.diversity
     if diversity:
         likeness = _likeness(found.vectors, len(order))[np.ix_(order, order)]
-        order = order[ranking.diverse(found.scores[order], likeness, request.k, diversity)]
+        order = order[ranker.diverse(found.scores[order], likeness, request.k, diversity)]
     return [
         Scored(
             row=row,
@@ -166,7 +169,7 @@ async def measured(run: Runner, services: Services, request: Request) -> Measure
         ages = services.clock().timestamp() - request.at
         known = signals.recency_signal(ages, services.config.recall.half_life.total_seconds())
         columns["recency"] = np.nan_to_num(known, nan=0.0)
-    return Measured(columns, ranking.weighted_mean(columns, weights), weights, vectors, note)
+    return Measured(columns, ranker.weighted_mean(columns, weights), weights, vectors, note)
 
 
 def _applied(weights: Weights, *, timed: bool) -> Weights:
@@ -192,12 +195,13 @@ async def _rows(run: Runner, services: Services, embedder: Embedder, request: Re
     """A row for each text, of NaN where it is blank."""
     given = zip(request.texts, request.vectors, strict=True)
     wanted = dict.fromkeys(text for text, vector in given if vector is None and text.strip())
-    made = {text: services.passages.get(content_key(embedder.name, text)) for text in wanted}
+    passages = services.state(RecallProjection).passages
+    made = {text: passages.get(content_key(embedder.name, text)) for text in wanted}
     missing = [text for text, vector in made.items() if vector is None]
     if missing:
         for text, vector in zip(missing, await embedding(run, embedder.embed_documents, missing), strict=True):
             made[text] = vector
-            services.passages.put(content_key(embedder.name, text), vector)
+            passages.put(content_key(embedder.name, text), vector)
     rows = np.full((len(request.texts), width), np.nan, dtype=np.float32)
     for row, (text, own) in enumerate(zip(request.texts, request.vectors, strict=True)):
         known = made.get(text) if own is None else own
@@ -215,3 +219,29 @@ def _likeness(vectors: Floats | None, count: int) -> Array:
         return np.zeros((count, count))
     rows = np.nan_to_num(vectors.astype(np.float64), nan=0.0)
     return np.asarray(rows @ rows.T)
+
+
+Rows = npt.NDArray[np.float32]
+
+
+def by_words(query: str, texts: Sequence[str]) -> Array:
+    """The text signal of each text, of shape (n,)."""
+    return signals.text_signal(matches(terms(query), [terms(text) for text in texts]))
+
+
+def by_meaning(query: Rows, vectors: Rows) -> Array:
+    """The vector signal of each text, of shape (n,); 0 for a row with NaN.
+
+    Args:
+        query: a unit vector of shape (dim,).
+        vectors: unit rows of shape (n, dim); NaN where a text has no vector.
+    """
+    known = np.isfinite(vectors).all(axis=1)
+    if not known.any():
+        return np.zeros(len(vectors))
+    rows = vectors[known].astype(np.float64)
+    middle = rows.mean(axis=0)
+    asked = signals.centred(query.astype(np.float64), middle, len(rows))
+    similarity = np.full(len(vectors), np.nan)
+    similarity[known] = rows @ asked
+    return signals.vector_signal(similarity, float(asked @ middle))

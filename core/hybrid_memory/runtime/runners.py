@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Executor
-from functools import partial
-from typing import Any, ParamSpec, Protocol, TypeVar
+from functools import partial, update_wrapper
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from hybrid_memory.errors import MemoryClosedError
 
 P = ParamSpec("P")
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -92,8 +94,51 @@ def drive(flow: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError(f"{flow!r} waits for an event loop: call its async twin")
 
 
+INLINE = InlineRunner()
+"""The runner of every blocking face."""
+
+
+def two_faces(
+    flow: Callable[Concatenate[S, Runner, P], Coroutine[Any, Any, T]],
+    runner: Callable[[S], Runner],
+    *,
+    like: Callable[..., Any] | None = None,
+) -> tuple[Callable[Concatenate[S, P], T], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
+    """The blocking method and its async twin: of ``_get(self, run, ...)`` the methods ``get`` and ``aget``.
+
+    Args:
+        flow: a method whose second argument is the runner.
+        runner: of the twin, given the object.
+        like: whose name, docstring and arguments the faces have; those of the flow by default.
+    """
+    shown = like or flow
+
+    def face(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return drive(flow(self, INLINE, *args, **kwargs))
+
+    async def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await flow(self, runner(self), *args, **kwargs)
+
+    name = shown.__name__.lstrip("_")
+    _dress(face, shown, name, shown.__doc__)
+    _dress(twin, shown, f"a{name}", f"Async twin of `{name}`.")
+    return face, twin
+
+
+def _dress(face: Callable[..., Any], flow: Callable[..., Any], name: str, doc: str | None) -> None:
+    """Give a face its name, and the arguments of the flow but for the runner."""
+    declared = inspect.signature(flow)
+    this, runner, *others = declared.parameters.values()
+    parameters = [this.replace(kind=this.POSITIONAL_OR_KEYWORD), *others]
+    update_wrapper(face, flow)
+    face.__dict__["__signature__"] = declared.replace(parameters=parameters)
+    face.__annotations__ = {key: kind for key, kind in flow.__annotations__.items() if key != runner.name}
+    face.__name__, face.__doc__ = name, doc
+    face.__qualname__ = f"{flow.__qualname__.rpartition('.')[0]}.{name}"
+
+
 def _twin(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]] | None:
-    """The method ``aNAME`` beside the bound method ``NAME``; the one lookup by name in this library."""
+    """The method ``aNAME`` beside the bound method ``NAME``."""
     owner = getattr(function, "__self__", None)
     twin = getattr(owner, f"a{function.__name__}", None) if owner is not None else None
     return twin if asyncio.iscoroutinefunction(twin) else None

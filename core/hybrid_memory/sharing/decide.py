@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, TypeAlias
 
-from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError, StoreUnavailableError
+from hybrid_memory.errors import AccessDeniedError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.author import author_of, principal_of
 from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.message import RESERVED
 from hybrid_memory.log.port import Draft
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope, check_name
-from hybrid_memory.sharing.grant import Denial, Grant, Right
-from hybrid_memory.sharing.standing import TRUSTED, Standing
+from hybrid_memory.sharing.grant import TRUSTED, Denial, Grant, GrantsProjection, Right, Standing
+from hybrid_memory.store.projection import append_revision, revision_id
 from hybrid_memory.store.services import Services
 from hybrid_memory.validation import shown
 
@@ -57,12 +56,7 @@ class Asked:
 
 async def standing(run: Runner, services: Services, space: Scope) -> Standing:
     """What the decisions in the log come to now; a rollback does not change it."""
-    known = services.standings.get(space) or Standing()
-    news = await run.call(services.truth.read, space, after=known.position, kinds=(EventKind.GRANT,))
-    if news:
-        known = known.after(news)
-        services.standings.put(space, known)
-    return known
+    return await services.state(GrantsProjection).read(run, services, space)
 
 
 async def admitted(run: Runner, services: Services, member: Member, asked: Asked) -> Standing:
@@ -80,15 +74,8 @@ async def admitted(run: Runner, services: Services, member: Member, asked: Asked
     else:
         return known
     if known.number and not services.read_only:
-        denial = Draft(
-            id=services.new_id(),
-            fixed_id=False,
-            session=None,
-            kind=EventKind.DENIED,
-            at=services.clock(),
-            payload={"verb": asked.verb, "needed": asked.needed, "held": held},
-            author=member.author,
-        )
+        refused = {"verb": asked.verb, "needed": asked.needed, "held": held}
+        denial = services.draft(EventKind.DENIED, refused, author=member.author)
         await run.call(services.truth.append, member.space, [denial])
     raise AccessDeniedError(member.author, asked.verb, member.space.space or "", reason)
 
@@ -99,12 +86,10 @@ async def create(run: Runner, services: Services, member: Member) -> None:
     Raises:
         InvalidInputError: there is one.
     """
-    try:
-        first = _given(member.principal.user, member.principal.agent, Right.ADMIN)
-        await run.call(services.truth.append, member.space, [_decision(services, member, Standing(), first)])
-    except IdConflictError:
+    first = _given(member.principal.user, member.principal.agent, Right.ADMIN)
+    if await append_revision(run, services, member.space, _decision(services, member, Standing(), first)) is None:
         there = member.space.space
-        raise InvalidInputError(f"there is a space {there!r}: choose another name, or ask its admin") from None
+        raise InvalidInputError(f"there is a space {there!r}: choose another name, or ask its admin")
 
 
 def _given(user: str | None, agent: str | None, right: Right | None, trust: float = 1.0) -> dict[str, Any]:
@@ -112,16 +97,8 @@ def _given(user: str | None, agent: str | None, right: Right | None, trust: floa
 
 
 def _decision(services: Services, member: Member, known: Standing, payload: dict[str, Any]) -> Draft:
-    """The next decision; its id is taken if another one was faster."""
-    return Draft(
-        id=f"{RESERVED}grant:{known.number + 1}",
-        fixed_id=False,
-        session=None,
-        kind=EventKind.GRANT,
-        at=services.clock(),
-        payload=payload,
-        author=member.author,
-    )
+    """The next decision."""
+    return services.draft(EventKind.GRANT, payload, id=revision_id("grant", known.number + 1), author=member.author)
 
 
 async def decide(run: Runner, services: Services, member: Member, verb: str, decision: Decision) -> Receipt:
@@ -129,18 +106,15 @@ async def decide(run: Runner, services: Services, member: Member, verb: str, dec
 
     Raises:
         AccessDeniedError: they are no admin any more.
+        IdConflictError: an event that goes with the decision has an id that is taken.
     """
     asked = Asked(verb, Right.ADMIN, trusted=True)
     for _ in range(RACES):
         known = await admitted(run, services, member, asked)
         payload, drafts = decision(known)
-        try:
-            appended = await run.call(
-                services.truth.append, member.space, [_decision(services, member, known, payload), *drafts]
-            )
-        except IdConflictError:
-            if (await standing(run, services, member.space)).number == known.number:
-                raise
+        revision = _decision(services, member, known, payload)
+        appended = await append_revision(run, services, member.space, revision, [revision, *drafts])
+        if appended is None:
             continue
         kept = appended[1:] or appended
         return Receipt(

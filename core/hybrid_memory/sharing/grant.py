@@ -1,10 +1,16 @@
-"""Who may do what in a shared space, and who was refused."""
+"""Who may do what in a shared space: what the decisions of its admins come to, and who was refused."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import TypeAlias
+
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.scope import Scope
+from hybrid_memory.store.projection import FoldedProjection, number_of
 
 
 class Right(StrEnum):
@@ -55,3 +61,85 @@ class Denial:
     needed: Right
     held: Right | None
     at: datetime
+
+
+TRUSTED = 0.5
+"""What is written with less trust than this waits for an admin."""
+
+Grantee: TypeAlias = tuple[str | None, str | None]
+"""The user and the agent that a grant names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What holds after the decisions so far.
+
+    Attributes:
+        number: of the decisions; position: of the last one in the log.
+        grants: the last word for each grantee.
+        approved: positions of the messages that were let out of quarantine.
+    """
+
+    number: int = 0
+    position: int = 0
+    grants: Mapping[Grantee, Grant] = field(default_factory=dict)
+    approved: frozenset[int] = frozenset()
+
+    def after(self, decisions: Iterable[Event]) -> Standing:
+        """What holds after these, which follow by position."""
+        number, position, grants, approved = self.number, self.position, dict(self.grants), set(self.approved)
+        for event in decisions:
+            number, position = number_of(event), event.position
+            approved.update(event.payload.get("approved", ()))
+            if "right" in event.payload:
+                grantee, grant = _given(event)
+                grants.pop(grantee, None)
+                if grant is not None:
+                    grants[grantee] = grant
+        return Standing(number, position, grants, frozenset(approved))
+
+    @property
+    def admins(self) -> int:
+        """How many grants make an admin."""
+        return sum(grant.right is Right.ADMIN for grant in self.grants.values())
+
+    def covering(self, principal: Scope) -> list[Grant]:
+        """The grants that name this user, this agent, or both."""
+        user, agent = principal.user, principal.agent
+        names = dict.fromkeys([(user, None), (None, agent), (user, agent)])
+        return [self.grants[name] for name in names if name in self.grants]
+
+    def right(self, principal: Scope) -> Right | None:
+        """The highest right that a grant gives to this user and agent; None without one."""
+        rights = [grant.right for grant in self.covering(principal)]
+        return max(rights, key=list(Right).index, default=None)
+
+    def trust(self, principal: Scope) -> float:
+        """Of what they write, in [0, 1]; 0 for who may not write.
+
+        The grant that names them most closely decides, of two equally close ones the lower.
+        """
+        writing = [grant for grant in self.covering(principal) if grant.right.includes(Right.WRITE)]
+        return min(((-_closeness(grant), grant.trust) for grant in writing), default=(0, 0.0))[1]
+
+
+def _given(event: Event) -> tuple[Grantee, Grant | None]:
+    """The last word for a grantee; None takes what they had."""
+    said = event.payload
+    user, agent = said["user"], said["agent"]
+    if said["right"] is None:
+        return (user, agent), None
+    return (user, agent), Grant(user, agent, Right(said["right"]), said["trust"], by=event.author, at=event.at)
+
+
+def _closeness(grant: Grant) -> int:
+    return (grant.user is not None) + (grant.agent is not None)
+
+
+class GrantsProjection(FoldedProjection[Standing]):
+    """What holds in each space; a rollback does not change it."""
+
+    kinds = frozenset({EventKind.GRANT, EventKind.DENIED, EventKind.QUARANTINED})
+    start = Standing
+    follows = frozenset({EventKind.GRANT})
+    capacity = 4096

@@ -13,7 +13,7 @@ from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import Member, decide, standing
-from hybrid_memory.sharing.standing import Standing
+from hybrid_memory.sharing.grant import Standing
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present

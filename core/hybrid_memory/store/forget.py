@@ -4,53 +4,37 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from hybrid_memory.blocks.forget import plain, rewritten_blocks
-from hybrid_memory.context.forget import rewritten_summary
-from hybrid_memory.context.summary import Line
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.facts.fact import Fact
-from hybrid_memory.index.record import Record
 from hybrid_memory.log.author import principal_of
+from hybrid_memory.log.echoes import without
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Draft
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.media.media import index_media, unindex_media
-from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.expired import expired_turns
-from hybrid_memory.store.forget_echoes import rewritten_echoes
-from hybrid_memory.store.history import check_span
-from hybrid_memory.store.indexing import index_texts
+from hybrid_memory.store.indexing import indexes
 from hybrid_memory.store.outbox import drain
+from hybrid_memory.store.projection import Erasure, plain, projections
 from hybrid_memory.store.reading import runs
+from hybrid_memory.store.retention import expired_turns
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
-from hybrid_memory.validation import shown
+from hybrid_memory.validation import check_span, shown
 
 SAID = (EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.QUARANTINED)
 """Kinds that hold words of somebody, and are not derived."""
 
-DERIVED = (EventKind.CLAIM, EventKind.RECALLED, EventKind.COMPACTION)
-
-NAMES = {
-    EventKind.MESSAGE: "turns",
-    EventKind.QUARANTINED: "turns",
-    EventKind.PAYLOAD: "payloads",
-    EventKind.CLAIM: "claims",
-    EventKind.RECALLED: "notes of what was recalled",
-}
+NAMES = {EventKind.MESSAGE: "turns", EventKind.QUARANTINED: "turns", EventKind.PAYLOAD: "payloads"}
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """A checked call of forget; exactly one of the first five is given."""
 
-    ids: tuple[str, ...] = ()
+    ids: tuple[Any, ...] = ()
     query: str = ""
     user: str = ""
     before: datetime | None = None
@@ -69,41 +53,27 @@ class Request:
             raise InvalidInputError(f"this is the memory of {scope}: it cannot forget user {shown(user)}")
         if before is not None:
             check_span(before, None)
-        return cls(tuple(_names(ids)), plain(query or ""), user or "", before, expired, dry_run)
+        return cls(_listed(ids), plain(query or ""), user or "", before, expired, dry_run)
 
 
-def _names(ids: Any) -> list[str]:
-    """Event ids behind ids, hits, records, lines and facts."""
+def _listed(ids: Any) -> tuple[Any, ...]:
+    """What is to be forgotten by name, one or several."""
     if ids is None:
-        return []
-    if isinstance(ids, str) or not isinstance(ids, Collection):
-        ids = [ids]
-    names: list[str] = []
-    for item in ids:
-        named = item.record if isinstance(item, Hit) else item
-        if isinstance(named, Record | Fact | Line):
-            names += named.sources
-        elif isinstance(named, str) and named:
-            names.append(named)
-        else:
-            raise InvalidInputError(f"ids must be event ids, handles, hits, facts or lines, got {shown(item)}")
-    if not names:
+        return ()
+    listed = (ids,) if isinstance(ids, str) or not isinstance(ids, Collection) else tuple(ids)
+    if not listed:
         raise InvalidInputError("ids is empty: there is nothing to forget")
-    return names
+    return listed
 
 
-@dataclass(slots=True)
-class _Plan:
-    """What goes, and what is written anew without it."""
-
-    turns: list[Event]
-    derived: list[Event] = field(default_factory=list)
-    rewritten: dict[int, dict[str, Any]] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def positions(self) -> list[int]:
-        return sorted(event.position for event in [*self.turns, *self.derived])
+def _names(services: Services, item: Any) -> Sequence[str]:
+    """Event ids behind an id, a handle, or what a projection gave out: a hit, a record, a line or a fact."""
+    if isinstance(item, str) and item:
+        return [item]
+    for projection in projections(services):
+        if (sources := projection.sources(item)) is not None:
+            return sources
+    raise InvalidInputError(f"ids must be event ids, handles, hits, facts or lines, got {shown(item)}")
 
 
 async def forget(run: Runner, services: Services, scope: Scope, request: Request) -> Receipt:
@@ -154,43 +124,49 @@ async def forget_user(run: Runner, services: Services, user: str, tenant: str | 
 
 
 async def _clean(run: Runner, services: Services) -> None:
-    for cache in (services.shown, services.embeddings, services.answers, services.facts, services.portraits):
-        cache.clear()
+    """Let nothing of what was destroyed stand in caches and files."""
+    for projection in projections(services):
+        projection.clear()
     await run.call(services.truth.scrub)
-    if services.config.index.url not in {None, services.config.url}:
-        await run.call(services.index.scrub)
-    if services.media is not None:
-        await run.call(services.media.scrub)
+    for index in indexes(services):
+        await index.scrub(run, services)
 
 
-async def _destroy(run: Runner, services: Services, scope: Scope, chosen: list[Event], request: Request) -> Receipt:
-    plan = await _planned(run, services, scope, chosen, request)
+async def _destroy(run: Runner, services: Services, scope: Scope, turns: list[Event], request: Request) -> Receipt:
+    erasure = await _planned(run, services, scope, turns, request)
     receipt = Receipt(
-        ids=tuple(event.id for event in plan.turns),
-        positions=tuple(event.position for event in plan.turns),
-        erased=dict(+plan.counts),
+        ids=tuple(event.id for event in turns),
+        positions=tuple(event.position for event in turns),
+        erased=dict(+erasure.counts),
         dry_run=request.dry_run,
     )
-    if request.dry_run:
+    gone = erasure.gone
+    if request.dry_run or not (gone or erasure.rewritten):
         return receipt
-    if plan.positions or plan.rewritten:
-        note = Draft(
-            id=services.new_id(),
-            fixed_id=False,
-            session=None,
-            kind=EventKind.ERASED,
-            at=services.clock(),
-            payload={"positions": [list(stretch) for stretch in runs(plan.positions)]},
-        )
-        # A process that has read the turns already can then no longer index them.
-        await index_texts(run, services, scope.owner)
-        await index_media(run, services, scope.owner)
-        indexed = await run.call(services.index.get, plan.positions)
-        await run.call(services.truth.erase, scope.owner, plan.positions, plan.rewritten, note)
-        await index_texts(run, services, scope.owner)
-        media = await unindex_media(run, services, scope.owner, runs(plan.positions))
-        receipt = replace(receipt, erased={**receipt.erased, "records": len(indexed) + media})
-    return receipt
+    positions = [event.position for event in gone]
+    note = services.draft(EventKind.ERASED, {"positions": [list(stretch) for stretch in runs(positions)]})
+    # A process that has read the turns already can then no longer index them.
+    for index in indexes(services):
+        await index.follow(run, services, scope.owner)
+    await run.call(services.truth.erase, scope.owner, positions, erasure.rewritten, note)
+    records = sum([await index.drop(run, services, scope.owner, note.payload) for index in indexes(services)])
+    return replace(receipt, erased={**receipt.erased, "records": records})
+
+
+async def _planned(run: Runner, services: Services, scope: Scope, turns: list[Event], request: Request) -> Erasure:
+    """Everything that follows from these turns, and what repeats the words that were asked for."""
+    erasure = Erasure(scope, turns, words=request.query, user=request.user)
+    erasure.counts.update(NAMES[event.kind] for event in turns)
+    for projection in projections(services):
+        if kinds := projection.repeats:
+            events = await run.call(services.truth.read, scope.owner, kinds=kinds)
+            await projection.forget(run, services, events, erasure)
+    messages = [event for event in turns if event.kind is EventKind.MESSAGE]
+    said = await run.call(services.truth.read, scope.owner, kinds=(EventKind.MESSAGE,)) if messages else []
+    cleared = {event.position: without(event, messages) for event in said}
+    echoes = {position: payload for position, payload in cleared.items() if payload is not None}
+    erasure.rewrite(echoes, "tool messages rewritten")
+    return erasure
 
 
 async def _chosen(run: Runner, services: Services, scope: Scope, request: Request) -> list[Event]:
@@ -245,9 +221,9 @@ def _words(event: Event) -> str:
     return f"{message.text} {calls}"
 
 
-async def _named(run: Runner, services: Services, scope: Scope, names: Sequence[str]) -> list[Event]:
+async def _named(run: Runner, services: Services, scope: Scope, items: Sequence[Any]) -> list[Event]:
     found: dict[int, Event] = {}
-    for name in names:
+    for name in [name for item in items for name in _names(services, item)]:
         if name.startswith("#") and name[1:].isdigit():
             events = await run.call(services.truth.read, scope.owner, after=int(name[1:]) - 1, upto=int(name[1:]))
         else:
@@ -258,49 +234,3 @@ async def _named(run: Runner, services: Services, scope: Scope, names: Sequence[
             raise InvalidInputError(f"nothing of {scope} has the id {name!r}: nothing was forgotten")
         found |= {event.position: event for event in events}
     return [found[position] for position in sorted(found)]
-
-
-async def _planned(run: Runner, services: Services, scope: Scope, turns: list[Event], request: Request) -> _Plan:
-    """Everything that follows from these turns, and the notes of what was asked in these words."""
-    words = request.query
-    plan = _Plan(turns, counts=Counter(NAMES[event.kind] for event in turns))
-    places = {event.position for event in turns}
-    for event in await run.call(services.truth.read, scope.owner, kinds=DERIVED):
-        if event.kind is EventKind.COMPACTION:
-            anew = await rewritten_summary(run, services, event, turns, plan.counts)
-            plan.rewritten |= {} if anew is None else {event.position: anew}
-        elif event.payload["source"] in places if event.kind is EventKind.CLAIM else _noted(event, plan.turns, words):
-            plan.derived.append(event)
-            plan.counts[NAMES[event.kind]] += 1
-    echoes = await rewritten_echoes(run, services, scope, turns)
-    plan.rewritten |= echoes
-    plan.counts["tool messages rewritten"] += len(echoes)
-    await _plan_blocks(run, services, scope, request, plan)
-    return plan
-
-
-async def _plan_blocks(run: Runner, services: Services, scope: Scope, request: Request, plan: _Plan) -> None:
-    """All blocks and steps of a user, or the lines that came from the turns, from their author, or have the words."""
-    if request.user and scope.space is None:
-        plan.derived += await run.call(services.truth.read, scope.owner, kinds=(EventKind.BLOCK, EventKind.STEP))
-        return
-    turns = {turn.id for turn in plan.turns}
-
-    def gone(change: Event) -> bool:
-        theirs = bool(request.user and change.author) and principal_of(change.author).user == request.user
-        return theirs or not turns.isdisjoint(change.sources)
-
-    blocks = await rewritten_blocks(run, services, scope.owner, gone, request.query)
-    plan.rewritten |= blocks
-    plan.counts["changes of blocks rewritten"] += len(blocks)
-
-
-def _noted(note: Event, turns: Sequence[Event], words: str) -> bool:
-    """Whether a note of what was recalled goes; it goes as a whole, and its turn shows none then.
-
-    Beside what was recalled it may name files of any turn before it in its session, and holds the question.
-    """
-    told = {note.payload.get("turn"), *note.sources}
-    if any(turn.id in told or (turn.scope == note.scope and turn.position < note.position) for turn in turns):
-        return True
-    return bool(words) and words in plain(f"{note.payload['query']} {note.payload['text']}")

@@ -1,38 +1,33 @@
-"""``flush``: derived work; brings the index of L2 up to the log."""
+"""``flush``, ``rebuild``: an index follows the log, and its records get their vectors."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Sequence
-from typing import TypeVar
-
-import numpy as np
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.facts.learn import learn
-from hybrid_memory.index.derive import derive, index_terms, passage
-from hybrid_memory.index.port import Entry
-from hybrid_memory.index.record import Record, RecordKind, Where
-from hybrid_memory.items.state import current
+from hybrid_memory.index.port import Entry, Use
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.media.media import flush_media
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.outbox import drain
-from hybrid_memory.store.redact import learnt
+from hybrid_memory.store.projection import Projection, projections
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.uses import note_uses, uses_of
 from hybrid_memory.store.view import present
 
-READ_BATCH = 512
-EMBED_BATCH = 32
-
 T = TypeVar("T")
+
+Erased: TypeAlias = Mapping[str, Any]
+"""The payload of an event that says what was erased."""
 
 _log = logging.getLogger(__name__)
 
@@ -46,142 +41,178 @@ async def flush(
         ModelError: the embedder failed; texts are indexed, and the vectors that wait are made next time.
     """
     await drain(run, present(services))
-    if owners is None:
-        owners = list(await run.call(services.truth.heads))
-    indexed = embedded = learned = 0
-    for owner in owners:
+    total = Receipt()
+    for owner in list(await run.call(services.truth.heads)) if owners is None else owners:
+        for projection in projections(services):
+            done = await projection.derive(run, services, owner, progress)
+            sums = {name: getattr(total, name) + getattr(done, name) for name in ("indexed", "embedded", "learned")}
+            total = replace(total, **sums)
+    return total
+
+
+async def rebuild(
+    run: Runner, services: Services, embedder: Embedder | None, progress: Progress | None = None
+) -> Receipt:
+    """Drop the indexes and derive them anew, with this embedder from now on."""
+    present(services)
+    services.embedder = embedder  # first: what the background makes with the old one is not stored any more
+    for index in indexes(services):
+        await run.call(index.port(services).reset)
+    for projection in projections(services):
+        projection.clear()
+    return await flush(run, services, progress=progress)
+
+
+class IndexProjection(Projection):
+    """An index of records that follows the log.
+
+    Attributes:
+        reads: kinds of the events that it follows; empty for all.
+        batch: events that are read at once.
+    """
+
+    reads: ClassVar[tuple[EventKind, ...]] = ()
+    batch: ClassVar[int] = 512
+
+    @abstractmethod
+    def port(self, services: Services) -> SemanticIndex:
+        """The index itself."""
+
+    def there(self, services: Services) -> bool:
+        """Whether this memory has it."""
+        return True
+
+    @abstractmethod
+    def embeds(self, services: Services) -> bool:
+        """Whether its records get vectors."""
+
+    @abstractmethod
+    async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
+        """What it takes of new events."""
+
+    @abstractmethod
+    async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
+        """Drop the records of what was erased; returns how many there were."""
+
+    @abstractmethod
+    async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
+        """Give waiting records their vectors, in batches that survive a crash one by one; returns how many."""
+
+    async def scrub(self, run: Runner, services: Services) -> None:
+        """Overwrite what was destroyed in files of its own; see `SemanticIndex.scrub`."""
+        await run.call(self.port(services).scrub)
+
+    async def clean(self, run: Runner, services: Services, erased: Sequence[Erased], count: int) -> None:
+        """Clean up behind what another process erased, perhaps one that was killed on the way."""
+        if count:
+            await scrubbed(run, self.port(services).scrub)
+
+    async def follow(self, run: Runner, services: Services, owner: Scope) -> int:
+        """Derive records from new events, and drop those of what was erased; returns how many are new."""
+        count, index = 0, self.port(services)
+        head = (await run.call(services.truth.heads, owner)).get(owner.owner, 0)
+        while (after := await run.call(index.applied, owner)) < head:
+            events = await run.call(
+                services.truth.read, owner.owner, after=after, upto=head, kinds=self.reads, limit=self.batch
+            )
+            if erased := [event.payload for event in events if event.kind is EventKind.ERASED]:
+                dropped = sum([await self.unindex(run, services, owner, one) for one in erased])
+                await self.clean(run, services, erased, dropped)
+            entries = await self.entries(run, services, owner, events)
+            upto = events[-1].position if len(events) == self.batch else head
+            # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
+            if await run.call(index.upsert, owner, entries, after=after, upto=upto, uses=uses_of(events)):
+                count += len(entries)
+        return count
+
+    async def drop(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
+        """Let what the log has just erased leave the index; returns how many records that were."""
+        count = await self.unindex(run, services, owner, erased)
+        await self.follow(run, services, owner)
+        return count
+
+    async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
+        """Bring the owner's part of the index up to the log, vectors included.
+
+        Raises:
+            ModelError: the embedder failed; the records are there, and the vectors that wait are made next time.
+            EmbedderMismatchError: the store's vectors come from another embedder.
+        """
+        indexed = await self.follow(run, services, owner) if self.there(services) else 0
+        if not self.there(services) or not self.embeds(services):
+            return Receipt(indexed=indexed)
+        embedded = await self.embed(run, services, owner, progress)
+        await run.call(self.port(services).train, owner)
+        return Receipt(indexed=indexed, embedded=embedded)
+
+    async def catch_up(self, run: Runner, services: Services, owner: Scope) -> str:
+        """Index what is new before a recall; returns a note if vectors are missing, or if nothing may be indexed.
+
+        Raises:
+            EmbedderMismatchError: the store's vectors come from another embedder.
+        """
+        if services.read_only:
+            after = await run.call(self.port(services).applied, owner)
+            behind = await run.call(services.truth.count, owner, after=after)
+            return f"read-only: {behind:,} new events are not indexed" if behind else ""
+        await self.follow(run, services, owner)
         try:
-            learned += await learn(run, services, owner, model=True)
+            if self.embeds(services):
+                await self.embed(run, services, owner)
         except ModelError as error:
-            _log.warning("%s; what rules can read is learned, the model will be asked again", error)
-        await note_uses(run, services, owner)
-        indexed += await index_texts(run, services, owner)
-        if services.embedder is not None:
-            embedded += await index_vectors(run, services, owner, services.embedder, progress)
-            await run.call(services.index.settle, owner)
-        media = await flush_media(run, services, owner)
-        indexed, embedded = indexed + media[0], embedded + media[1]
-    return Receipt(indexed=indexed, embedded=embedded, learned=learned)
+            _log.warning("%s; the records are there, their vectors will be made later", error)
+            return str(error)
+        return ""
 
 
-async def index_texts(run: Runner, services: Services, owner: Scope) -> int:
-    """Derive records from new events and index their words; returns how many."""
-    count = 0
-    heads = await run.call(services.truth.heads, owner)
-    head = heads.get(owner.owner, 0)
-    while (after := await run.call(services.index.applied, owner)) < head:
-        events = await run.call(services.truth.read, owner.owner, after=after, limit=READ_BATCH)
-        if not events:
-            break
-        erased = [event for event in events if event.kind is EventKind.ERASED]
-        for event in erased:
-            await _unindex(run, services, owner, event)
-        if any(event.payload.get("scrub", "now") == "now" for event in erased):
-            await _scrubbed(run, services)
-        news = learnt(services, await current(run, services, owner, events))
-        sessions = list(dict.fromkeys(event.scope.session for event in news))
-        derived = derive(news, await run.call(services.index.tails, owner, sessions))
-        entries = [
-            Entry(item.record, index_terms(item.record, item.previous, services.config.cleaning)) for item in derived
-        ]
-        # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
-        if await run.call(
-            services.index.upsert, owner, entries, after=after, upto=events[-1].position, uses=uses_of(events)
-        ):
-            count += len(entries)
-    return count
+def indexes(services: Services) -> list[IndexProjection]:
+    """Those of this memory."""
+    return [state for state in services.states if isinstance(state, IndexProjection) and state.there(services)]
 
 
-async def _scrubbed(run: Runner, services: Services) -> None:
-    """Clean up behind what another process erased, perhaps one that was killed on the way."""
-    try:
-        await run.call(services.truth.scrub)
-    except StoreUnavailableError as error:
-        _log.warning("%s; what was erased is cleaned up later", error)
+def uses_of(events: Sequence[Event]) -> dict[int, Use]:
+    """How often these events say that each record was used."""
+    uses: dict[int, Use] = {}
+    for event in events:
+        if event.kind is EventKind.USED:
+            for number, count in event.payload["uses"]:
+                before = uses.get(number, Use(0, event.at))
+                uses[number] = Use(before.count + count, max(before.at, event.at))
+    return uses
 
 
-async def _unindex(run: Runner, services: Services, owner: Scope, erased: Event) -> None:
-    """Drop the records of what was erased; the turns after it are indexed again without its words."""
-    ids = np.array(
-        [place for first, last in erased.payload["positions"] for place in range(first, last + 1)], dtype=np.int64
-    )
-    records = await run.call(services.index.get, ids.tolist())
-    if all(record.kind is RecordKind.ITEM for record in records):  # nothing was made with their words
-        await run.call(services.index.delete, [record.id for record in records])
-        return
-    around = await run.call(services.index.places, ids, Where(owner.owner), 1)
-    gone = np.isin(around.ids, ids)
-    keys = set(zip(around.segments[gone].tolist(), (around.ordinals[gone] + 1).tolist(), strict=True))
-    places = zip(around.ids.tolist(), around.segments.tolist(), around.ordinals.tolist(), strict=True)
-    followers = [place for place, segment, ordinal in places if (segment, ordinal) in keys and place not in ids]
-    entries = []
-    for record in await run.call(services.index.get, followers):
-        said = await run.call(
-            services.truth.read, record.scope, upto=record.id, kinds=(EventKind.MESSAGE,), limit=3, newest=True
-        )
-        derived = derive(learnt(services, [event for event in said if event.scope == record.scope]), {})
-        before = derived[-1].previous if derived else None
-        entries.append(Entry(record, index_terms(record, before, services.config.cleaning)))
-    if entries:
-        at = await run.call(services.index.applied, owner)
-        await run.call(services.index.upsert, owner, entries, after=at, upto=at)
-    await run.call(services.index.delete, around.ids[gone].tolist())
+async def put_vectors(
+    run: Runner,
+    index: SemanticIndex,
+    embedder: str,
+    content: Mapping[int, tuple[bytes, T]],
+    embed: Callable[[list[T]], Awaitable[Floats]],
+    *,
+    wanted: Callable[[], bool] = lambda: True,
+) -> bool:
+    """Give records the vectors of their content, by its key; what is there twice, or was before, is embedded once.
 
-
-async def index_vectors(
-    run: Runner, services: Services, owner: Scope, embedder: Embedder, progress: Progress | None = None
-) -> int:
-    """Give waiting records their vectors, in batches that survive a crash one by one; returns how many."""
-    count = 0
-    while services.embedder is embedder and (waiting := await run.call(services.index.pending, owner, EMBED_BATCH)):
-        count += await _embed_batch(run, services, embedder, waiting)
-        if progress is not None:
-            progress(count, count + (await run.call(services.index.size)).pending)
-    return count
-
-
-async def _embed_batch(
-    run: Runner, services: Services, embedder: Embedder, waiting: Sequence[tuple[Record, Record | None]]
-) -> int:
-    texts: dict[bytes, str] = {}
-    keys: dict[int, bytes] = {}
-    for record, previous in waiting:
-        text = passage(record, previous, services.config.cleaning)
-        keys[record.id] = content_key(embedder.name, text)
-        texts[keys[record.id]] = text
-    known = await run.call(services.index.known, list(texts))
-    missing = [key for key in texts if key not in known]
-    fresh = {} if services.donor is None else await run.call(services.donor.known, missing)
-    missing = [key for key in missing if key not in fresh]
-    if missing:
-        rows = await embedding(run, embedder.embed_documents, [texts[key] for key in missing])
-        fresh |= dict(zip(missing, rows, strict=True))
-    if services.embedder is not embedder:  # a rebuild with another one has begun meanwhile
-        return 0
+    False, and nothing is stored, if the vectors are not ``wanted`` any more once they were made.
+    """
+    by_key = dict(content.values())
+    known = await run.call(index.known, list(by_key))
+    missing = [key for key in by_key if key not in known]
+    fresh = dict(zip(missing, await embed([by_key[key] for key in missing]), strict=True)) if missing else {}
+    if not wanted():
+        return False
     # The width is the vectors': to ask a model for it may cost a call.
     width = len(next(iter((fresh or known).values())))
-    await run.call(services.index.put_vectors, (embedder.name, width), keys, fresh)
-    return len(keys)
+    keys = {number: key for number, (key, _) in content.items()}
+    await run.call(index.put_vectors, (embedder, width), keys, fresh)
+    return True
 
 
-async def catch_up(run: Runner, services: Services, owner: Scope) -> str:
-    """Index what is new before a recall; returns a note if vectors are missing, or if nothing may be indexed.
-
-    Raises:
-        EmbedderMismatchError: the store's vectors come from another embedder.
-    """
-    if services.read_only:
-        behind = await run.call(services.truth.count, owner, after=await run.call(services.index.applied, owner))
-        return f"read-only: {behind:,} new events are not indexed" if behind else ""
-    await index_texts(run, services, owner)
-    if services.embedder is None:
-        return ""
+async def scrubbed(run: Runner, scrub: Callable[[], None]) -> None:
+    """Scrub now, or say that it is done later where another process keeps the engine from it."""
     try:
-        await index_vectors(run, services, owner, services.embedder)
-    except ModelError as error:
-        _log.warning("%s; the texts are indexed, the vectors will be made later", error)
-        return str(error)
-    return ""
+        await run.call(scrub)
+    except StoreUnavailableError as error:
+        _log.warning("%s; what was erased is cleaned up later", error)
 
 
 async def embedding(run: Runner, method: Callable[[T], Floats], argument: T) -> Floats:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from hybrid_memory import display
+from hybrid_memory.arrays import Floats
 from hybrid_memory.errors import InvalidInputError, StoreError
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event
+from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import index_texts, index_vectors
+from hybrid_memory.store.indexing import content_key, indexes
 from hybrid_memory.store.outbox import drain
 from hybrid_memory.store.services import Services
 
@@ -47,12 +53,11 @@ async def migrate(run: Runner, source: Services, target: Services, progress: Pro
             raise StoreError(f"the copy of what {owner} has is not like the original: {theirs} instead of {ours}")
         digest.update(ours.encode())
     indexed = embedded = 0
-    given = replace(target, donor=source.index)
+    given = replace(target, embedder=target.embedder and _Donated(target.embedder, source.index))
     for owner in heads:
-        indexed += await index_texts(run, given, owner)
-        if given.embedder is not None:
-            embedded += await index_vectors(run, given, owner, given.embedder, progress)
-            await run.call(given.index.settle, owner)
+        for index in indexes(given):
+            made = await index.derive(run, given, owner, progress)
+            indexed, embedded = indexed + made.indexed, embedded + made.embedded
     return Migration(owners=len(heads), events=total, indexed=indexed, embedded=embedded, checksum=digest.hexdigest())
 
 
@@ -88,6 +93,33 @@ def _line(event: Event) -> bytes:
         event.author,
     ]
     return json.dumps(parts, sort_keys=True, ensure_ascii=False).encode(errors="surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class _Donated:
+    """The target's embedder, which takes vectors over from the original where it has them."""
+
+    embedder: Embedder
+    donor: SemanticIndex
+
+    @property
+    def name(self) -> str:
+        return self.embedder.name
+
+    @property
+    def dim(self) -> int:
+        return self.embedder.dim
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        keys = [content_key(self.name, text) for text in texts]
+        known = self.donor.known(keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        made = self.embedder.embed_documents(list(missing.values())) if missing else ()
+        known = {**known, **dict(zip(missing, made, strict=True))}
+        return np.stack([known[key] for key in keys])
+
+    def embed_query(self, text: str) -> Floats:
+        return self.embedder.embed_query(text)
 
 
 @dataclass(frozen=True, slots=True)

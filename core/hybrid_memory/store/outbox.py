@@ -58,14 +58,7 @@ async def drain(run: Runner, services: Services) -> int:
 async def _taken_out(run: Runner, services: Services, outbox: EventLog, events: Sequence[Event]) -> None:
     """Remove what the log has taken; unlike what is only dropped, its ids may come again."""
     owner = events[0].scope.owner
-    note = Draft(
-        id=services.new_id(),
-        fixed_id=False,
-        session=None,
-        kind=EventKind.ERASED,
-        at=services.clock(),
-        payload={"positions": []},
-    )
+    note = services.draft(EventKind.ERASED, {"positions": []})
     noted = await run.call(outbox.erase, owner, [event.position for event in events], {}, note)
     await run.call(outbox.drop, owner, [noted.position])
 

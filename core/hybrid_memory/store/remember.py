@@ -1,15 +1,16 @@
-"""``remember``: from what the caller has to durable events."""
+"""``remember``: from what the caller has to durable events, without personal data where that is asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from hybrid_memory.errors import IdConflictError, InvalidMessageError, StoreUnavailableError
 from hybrid_memory.log.author import QUARANTINE
-from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.media import is_media
 from hybrid_memory.log.message import REPLACES, Message, Role
 from hybrid_memory.log.port import Draft
 from hybrid_memory.log.receipt import Receipt
@@ -17,9 +18,9 @@ from hybrid_memory.log.visible import visible
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.store.outbox import drain, put_aside
-from hybrid_memory.store.redact import stored
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
+from hybrid_memory.text.redaction import redact
 from hybrid_memory.validation import shown
 
 Content = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[str, Any]]
@@ -69,30 +70,23 @@ async def remember(
 def _superseded(services: Services, scope: Scope, messages: Sequence[Message], superseding: Superseding) -> Draft:
     """The event that marks messages as superseded; of an edited one it tells by which."""
     edited = {message.replaces: message.id for message in messages if message.replaces}
-    return Draft(
-        id=services.new_id(),
-        fixed_id=False,
-        session=scope.session,
-        kind=EventKind.SUPERSEDED,
-        at=services.clock(),
-        payload={
-            "positions": list(superseding.gone),
-            "ids": list(superseding.gone.values()),
-            "restored": list(superseding.restored),
-            "by": {str(place): name for place, name in edited.items()},
-        },
-        author=services.author,
-    )
+    payload = {
+        "positions": list(superseding.gone),
+        "ids": list(superseding.gone.values()),
+        "restored": list(superseding.restored),
+        "by": {str(place): name for place, name in edited.items()},
+    }
+    return services.draft(EventKind.SUPERSEDED, payload, session=scope.session, author=services.author)
 
 
 async def _check_visible(run: Runner, services: Services, scope: Scope, drafts: Sequence[Draft]) -> None:
     """Refuse ids of messages that a rollback hides: they would count as written, and stay hidden."""
     named = [draft.id for draft in drafts if draft.fixed_id]
-    services = await in_view(run, services, scope) if named else services
-    if not services.hidden:
+    if not named:
         return
-    for event in await run.call(services.truth.get, scope, named):
-        if event.scope == scope and not visible(event.position, services.hidden):
+    view = await in_view(run, services, scope)
+    for event in await run.call(view.truth.get, scope, named) if view.hidden else ():
+        if event.scope == scope and not visible(event.position, view.hidden):
             raise IdConflictError(
                 f"id {event.id!r} is that of a message which a rollback or an edit hides: give another id"
             )
@@ -161,7 +155,7 @@ def draft_of(services: Services, scope: Scope, message: Message) -> Draft:
         session=scope.session,
         kind=EventKind.MESSAGE if services.trusted else EventKind.QUARANTINED,
         at=message.at or services.clock().astimezone(UTC),
-        payload=message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"}),
+        payload=_payload(message),
         author=services.author,
     )
 
@@ -173,3 +167,50 @@ def _held_back(name: str) -> str:
             f"what waits for approval has ids of {MAX_NAME_CHARS - len(QUARANTINE)} characters at most"
         )
     return QUARANTINE + name
+
+
+def stored(services: Services, message: Message) -> Message:
+    """The message as the log takes it: redacted, unless the original is to be kept."""
+    policy = services.config.redaction
+    return message if not policy.kinds or policy.keep_original else _redacted(message, policy.kinds)
+
+
+def stored_text(services: Services, text: str) -> str:
+    """Another text as the log takes it, likewise."""
+    policy = services.config.redaction
+    return text if not policy.kinds or policy.keep_original else redact(text, policy.kinds).text
+
+
+def learnt(services: Services, events: Sequence[Event]) -> list[Event]:
+    """The events as the index and the learners see them: redacted where the log has the original."""
+    policy = services.config.redaction
+    if not policy.kinds or not policy.keep_original:
+        return list(events)
+    return [
+        replace(event, payload=_payload(_redacted(event.message, policy.kinds)))
+        if event.kind is EventKind.MESSAGE
+        else event
+        for event in events
+    ]
+
+
+def _payload(message: Message) -> dict[str, Any]:
+    return message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"})
+
+
+def _redacted(message: Message, kinds: Sequence[str]) -> Message:
+    calls = [call.model_copy(update={"arguments": _without(call.arguments, kinds)}) for call in message.tool_calls]
+    return message.model_copy(update={"content": _without(message.content, kinds), "tool_calls": calls})
+
+
+def _without(value: Any, kinds: Sequence[str]) -> Any:
+    """JSON with every text in it redacted."""
+    if isinstance(value, str):
+        return redact(value, kinds).text
+    if isinstance(value, list):
+        return [_without(item, kinds) for item in value]
+    if isinstance(value, dict) and is_media(value):
+        return value  # in the letters of a picture a pattern would only find chance
+    if isinstance(value, dict):
+        return {key: _without(item, kinds) for key, item in value.items()}
+    return value

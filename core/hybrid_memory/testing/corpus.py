@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.index.port import Entry, Matches, SemanticIndex
+from hybrid_memory.index.port import UNUSED, Entry, Matches, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import terms
 
@@ -92,6 +93,20 @@ def make_record(number: int, text: str = "some words", **fields: Any) -> Record:
 def entry_of(record: Record) -> Entry:
     """The record with the terms of its text."""
     return Entry(record, " ".join(terms(record.text)))
+
+
+def store(
+    index: SemanticIndex,
+    *records: Record,
+    after: int | None = None,
+    upto: int | None = None,
+    uses: Mapping[int, Use] = UNUSED,
+) -> bool:
+    """Store records of one owner, Alice if there are none, by default from her applied position to the last of them."""
+    owner = records[0].scope.owner if records else ALICE
+    last = upto if upto is not None else max(record.id for record in records)
+    start = index.applied(owner) if after is None else after
+    return index.upsert(owner, [entry_of(record) for record in records], after=start, upto=last, uses=uses)
 
 
 def random_corpus(seed: int, size: int = 240) -> Corpus:

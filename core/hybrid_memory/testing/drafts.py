@@ -1,12 +1,15 @@
-"""Events for the suite of the log."""
+"""Events for the suites of log and archive, and how their readings are compared."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from random import Random
 from typing import Any
 
-from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.port import Draft
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.port import Draft, EventLog, Readable, Reading
 from hybrid_memory.scope import Scope
 
 NOON = datetime(2024, 5, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -34,3 +37,58 @@ def draft(number: int, *, session: str | None = None, fixed: bool = True, **fiel
     values: dict[str, Any] = {"at": NOON + timedelta(minutes=number), "payload": {"content": f"text {number}"}}
     values["kind"] = EventKind.MESSAGE
     return Draft(id=f"e{number}", fixed_id=fixed, session=session, **{**values, **fields})
+
+
+def archived(position: int, scope: Scope = ALICE, **fields: Any) -> Event:
+    """An event with the id ``e<position>``, said that many minutes after noon."""
+    values = {"at": NOON + timedelta(minutes=position % 100_000), "payload": {"content": f"text {position}"}}
+    return Event(
+        **{"position": position, "id": f"e{position}", "scope": scope, "kind": EventKind.MESSAGE, **values, **fields}
+    )
+
+
+def appended(log: EventLog, owner: Scope, *numbers: int, **fields: Any) -> list[int]:
+    """The positions of these drafts, which are appended."""
+    return [done.position for done in log.append(owner, [draft(number, **fields) for number in numbers])]
+
+
+def assert_readings_agree(log: Readable, written: Sequence[Event], scopes: Sequence[Scope], chance: Random) -> None:
+    """Every combination of scope, positions, kinds, ids, time, limit and end gives what a list of the events gives."""
+    instants = [None, NOON, NOON + timedelta(microseconds=2), NOON + timedelta(days=1)]
+    positions = [event.position for event in written]
+    for scope, since, until in itertools.product(scopes, instants, instants):
+        after, upto = chance.choice([0, *positions]), chance.choice([None, 0, 2**62, *positions])
+        kinds = chance.sample([EventKind.MESSAGE, EventKind.CLAIM, EventKind.ITEM], chance.randrange(3))
+        ids = chance.choice([None, None, [event.id for event in chance.sample(written, len(written) // 2)]])
+        expected = [
+            event
+            for event in written
+            if (event.scope if scope.session else event.scope.owner) == scope
+            and event.position > after
+            and (upto is None or event.position <= upto)
+            and (not kinds or event.kind in kinds)
+            and (ids is None or event.id in ids)
+            and (since is None or event.at >= since)
+            and (until is None or event.at < until)
+        ]
+        asked: Reading = {
+            "after": after, "upto": upto, "kinds": kinds, "ids": ids, "since": since, "until": until,
+        }  # fmt: skip
+        for limit in (0, 1, 7, 1000, None):
+            first: Reading = {**asked, "limit": limit}
+            assert log.read(scope, **first) == expected[:limit], first
+            newest = expected if limit is None else expected[max(0, len(expected) - limit) :]
+            last: Reading = {**first, "newest": True}
+            assert log.read(scope, **last) == newest, last
+        assert log.count(scope.owner, after=after) == sum(
+            event.scope.owner == scope.owner and event.position > after for event in written
+        )
+    heads: dict[Scope, int] = {}
+    for event in written:
+        heads[event.scope.owner] = max(event.position, heads.get(event.scope.owner, 0))
+    assert log.heads() == heads
+    for scope in scopes:
+        assert log.heads(scope) == {owner: head for owner, head in heads.items() if owner == scope.owner}
+    sessions = {event.scope for event in written if event.scope.session or event.kind is EventKind.MESSAGE}
+    size = log.size()
+    assert (size.owners, size.sessions, size.events) == (len(heads), len(sessions), len(written))

@@ -66,7 +66,7 @@ class FaultyModel:
         self._lock = threading.Lock()
         self._released = threading.Event()
 
-    def __call__(self, messages: list[dict[str, str]]) -> str:  # noqa: ARG002 - the name says what it takes
+    def __call__(self, messages: list[dict[str, str]]) -> str:
         """What is no use to anybody."""
         with self._lock:
             self.calls += 1

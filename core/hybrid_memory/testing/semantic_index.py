@@ -1,19 +1,26 @@
-"""What every semantic index must do: searching, compared with the in-memory engine, and keeping."""
+"""What every semantic index must do: searching, compared with the in-memory engine, and following the log."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
+from datetime import timedelta
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hybrid_memory.engines.in_memory import InMemoryIndex
-from hybrid_memory.index.port import Places, SemanticIndex
-from hybrid_memory.index.record import Where
+from hybrid_memory.index.port import RecordColumns
+from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.scope import Scope
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
     DIM,
+    EMBEDDER,
+    METADATA,
     PHRASES,
     STRANGER,
     TOLERANCE,
@@ -21,12 +28,16 @@ from hybrid_memory.testing.corpus import (
     assert_same_ranking,
     every_where,
     ids,
+    make_record,
     random_corpus,
+    store,
     unit,
 )
-from hybrid_memory.testing.index_search import ALL, IndexSearchContract
-from hybrid_memory.testing.index_upkeep import IndexUpkeepContract
+from hybrid_memory.testing.index_writing import IndexWritingContract
 from hybrid_memory.text.tokenize import terms
+
+ALL = 10_000
+"""More than any corpus here holds."""
 
 QUERIES = [
     *PHRASES,
@@ -37,9 +48,10 @@ QUERIES = [
     "berlin berlin berlin cat",
     "sqlite OR faiss AND NOT python",
 ]
+ONES = unit(np.ones(DIM))
 
 
-class SemanticIndexContract(IndexSearchContract, IndexUpkeepContract):
+class SemanticIndexContract(IndexWritingContract):
     """Subclass it and give a fixture ``index``: an empty index that searches exactly, closed after the test."""
 
     @pytest.fixture
@@ -66,23 +78,24 @@ class SemanticIndexContract(IndexSearchContract, IndexUpkeepContract):
         return index
 
     @pytest.mark.parametrize("k", [1, 7, ALL])
-    def test_nearest_agrees_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex, k: int) -> None:
-        """For every condition, and more than there is."""
+    @pytest.mark.parametrize("by", ["vector", "words", "time"])
+    def test_searches_agree_with_the_oracle(
+        self, filled: SemanticIndex, oracle: InMemoryIndex, by: str, k: int
+    ) -> None:
+        """For every condition, in English and Chinese, and more than there is; the newest in the same order."""
         chance = np.random.default_rng(k)
-        for where in every_where():
-            vector = unit(chance.normal(size=DIM))
-            assert_same_ranking(filled.nearest(vector, where, k), oracle.nearest(vector, where, ALL), k, where)
-
-    @pytest.mark.parametrize("k", [1, 7, ALL])
-    def test_matching_agrees_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex, k: int) -> None:
-        """In English and Chinese, for every condition, and more than there is."""
         for number, where in enumerate(every_where()):
-            words = terms(QUERIES[number % len(QUERIES)])
-            found, full = filled.matching(words, where, k), oracle.matching(words, where, ALL)
-            assert_same_ranking(found, full, k, (words, where))
+            query: Any = {"vector": unit(chance.normal(size=DIM)), "time": None}.get(
+                by, terms(QUERIES[number % len(QUERIES)])
+            )
+            found = filled.matching(query, where, k) if by == "words" else filled.search(query, where, k)
+            assert_same_ranking(found, oracle.search(query, where, ALL), k, (query, where))
+            if query is None:
+                assert found.ids.tolist() == oracle.latest(where, k).tolist(), where
+        assert filled.latest(Where(STRANGER), k).tolist() == []
 
     def test_every_query_finds_the_same_words_as_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex) -> None:
-        """And all but the one without a match find something."""
+        """And all but the one without a match find something; no words match nothing."""
         empty = []
         for query in QUERIES:
             found = filled.matching(terms(query), Where(ALICE), ALL)
@@ -90,45 +103,37 @@ class SemanticIndexContract(IndexSearchContract, IndexUpkeepContract):
             assert (found.scores > 0).all()
             empty += [] if len(found.ids) else [query]
         assert empty == ["nothing matches zyx"]
+        assert filled.matching([], Where(ALICE), 5).ids.tolist() == []
 
-    def test_similar_agrees_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex) -> None:
-        """NaN for records without a vector, of somebody else, or unknown."""
-        vector = unit(np.arange(DIM) + 1)
+    def test_vectors_agree_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex) -> None:
+        """None for records without one, of somebody else, or unknown; the query need not be of unit length."""
+        vector = (3 * unit(np.arange(DIM) + 1)).astype(np.float32)
         asked = ids(*range(300, 0, -1), 5, 10**12)
         for owner in (ALICE, BOB, STRANGER):
             found = filled.similar(vector, owner, asked)
             assert found.dtype == np.float32
             np.testing.assert_allclose(found, oracle.similar(vector, owner, asked), atol=TOLERANCE)
             assert np.isnan(found).any()
+            np.testing.assert_allclose(filled.likeness(owner, asked), oracle.likeness(owner, asked), atol=TOLERANCE)
+            (mean, count), (expected, total) = filled.centroid(owner), oracle.centroid(owner)
+            assert (mean.shape, count) == (expected.shape, total)
+            np.testing.assert_allclose(mean, expected, atol=TOLERANCE)
+        full = oracle.nearest(vector, Where(ALICE), ALL)
+        assert_same_ranking(filled.nearest(vector, Where(ALICE), ALL), full, ALL)
         assert filled.similar(vector, ALICE, ids()).shape == (0,)
-
-    def test_the_query_need_not_be_of_unit_length(self, filled: SemanticIndex, oracle: InMemoryIndex) -> None:
-        """Scores are inner products, in the order of the cosine."""
-        vector = (3 * unit(np.arange(DIM) - 5)).astype(np.float32)
-        found, full = filled.nearest(vector, Where(ALICE), ALL), oracle.nearest(vector, Where(ALICE), ALL)
-        assert_same_ranking(found, full, ALL)
-        np.testing.assert_allclose(filled.similar(vector, ALICE, full.ids), full.scores, atol=TOLERANCE)
+        assert filled.likeness(ALICE, ids()).shape == (0, 0)
 
     @pytest.mark.parametrize("radius", [0, 1, 3])
-    def test_places_agree_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex, radius: int) -> None:
+    def test_columns_agree_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex, radius: int) -> None:
         """Neighbours in the segment, each once, and only where the condition allows them."""
         chance = np.random.default_rng(radius)
         for where in every_where():
             asked = ids(*chance.integers(1, 250, size=20).tolist(), 10**12)
-            here, there = filled.places(asked, where, radius), oracle.places(asked, where, radius)
-            assert np.unique(here.ids).shape == here.ids.shape
-            for column in fields(Places):
+            here, there = filled.columns(asked, where, radius), oracle.columns(asked, where, radius)
+            for column in fields(RecordColumns):
                 mine, expected = getattr(here, column.name), getattr(there, column.name)
                 assert mine.dtype == expected.dtype, column.name
-                order = here.ids.argsort(kind="stable")
-                np.testing.assert_allclose(mine[order], expected, rtol=1e-12, err_msg=f"{column.name} for {where}")
-
-    @pytest.mark.parametrize("k", [1, 7, ALL])
-    def test_latest_agrees_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex, k: int) -> None:
-        """For every condition, in the same order."""
-        for where in every_where():
-            assert filled.latest(where, k).tolist() == oracle.latest(where, k).tolist(), where
-        assert filled.latest(Where(STRANGER), k).tolist() == []
+                np.testing.assert_allclose(mine, expected, rtol=1e-12, err_msg=f"{column.name} for {where}")
 
     @pytest.mark.parametrize(
         "slip", ["berlim", "marahton", "grandmoter", "deploymnt", "sqlit", "berlin", "cta", "北就"]
@@ -140,38 +145,142 @@ class SemanticIndexContract(IndexSearchContract, IndexUpkeepContract):
             assert found in ([], oracle.spellings(term, ALICE, 3))
             assert filled.spellings(term, STRANGER, 3) == []
 
-    def test_words_of_other_owners_are_never_found(self, filled: SemanticIndex) -> None:
-        """Nor are their vectors."""
-        vector = unit(np.ones(DIM))
-        for owner in (ALICE, BOB):
-            found = [*filled.nearest(vector, Where(owner), ALL).ids, *filled.matching(["cat"], Where(owner), ALL).ids]
-            assert {record.scope.owner for record in filled.get([int(number) for number in found])} == {owner}
-
-    def test_no_words_match_nothing(self, filled: SemanticIndex) -> None:
-        """As for a query of stop words only."""
-        assert filled.matching([], Where(ALICE), 5).ids.tolist() == []
-
     def test_deleting_leaves_what_an_index_without_the_records_would_hold(
         self, filled: SemanticIndex, oracle: InMemoryIndex, corpus: Corpus
     ) -> None:
         """The statistics of words too."""
         gone = list(range(1, 240, 3))
         kept = [entry for entry in corpus.entries if entry.record.id not in gone]
-        without = Corpus(kept, {entry.record.id: corpus.keys[entry.record.id] for entry in kept
-                                if entry.record.id in corpus.keys}, corpus.vectors)  # fmt: skip
+        keys = {number: key for number, key in corpus.keys.items() if number not in gone}
         fresh = InMemoryIndex()
-        without.fill(fresh)
+        Corpus(kept, keys, corpus.vectors).fill(fresh)
         assert filled.delete([*gone, 10**12, gone[0]]) == oracle.delete(gone) == len(gone)
-        vector = unit(np.ones(DIM))
         for where in (Where(ALICE), Where(BOB), Where(ALICE, metadata={"value": 1})):
-            assert_same_ranking(filled.nearest(vector, where, ALL), fresh.nearest(vector, where, ALL), ALL)
+            assert_same_ranking(filled.nearest(ONES, where, ALL), fresh.nearest(ONES, where, ALL), ALL)
             for query in QUERIES:
                 expected = fresh.matching(terms(query), where, ALL)
                 assert_same_ranking(filled.matching(terms(query), where, ALL), expected, ALL, query)
-            everything = ids(*range(1, 241))
-            assert filled.places(everything, where, 1).ids.tolist() == fresh.places(everything, where, 1).ids.tolist()
-        assert np.isnan(filled.similar(vector, ALICE, ids(*gone))).all()
+            every = ids(*range(1, 241))
+            assert filled.columns(every, where, 1).ids.tolist() == fresh.columns(every, where, 1).ids.tolist()
+        assert np.isnan(filled.similar(ONES, ALICE, ids(*gone))).all()
         assert filled.get(gone) == []
         assert filled.size() == fresh.size()
         assert filled.pending(ALICE, ALL) == fresh.pending(ALICE, ALL)
         assert filled.delete(gone) == 0
+
+    def test_metadata_values_are_kept_apart_by_type(self, index: SemanticIndex) -> None:
+        """True is not 1, "1" is not 1, and a stored null is not a missing key."""
+        records = [make_record(n, "cat", metadata={"value": value}) for n, value in enumerate(METADATA, start=1)]
+        self._fill_alike(index, [*records, make_record(100, "cat"), make_record(101, "cat", metadata={"value": [1]})])
+        for number, value in enumerate(METADATA, start=1):
+            assert self._found(index, Where(ALICE, metadata={"value": value})) == [number], value
+
+    def test_conditions_narrow_before_the_best_are_chosen(self, index: SemanticIndex) -> None:
+        """The one allowed record is found, however many better ones there are."""
+        allowed = make_record(200, "a cat among many other words", category="task")
+        store(index, *(make_record(number, "cat cat cat") for number in range(1, 200)), allowed)
+        vector = unit(np.eye(DIM)[0])
+        vectors = {b"near": vector, b"far": unit(np.eye(DIM)[0] + 3 * np.eye(DIM)[1])}
+        index.put_vectors(EMBEDDER, {**dict.fromkeys(range(1, 200), b"near"), 200: b"far"}, vectors)
+        where = Where(ALICE, categories=frozenset({"task"}))
+        assert index.nearest(vector, where, 1).ids.tolist() == [200]
+        assert index.matching(["cat"], where, 1).ids.tolist() == [200]
+
+    def test_hidden_turns_take_along_what_came_from_them(self, index: SemanticIndex) -> None:
+        """A fact goes by its turn, not by its own position in the log; the ends of a stretch belong to it."""
+        turns = [make_record(number, "cat", segment=1, ordinal=number - 1) for number in range(1, 6)]
+        facts = [make_record(5 + turn, "cat", kind=RecordKind.FACT, turn=turn) for turn in range(1, 6)]
+        self._fill_alike(index, [*turns, *facts])
+        for hidden, left in (
+            ((), [*range(1, 11)]),
+            (((2, 3),), [1, 4, 5, 6, 9, 10]),
+            (((6, 10),), [*range(1, 11)]),
+            (((5, 10), (1, 1), (4, 4)), [2, 3, 7, 8]),
+            (((1, 3), (2, 2**62)), []),
+        ):
+            where = Where(ALICE, hidden=hidden)
+            assert self._found(index, where) == left, hidden
+            around = index.columns(ids(2, 10), where, 1).ids.tolist()
+            assert around == [number for number in (1, 2, 3, 10) if number in left], hidden
+
+    def test_freshness_is_asked_of_one_kind_or_category_only(self, index: SemanticIndex) -> None:
+        """The instant itself is fresh; a record of a kind and a category must please both."""
+        fact = RecordKind.FACT
+        tasks = [make_record(number, "cat", kind=fact, category="task") for number in (3, 4)]
+        records = [make_record(1, "cat"), make_record(2, "cat"), *tasks, make_record(5, "cat", kind=fact)]
+        self._fill_alike(index, records)
+        second, fourth = records[1].at, records[3].at
+        for fresh, left in (
+            ({"turn": second}, [2, 3, 4, 5]),
+            ({"turn": second + timedelta(microseconds=1)}, [3, 4, 5]),
+            ({"task": fourth}, [1, 2, 4, 5]),
+            ({"fact": fourth, "task": fourth + timedelta(days=1)}, [1, 2, 5]),
+            ({"no such": fourth}, [1, 2, 3, 4, 5]),
+        ):
+            where = Where(ALICE, fresh=fresh)
+            assert self._found(index, where) == left, fresh
+            assert index.columns(ids(*range(1, 6)), where, 0).ids.tolist() == left, fresh
+
+    def test_owners_are_kept_apart(self, index: SemanticIndex) -> None:
+        """A space is not the user of that name, nor the space of another tenant."""
+        owners = [Scope(user="x"), Scope(space="x"), Scope(tenant="x"), Scope(tenant="acme", space="x")]
+        for number, owner in enumerate(owners, start=1):
+            self._fill_alike(index, [make_record(number, "cat", scope=owner)])
+        for number, owner in enumerate(owners, start=1):
+            assert self._found(index, Where(owner)) == [number]
+            assert index.columns(ids(1, 2, 3, 4), Where(owner), 1).ids.tolist() == [number]
+            assert index.get([number])[0].scope == owner
+            assert index.applied(owner) == number
+
+    def _fill_alike(self, index: SemanticIndex, records: list[Record]) -> None:
+        store(index, *records)
+        index.put_vectors(EMBEDDER, {record.id: b"one" for record in records}, {b"one": ONES})
+
+    def _found(self, index: SemanticIndex, where: Where) -> list[int]:
+        """What words and vector both find."""
+        words = sorted(index.matching(["cat"], where, ALL).ids.tolist())
+        assert sorted(index.nearest(ONES, where, ALL).ids.tolist()) == words
+        return words
+
+    def test_an_empty_index_finds_nothing(self, index: SemanticIndex) -> None:
+        """Before the first record and the first vector."""
+        assert self._found(index, Where(ALICE)) == []
+        assert np.isnan(index.similar(ONES, ALICE, ids(1, 2))).all()
+        assert index.columns(ids(1, 2), Where(ALICE), 1).ids.tolist() == []
+        assert index.centroid(ALICE)[1] == 0
+        assert index.likeness(ALICE, ids(1, 2)).tolist() == [[0, 0], [0, 0]]
+        assert index.embedder() is None
+
+    def test_a_record_without_vector_is_found_by_its_words_only(self, index: SemanticIndex) -> None:
+        """Until it gets its vector."""
+        store(index, make_record(1, "cat"), make_record(2, "cat"))
+        index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": ONES})
+        assert index.nearest(ONES, Where(ALICE), 5).ids.tolist() == [1]
+        assert sorted(index.matching(["cat"], Where(ALICE), 5).ids.tolist()) == [1, 2]
+        index.put_vectors(EMBEDDER, {2: b"b"}, {b"b": -ONES})
+        assert index.nearest(ONES, Where(ALICE), 5).ids.tolist() == [1, 2]
+
+    def test_threads_search_while_another_writes_and_deletes(self, index: SemanticIndex) -> None:
+        """Nothing is raised, and no answer holds a record twice or out of order."""
+        last = 28
+
+        def write() -> None:
+            for number in range(1, last + 1):
+                store(index, make_record(number, "cat"))
+                key = b"key-%d" % number
+                index.put_vectors(EMBEDDER, {number: key}, {key: unit(ONES + number * np.eye(DIM)[0])})
+                if number % 7 == 0:
+                    index.delete([number - 3])
+
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            writing = pool.submit(write)
+            while not writing.done():
+                for found in (
+                    *pool.map(lambda _: index.nearest(ONES, Where(ALICE), ALL), range(3)),
+                    index.matching(["cat"], Where(ALICE), ALL),
+                ):
+                    assert len(set(found.ids.tolist())) == len(found.ids)
+                    assert (np.diff(found.scores) <= 0).all()
+            writing.result()
+        left = last - last // 7
+        assert len(self._found(index, Where(ALICE))) == left

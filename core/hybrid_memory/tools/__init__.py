@@ -18,7 +18,7 @@ MEMORY_TOOLS = (REMEMBER, RECALL, UPDATE, FORGET, EXPAND, FETCH)
 SERVER_TOOLS = (*MEMORY_TOOLS, WHY, PROFILE, SHARE)
 """All of them: also what asks where knowledge comes from, and what shares it."""
 
-__all__ = ["MAX_TOKENS", "MEMORY_TOOLS", "SERVER_TOOLS", "Answer", "MemoryTool", "tools_named"]
+__all__ = ["FETCH", "MAX_TOKENS", "MEMORY_TOOLS", "SERVER_TOOLS", "Answer", "MemoryTool", "tools_named"]
 
 
 def tools_named(names: Iterable[str] | None, among: Sequence[MemoryTool] = MEMORY_TOOLS) -> list[MemoryTool]:

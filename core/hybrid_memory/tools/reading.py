@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
-from hybrid_memory.context.offload.grep import Matches, grep
-from hybrid_memory.context.offload.payloads import Page, page
+from hybrid_memory.context.offload.payloads import Matches, Page, grep, page
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.author import principal_of

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role
 from hybrid_memory.artifacts import merge, read_ledger, render
+from hybrid_memory.artifacts.files import MAX_IDS
 from hybrid_memory.artifacts.ledger import Ledger
-from hybrid_memory.artifacts.merging import MAX_IDS
 from hybrid_memory.artifacts.shell import parse
 
 

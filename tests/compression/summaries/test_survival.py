@@ -6,7 +6,7 @@ import pytest
 
 from hybrid_memory import Event, EventKind, Line, Message, Role, Scope, Section
 from hybrid_memory.context.summaries.lines import candidates
-from hybrid_memory.context.summaries.survival import audited, critical_items, measured, unsaid
+from hybrid_memory.context.summaries.summarise import audited, critical_items, measured, unsaid
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 

@@ -16,6 +16,7 @@ from hybrid_memory import (
     Grant,
     Hit,
     Hits,
+    Host,
     HybridMemory,
     Intent,
     MemoryConfig,
@@ -74,8 +75,11 @@ def main(memory: HybridMemory) -> None:
     assert_type(alice.profile(Patient).allergies, tuple[str, ...])
     assert_type(alice.summary(), Summary)
     assert_type(alice.events(kinds=[EventKind.MESSAGE]), list[Event])
-    assert_type(alice.put_block("task", "Book the hall."), Block)
+    assert_type(alice.block("task").put("Book the hall."), Block)
+    assert_type(alice.block("task").edit(append="And the cake."), Block)
+    assert_type(alice.block("task").history(), list[Block])
     assert_type(alice.blocks(), dict[str, Block])
+    assert_type(alice.assemble("And?", host=Host(began="1"), reader="fetch"), Context)
     assert_type(alice.why("goals"), Explanation)
     assert_type(alice.expand("#1"), list[Message])
     assert_type(alice.at(datetime.now(UTC)), ScopedMemory)
@@ -112,6 +116,13 @@ def mistakes(alice: ScopedMemory) -> None:
     alice.remember("Rome", at="yesterday")  # type: ignore[arg-type]
     alice.recall("Rome").whole()  # type: ignore[attr-defined]
     alice.remember("Rome", sessions="s1")  # type: ignore[call-arg]
+    alice.assemble("Rome", host="s1")  # type: ignore[arg-type]
+    alice.block("task").edit(appended="x")  # type: ignore[call-arg]
+
+
+async def amistakes(alice: ScopedMemory) -> None:
+    await alice.arecall("Rome", k="3")  # type: ignore[arg-type]
+    await alice.aprofile(Patient, name=())  # type: ignore[call-overload]
 
 
 async def opened() -> None:

@@ -8,10 +8,9 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hybrid_memory.ports import Draft
-
 from hybrid_memory import EventKind, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
+from hybrid_memory.ports import Draft
 
 ALICE = Scope(user="alice")
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-from hybrid_memory.ports import Draft, Entry
 
 from hybrid_memory import EventKind, Record, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.index.record import Where
+from hybrid_memory.ports import Draft, Entry
 
 BOB = Scope(user="bob")
 DIM = 32
@@ -43,7 +43,7 @@ def main() -> None:
         if number == 1:
             sys.stdout.write("writing\n")
             sys.stdout.flush()
-    index.settle(BOB)
+    index.train(BOB)
     index.close()
     sys.stdout.write(f"{number}\n")
 

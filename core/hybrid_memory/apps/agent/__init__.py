@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from hybrid_memory.apps.agent.agent import PagedAgent
-from hybrid_memory.apps.agent.functions import PAGING_FUNCTIONS, functions_named
-from hybrid_memory.apps.agent.instructions import MEMORY, instructions, schema
-from hybrid_memory.apps.agent.preparing import aprepared, prepared
-from hybrid_memory.apps.agent.run import AgentRun
-from hybrid_memory.apps.agent.shares import answer_tokens
+from hybrid_memory.apps.agent.functions import PAGING_FUNCTIONS, SEND, functions_named
+from hybrid_memory.apps.agent.instructions import MEMORY, answer_tokens, aprepared, instructions, prepared, schema
+from hybrid_memory.apps.agent.loop import AgentRun
 from hybrid_memory.apps.agent.timers import Alarm
 
 __all__ = [
     "MEMORY",
     "PAGING_FUNCTIONS",
+    "SEND",
     "AgentRun",
     "Alarm",
     "PagedAgent",

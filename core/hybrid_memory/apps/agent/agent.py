@@ -11,14 +11,11 @@ from datetime import timedelta, tzinfo
 from functools import partial
 from typing import Any, Self
 
-from hybrid_memory.apps.agent.custom import CustomFunction, Function
-from hybrid_memory.apps.agent.executor import Executor
-from hybrid_memory.apps.agent.functions import FETCH, functions_named
-from hybrid_memory.apps.agent.instructions import instructions
-from hybrid_memory.apps.agent.loop import Frame, Limits, Loop
-from hybrid_memory.apps.agent.preparing import prepared
-from hybrid_memory.apps.agent.run import AgentRun
-from hybrid_memory.apps.agent.shares import answer_tokens
+from hybrid_memory.apps.agent.executor import CustomFunction, Executor, Function
+from hybrid_memory.apps.agent.functions import functions_named
+from hybrid_memory.apps.agent.instructions import answer_tokens, instructions, prepared
+from hybrid_memory.apps.agent.loop import AgentRun, Frame, Limits, Loop
+from hybrid_memory.apps.agent.searching import FETCH
 from hybrid_memory.apps.agent.timers import Alarm, Rhythm, cron_rhythm, steady_rhythm
 from hybrid_memory.blocks.block import checked_text
 from hybrid_memory.config import PagingConfig
@@ -226,7 +223,7 @@ class PagedAgent:
     ) -> AgentRun:
         """Write what happened, and work until the agent rests, once nobody else works for it."""
         receipt = self.memory.remember(messages) if messages else None
-        with self._runtime.serial(self.memory.scope):
+        with self.memory.lock():
             prepared(self.memory)
             last = self._loop.said_last()
             after = min(receipt.positions) - 1 if receipt is not None and receipt.positions else last
@@ -235,7 +232,7 @@ class PagedAgent:
                 why = self._loop.run(self._running, loop)
             finally:
                 self._running = None
-                self._runtime.said(self.memory.scope)
+                self._runtime.after_write(self.memory.scope)
             said = tuple(self._loop.said_since(after))
         replies = [message.text for message in said if message.role is Role.ASSISTANT and not message.tool_calls]
         return AgentRun(tuple(replies), said, why)

@@ -1,4 +1,4 @@
-"""What a model is told of its memory, made from the functions themselves; and how it reads the conversation."""
+"""What a model begins with: what it is told of its memory, its first blocks, and how it reads the conversation."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hybrid_memory.apps.agent.custom import CustomFunction, Function
+from hybrid_memory.apps.agent.executor import CustomFunction, Function
 from hybrid_memory.apps.agent.functions import SEND
 from hybrid_memory.apps.agent.reading import HEARTBEAT, THOUGHTS
+from hybrid_memory.blocks.block import Block
 from hybrid_memory.log.message import Message, Role, ToolCall
+from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.tools import MAX_TOKENS
 
 MEMORY = (
     "How your memory works. You see only a window of the conversation. The blocks below, such as <human>, are your "
@@ -139,3 +142,43 @@ def _call(call: ToolCall) -> str:
         **({HEARTBEAT: beside[HEARTBEAT]} if HEARTBEAT in beside else {}),
     }
     return json.dumps(written, ensure_ascii=False)
+
+
+BLOCKS = {
+    "persona": "Who you are, and how you want to speak and act.",
+    "human": "Who the user is: name, people, work, plans, preferences.",
+}
+"""What belongs into each."""
+
+
+def prepared(memory: ScopedMemory, blocks: Mapping[str, str] | None = None) -> None:
+    """Give an owner who never had a block those that MemGPT has, ``persona`` and ``human``.
+
+    Args:
+        memory: the owner's.
+        blocks: texts to begin with, by label; others than those two are made too.
+
+    Raises:
+        InvalidInputError: a label or text can be none of a block. Nothing was written.
+    """
+    memory.begin_blocks(_first(blocks or {}))
+
+
+async def aprepared(memory: ScopedMemory, blocks: Mapping[str, str] | None = None) -> None:
+    """Async twin of `prepared`."""
+    await memory.abegin_blocks(_first(blocks or {}))
+
+
+def _first(texts: Mapping[str, str]) -> list[Block]:
+    return [Block(label, texts.get(label, ""), BLOCKS.get(label, "")) for label in {**BLOCKS, **texts}]
+
+
+PAGE_SHARE = 0.125
+"""Share of a prompt for one answer, so that several pages stand in it side by side."""
+
+LEAST_TOKENS = 40
+
+
+def answer_tokens(max_tokens: int) -> int:
+    """Tokens of an answer in a prompt of ``max_tokens``; at most `MAX_TOKENS`."""
+    return min(MAX_TOKENS, max(LEAST_TOKENS, int(PAGE_SHARE * max_tokens)))

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hybrid_memory import steps
+from hybrid_memory import display, steps
 from hybrid_memory.apps.agent.executor import Executor
 from hybrid_memory.apps.agent.instructions import rendered
 from hybrid_memory.apps.agent.reading import read
@@ -18,13 +18,13 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import STOPPED, Message, Role, ToolCall
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.memory.runtime import INLINE
 from hybrid_memory.models.port import LanguageModel
-from hybrid_memory.runtime.runners import drive
+from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.steps import FAILED, Chain, Does, Next, Step
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.structured import encodable
 from hybrid_memory.text.tokens import message_tokens
+from hybrid_memory.validation import shown
 
 MAX_CALLS = 4
 """In one answer; each may fill its share of the window, and they leave it together."""
@@ -214,3 +214,53 @@ class Loop:
 def _result(call: ToolCall, text: str, *, failed: bool) -> Message:
     extra = {FAILED: True} if failed else {}
     return Message(role=Role.TOOL, content=text, name=call.name, tool_call_id=call.id, extra=extra)
+
+
+SHOWN_CHARS = 500
+"""Of a message in a notebook."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRun:
+    """What an agent did about an event.
+
+    Attributes:
+        replies: what it said to the user.
+        messages: all that was said from the event on: calls, results, replies, warnings.
+        why: it yielded: ``yielded`` by itself, or ``stopped ...``.
+    """
+
+    replies: tuple[str, ...]
+    messages: tuple[Message, ...]
+    why: str
+
+    @property
+    def text(self) -> str:
+        """The replies as one text."""
+        return "\n\n".join(self.replies)
+
+    @property
+    def calls(self) -> list[str]:
+        """The names of the functions that it called, in order."""
+        return [call.name for message in self.messages for call in message.tool_calls]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<AgentRun {self.why}: {len(self.calls)} calls, {len(self.replies)} replies: {shown(self.text)}>"
+
+    def _repr_html_(self) -> str:
+        said = "".join(
+            display.under(
+                display.CONTEXT if message.role is Role.ASSISTANT else display.PLAIN,
+                display.text(_short(message.text) or ", ".join(call.name for call in message.tool_calls)),
+                display.text(message.event or message.role),
+            )
+            for message in self.messages
+        )
+        return display.card(f"{display.text(self.why)}, {len(self.calls)} calls", said)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"

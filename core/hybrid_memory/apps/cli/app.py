@@ -10,20 +10,14 @@ import typer
 
 from hybrid_memory import __version__
 from hybrid_memory.apps.cli.chatting import chat
+from hybrid_memory.apps.cli.demo import demo
 from hybrid_memory.apps.cli.evaluating import evaluate
-from hybrid_memory.apps.cli.examining import doctor, stats
-from hybrid_memory.apps.cli.explaining import why
-from hybrid_memory.apps.cli.exporting import export
-from hybrid_memory.apps.cli.folding import compact, summary
 from hybrid_memory.apps.cli.forgetting import forget
-from hybrid_memory.apps.cli.importing import import_chats
-from hybrid_memory.apps.cli.inspecting import inspect
-from hybrid_memory.apps.cli.knowing import profile
-from hybrid_memory.apps.cli.moving import migrate, rebuild
-from hybrid_memory.apps.cli.searching import search
-from hybrid_memory.apps.cli.serving import mcp
-from hybrid_memory.apps.cli.showing import demo
-from hybrid_memory.apps.cli.telling import history
+from hybrid_memory.apps.cli.knowledge import compact, profile, summary
+from hybrid_memory.apps.cli.recalling import history, search, why
+from hybrid_memory.apps.cli.serving import inspect, mcp
+from hybrid_memory.apps.cli.transfer import export, import_chats
+from hybrid_memory.apps.cli.upkeep import doctor, migrate, rebuild, stats
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
 
 NAME = "hybrid-memory"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -10,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hybrid_memory.apps.cli import shapes
-from hybrid_memory.apps.cli.knowing import show_profile
+from hybrid_memory.apps.cli.knowledge import show_profile
 from hybrid_memory.apps.cli.printing import as_json as written
 from hybrid_memory.apps.cli.printing import one_line, printable, show
-from hybrid_memory.apps.cli.searching import show_hits
+from hybrid_memory.apps.cli.recalling import show_hits
 from hybrid_memory.apps.cli.stores import (
     AgentName,
     AsJson,
@@ -24,7 +26,7 @@ from hybrid_memory.apps.cli.stores import (
     open_store,
     scoped,
 )
-from hybrid_memory.errors import HybridMemoryError, InvalidInputError
+from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
     from hybrid_memory import Hit, ScopedMemory
@@ -81,7 +83,7 @@ def chat(
 
 
 def _model(name: str | None, base_url: str | None) -> Any:
-    from hybrid_memory.apps.cli.chat_models import chat_model  # noqa: PLC0415 - only who has a model pays for it
+    from hybrid_memory.apps.cli.chatting import chat_model  # noqa: PLC0415 - only who has a model pays for it
 
     if name is None:
         if base_url is not None:
@@ -182,3 +184,36 @@ class _Talk:
         if answer.strip():
             self._whose.remember(answer, role="assistant")
         return answer
+
+
+NO_KEY = "none"
+"""A server of one's own asks for no key, but the client insists on one."""
+
+
+def chat_model(name: str, *, base_url: str | None = None) -> Any:
+    """A chat model of LangChain, made by its ``init_chat_model``.
+
+    Args:
+        name: ``provider:model``, such as ``anthropic:claude-sonnet-4-5``; of an endpoint just the model.
+        base_url: of an endpoint that speaks OpenAI's API; its key is taken from ``OPENAI_API_KEY``.
+
+    Raises:
+        MissingDependencyError: LangChain is not installed.
+        InvalidInputError: there is no such provider, its package is not installed, or its key is missing.
+    """
+    try:
+        # By name, as the core knows no framework.
+        make = importlib.import_module("langchain.chat_models").init_chat_model
+    except ImportError as error:
+        raise MissingDependencyError("langchain", extra="langchain") from error
+    given: dict[str, Any] = {}
+    if base_url is not None:
+        key = os.environ.get("OPENAI_API_KEY") or NO_KEY
+        given = {"model_provider": "openai", "base_url": base_url, "api_key": key}
+    elif not all(name.partition(":")):
+        raise InvalidInputError(f"the model {name!r} has no provider: give it as provider:model, or give its base URL")
+    try:
+        return make(name, **given)
+    except Exception as error:  # each provider raises what it likes
+        said = str(error).partition("\n")[0] or type(error).__name__
+        raise InvalidInputError(f"the model {name!r} cannot be used: {said}") from error

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_memory.apps.cli.chats import read_transcripts
 from hybrid_memory.apps.cli.stores import EmbedderName
+from hybrid_memory.apps.cli.transfer import read_transcripts
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def evaluate(
 
 
 def _model(name: str | None, base_url: str | None) -> Any:
-    from hybrid_memory.apps.cli.chat_models import chat_model  # noqa: PLC0415
+    from hybrid_memory.apps.cli.chatting import chat_model  # noqa: PLC0415
 
     return None if name is None else chat_model(name, base_url=base_url)
 

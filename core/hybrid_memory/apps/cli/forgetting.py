@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hybrid_memory.apps.cli import shapes
-from hybrid_memory.apps.cli.explaining import handle
-from hybrid_memory.apps.cli.moments import MOMENT, moment
 from hybrid_memory.apps.cli.printing import one_line, print_json, show, when
+from hybrid_memory.apps.cli.recalling import handle
 from hybrid_memory.apps.cli.stores import (
+    MOMENT,
     AgentName,
     AsJson,
     SessionName,
     StoreName,
     TenantName,
     UserName,
+    moment,
     open_store,
     scoped,
 )

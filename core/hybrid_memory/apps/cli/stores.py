@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -231,3 +232,27 @@ def _quiet(config: MemoryConfig) -> MemoryConfig:
             "recall": config.recall.model_copy(update={"count_uses": False}),
         }
     )
+
+
+MOMENT = "DATE"
+
+
+def moment(text: str | datetime) -> datetime:
+    """The instant that ISO 8601 text tells, in UTC where it names no zone.
+
+    Raises:
+        InvalidInputError: it tells none.
+    """
+    from hybrid_memory.validation import instant  # noqa: PLC0415 - help need not wait for it
+
+    found = instant(text)
+    if found is None:
+        raise InvalidInputError(f"{text!r} is no date: write it like 2026-03-01 or 2026-03-01T14:30+01:00")
+    return found
+
+
+Since = Annotated[
+    datetime | None,
+    typer.Option(parser=moment, metavar=MOMENT, help="Only what was said then or later, such as 2026-03-01."),
+]
+Until = Annotated[datetime | None, typer.Option(parser=moment, metavar=MOMENT, help="Only what was said before.")]

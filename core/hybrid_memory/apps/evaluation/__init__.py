@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from hybrid_memory.apps.evaluation.evaluation import METHODS, Estimate, Evaluation
 from hybrid_memory.apps.evaluation.measures import Prices
-from hybrid_memory.apps.evaluation.methods.finding import found_methods
+from hybrid_memory.apps.evaluation.methods import found_methods
 from hybrid_memory.apps.evaluation.methods.method import Method, Prompt, Replay, Setting
+from hybrid_memory.apps.evaluation.methods.stock import VERBATIM, StockMethod, StockReplay, Writer, embedder_of
 from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
 from hybrid_memory.apps.evaluation.report import Figures, Judging, Outcome, Report
 from hybrid_memory.apps.evaluation.transcripts.reading import read_transcript
@@ -16,6 +17,7 @@ from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 
 __all__ = [
     "METHODS",
+    "VERBATIM",
     "Estimate",
     "Evaluation",
     "Figures",
@@ -29,7 +31,11 @@ __all__ = [
     "Replay",
     "Report",
     "Setting",
+    "StockMethod",
+    "StockReplay",
     "Transcript",
+    "Writer",
+    "embedder_of",
     "found_methods",
     "read_transcript",
 ]

@@ -1,4 +1,4 @@
-"""The face of the room: what is to be compared, what it will cost, and the report."""
+"""`Evaluation`: what is to be compared, what it will cost, and the report."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hybrid_memory.apps.evaluation.journal import Journal
 from hybrid_memory.apps.evaluation.measures import Prices
-from hybrid_memory.apps.evaluation.methods.finding import chosen_methods
+from hybrid_memory.apps.evaluation.methods import chosen_methods
 from hybrid_memory.apps.evaluation.methods.method import Method, Setting
 from hybrid_memory.apps.evaluation.methods.own import truncated
-from hybrid_memory.apps.evaluation.probing.generating import probes_of
+from hybrid_memory.apps.evaluation.probing import probes_of
 from hybrid_memory.apps.evaluation.probing.probe import Probe
 from hybrid_memory.apps.evaluation.probing.writing import written_probes
+from hybrid_memory.apps.evaluation.replaying import Journal
 from hybrid_memory.apps.evaluation.report import Report
 from hybrid_memory.apps.evaluation.running import Plan, Run
 from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript

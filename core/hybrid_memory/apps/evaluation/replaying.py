@@ -1,18 +1,22 @@
-"""A transcript under a method: a prompt for each call that the model got, then one for each probe."""
+"""A transcript under a method: its prompts, the answers of a model, and the journal that keeps what was done."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from hybrid_memory.apps.evaluation.measures import Metered, Prompts
 from hybrid_memory.apps.evaluation.methods.method import Method, Replay, Setting
-from hybrid_memory.apps.evaluation.probing.matching import plain
-from hybrid_memory.apps.evaluation.probing.probe import Probe
+from hybrid_memory.apps.evaluation.probing.probe import Probe, plain
 from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 from hybrid_memory.log.message import Message, Role
+from hybrid_memory.models.port import LanguageModel
+from hybrid_memory.text.tokenize import cjk_share
 from hybrid_memory.text.tokens import TokenCounter
 
 
@@ -89,3 +93,75 @@ def _found(replay: Replay, probe: Probe, texts: dict[str, str], count: TokenCoun
 def _words(message: Message) -> str:
     """What must stand in a prompt for the message to be in it word by word."""
     return plain(message.text or " ".join(call.written_arguments for call in message.tool_calls))
+
+
+_ENGLISH = "Answer from the conversation above, briefly and exactly. If it does not tell, say that you don't know."
+_CHINESE = "只根据上面的对话回答，简短而准确。如果对话里没有，就说不知道。"
+
+
+def answered(model: LanguageModel, prompt: Sequence[Mapping[str, Any]], question: str) -> str:
+    """What the model makes of the prompt, whose last message ends with the question.
+
+    Raises:
+        ModelError: it failed, or answered nothing.
+    """
+    said = [_spoken(message) for message in prompt]
+    wanted = _CHINESE if cjk_share(question) > 0.5 else _ENGLISH  # noqa: PLR2004 - the larger part
+    last = said[-1].model_copy(update={"content": f"{said[-1].text}\n\n{wanted}"})
+    return model.complete([*said[:-1], last])
+
+
+def _spoken(message: Mapping[str, Any]) -> Message:
+    """The message as text: calls are told, and results are the user's, so that any model takes them."""
+    content = message.get("content") or ""
+    text = content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+    calls = [f"{call['function']['name']}({call['function']['arguments']})" for call in message.get("tool_calls") or ()]
+    role = Role.USER if message["role"] == "tool" else Role(message["role"])
+    return Message(role=role, content="\n".join(part for part in (text, *calls) if part) or "-")
+
+
+class Journal:
+    """Results by key; each is written before it is used.
+
+    Args:
+        file: JSON lines, made where there is none; None keeps nothing.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+        self._kept: dict[str, Any] = {}
+        if file is not None and file.exists():
+            for line in file.read_text(encoding="utf-8").splitlines():
+                try:
+                    entry = json.loads(line)
+                    self._kept[entry["key"]] = entry["value"]
+                except (ValueError, KeyError, TypeError):  # a line that was cut off when the process was killed
+                    continue
+            with file.open("a", encoding="utf-8") as end:
+                end.write("\n")
+        elif file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+
+    def done(self, *key: Any, by: Callable[[], Any], final: Callable[[Any], bool] = lambda _: True) -> Any:
+        """The result under this key, which is made now if there is none.
+
+        Args:
+            key: JSON values that decide the result.
+            by: makes it; JSON values.
+            final: whether it is worth keeping; what is not is made again next time.
+        """
+        name = _digest(key)
+        if name in self._kept:
+            return self._kept[name]
+        value = by()
+        if not final(value):
+            return value
+        if self._file is not None:
+            with self._file.open("a", encoding="utf-8") as end:
+                end.write(json.dumps({"key": name, "value": value}, ensure_ascii=False) + "\n")
+        self._kept[name] = value
+        return value
+
+
+def _digest(key: tuple[Any, ...]) -> str:
+    return hashlib.blake2b(json.dumps(key, ensure_ascii=False, default=str).encode(), digest_size=12).hexdigest()

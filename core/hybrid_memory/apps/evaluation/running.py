@@ -11,18 +11,23 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from hybrid_memory import __version__
-from hybrid_memory.apps.evaluation.answering import answered
-from hybrid_memory.apps.evaluation.figures import figures
-from hybrid_memory.apps.evaluation.journal import Journal
-from hybrid_memory.apps.evaluation.judging.grade import Grade, Verdict
 from hybrid_memory.apps.evaluation.judging.judge import Judge
 from hybrid_memory.apps.evaluation.judging.rubric import CRITERIA
-from hybrid_memory.apps.evaluation.judging.scores import agreement, consistency, noise, order, pairs, scored
+from hybrid_memory.apps.evaluation.judging.scores import (
+    Grade,
+    Verdict,
+    agreement,
+    consistency,
+    noise,
+    order,
+    pairs,
+    scored,
+)
 from hybrid_memory.apps.evaluation.measures import Prices
 from hybrid_memory.apps.evaluation.methods.method import Method, Setting
 from hybrid_memory.apps.evaluation.probing.probe import Probe
-from hybrid_memory.apps.evaluation.replaying import replayed
-from hybrid_memory.apps.evaluation.report import Figures, Judging, Outcome, Report
+from hybrid_memory.apps.evaluation.replaying import Journal, answered, replayed
+from hybrid_memory.apps.evaluation.report import Figures, Judging, Outcome, Report, figures
 from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.port import LanguageModel

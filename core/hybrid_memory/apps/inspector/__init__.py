@@ -9,8 +9,7 @@ from __future__ import annotations
 from hybrid_memory.errors import MissingDependencyError
 
 try:
-    from hybrid_memory.apps.inspector.app import application
-    from hybrid_memory.apps.inspector.serving import serve
+    from hybrid_memory.apps.inspector.app import application, serve
 except ModuleNotFoundError as error:
     package = (error.name or "").partition(".")[0]
     if package not in {"jinja2", "markupsafe", "starlette", "uvicorn"}:

@@ -1,15 +1,19 @@
-"""The page as a web application: addresses, templates, and how failures are told."""
+"""The page as a web application on a port of this machine: addresses, templates, and how failures are told."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
+import socket
+import threading
 from collections.abc import Callable, Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs
 
+import uvicorn
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -20,12 +24,12 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from hybrid_memory import __version__
-from hybrid_memory.apps.inspector.pages import forgetting, knowledge, overview, prompts, search, summaries, timeline
-from hybrid_memory.apps.inspector.reading import PageRequest, moment_of, reading, scope_of
-from hybrid_memory.apps.inspector.security import HEADERS, Guard, form_token, from_own_form
-from hybrid_memory.apps.inspector.text import finished
+from hybrid_memory.apps.inspector import knowledge, log, prompts, search
+from hybrid_memory.apps.inspector.guard import HEADERS, Guard, finished, form_token, from_own_form
+from hybrid_memory.apps.inspector.reading import PageRequest, key_of, moment_of, reading, scope_of, warm_up
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.memory import HybridMemory
+from hybrid_memory.scope import Scope
 
 _log = logging.getLogger(__name__)
 
@@ -34,12 +38,12 @@ MOST_FORM_BYTES = 100_000
 Page = Callable[[PageRequest], Mapping[str, Any]]
 
 PAGES: dict[str, Page] = {
-    "timeline": timeline.timeline,
-    "event": timeline.event,
+    "timeline": log.timeline,
+    "event": log.event,
     "search": search.search,
     "facts": knowledge.knowledge,
-    "summaries": summaries.summaries,
-    "stretch": summaries.stretch,
+    "summaries": knowledge.summaries,
+    "stretch": knowledge.stretch,
     "prompt": prompts.prompts,
 }
 
@@ -103,7 +107,7 @@ class _Inspector:
 
     def start(self, request: Request) -> Response:
         """The owners."""
-        return self._shown("overview", overview.overview(self._reading, dict(request.query_params)), None)
+        return self._shown("overview", log.overview(self._reading, dict(request.query_params)), None)
 
     def page(self, name: str) -> Callable[[Request], Response]:
         """A page of an owner."""
@@ -118,8 +122,8 @@ class _Inspector:
         """What would be forgotten."""
         self._check_writable()
         asked = self._asked(request)
-        positions = forgetting.positions_of(request.query_params.getlist("position"))
-        values = forgetting.asking(self._memory, asked, positions)
+        positions = log.positions_of(request.query_params.getlist("position"))
+        values = log.asking(self._memory, asked, positions)
         return self._shown("forget", {**values, "form_token": form_token(self._token)}, asked)
 
     async def forget(self, request: Request) -> Response:
@@ -139,8 +143,8 @@ class _Inspector:
 
     def _forget(self, request: Request, fields: Mapping[str, list[str]]) -> Response:
         asked = self._asked(request)
-        positions = forgetting.positions_of(fields.get("position", []))
-        return self._shown("forgotten", forgetting.forgetting(self._memory, asked, positions), asked)
+        positions = log.positions_of(fields.get("position", []))
+        return self._shown("forgotten", log.forgetting(self._memory, asked, positions), asked)
 
     def _check_writable(self) -> None:
         if not self._writable:
@@ -185,3 +189,84 @@ class _Inspector:
         answer = self._shown("error", {"status": HTTPStatus.INTERNAL_SERVER_ERROR, "problem": problem}, None, 500)
         answer.headers.update(HEADERS)
         return answer
+
+
+HOST = "127.0.0.1"
+TOKEN_BYTES = 32
+WARM_UP_AFTER = 0.5
+"""Seconds; the first page comes first."""
+
+LAST_ANSWERS = 2
+"""Seconds that requests have to end in, after Ctrl-C."""
+
+
+def serve(
+    memory: HybridMemory,
+    *,
+    port: int = 0,
+    token: str | None = None,
+    writable: bool = False,
+    scope: Scope | None = None,
+    ready: Callable[[str], None],
+) -> None:
+    """Serve the page on loopback until Ctrl-C; to be called in the main thread.
+
+    Args:
+        memory: what is looked at; it stays open.
+        port: 0 takes a free one.
+        token: that lets in; by default a new one that nobody can guess.
+        writable: let the page forget turns.
+        scope: whose timeline the address shows; by default the list of owners.
+        ready: called with the address, token included, once it is answered.
+
+    Raises:
+        InvalidInputError: the port is taken or may not be used.
+    """
+    token = token or secrets.token_urlsafe(TOKEN_BYTES)
+    # Named as TCP, or asyncio lets small answers wait for more.
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, port))
+        except (OSError, OverflowError) as error:
+            raise InvalidInputError(f"cannot listen on {HOST}:{port}: {error}; --port 0 takes a free one") from error
+        path = "" if scope is None else f"o/{key_of(scope)}/timeline"
+        address = f"http://{HOST}:{listening.getsockname()[1]}/{path}?token={token}"
+        config = uvicorn.Config(
+            application(memory, token=token, writable=writable),
+            log_level="critical",
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            http="h11",
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=LAST_ANSWERS,
+        )
+
+        warming = threading.Timer(WARM_UP_AFTER, warm_up, (memory,))
+
+        def answered() -> None:
+            ready(address)
+            warming.start()
+
+        try:
+            _Server(config, answered).run(sockets=[listening])
+        except KeyboardInterrupt:
+            pass  # uvicorn passes on the signal that it has ended on
+        finally:
+            warming.cancel()
+            if warming.is_alive():
+                warming.join()  # before the memory is closed
+
+
+class _Server(uvicorn.Server):
+    """Says when it answers."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()

@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from hybrid_memory.context.state import QueueState
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
+from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.event import Event, EventKind, Tier
-from hybrid_memory.log.read_only import ReadOnlyLog
 from hybrid_memory.memory import HybridMemory, ScopedMemory
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services

@@ -5,15 +5,14 @@ Needs the extra ``mcp``.
 
 from __future__ import annotations
 
-from hybrid_memory.apps.mcp.binding import Binding
-from hybrid_memory.apps.mcp.http import application, serve_http
-from hybrid_memory.apps.mcp.serving import server
-from hybrid_memory.apps.mcp.stdio import serve_stdio
 from hybrid_memory.errors import MissingDependencyError
 
 try:
-    import mcp.server  # noqa: F401 - the SDK: without it nothing here can be imported
-except ImportError as error:
+    from hybrid_memory.apps.mcp.server import Binding, server
+    from hybrid_memory.apps.mcp.transports import application, serve_http, serve_stdio
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] not in {"mcp", "uvicorn"}:
+        raise
     raise MissingDependencyError("mcp", extra="mcp") from error
 
 __all__ = ["Binding", "application", "serve_http", "serve_stdio", "server"]

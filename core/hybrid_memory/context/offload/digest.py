@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from hybrid_memory.context.offload.json_values import json_rows, parse_json
 from hybrid_memory.context.offload.outlines import Outline, outline
 from hybrid_memory.context.offload.payloads import count_lines
 from hybrid_memory.text.tokens import TokenCounter
@@ -20,7 +21,7 @@ def digest(text: str, *, result_id: str, max_tokens: int, count: TokenCounter, r
     The first line gives kind, size and ``result_id``, the last one a call of the reader. As much stands between them
     as fits ``max_tokens`` by ``count``; where even the first line does not fit, it comes alone.
     """
-    found = outline(text)
+    found = _json_outline(text) or outline(text)
     lines = count_lines(text)
     size = f"{len(text):,} character{'s' * (len(text) != 1)}, {lines:,} line{'s' * (lines != 1)}"
     head = f"[{found.kind}, {size}; result_id={result_id}]"
@@ -55,3 +56,15 @@ def _filled(found: Outline, head: str, foot: str, max_tokens: int, count: TokenC
             return cut
         length //= 2
     return best
+
+
+def _json_outline(text: str) -> Outline | None:
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        value = parse_json(text)
+    except ValueError:
+        return None
+    rows, place = json_rows(value)
+    several = isinstance(value, list) and text.lstrip()[0] == "{"
+    return Outline("json lines" if several else "json", rows, place)

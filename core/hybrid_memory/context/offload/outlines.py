@@ -1,18 +1,15 @@
-"""What kind of text a payload is, and what it says at a glance."""
+"""What kind of text a payload is, and the rows that tell at a glance what it says."""
 
 from __future__ import annotations
 
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from hybrid_memory.context.offload.failures import failures
-from hybrid_memory.context.offload.json_outline import json_rows
-from hybrid_memory.context.offload.json_paths import parse_json
-from hybrid_memory.context.offload.rows import Row, cut
 from hybrid_memory.log.media import base64_kind
 
 SAMPLE_LINES = 300
@@ -51,6 +48,8 @@ _HEADING = re.compile(rf"^{_NUMBERED}(#{{1,4}} .+|第[一二三四五六七八�
 _BARE = re.compile(r"[\s=*_#-]*(?:</?[\w:.-]+>)?\s*")
 _RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)+\|?\s*")
 
+ROW_CHARS = 160
+
 
 @dataclass(frozen=True, slots=True)
 class Outline:
@@ -62,33 +61,12 @@ class Outline:
 
 
 def outline(text: str) -> Outline:
-    """What the text is, and what it says; the same text always has the same outline."""
+    """What a text that is no JSON is, and what it says; the same text always has the same outline."""
     lines = text.split("\n")
-    known: tuple[Callable[[str, list[str]], Outline | None], ...] = (
-        _json,
-        _encoded,
-        _diff,
-        _markup,
-        _table,
-        _paths,
-        _code,
-    )
-    for read in known:
+    for read in (_encoded, _diff, _markup, _table, _paths, _code):
         if found := read(text, lines):
             return found
     return _prose(text, lines)
-
-
-def _json(text: str, _lines: list[str]) -> Outline | None:
-    if text.lstrip()[:1] not in ("{", "["):
-        return None
-    try:
-        value = parse_json(text)
-    except ValueError:
-        return None
-    rows, place = json_rows(value)
-    several = isinstance(value, list) and text.lstrip()[0] == "{"
-    return Outline("json lines" if several else "json", rows, place)
 
 
 def _encoded(text: str, lines: list[str]) -> Outline | None:
@@ -235,3 +213,17 @@ def _failure_rows(text: str) -> list[Row]:
     picked = found if more <= 0 else [*found[:half], *found[-half:]]
     times = [f" (×{one.count:,})" if one.count > 1 else "" for one in picked]
     return [Row(title), *(Row(f"{one.line}: {cut(one.text)}{often}") for one, often in zip(picked, times, strict=True))]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a digest; where not all rows fit, those of the lowest rank are kept, earlier ones first."""
+
+    text: str
+    rank: int = 0
+
+
+def cut(text: str, width: int = ROW_CHARS) -> str:
+    """The text on one line of at most so many characters."""
+    text = " ".join(text[: 4 * width].split())
+    return text if len(text) <= width else f"{text[: width - 1]}…"

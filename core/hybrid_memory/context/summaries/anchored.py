@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, chosen, merged, updated
-from hybrid_memory.context.summaries.strategy import Job
-from hybrid_memory.context.summaries.transcripts import transcript
+from hybrid_memory.context.summaries.strategy import Job, transcript
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Role

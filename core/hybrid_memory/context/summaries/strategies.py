@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from hybrid_memory.context.summaries.alternatives import Compact, Importance, Merging, Recursive, Shortened, Window
 from hybrid_memory.context.summaries.anchored import Anchored, Regenerate
-from hybrid_memory.context.summaries.freeform import Compact, Recursive, Shortened
-from hybrid_memory.context.summaries.selective import Importance, Merging, Window
 from hybrid_memory.context.summaries.strategy import Strategy
 
 STRATEGIES: dict[str, Strategy] = {

@@ -14,7 +14,11 @@ from hybrid_memory.config import CleaningLevel
 from hybrid_memory.context.summary import Line
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message
+from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.tokens import TokenCounter
+
+TURN_CHARS = 1200
+"""A longer turn is shown by its head and its tail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +73,15 @@ class Strategy(Protocol):
             ValueError: the answer says nothing usable.
         """
         ...
+
+
+def transcript(span: Sequence[Event], room: Room) -> str:
+    """One paragraph a turn: its number in brackets, who speaks, what is said."""
+    return "\n".join(f"[{event.position}] {event.message.speaker}: {_said(event, room)}" for event in span)
+
+
+def _said(event: Event, room: Room) -> str:
+    text = event.message.text
+    if len(text) > TURN_CHARS:
+        text = f"{text[: TURN_CHARS * 2 // 3]} […] {text[-TURN_CHARS // 3 :]}"
+    return clean(text, room.cleaning).strip()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Unpack
 
 from hybrid_memory.engines.clickhouse.address import parsed
 from hybrid_memory.engines.clickhouse.connection import Connection
@@ -23,8 +23,8 @@ from hybrid_memory.engines.clickhouse.table import (
     version_and_event,
 )
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
-from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import LogSize
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.port import Archive, LogSize, Reading, Selection
 from hybrid_memory.scope import Scope
 
 ERASING_SECONDS = 60
@@ -43,7 +43,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-class ClickHouseArchive:
+class ClickHouseArchive(Archive):
     """Archived events in one table of ClickHouse, which belongs to one log.
 
     The server is reached at the first call, and again at the next one after it was away.
@@ -70,40 +70,27 @@ class ClickHouseArchive:
         if events:
             self._db.insert(self._table, COLUMNS, [row_of(event, version=0) for event in events])
 
-    def read(
-        self,
-        scope: Scope,
-        *,
-        after: int = 0,
-        upto: int | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        kinds: Collection[EventKind] = (),
-        limit: int | None = None,
-        newest: bool = False,
-    ) -> list[Event]:
+    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         """Archived events of the scope, by position; see `Archive.read`."""
+        wanted = Selection(**which)
         bounds = {
-            "position > {after:Int64}": ("after", after),
-            "position <= {upto:Int64}": ("upto", upto),
-            "at >= fromUnixTimestamp64Micro({since:Int64})": ("since", _micros(since)),
-            "at < fromUnixTimestamp64Micro({until:Int64})": ("until", _micros(until)),
-            "kind IN {kinds:Array(String)}": ("kinds", [str(kind) for kind in kinds] or None),
+            "position > {after:Int64}": ("after", wanted.after),
+            "position <= {upto:Int64}": ("upto", wanted.upto),
+            "at >= fromUnixTimestamp64Micro({since:Int64})": ("since", _micros(wanted.since)),
+            "at < fromUnixTimestamp64Micro({until:Int64})": ("until", _micros(wanted.until)),
+            "kind IN {kinds:Array(String)}": ("kinds", [str(kind) for kind in wanted.kinds] or None),
         }
-        wanted = {condition: bound for condition, bound in bounds.items() if bound[1] is not None}
-        cut = "" if limit is None else "LIMIT {limit:UInt64}"
-        values = {**dict(wanted.values()), "limit": max(0, limit or 0)}
-        rows = self._select(scope, list(wanted), values, newest=newest, cut=cut)
-        return [version_and_event(row)[1] for row in (reversed(rows) if newest else rows)]
-
-    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
-        """The archived events with these ids; see `Archive.get`."""
-        found = [
-            version_and_event(row)[1]
-            for chunk in _chunks(sorted(set(ids)))
-            for row in self._select(scope, ["id IN {ids:Array(String)}"], {"ids": chunk})
-        ]
-        return sorted(found, key=lambda event: event.position)
+        conditions = [condition for condition, (_, value) in bounds.items() if value is not None]
+        values = {name: value for name, value in bounds.values() if value is not None}
+        if wanted.ids is not None:
+            chosen = [*conditions, "id IN {ids:Array(String)}"]
+            chunks = _chunks(sorted(set(wanted.ids)))
+            rows = [row for chunk in chunks for row in self._select(scope, chosen, {**values, "ids": chunk})]
+            return wanted.cut(sorted((version_and_event(row)[1] for row in rows), key=lambda event: event.position))
+        cut = "" if wanted.limit is None else "LIMIT {limit:UInt64}"
+        values["limit"] = max(0, wanted.limit or 0)
+        rows = self._select(scope, conditions, values, newest=wanted.newest, cut=cut)
+        return [version_and_event(row)[1] for row in (reversed(rows) if wanted.newest else rows)]
 
     def erase(self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]]) -> None:
         """Destroy events, rewrite others, and wait until no part in use has the old words; see `Archive.erase`.

@@ -6,16 +6,15 @@ import hashlib
 import json
 import threading
 from bisect import bisect_right, insort
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from heapq import merge
 from itertools import islice
-from typing import Any
+from typing import Any, Unpack
 
 from hybrid_memory.errors import IdConflictError, MemoryClosedError
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Appended, Draft, LogSize
+from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Reading, Selection
 from hybrid_memory.scope import Scope
 
 
@@ -28,7 +27,7 @@ class _Dropped:
     digest: bytes
 
 
-class InMemoryLog:
+class InMemoryLog(EventLog):
     """An event log that lives as long as the process."""
 
     def __init__(self) -> None:
@@ -65,35 +64,16 @@ class InMemoryLog:
             self._last += len(fresh)
             return appended
 
-    def read(
-        self,
-        scope: Scope,
-        *,
-        after: int = 0,
-        upto: int | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        kinds: Collection[EventKind] = (),
-        limit: int | None = None,
-        newest: bool = False,
-    ) -> list[Event]:
+    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         """Events of the scope, by position; see `EventLog.read`."""
+        wanted = Selection(**which)
         with self._lock:
             self._check_open()
-            found = (
-                event
-                for event in self._between(scope, kinds, after, upto, newest=newest)
-                if scope.session in (None, event.scope.session)
-                and (since is None or event.at >= since)
-                and (until is None or event.at < until)
-            )
-            taken = list(islice(found, None if limit is None else max(0, limit)))
-        return taken[::-1] if newest else taken
-
-    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
-        """The events with these ids; see `EventLog.get`."""
-        wanted = set(ids)
-        return [event for event in self.read(scope) if event.id in wanted]
+            # As far as the limit: most readings want the last few events of thousands.
+            events = filter(wanted.test(), self._between(scope, wanted))
+            found = (event for event in events if scope.session in (None, event.scope.session))
+            taken = list(islice(found, None if wanted.limit is None else max(0, wanted.limit)))
+        return taken[::-1] if wanted.newest else taken
 
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
@@ -162,11 +142,6 @@ class InMemoryLog:
                 self._by_id[key] = kept
                 self._last = max(self._last, event.position)
 
-    def scrub(self) -> None:
-        """Nothing: nobody else reads this memory."""
-        with self._lock:
-            self._check_open()
-
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
         """The last position of each owner; see `EventLog.heads`."""
         with self._lock:
@@ -177,10 +152,6 @@ class InMemoryLog:
                 for owner in wanted
                 if any(self._owners[owner].values())
             }
-
-    def count(self, owner: Scope, *, after: int = 0) -> int:
-        """How many events the owner has beyond this position."""
-        return len(self.read(owner.owner, after=after))
 
     def size(self) -> LogSize:
         """Counts over all owners."""
@@ -199,19 +170,17 @@ class InMemoryLog:
             self._closed = True
             self._owners, self._by_id, self._dropped = {}, {}, {}
 
-    def _between(
-        self, scope: Scope, kinds: Collection[EventKind], after: int, upto: int | None, *, newest: bool
-    ) -> Iterable[Event]:
-        """The owner's events of these kinds in this stretch, in the order in which they are wanted."""
+    def _between(self, scope: Scope, wanted: Selection) -> Iterable[Event]:
+        """The owner's events of the wanted kinds and positions, in the order in which they are wanted."""
         by_kind = self._owners.get(scope.owner, {})
         parts = []
-        for kind in set(kinds or by_kind):
+        for kind in set(wanted.kinds or by_kind):
             events = by_kind.get(kind, [])
-            first = bisect_right(events, after, key=_position)
-            last = len(events) if upto is None else bisect_right(events, upto, key=_position)
-            rows = range(last - 1, first - 1, -1) if newest else range(first, last)
+            first = bisect_right(events, wanted.after, key=_position)
+            last = len(events) if wanted.upto is None else bisect_right(events, wanted.upto, key=_position)
+            rows = range(last - 1, first - 1, -1) if wanted.newest else range(first, last)
             parts.append(map(events.__getitem__, rows))
-        return merge(*parts, key=_position, reverse=newest)
+        return merge(*parts, key=_position, reverse=wanted.newest)
 
     def _check_open(self) -> None:
         if self._closed:

@@ -21,8 +21,9 @@ from hybrid_memory.engines.milvus.terms import TermCounts
 from hybrid_memory.engines.milvus.vectors import Probing, VectorTable, matches
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.bm25 import bm25
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Places, Use
+from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, RecordColumns, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.index.unconverted import Unconverted
 from hybrid_memory.scope import Scope
 
 WHOLE = [*NARROWING, *PLACE, "doc"]
@@ -31,12 +32,12 @@ SPELT = 64
 """Terms of any owner that are looked at for one that this owner has."""
 
 
-class MilvusIndex:
+class MilvusIndex(Unconverted):
     """The semantic index in a Milvus.
 
     Milvus has no transactions, so what belongs together is written in an order in which the next call repairs what a
     crash left half done: records first, the applied position last. Two things may stay behind: uses that are counted
-    twice, and counts of terms that are off by one batch, until `settle`. Two processes that write at once may lose
+    twice, and counts of terms that are off by one batch, until `train`. Two processes that write at once may lose
     counts of terms too; then scores differ a little, and nothing is lost.
 
     Args:
@@ -151,7 +152,7 @@ class MilvusIndex:
         """The mean of the owner's vectors, and their number."""
         return self._vectors.centroid(owner_key(owner))
 
-    def settle(self, owner: Scope) -> None:
+    def train(self, owner: Scope) -> None:
         """Have the server index what is new, and count anew what a crash left wrong."""
         with self._writing:
             self._terms.repair()
@@ -212,8 +213,8 @@ class MilvusIndex:
         products: Floats = rows @ rows.T
         return products
 
-    def places(self, ids: Ids, where: Where, radius: int) -> Places:
-        """These records and their neighbours; see `SemanticIndex.places`."""
+    def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
+        """These records and their neighbours; see `IndexEngine.columns`."""
         self._catalog.check_open()
         return self._places.around(ids, Narrowing.of(where), radius)
 
@@ -224,8 +225,11 @@ class MilvusIndex:
         records = {row["id"]: to_record(row) for row in rows}
         return [records[number] for number in ids if number in records]
 
-    def delete(self, ids: Sequence[int]) -> int:
+    def delete(self, ids: Sequence[int] | None) -> int:
         """Remove records with their terms and vectors."""
+        if ids is None:
+            self.reset()
+            return 0
         with self._writing:
             fields = ["id", "owner", "session", "segment", "ordinal", "terms"]
             self._catalog.check_open()

@@ -13,7 +13,7 @@ from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.milvus.catalog import RECORDS, Catalog
 from hybrid_memory.engines.milvus.rows import NARROWING, NEVER, PLACE, Narrowing, Row, digest, owner_key
 from hybrid_memory.engines.milvus.state import StateTable, newest_of, place_of
-from hybrid_memory.index.port import Places
+from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import Record, RecordKind, Where
 
 HOUR = 3_600_000_000
@@ -38,7 +38,7 @@ class PlaceNames:
         there = self._state.get(place_of(*place) for place in places)
         return sorted({number for ids in there.values() for number in ids})
 
-    def around(self, ids: Ids, narrowing: Narrowing, radius: int) -> Places:
+    def around(self, ids: Ids, narrowing: Narrowing, radius: int) -> RecordColumns:
         """These records and their neighbours, as far as allowed."""
         seeds = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids.tolist())), ["id", "segment", "ordinal"])
         steps = range(-radius, radius + 1)
@@ -114,12 +114,12 @@ def _moved(there: Mapping[str, list[int]], rows: Sequence[Row], old: Sequence[Ro
     return {name: sorted(ids) or None for name, ids in places.items()}
 
 
-def _columns(rows: Sequence[Row]) -> Places:
+def _columns(rows: Sequence[Row]) -> RecordColumns:
     def whole(name: str) -> Ids:
         return np.array([row[name] for row in rows], dtype=np.int64)
 
     used = [0 if row["last_used"] == NEVER else row["last_used"] for row in rows]
-    return Places(
+    return RecordColumns(
         ids=whole("id"),
         segments=whole("segment"),
         ordinals=whole("ordinal"),

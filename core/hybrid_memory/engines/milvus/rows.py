@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from hybrid_memory.engines.instants import from_micros, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.log.visible import joined
 from hybrid_memory.scope import Scope
 
 Row: TypeAlias = dict[str, Any]
@@ -137,17 +138,6 @@ class Narrowing:
             return before < 0 or turn > hidden[before][1]
 
         return cls(" and ".join(parts), whole, len(parts) == 1 and whole, visible, _predicate(where, visible))
-
-
-def joined(stretches: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same positions in stretches that neither touch nor overlap, ascending."""
-    separate: list[tuple[int, int]] = []
-    for first, last in sorted(stretches):
-        if separate and first <= separate[-1][1] + 1:
-            separate[-1] = separate[-1][0], max(separate[-1][1], last)
-        elif first <= last:
-            separate.append((first, last))
-    return separate
 
 
 def _conditions(where: Where) -> Iterator[str]:

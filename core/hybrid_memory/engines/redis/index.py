@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
@@ -12,24 +12,47 @@ import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.instants import to_micros
-from hybrid_memory.engines.redis.conditions import Rows, condition
 from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value
-from hybrid_memory.engines.redis.engine import Algorithm, QueryEngine, field_of
-from hybrid_memory.engines.redis.index_reading import AROUND, FETCH, PENDING, TAILS, VECTORS
-from hybrid_memory.engines.redis.index_scripts import DELETE, GIVE_VECTORS, RESET, TOTAL, UPSERT
-from hybrid_memory.engines.redis.keys import Keys, digest_or_none, owner_json, owner_tag
-from hybrid_memory.engines.redis.records import FIELDS, listed, to_entry, to_record
+from hybrid_memory.engines.redis.index_scripts import (
+    AROUND,
+    DELETE,
+    FETCH,
+    GIVE_VECTORS,
+    RESET,
+    SPELT,
+    TOTAL,
+    UPSERT,
+    VECTORS,
+    WORD_STEP,
+    WORDS,
+)
+from hybrid_memory.engines.redis.layout import (
+    FIELDS,
+    Keys,
+    decode,
+    digest_or_none,
+    encode,
+    listed,
+    owner_json,
+    owner_tag,
+    to_entry,
+    to_record,
+)
 from hybrid_memory.engines.redis.scrubbing import scrub
-from hybrid_memory.engines.redis.words import Words
+from hybrid_memory.engines.redis.search import Algorithm, QueryEngine, columns_of, condition, field_of
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Places, Use
+from hybrid_memory.index.bm25 import ranked
+from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
 from hybrid_memory.index.record import Record, Where
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.scope import Scope
+from hybrid_memory.text.spelling import slips
 
 _LATEST_ROOM = 4
+_TOTALS = 2
 
 
-class RedisIndex:
+class RedisIndex(SemanticIndex):
     """The semantic index of a server that has the Query Engine.
 
     Vectors are kept with their records, and one that is known is found by its content hash among them: what no record
@@ -48,22 +71,38 @@ class RedisIndex:
         self._connection = connection
         self._keys = Keys(connection.prefix)
         self._engine = QueryEngine(connection, algorithm)
-        self._words = Words(connection, self._engine)
 
-    def applied(self, owner: Scope) -> int:
-        """The log position up to which records were derived."""
-        return int(self._connection.call("HGET", self._state(owner_tag(owner)), "applied") or 0)
-
-    def tails(self, owner: Scope, sessions: Sequence[str | None]) -> dict[str | None, Record]:
-        """The last turn of each session."""
-        names = list(map(digest_or_none, sessions))
-        told = self._run(TAILS, owner_tag(owner), [len(names), *names, *FIELDS])
-        return {session: to_record(fields) for session, fields in zip(sessions, told, strict=True) if fields}
+    def status(
+        self,
+        owner: Scope | None = None,
+        *,
+        sessions: Sequence[str | None] = (),
+        pending: int = 0,
+        sums: bool = False,
+    ) -> Status:
+        """How far the index is; see `IndexEngine.status`."""
+        root = "" if owner is None else self._keys.index(owner_tag(owner))
+        commands: list[tuple[Value, ...]] = [
+            ("GET", self._keys.embedder),
+            ("HMGET", f"{root}:state", "applied", "vectors", *(["sum"] if sums else [])),
+            ("ZRANGE", f"{root}:pending", 0, pending - 1) if pending else ("EXISTS", root),
+            *(("ZREVRANGE", f"{root}:turns:{digest_or_none(session)}", 0, 0) for session in sessions),
+        ]
+        embedder, (applied, vectors, *total), ids, *last = self._connection.calls(commands)
+        return Status(
+            applied=int(applied or 0),
+            embedder=None if embedder is None else _pair(embedder),
+            tails={session: int(one[0]) for session, one in zip(sessions, last, strict=True) if one},
+            pending=[int(number) for number in ids] if pending else (),
+            vectors=int(vectors or 0),
+            total=np.frombuffer(total[0], dtype=np.float64) if total and total[0] is not None else None,
+            size=self._size() if sums and owner is None else IndexSize(0, 0, 0),
+        )
 
     def upsert(
         self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
     ) -> bool:
-        """Store records and move the applied position; see `SemanticIndex.upsert`."""
+        """Store records and move the applied position; see `IndexEngine.upsert`."""
         tag = owner_tag(owner)
         # Whose a record is must be known before it is there, so that it can always be found by its id.
         commands: list[list[Value]] = [["HSETNX", self._keys.owners, tag, owner_json(owner)]]
@@ -75,32 +114,13 @@ class RedisIndex:
         call = uuid4().hex  # so that the script knows its own work where the answer was lost and it is sent again
         moved, *totals = self._run(UPSERT, tag, [call, after, upto, len(stored), *stored, *used])
         if moved:
-            self._tell(tag, totals)
+            self._update_totals(tag, totals)
         return bool(moved)
-
-    def pending(self, owner: Scope, limit: int) -> list[tuple[Record, Record | None]]:
-        """Records that wait for their vector, each with its predecessor."""
-        told = self._run(PENDING, owner_tag(owner), [limit, *FIELDS])
-        records = [to_record(fields) if fields else None for fields in told]
-        return [(one, before) for one, before in zip(records[::2], records[1::2], strict=True) if one is not None]
-
-    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
-        """Vectors that are stored already, by content hash."""
-        embedder, wanted = self.embedder(), list(dict.fromkeys(keys))
-        if embedder is None:
-            return {}
-        found = self._engine.firsts([f"@key:{{{key.hex()}}}" for key in wanted], field_of(embedder[1]))
-        return {key: _vector(row) for key, row in zip(wanted, found, strict=True) if row is not None}
-
-    def embedder(self) -> tuple[str, int] | None:
-        """Name and width of the embedder behind the vectors."""
-        told = self._connection.call("GET", self._keys.embedder)
-        return None if told is None else _pair(told)
 
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
-        """Give records their vectors; see `SemanticIndex.put_vectors`."""
+        """Give records their vectors; see `IndexEngine.put_vectors`."""
         self._connection.call("SET", self._keys.embedder, json.dumps(embedder), "NX")
         there = self.embedder()
         if there is not None and there != embedder:
@@ -114,61 +134,42 @@ class RedisIndex:
             given = [part for number in numbers for part in (number, keys[number].hex(), blobs[keys[number]])]
             self._run(GIVE_VECTORS, tag, [field, *given])
 
-    def centroid(self, owner: Scope) -> tuple[Floats, int]:
-        """The mean of the owner's vectors, and their number."""
-        total, count = self._connection.call("HMGET", self._state(owner_tag(owner)), "sum", "vectors")
-        if total is None:
-            return np.empty(0, dtype=np.float32), 0
-        return (np.frombuffer(total, dtype=np.float64) / int(count)).astype(np.float32), int(count)
-
-    def settle(self, owner: Scope) -> None:
-        """Nothing: the server indexes what it is given at once."""
-
-    def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
-        """The k records with the highest inner product; see `SemanticIndex.nearest`."""
-        return self._engine.nearest(vector, condition(where), k)
-
-    def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
-        """The k records with the highest BM25; see `SemanticIndex.matching`."""
+    def search(self, query: Query, where: Where, k: int) -> Matches:
+        """The k best of what is allowed; see `IndexEngine.search`."""
         self._connection.check_open()
-        return self._words.matching(terms, where, k)
+        if query is None:
+            ids = np.array(self._latest(where, k), dtype=np.int64)
+            return Matches(ids, np.zeros(len(ids), dtype=np.float32))
+        if isinstance(query, np.ndarray):
+            return self._engine.nearest(query, condition(where), k)
+        return self._matching(query, where, k) if len(query) and k > 0 else Matches.best({}, 0)
 
-    def latest(self, where: Where, k: int) -> Ids:
-        """The k records that were said last; see `SemanticIndex.latest`."""
+    def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
+        """These records and their neighbours; see `IndexEngine.columns`."""
+        return columns_of(self._run(AROUND, owner_tag(where.scope), [radius, listed(ids.tolist())]), where)
+
+    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
+        """Vectors by record id or content hash; see `IndexEngine.vectors`."""
+        embedder, wanted = self.embedder(), list(dict.fromkeys(keys))
+        if embedder is None or not wanted:
+            return {}
+        if owner is not None:
+            blob, marks = self._run(VECTORS, owner_tag(owner), [field_of(embedder[1]), listed(wanted)])
+            there = [key for key, mark in zip(wanted, marks, strict=True) if mark == ord("1")]
+            return dict(zip(there, _vector(blob).reshape(-1, embedder[1]), strict=True))
+        hashes = [key for key in wanted if isinstance(key, bytes)]
+        found = self._engine.firsts([f"@key:{{{key.hex()}}}" for key in hashes], field_of(embedder[1]))
+        return {key: _vector(row) for key, row in zip(hashes, found, strict=True) if row is not None}
+
+    def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
+        """How many of the owner's records have each term; see `IndexEngine.terms`."""
         self._connection.check_open()
-        times, room = f"{self._keys.index(owner_tag(where.scope))}:times", _LATEST_ROOM * k
-        until = "+inf" if where.until is None else f"({to_micros(where.until)}"
-        while k > 0:
-            # Sorting all of an owner's records is slow: those since the time of the last few are mostly enough.
-            bound = self._connection.call("ZREVRANGEBYSCORE", times, until, "-inf", "WITHSCORES", "LIMIT", room, 1)
-            since = f" @at:[{int(float(bound[1]))} +inf]" if bound else ""
-            found = self._engine.search(condition(where) + since, "SORTBY", "said", "DESC", "LIMIT", 0, k)
-            if len(found) == k or not bound:
-                return np.array(found, dtype=np.int64)
-            room *= 16
-        return np.empty(0, dtype=np.int64)
-
-    def spellings(self, term: str, owner: Scope, k: int) -> list[str]:
-        """Terms of the owner's records that differ by a slip or two; see `SemanticIndex.spellings`."""
-        self._connection.check_open()
-        return self._words.spellings(term, owner, k)
-
-    def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
-        """Inner product with each of these records; see `SemanticIndex.similar`."""
-        table, there = self._vectors(owner, ids, len(vector))
-        scores: Floats = np.where(there, table @ vector, np.nan).astype(np.float32)
-        return scores
-
-    def likeness(self, owner: Scope, ids: Ids) -> Floats:
-        """Inner products among these records; see `SemanticIndex.likeness`."""
-        embedder = self.embedder()
-        table, _ = self._vectors(owner, ids, embedder[1] if embedder else 0)
-        products: Floats = table @ table.T
-        return products
-
-    def places(self, ids: Ids, where: Where, radius: int) -> Places:
-        """These records and their neighbours; see `SemanticIndex.places`."""
-        return Rows(self._run(AROUND, owner_tag(where.scope), [radius, listed(ids.tolist())])).places(where)
+        counts = self._counts(owner, wanted)
+        if near:
+            bounds = len(near) - slips(near), len(near) + slips(near)
+            words = self._run(SPELT, owner_tag(owner), bounds).decode().split()
+            counts = dict.fromkeys(map(decode, words), 1) | counts
+        return counts
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         """The records with these ids, in the order given."""
@@ -178,12 +179,14 @@ class RedisIndex:
             records |= {n: to_record(fields) for n, fields in zip(numbers, told, strict=True) if fields[0] is not None}
         return [records[number] for number in ids if number in records]
 
-    def delete(self, ids: Sequence[int]) -> int:
+    def delete(self, ids: Sequence[int] | None) -> int:
         """Remove records with their terms and vectors."""
+        if ids is None:
+            return self._reset()
         gone = 0
         for tag, numbers in self._by_owner(ids).items():
             count, *totals = self._run(DELETE, tag, numbers)
-            self._tell(tag, totals)
+            self._update_totals(tag, totals)
             gone += count
         self._connection.calls([["HDEL", key, *numbers] for key, numbers in self._by_key(ids).items()])
         return gone
@@ -192,33 +195,64 @@ class RedisIndex:
         """Have the server write its files anew; see `SemanticIndex.scrub`."""
         scrub(self._connection)
 
-    def reset(self) -> None:
-        """Drop everything derived."""
-        for owner in self._connection.call("HKEYS", self._keys.owners):
-            ids, *totals = self._run(RESET, owner.decode(), [])
-            self._tell(owner.decode(), totals)
-            self._connection.calls([("UNLINK", key) for key in self._by_key(map(int, ids))])
-        # Last, so that whoever finds a half-done reset does not mix vectors of two embedders.
-        self._connection.call("DEL", self._keys.embedder)
-
-    def size(self) -> IndexSize:
-        """Counts over all owners."""
-        tags = [owner.decode() for owner in self._connection.call("HKEYS", self._keys.owners)]
-        told = self._connection.calls([("HMGET", self._state(tag), "records", "vectors") for tag in tags])
-        records, vectors = (sum(int(one[column] or 0) for one in told) for column in (0, 1))
-        return IndexSize(records=records, vectors=vectors, pending=records - vectors)
-
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
 
-    def _vectors(self, owner: Scope, ids: Ids, dim: int) -> tuple[Floats, Any]:
-        """The vectors of these records as rows, of zeros where one has none, and which have one."""
-        blob, marks = self._run(VECTORS, owner_tag(owner), [field_of(dim), listed(ids.tolist())])
-        there = np.frombuffer(marks, dtype=np.uint8) == ord("1")
-        table = np.zeros((len(there), dim), dtype=np.float32)
-        table[there] = _vector(blob).reshape(-1, dim or 1)
-        return table, there
+    def _matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
+        """The server finds the records, and of one term alone in very many records ranks them first; we score them."""
+        tag, words = owner_tag(where.scope), [encode(term) for term in terms]
+        (records, length), owners = self._connection.calls(
+            [("HMGET", self._keys.totals, "records", "words"), ("HLEN", self._keys.totals)]
+        )
+        mine = self._counts(where.scope, terms)
+        counts = {encode(term): count for term, count in mine.items()}
+        if owners > 1 + _TOTALS and counts:
+            counts = dict(zip(counts, self._engine.counts([f"@words:({word})" for word in counts]), strict=True))
+        ids = self._engine.search(
+            f"{condition(where)} @words:({'|'.join(words)})",
+            *("VERBATIM", "SCORER", "BM25STD", "LIMIT", 0, max(k, self.ranked_records or 0)),
+        )
+        texts = self._run(WORDS, tag, [listed(ids)]).decode().split("\n") if ids else []
+        found = ((number, Counter(text.split())) for number, text in zip(ids, texts, strict=True))
+        return ranked(found, counts, int(records or 0), int(length or 0), k)
+
+    def _counts(self, owner: Scope, terms: Sequence[str]) -> dict[str, int]:
+        """How many of the owner's records have each of these terms."""
+        words = [encode(term) for term in terms]
+        key = f"{self._keys.index(owner_tag(owner))}:words"
+        scores = self._connection.call("ZMSCORE", key, *words) if words else []
+        return {term: int(float(score)) % WORD_STEP for term, score in zip(terms, scores, strict=True) if score}
+
+    def _latest(self, where: Where, k: int) -> list[int]:
+        times, room = f"{self._keys.index(owner_tag(where.scope))}:times", _LATEST_ROOM * k
+        until = "+inf" if where.until is None else f"({to_micros(where.until)}"
+        while k > 0:
+            # Sorting all of an owner's records is slow: those since the time of the last few are mostly enough.
+            bound = self._connection.call("ZREVRANGEBYSCORE", times, until, "-inf", "WITHSCORES", "LIMIT", room, 1)
+            since = f" @at:[{int(float(bound[1]))} +inf]" if bound else ""
+            found = self._engine.search(condition(where) + since, "SORTBY", "said", "DESC", "LIMIT", 0, k)
+            if len(found) == k or not bound:
+                return found
+            room *= 16
+        return []
+
+    def _reset(self) -> int:
+        gone = 0
+        for owner in self._connection.call("HKEYS", self._keys.owners):
+            ids, *totals = self._run(RESET, owner.decode(), [])
+            self._update_totals(owner.decode(), totals)
+            self._connection.calls([("UNLINK", key) for key in self._by_key(map(int, ids))])
+            gone += len(ids)
+        # Last, so that whoever finds a half-done reset does not mix vectors of two embedders.
+        self._connection.call("DEL", self._keys.embedder)
+        return gone
+
+    def _size(self) -> IndexSize:
+        tags = [owner.decode() for owner in self._connection.call("HKEYS", self._keys.owners)]
+        counts = self._connection.calls([("HMGET", self._state(tag), "records", "vectors") for tag in tags])
+        records, vectors = (sum(int(one[column] or 0) for one in counts) for column in (0, 1))
+        return IndexSize(records=records, vectors=vectors, pending=records - vectors)
 
     def _by_key(self, ids: Iterable[int]) -> dict[str, list[int]]:
         """Under which key the owner of each record is told."""
@@ -245,7 +279,7 @@ class RedisIndex:
     def _run(self, script: Script, tag: str, values: Sequence[Value]) -> Any:
         return self._connection.script(script, [self._keys.index(tag), self._keys.record(tag)], values)
 
-    def _tell(self, tag: str, totals: Sequence[int]) -> None:
+    def _update_totals(self, tag: str, totals: Sequence[int]) -> None:
         """Bring the totals over all owners up to this one's change."""
         self._connection.script(TOTAL, [self._keys.totals], [tag, *totals])
 

@@ -206,3 +206,73 @@ if tonumber(changes) < tonumber(ARGV[2]) then
 end
 """
 )
+
+FETCH = Script(
+    COMMON,
+    r"""
+-- How many fields, which, then ids.
+local size, answer = tonumber(ARGV[1]), {}
+local fields = {unpack(ARGV, 2, 1 + size)}
+for i = 2 + size, #ARGV do answer[#answer + 1] = redis.call('HMGET', record .. ARGV[i], unpack(fields)) end
+return answer
+""",
+)
+
+WORDS = Script(
+    COMMON,
+    r"""
+-- Ids. One text for all, because that is quick to read: the words of each in a line.
+local lines = {}
+for id in ARGV[1]:gmatch('%S+') do lines[#lines + 1] = redis.call('HGET', record .. id, 'words') or '' end
+return table.concat(lines, '\n')
+""",
+)
+
+SPELT = Script(
+    COMMON,
+    r"""
+-- Fewest and most characters.
+local first, beyond = text(ARGV[1] * WORD_STEP), '(' .. text((ARGV[2] + 1) * WORD_STEP)
+return table.concat(redis.call('ZRANGEBYSCORE', root .. ':words', first, beyond), ' ')
+""",
+)
+
+VECTORS = Script(
+    COMMON,
+    r"""
+-- The field, then ids. The vectors in one piece, and a 1 for each id that has one.
+local vectors, there = {}, {}
+for id in ARGV[2]:gmatch('%S+') do
+  local vector = redis.call('HGET', record .. id, ARGV[1])
+  if vector then vectors[#vectors + 1] = vector end
+  there[#there + 1] = vector and '1' or '0'
+end
+return {table.concat(vectors), table.concat(there)}
+""",
+)
+
+AROUND = Script(
+    COMMON,
+    r"""
+-- How far, then ids. One text for all, because that is quick to read: a line for each record.
+local radius, seen, lines = tonumber(ARGV[1]), {}, {}
+for seed in ARGV[2]:gmatch('%S+') do
+  local place = tonumber(redis.call('ZSCORE', root .. ':places', seed) or '-1')
+  if place >= 0 then
+    local segment = math.floor(place / PLACE_STEP) * PLACE_STEP
+    local first = math.max(place - radius, segment)
+    local last = math.min(place + radius, segment + PLACE_STEP - 1)
+    for _, id in ipairs(redis.call('ZRANGEBYSCORE', root .. ':places', text(first), text(last))) do
+      if not seen[id] then
+        seen[id] = true
+        local fields = redis.call('HMGET', record .. id,
+          'row', 'at', 'uses', 'last', 'turn', 'kind', 'category', 'session', 'meta')
+        fields[4] = fields[4] or '0'
+        if fields[1] then lines[#lines + 1] = id .. ' ' .. table.concat(fields, ' ') end
+      end
+    end
+  end
+end
+return table.concat(lines, '\n')
+""",
+)

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
 from zlib import crc32
 
 from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value
-from hybrid_memory.engines.redis.events import payload_digest, restored_values, to_event, to_json, to_values
-from hybrid_memory.engines.redis.keys import Keys, digest_or_none, owner_json, owner_of, owner_tag
-from hybrid_memory.engines.redis.log_reading import COUNT, GET, READ
-from hybrid_memory.engines.redis.log_scripts import APPEND, DROP, ERASE, RAISE, RESTORE
+from hybrid_memory.engines.redis.layout import (
+    Keys,
+    digest_or_none,
+    owner_json,
+    owner_of,
+    owner_tag,
+    payload_digest,
+    restored_values,
+    to_event,
+    to_json,
+    to_values,
+)
+from hybrid_memory.engines.redis.log_scripts import APPEND, COUNT, DROP, ERASE, GET, RAISE, READ, RESTORE
 from hybrid_memory.engines.redis.scrubbing import scrub, size_bytes, warn_of_losses
 from hybrid_memory.errors import IdConflictError, StoreUnavailableError
-from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Appended, Draft, LogSize
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Reading, Selection
 from hybrid_memory.scope import Scope
 
 PAGE = 5_000
@@ -29,7 +37,7 @@ ATTEMPTS = 1_000
 _LOCKS = 64
 
 
-class RedisLog:
+class RedisLog(EventLog):
     """The event log of a server.
 
     As durable as the server's settings: with ``appendfsync always`` an acknowledged event survives a power cut, with
@@ -57,35 +65,20 @@ class RedisLog:
         values = [value for draft in drafts for value in to_values(draft)]
         return self._written(owner, APPEND, drafts, values)
 
-    def read(
-        self,
-        scope: Scope,
-        *,
-        after: int = 0,
-        upto: int | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        kinds: Collection[EventKind] = (),
-        limit: int | None = None,
-        newest: bool = False,
-    ) -> list[Event]:
+    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         """Events of the scope, by position; see `EventLog.read`."""
         self._connection.check_open()
-        times: list[Value] = ["-inf" if since is None else to_micros(since)]
-        times.append("+inf" if until is None else f"({to_micros(until)}")
-        session = "" if scope.session is None else digest_or_none(scope.session)
-        rest: list[Value] = [*times, int(newest), session, *(kind.value for kind in dict.fromkeys(kinds))]
-        while (events := self._pages(scope, (after, upto), limit, rest)) is None:
+        wanted, session = Selection(**which), "" if scope.session is None else digest_or_none(scope.session)
+        if wanted.ids is not None:
+            found = self._run(GET, scope, [session, *dict.fromkeys(wanted.ids)]) if wanted.ids else []
+            named = [to_event(scope.owner, *pair) for pair in zip(found[::2], found[1::2], strict=True)]
+            return wanted.of(sorted(named, key=lambda event: event.position))
+        times: list[Value] = ["-inf" if wanted.since is None else to_micros(wanted.since)]
+        times.append("+inf" if wanted.until is None else f"({to_micros(wanted.until)}")
+        rest: list[Value] = [*times, int(wanted.newest), session, *(kind.value for kind in dict.fromkeys(wanted.kinds))]
+        while (events := self._pages(scope, (wanted.after, wanted.upto), wanted.limit, rest)) is None:
             pass
-        return events[::-1] if newest else events
-
-    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
-        """The events with these ids; see `EventLog.get`."""
-        self._connection.check_open()
-        session = "" if scope.session is None else digest_or_none(scope.session)
-        found = self._run(GET, scope, [session, *dict.fromkeys(ids)]) if ids else []
-        events = [to_event(scope.owner, *pair) for pair in zip(found[::2], found[1::2], strict=True)]
-        return sorted(events, key=lambda event: event.position)
+        return events[::-1] if wanted.newest else events
 
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft

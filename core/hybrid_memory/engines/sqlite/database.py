@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_memory.engines.sqlite.driver import Driver
+from hybrid_memory.engines.sqlite.removing import scrub, truncate_journal
+from hybrid_memory.engines.sqlite.rows import owner_key
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, MIGRATIONS
-from hybrid_memory.engines.sqlite.scrubbing import scrub, truncate_journal
-from hybrid_memory.engines.sqlite.values import owner_key
 from hybrid_memory.errors import (
     InvalidConfigError,
     MemoryClosedError,

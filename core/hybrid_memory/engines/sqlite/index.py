@@ -6,33 +6,24 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.instants import to_micros
+from hybrid_memory.engines.sqlite.caches import OwnerCaches
 from hybrid_memory.engines.sqlite.database import Database
-from hybrid_memory.engines.sqlite.faiss import EXACT_LIMIT
-from hybrid_memory.engines.sqlite.places import PlaceTable
-from hybrid_memory.engines.sqlite.removing import delete_all, delete_records
+from hybrid_memory.engines.sqlite.removing import delete_all, delete_records, mark_unscrubbed
 from hybrid_memory.engines.sqlite.rows import INSERT, SELECT, json_holds, narrowing, to_record, to_row, visibility
-from hybrid_memory.engines.sqlite.scrubbing import mark_unscrubbed
-from hybrid_memory.engines.sqlite.shelves import Shelves
+from hybrid_memory.engines.sqlite.vector_cache import EXACT_LIMIT
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Places, Use
+from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
 from hybrid_memory.index.record import Record, Where
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.scope import Scope
-from hybrid_memory.text.spelling import nearly, slips
-
-RANKED_RECORDS = 1_000
-"""Matches that a text search ranks, 1 ms of work: where there are more, the most frequent terms are left out."""
-
-RANKED_TERMS = 12
-"""And where terms are left out, at most so many remain: each is counted over the whole store, 50 us of work."""
 
 
-class SqliteIndex:
+class SqliteIndex(SemanticIndex):
     """The semantic index of a store file.
 
     Args:
@@ -44,30 +35,51 @@ class SqliteIndex:
     def __init__(self, database: Database, *, exact_limit: int = EXACT_LIMIT) -> None:
         self._db = database
         database.add_function("json_holds", json_holds)
-        self._shelves = Shelves(database, exact_limit=exact_limit)
+        self._caches = OwnerCaches(database, exact_limit=exact_limit)
 
-    def applied(self, owner: Scope) -> int:
-        """The log position up to which records were derived."""
-        rows = self._db.query("SELECT applied FROM index_state WHERE owner = ?", (self._db.owner_id(owner),))
-        return int(rows[0][0]) if rows else 0
+    def status(
+        self,
+        owner: Scope | None = None,
+        *,
+        sessions: Sequence[str | None] = (),
+        pending: int = 0,
+        sums: bool = False,
+    ) -> Status:
+        """How far the index is; see `IndexEngine.status`."""
+        number = None if owner is None else self._db.owner_id(owner)
+        ((applied, name, dim),) = self._db.query(
+            "SELECT (SELECT applied FROM index_state WHERE owner = ?), e.name, e.dim "
+            "FROM revision LEFT JOIN embedder e ON e.one = revision.one",
+            (number,),
+        )
+        tails = {session: self._tail(number, session) for session in sessions}
+        waiting = "SELECT record FROM pending WHERE owner = ? ORDER BY record LIMIT ?"
+        cache = self._caches.vectors(number) if sums and number is not None else None
+        return Status(
+            applied=applied or 0,
+            embedder=None if name is None else (name, dim),
+            tails={session: tail for session, tail in tails.items() if tail is not None},
+            pending=[row[0] for row in self._db.query(waiting, (number, pending))] if pending else (),
+            vectors=len(cache or ()),
+            total=None if cache is None else cache.total,
+            size=self._size() if sums and owner is None else IndexSize(0, 0, 0),
+        )
 
-    def tails(self, owner: Scope, sessions: Sequence[str | None]) -> dict[str | None, Record]:
-        """The last turn of each session."""
-        number = self._db.owner_id(owner)
-        tails: dict[str | None, Record] = {}
-        for session in sessions:
-            rows = self._db.query(
-                f"{SELECT} WHERE r.owner = ? AND r.session = ? AND r.kind = 'turn' ORDER BY r.id DESC LIMIT 1",
-                (number, session or ""),
-            )
-            if rows:
-                tails[session] = to_record(rows[0])
-        return tails
+    def previous(self, owner: Scope, records: Sequence[Record]) -> dict[int, Record]:
+        """The turns before these records in their segments; without the caches, which a writer may never need."""
+        rows = self._db.query(
+            "SELECT r.id, p.id FROM records r "
+            "JOIN records p ON p.segment = r.segment AND p.ordinal = r.ordinal - 1 AND p.kind = 'turn' "
+            "WHERE r.owner = ? AND r.id IN (SELECT value FROM json_each(?))",
+            (self._db.owner_id(owner), json.dumps([record.id for record in records])),
+        )
+        turns = {turn.id: turn for turn in self.get([before for _, before in rows])}
+        return {number: turns[before] for number, before in rows if before in turns}
 
     def upsert(
         self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
     ) -> bool:
-        """Store records and move the applied position; see `SemanticIndex.upsert`."""
+        """Store records and move the applied position; see `IndexEngine.upsert`."""
         with self._db.write() as connection:
             number = self._db.owner_id_for_writing(connection, owner)
             connection.execute("INSERT OR IGNORE INTO index_state(owner, applied) VALUES (?, 0)", (number,))
@@ -104,33 +116,10 @@ class SqliteIndex:
             )
             return True
 
-    def pending(self, owner: Scope, limit: int) -> list[tuple[Record, Record | None]]:
-        """Records that wait for their vector, each with its predecessor."""
-        rows = self._db.query(
-            "SELECT r.id, p.id FROM pending w JOIN records r ON r.id = w.record "
-            "LEFT JOIN records p ON p.segment = r.segment AND p.ordinal = r.ordinal - 1 AND p.kind = 'turn' "
-            "WHERE w.owner = ? ORDER BY w.record LIMIT ?",
-            (self._db.owner_id(owner), limit),
-        )
-        if not rows:
-            return []
-        records = {record.id: record for record in self.get([number for row in rows for number in row if number])}
-        return [(records[one], records.get(before)) for one, before in rows]
-
-    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
-        """Vectors that are stored already, by content hash."""
-        rows = self._db.query(f"SELECT key, vector FROM embeddings WHERE key IN ({', '.join('?' * len(keys))})", keys)
-        return {key: np.frombuffer(vector, dtype=np.float32) for key, vector in rows}
-
-    def embedder(self) -> tuple[str, int] | None:
-        """Name and width of the embedder behind the vectors."""
-        rows = self._db.query("SELECT name, dim FROM embedder")
-        return (rows[0][0], rows[0][1]) if rows else None
-
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
-        """Give records their vectors; see `SemanticIndex.put_vectors`."""
+        """Give records their vectors; see `IndexEngine.put_vectors`."""
         with self._db.write() as connection:
             connection.execute("INSERT OR IGNORE INTO embedder(one, name, dim) VALUES (1, ?, ?)", embedder)
             there = connection.execute("SELECT name, dim FROM embedder").fetchone()
@@ -159,85 +148,56 @@ class SqliteIndex:
                 [(record,) for record in keys],
             )
 
-    def centroid(self, owner: Scope) -> tuple[Floats, int]:
-        """The mean of the owner's vectors, and their number."""
-        number = self._db.owner_id(owner)
-        shelf = None if number is None else self._shelves.vectors(number)
-        return (np.empty(0, dtype=np.float32), 0) if shelf is None or not len(shelf) else (shelf.centroid(), len(shelf))
-
-    def settle(self, owner: Scope) -> None:
+    def train(self, owner: Scope) -> None:
         """Train an approximate index for an owner with many new vectors, and save it beside the file."""
         number = self._db.owner_id(owner)
         if number is not None:
-            self._shelves.settle(number)
+            self._caches.train(number)
 
-    def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
-        """The k records with the highest inner product; see `SemanticIndex.nearest`."""
-        number = self._db.owner_id(where.scope)
-        shelf = None if number is None else self._shelves.vectors(number)
-        if number is None or shelf is None:
-            return Matches(ids=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.float32))
-        return shelf.search(vector, k, self._allowed(number, where))
-
-    def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
-        """The k records with the highest BM25; see `SemanticIndex.matching`."""
-        number = self._db.owner_id(where.scope)
-        rows: list[tuple[Any, ...]] = []
-        if number is not None and (chosen := self._rarest(number, terms)):
-            query = f"words : ({' OR '.join(chosen)})"
-            if self._db.query("SELECT 1 FROM owners WHERE id <> ? LIMIT 1", (number,)):
-                query = f"owner : {number} AND {query}"
-            (narrow, values), (seen, more) = narrowing(where), visibility(where)
-            narrow, values = narrow + seen, values + more
-            # CROSS JOIN: were the records the outer loop, every row would be a search of its own.
-            join = f"CROSS JOIN records r ON r.id = t.rowid AND {' AND '.join(narrow)}" if narrow else ""
-            rows = self._db.query(
-                f"SELECT t.rowid, bm25(terms, 0.0, 1.0) AS score FROM terms t {join} "
-                "WHERE terms MATCH ? ORDER BY score, t.rowid LIMIT ?",
-                [*values, query, k],
-            )
-        found = np.array(rows, dtype=np.float64).reshape(-1, 2)
-        return Matches(ids=found[:, 0].astype(np.int64), scores=(-found[:, 1]).astype(np.float32))
-
-    def latest(self, where: Where, k: int) -> Ids:
-        """The k records that were said last; see `SemanticIndex.latest`."""
-        (parts, values), (seen, more) = narrowing(where), visibility(where)
-        conditions = " AND ".join(["r.owner = ?", *parts, *seen])
-        rows = self._db.query(
-            f"SELECT r.id FROM records r WHERE {conditions} ORDER BY r.at DESC, r.id DESC LIMIT ?",
-            [self._db.owner_id(where.scope), *values, *more, k],
-        )
-        return np.array([row[0] for row in rows], dtype=np.int64)
-
-    def spellings(self, term: str, owner: Scope, k: int) -> list[str]:
-        """Terms of the owner's records that differ by a slip or two; see `SemanticIndex.spellings`."""
-        number = self._db.owner_id(owner)
-        if not slips(term) or self._db.query("SELECT 1 FROM term_counts WHERE owner = ? AND term = ?", (number, term)):
-            return []
-        rows = self._db.query(
-            "SELECT term FROM term_counts WHERE owner = ? AND term >= ? AND term < ?",
-            (number, term[0], chr(ord(term[0]) + 1)),
-        )
-        return nearly(term, [row[0] for row in rows], k)
-
-    def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
-        """Inner product with each of these records; see `SemanticIndex.similar`."""
-        number = self._db.owner_id(owner)
-        shelf = None if number is None else self._shelves.vectors(number)
-        return np.full(len(ids), np.nan, dtype=np.float32) if shelf is None else shelf.similar(vector, ids)
-
-    def likeness(self, owner: Scope, ids: Ids) -> Floats:
-        """Inner products among these records; see `SemanticIndex.likeness`."""
-        number = self._db.owner_id(owner)
-        shelf = None if number is None else self._shelves.vectors(number)
-        return np.zeros((len(ids), len(ids)), dtype=np.float32) if shelf is None else shelf.likeness(ids)
-
-    def places(self, ids: Ids, where: Where, radius: int) -> Places:
-        """These records and their neighbours; see `SemanticIndex.places`."""
+    def search(self, query: Query, where: Where, k: int) -> Matches:
+        """The k best of what is allowed; see `IndexEngine.search`."""
         number = self._db.owner_id(where.scope)
         if number is None:
-            return PlaceTable(self._db, 0).around(ids, radius, where, None)
-        return self._shelves.places(number).around(ids, radius, where, self._narrowed(number, where))
+            return Matches.best({}, 0)
+        if query is None:
+            return self._latest(number, where, k)
+        if not isinstance(query, np.ndarray):
+            return self._matching(number, query, where, k)
+        cache = self._caches.vectors(number)
+        return Matches.best({}, 0) if cache is None else cache.search(query, k, self._allowed(number, where))
+
+    def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
+        """These records and their neighbours; see `IndexEngine.columns`."""
+        number = self._db.owner_id(where.scope)
+        if number is None:
+            return RecordColumns.of([])
+        return self._caches.records(number).around(ids, radius, where, self._narrowed(number, where))
+
+    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
+        """Vectors by record id or content hash; see `IndexEngine.vectors`."""
+        if owner is None:
+            hashes = [key for key in keys if isinstance(key, bytes)]
+            listed = ", ".join("?" * len(hashes))
+            rows = self._db.query(f"SELECT key, vector FROM embeddings WHERE key IN ({listed})", hashes)
+            return {key: np.frombuffer(vector, dtype=np.float32) for key, vector in rows}
+        number = self._db.owner_id(owner)
+        cache = None if number is None else self._caches.vectors(number)
+        if cache is None:
+            return {}
+        ids = np.array(keys, dtype=np.int64)
+        vectors, there = cache.rows(ids)
+        return dict(zip(ids[there].tolist(), vectors[there], strict=True))
+
+    def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
+        """How many of the owner's records have each term; see `IndexEngine.terms`."""
+        number = self._db.owner_id(owner)
+        select = "SELECT term, records FROM term_counts WHERE owner = ?"
+        rows = self._db.query(
+            f"{select} AND term IN (SELECT value FROM json_each(?))", (number, json.dumps(list(wanted)))
+        )
+        if near:
+            rows += self._db.query(f"{select} AND term >= ? AND term < ?", (number, near[0], chr(ord(near[0]) + 1)))
+        return dict(rows)
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         """The records with these ids, in the order given."""
@@ -245,9 +205,13 @@ class SqliteIndex:
         records = {row[0]: to_record(row) for row in rows}
         return [records[number] for number in ids if number in records]
 
-    def delete(self, ids: Sequence[int]) -> int:
+    def delete(self, ids: Sequence[int] | None) -> int:
         """Remove records with their terms and vectors."""
         with self._db.write() as connection:
+            if ids is None:
+                gone = delete_all(connection)
+                self._caches.remove_files()
+                return gone
             gone = self._remove(connection, ids)
             if gone:
                 mark_unscrubbed(connection)
@@ -257,28 +221,56 @@ class SqliteIndex:
         """Leave nothing of what was deleted in the file; see `SemanticIndex.scrub`."""
         self._db.scrub()
 
-    def reset(self) -> None:
-        """Drop everything derived."""
-        with self._db.write() as connection:
-            delete_all(connection)
-            self._shelves.remove_files()
+    def close(self) -> None:
+        """Save the approximate indexes that have grown, and close the file."""
+        self._caches.close()
+        self._db.close()
 
-    def size(self) -> IndexSize:
-        """Counts over all owners."""
+    def _matching(self, number: int, terms: Sequence[str], where: Where, k: int) -> Matches:
+        if not terms:
+            return Matches.best({}, 0)
+        query = "words : ({})".format(" OR ".join(f'"{term}"' for term in terms))
+        if self._db.query("SELECT 1 FROM owners WHERE id <> ? LIMIT 1", (number,)):
+            query = f"owner : {number} AND {query}"
+        (narrow, values), (seen, more) = narrowing(where), visibility(where)
+        narrow, values = narrow + seen, values + more
+        # CROSS JOIN: were the records the outer loop, every row would be a search of its own.
+        join = f"CROSS JOIN records r ON r.id = t.rowid AND {' AND '.join(narrow)}" if narrow else ""
+        rows = self._db.query(
+            f"SELECT t.rowid, bm25(terms, 0.0, 1.0) AS score FROM terms t {join} "
+            "WHERE terms MATCH ? ORDER BY score, t.rowid LIMIT ?",
+            [*values, query, k],
+        )
+        found = np.array(rows, dtype=np.float64).reshape(-1, 2)
+        return Matches(ids=found[:, 0].astype(np.int64), scores=(-found[:, 1]).astype(np.float32))
+
+    def _latest(self, number: int, where: Where, k: int) -> Matches:
+        (parts, values), (seen, more) = narrowing(where), visibility(where)
+        conditions = " AND ".join(["r.owner = ?", *parts, *seen])
+        rows = self._db.query(
+            f"SELECT r.id FROM records r WHERE {conditions} ORDER BY r.at DESC, r.id DESC LIMIT ?",
+            [number, *values, *more, k],
+        )
+        return Matches(np.array([row[0] for row in rows], dtype=np.int64), np.zeros(len(rows), dtype=np.float32))
+
+    def _tail(self, number: int | None, session: str | None) -> int | None:
+        """The last turn of a session of an owner."""
+        rows = self._db.query(
+            "SELECT id FROM records WHERE owner = ? AND session = ? AND kind = 'turn' ORDER BY id DESC LIMIT 1",
+            (number, session or ""),
+        )
+        return int(rows[0][0]) if rows else None
+
+    def _size(self) -> IndexSize:
         ((records, vectors, pending),) = self._db.query(
             "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM vectors), (SELECT count(*) FROM pending)"
         )
         return IndexSize(records=records, vectors=vectors, pending=pending)
 
-    def close(self) -> None:
-        """Save the approximate indexes that have grown, and close the file."""
-        self._shelves.close()
-        self._db.close()
-
     def _remove(self, connection: sqlite3.Connection, ids: Sequence[int]) -> int:
         gone = delete_records(connection, ids)
         if gone:
-            self._shelves.remove_files()
+            self._caches.remove_files()
         return gone
 
     def _allowed(self, number: int, where: Where) -> Ids | None:
@@ -286,7 +278,7 @@ class SqliteIndex:
         narrowed = self._narrowed(number, where)
         if not where.hidden and not where.fresh:
             return narrowed
-        visible = self._shelves.places(number).visible(where)
+        visible = self._caches.records(number).visible(where)
         return visible if narrowed is None else np.intersect1d(visible, narrowed, assume_unique=True)
 
     def _narrowed(self, number: int, where: Where) -> Ids | None:
@@ -298,19 +290,3 @@ class SqliteIndex:
             f"SELECT r.id FROM records r WHERE r.owner = ? AND {' AND '.join(parts)}", [number, *values]
         )
         return np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
-
-    def _rarest(self, number: int, terms: Sequence[str]) -> list[str]:
-        """The owner's terms among these, quoted, from the rarest on, while their records are few enough to rank."""
-        counts = self._db.query(
-            "SELECT term, records FROM term_counts WHERE owner = ? AND term IN (SELECT value FROM json_each(?)) "
-            "ORDER BY records, term",
-            (number, json.dumps(list(dict.fromkeys(terms)))),
-        )
-        chosen: list[str] = []
-        total = 0
-        for term, records in counts:
-            total += records
-            if chosen and total > RANKED_RECORDS:
-                return chosen[:RANKED_TERMS]
-            chosen.append(f'"{term}"')
-        return chosen

@@ -5,17 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
 
-from hybrid_memory.engines.instants import from_micros, to_micros
+from hybrid_memory.engines.instants import from_micros, micros_or_none, to_micros
 from hybrid_memory.engines.sqlite.database import Database
-from hybrid_memory.engines.sqlite.scrubbing import mark_unscrubbed
-from hybrid_memory.engines.sqlite.values import owner_scope
+from hybrid_memory.engines.sqlite.removing import mark_unscrubbed
+from hybrid_memory.engines.sqlite.rows import owner_scope
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Appended, Draft, LogSize
+from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Reading, Selection
 from hybrid_memory.scope import Scope
 
 _COLUMNS = (
@@ -23,7 +22,7 @@ _COLUMNS = (
 )
 
 
-class SqliteLog:
+class SqliteLog(EventLog):
     """The event log of a store file."""
 
     def __init__(self, database: Database) -> None:
@@ -37,64 +36,22 @@ class SqliteLog:
             number = self._db.owner_id_for_writing(connection, owner)
             return [_append_one(connection, number, draft) for draft in drafts]
 
-    def read(
-        self,
-        scope: Scope,
-        *,
-        after: int = 0,
-        upto: int | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        kinds: Collection[EventKind] = (),
-        limit: int | None = None,
-        newest: bool = False,
-    ) -> list[Event]:
+    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         """Events of the scope, by position; see `EventLog.read`."""
-        number = self._db.owner_id(scope)
-        if number is None or (limit is not None and limit <= 0):
+        wanted, number = Selection(**which), self._db.owner_id(scope)
+        if number is None or (wanted.limit is not None and wanted.limit <= 0) or wanted.ids == []:
             return []
-        order = "e.position"
-        where: list[str] = ["e.owner = ?", "e.position > ?"]
-        values: list[Any] = [number, after]
+        conditions, values, order = _conditions(wanted)
         if scope.session is not None:
-            where.append("e.session = ?")
+            conditions.append("e.session = ?")
             values.append(scope.session)
-        if upto is not None:
-            where.append("e.position <= ?")
-            values.append(upto)
-        if kinds:
-            where.append(f"e.kind IN ({', '.join('?' for _ in kinds)})")
-            values.extend(kinds)
-            if EventKind.MESSAGE not in kinds:
-                where.append("e.kind <> 'message'")  # lets SQLite see that the index of the other kinds will do
-                # Few events are sorted sooner than all of an owner's are walked through; the newest come soon anyway.
-                order = "e.position" if newest and limit is not None else "+e.position"
-        if since is not None:
-            where.append("e.at >= ?")
-            values.append(to_micros(since))
-        if until is not None:
-            where.append("e.at < ?")
-            values.append(to_micros(until))
-        rows = self._db.query(
-            f"SELECT {_COLUMNS} FROM events e JOIN owners o ON o.id = e.owner WHERE {' AND '.join(where)} "
-            f"ORDER BY {order} {'DESC' if newest else 'ASC'} LIMIT ?",
-            [*values, -1 if limit is None else limit],
-        )
-        return [_event(row) for row in (reversed(rows) if newest else rows)]
-
-    def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
-        """The events with these ids; see `EventLog.get`."""
-        number = self._db.owner_id(scope)
-        if number is None or not ids:
-            return []
-        session = "" if scope.session is None else "AND e.session = ?"
-        values = [number, json.dumps(list(ids))] + ([] if scope.session is None else [scope.session])
         rows = self._db.query(
             f"SELECT {_COLUMNS} FROM events e JOIN owners o ON o.id = e.owner "
-            f"WHERE e.owner = ? AND e.id IN (SELECT value FROM json_each(?)) {session} ORDER BY e.position",
-            values,
+            f"WHERE {' AND '.join(['e.owner = ?', *conditions])} "
+            f"ORDER BY {order} {'DESC' if wanted.newest else 'ASC'} LIMIT ?",
+            [number, *values, -1 if wanted.limit is None else wanted.limit],
         )
-        return [_event(row) for row in rows]
+        return [_event(row) for row in (reversed(rows) if wanted.newest else rows)]
 
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
@@ -190,6 +147,31 @@ class SqliteLog:
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+
+
+def _conditions(wanted: Selection) -> tuple[list[str], list[Any], str]:
+    """The wanted events of ``events e``, as conditions with their values, and what orders them by position."""
+    bounds = (
+        (
+            "e.position > ?",
+            wanted.after if wanted.ids is None else wanted.after or None,
+        ),  # ids have an index of their own
+        ("e.position <= ?", wanted.upto),
+        ("e.at >= ?", micros_or_none(wanted.since)),
+        ("e.at < ?", micros_or_none(wanted.until)),
+        ("e.id IN (SELECT value FROM json_each(?))", None if wanted.ids is None else json.dumps(list(wanted.ids))),
+    )
+    parts = [condition for condition, value in bounds if value is not None]
+    values: list[Any] = [value for _, value in bounds if value is not None]
+    order = "e.position" if wanted.ids is None else "+e.position"
+    if wanted.kinds:
+        parts.append(f"e.kind IN ({', '.join('?' for _ in wanted.kinds)})")
+        values.extend(wanted.kinds)
+        if EventKind.MESSAGE not in wanted.kinds:
+            parts.append("e.kind <> 'message'")  # lets SQLite see that the index of the other kinds will do
+            # Few events are sorted sooner than all of an owner's are walked through; the newest come soon anyway.
+            order = "e.position" if wanted.newest and wanted.limit is not None else "+e.position"
+    return parts, values, order
 
 
 def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> Appended:

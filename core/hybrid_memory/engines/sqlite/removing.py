@@ -1,12 +1,16 @@
-"""Deleting records with everything that was made from them."""
+"""Deleting records with everything that was made from them, and leaving nothing of what was destroyed.
+
+`PRAGMA secure_delete` overwrites what is deleted, but not the copies that SQLite leaves behind when it moves entries
+between pages, and the text index of FTS5 keeps the words of a deleted row until its parts are merged: not in free
+pages, not in the text index, not in the write-ahead log may anything stay.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Sequence
-
-from hybrid_memory.engines.sqlite.scrubbing import mark_unscrubbed
 
 _ALL = ("vectors", "pending", "embeddings", "records", "terms", "term_counts", "index_state", "embedder")
 
@@ -28,17 +32,52 @@ def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> int:
         "DELETE FROM embeddings WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM vectors WHERE embedding = ?1)", embeddings
     )
     gone = connection.execute(f"DELETE FROM records WHERE id {chosen}", listed).rowcount
-    _noted(connection)
+    _mark_deleted(connection)
     return gone
 
 
-def delete_all(connection: sqlite3.Connection) -> None:
-    """Delete everything that was derived from the log."""
+def delete_all(connection: sqlite3.Connection) -> int:
+    """Delete everything that was derived from the log; returns how many records there were."""
+    gone = int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
     for table in _ALL:
         connection.execute(f"DELETE FROM {table}")
-    _noted(connection)
+    _mark_deleted(connection)
+    return gone
 
 
-def _noted(connection: sqlite3.Connection) -> None:
+def _mark_deleted(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE revision SET number = number + 1")
     mark_unscrubbed(connection)
+
+
+def mark_unscrubbed(connection: sqlite3.Connection) -> None:
+    """Note in this transaction that it destroys something, so that a crash does not leave it unscrubbed for ever."""
+    connection.execute("UPDATE erasures SET begun = begun + 1")
+
+
+def unscrubbed(connection: sqlite3.Connection) -> bool:
+    """Whether something was destroyed since the file was scrubbed last."""
+    return bool(connection.execute("SELECT begun <> scrubbed FROM erasures").fetchone()[0])
+
+
+def scrub(connection: sqlite3.Connection) -> bool:
+    """Write the whole file anew, if anything was destroyed since the last time; False if a reader is in the way."""
+    while unscrubbed(connection):
+        (begun,) = connection.execute("SELECT begun FROM erasures").fetchone()
+        connection.execute("INSERT INTO terms(terms) VALUES ('optimize')")
+        connection.execute("VACUUM")
+        if not truncate_journal(connection):
+            return False
+        connection.execute("UPDATE erasures SET scrubbed = max(scrubbed, ?)", (begun,))
+    return True
+
+
+def truncate_journal(connection: sqlite3.Connection) -> bool:
+    """Move the write-ahead log into the file and empty it; False if a reader of an older state is in the way."""
+    (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    deadline = time.monotonic() + milliseconds / 1000
+    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)  # SQLite waits for readers, but not for another process that is doing the same
+    return True

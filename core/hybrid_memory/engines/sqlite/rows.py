@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from hybrid_memory.engines.instants import from_micros, to_micros
-from hybrid_memory.engines.sqlite.values import owner_scope
+from hybrid_memory.engines.instants import from_micros, instant_or_none, micros_or_none, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.log.visible import joined
+from hybrid_memory.scope import Scope
 
 COLUMNS = (
     "r.id, o.tenant, o.user, o.agent, o.space, r.session, r.kind, r.category, r.speaker, r.text, r.at, r.segment, "
@@ -41,9 +42,9 @@ def to_row(owner: int, entry: Entry) -> tuple[Any, ...]:
         len(record.text),
         record.importance,
         record.uses,
-        _micros(record.last_used),
-        _micros(record.valid_from),
-        _micros(record.valid_to),
+        micros_or_none(record.last_used),
+        micros_or_none(record.valid_from),
+        micros_or_none(record.valid_to),
         json.dumps(record.sources),
         json.dumps(record.metadata, ensure_ascii=False),
         record.turn,
@@ -65,9 +66,9 @@ def to_record(row: tuple[Any, ...]) -> Record:
         ordinal=row[12],
         importance=row[13],
         uses=row[14],
-        last_used=_instant(row[15]),
-        valid_from=_instant(row[16]),
-        valid_to=_instant(row[17]),
+        last_used=instant_or_none(row[15]),
+        valid_from=instant_or_none(row[16]),
+        valid_to=instant_or_none(row[17]),
         sources=tuple(json.loads(row[18])),
         metadata={} if row[19] == "{}" else json.loads(row[19]),  # most have none
         turn=row[20],
@@ -127,17 +128,6 @@ def visibility(where: Where) -> tuple[list[str], list[Any]]:
     return parts, values
 
 
-def joined(stretches: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same positions in stretches that neither touch nor overlap, ascending."""
-    separate: list[tuple[int, int]] = []
-    for first, last in sorted(stretches):
-        if separate and first <= separate[-1][1] + 1:
-            separate[-1] = separate[-1][0], max(separate[-1][1], last)
-        elif first <= last:
-            separate.append((first, last))
-    return separate
-
-
 def _outside(stretches: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
     """Whether a turn lies in none of these, as a binary search in SQL."""
     if not stretches:
@@ -150,9 +140,12 @@ def _outside(stretches: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
     return condition, [first, *before, last, *after]
 
 
-def _micros(at: datetime | None) -> int | None:
-    return None if at is None else to_micros(at)
+def owner_key(scope: Scope) -> tuple[str, str, str, str]:
+    """Tenant, user, agent and space; empty where there is none."""
+    return (scope.tenant or "", scope.user or "", scope.agent or "", scope.space or "")
 
 
-def _instant(micros: int | None) -> datetime | None:
-    return None if micros is None else from_micros(micros)
+@lru_cache(maxsize=4096)
+def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "") -> Scope:
+    """The scope behind the stored strings."""
+    return Scope(tenant or None, user or None, agent or None, session or None, space or None)

@@ -1,1 +1,40 @@
-"""What stands between a long conversation and a model, behind one port: ours, and what others register."""
+"""What stands between a long conversation and a model: our methods, and what others register."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+
+from hybrid_memory.apps.evaluation.methods.method import Method
+from hybrid_memory.apps.evaluation.methods.own import OWN
+from hybrid_memory.errors import InvalidInputError
+
+GROUP = "hybrid_memory.evaluation_methods"
+"""Entry points under which a package registers a function that returns its methods."""
+
+
+def found_methods() -> dict[str, Method]:
+    """All methods of this environment by name; a framework that is not installed brings none."""
+    methods = dict(OWN)
+    for entry in entry_points(group=GROUP):
+        try:
+            made = entry.load()()
+        except ImportError:
+            continue
+        methods |= {method.name: method for method in made}
+    return methods
+
+
+def chosen_methods(names: Sequence[str | Method]) -> list[Method]:
+    """The methods of these names, each once; objects stay as they are.
+
+    Raises:
+        InvalidInputError: there is no method of a name, or none was named.
+    """
+    there = found_methods() if any(isinstance(name, str) for name in names) else {}
+    unknown = [name for name in names if isinstance(name, str) and name not in there]
+    if unknown or not names:
+        what = f"no method {', '.join(map(repr, unknown))}" if unknown else "no method is named"
+        raise InvalidInputError(f"{what}: choose from {', '.join(there or found_methods())}")
+    chosen = [there[name] if isinstance(name, str) else name for name in names]
+    return list({method.name: method for method in chosen}.values())

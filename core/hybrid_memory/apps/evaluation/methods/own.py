@@ -1,4 +1,4 @@
-"""The ways of this library: each strategy of compaction, with recall and alone; a plain window; no compression."""
+"""The ways of this library."""
 
 from __future__ import annotations
 

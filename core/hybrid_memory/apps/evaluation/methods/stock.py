@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from importlib import import_module
+from typing import Any
 
-from hybrid_memory.apps.evaluation.methods.method import Fetched, Prompt, Setting
+from hybrid_memory.apps.evaluation.methods.method import Fetched, Prompt, Replay, Setting
 from hybrid_memory.context.context import Context
+from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.log.message import Message, Role
-from hybrid_memory.text.tokens import message_tokens
+from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, as_embedder
+from hybrid_memory.models.port import Embedder
+from hybrid_memory.text.tokens import TokenCounter, message_tokens
 
 LEAST_ROOM = 0.25
 """Share of the budget that is left to a conversation however long the system messages before it are."""
@@ -17,8 +24,107 @@ LEAST_ROOM = 0.25
 SUMMARY = 0.3
 """Share of the room that the stand-in for a model may write."""
 
+VERBATIM = 0.5
+"""Share of the room that turns keep word by word beside a summary; the rest is for the next turn."""
+
 COUNTED = 10_000
 """Texts whose tokens are remembered: the memories count the same turns again and again."""
+
+
+EXCERPT = 200
+"""Characters of each line that are kept."""
+
+
+class StandIn:
+    """Summarises by excerpts: the first 200 characters of each line that it is shown, the newest that fit.
+
+    It is no judge of what matters, and keeps words and figures as they are. Ours never need it: their deterministic
+    summaries are what people get who have no model.
+
+    Args:
+        max_tokens: of an answer.
+        count: counts them.
+    """
+
+    name = "excerpts"
+
+    def __init__(self, max_tokens: int, count: TokenCounter) -> None:
+        self._max_tokens = max_tokens
+        self._count = count
+
+    def complete(self, messages: Sequence[Message]) -> str:
+        """The excerpts, oldest first."""
+        lines = [line.strip()[:EXCERPT] for message in messages for line in message.text.splitlines() if line.strip()]
+        kept: list[str] = []
+        left = self._max_tokens
+        for line in reversed(lines):
+            left -= self._count(line) + 1
+            if left < 0:
+                break
+            kept.append(line)
+        return "\n".join(reversed(kept)) or "-"
+
+    def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """Nothing: excerpts follow no schema."""
+        raise ModelError(f"excerpts of {len(messages)} messages follow no schema such as {schema.get('title', 'this')}")
+
+
+@dataclass(slots=True)
+class StockMethod:
+    """A framework's memory; the framework is imported when it is first replayed, which takes seconds.
+
+    Attributes:
+        name: of the method.
+        module: has ``replaying(name, setting)``.
+    """
+
+    name: str
+    module: str
+
+    def replay(self, setting: Setting, /) -> AbstractContextManager[Replay]:
+        """An empty conversation with this memory."""
+        replay: AbstractContextManager[Replay] = import_module(self.module).replaying(self.name, setting)
+        return replay
+
+
+class Writer:
+    """The model of a setting, or the stand-in for one.
+
+    What it was asked before it answers as before: each question of an evaluation summarises the same turns, and a model
+    would be paid for every one.
+
+    Args:
+        setting: of the replay.
+        room: tokens of the conversation, of which the stand-in may write a share.
+    """
+
+    def __init__(self, setting: Setting, room: int) -> None:
+        self.model = setting.model or StandIn(int(SUMMARY * room), setting.count)
+        self.count = lru_cache(COUNTED)(setting.count)
+        self.instructed = setting.model is not None
+        self._answers: dict[tuple[str, ...], str] = {}
+
+    def __call__(self, asked: Sequence[Message]) -> str:
+        """What it answers."""
+        key = tuple(f"{message.role}: {message.text}" for message in asked)
+        if key not in self._answers:
+            self._answers[key] = self.model.complete(asked)
+        return self._answers[key]
+
+
+def embedder_of(setting: Setting) -> Embedder:
+    """The setting's embedder, or the local one; raises `InvalidInputError` where the setting wants none."""
+    given: Any = setting.embedder
+    if given == "none":
+        raise InvalidInputError("a memory of vectors needs an embedder, and the setting has none")
+    if given == "hashing":
+        return HashingEmbedder()
+    return _local() if given is None or isinstance(given, str) else as_embedder(given)
+
+
+@cache
+def _local() -> LocalEmbedder:
+    return LocalEmbedder()
 
 
 class StockReplay(ABC):
@@ -68,3 +174,7 @@ class StockReplay(ABC):
         """Tokens that the system messages in front leave."""
         budget = self._setting.max_tokens
         return max(budget - self._tokens(self._front), int(LEAST_ROOM * budget))
+
+    @cached_property
+    def _writer(self) -> Writer:
+        return Writer(self._setting, self._room)

@@ -1,1 +1,102 @@
-"""Questions about what a conversation has left behind, made from the conversation itself."""
+"""Questions about what a conversation has left behind, made from the conversation itself, without a model.
+
+They come from the artifact ledger (``by`` is ``ledger``), from facts that rules learn (``facts``), and from sentences
+with the cues of a decision (``decisions``), of something to be done (``next steps``), or with a figure, a date or a
+name (``statements``). The deterministic summaries of this library look for the same things by the same cues, so these
+probes favour them: what a cue misses is asked of nobody. Probes that a model wrote, or people, have no such leaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from hybrid_memory.apps.evaluation.probing.decisions import decision_probes
+from hybrid_memory.apps.evaluation.probing.facts import fact_probes
+from hybrid_memory.apps.evaluation.probing.history import History
+from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind, held, plain
+from hybrid_memory.apps.evaluation.probing.recalling import recall_probes
+from hybrid_memory.apps.evaluation.probing.statements import record_probes, statement_probes
+from hybrid_memory.apps.evaluation.probing.work import artifact_probes, continuation_probes
+from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
+
+MAX_PER_KIND = 10
+
+
+def probes_of(transcript: Transcript, truncated: int, *, per_kind: int = MAX_PER_KIND) -> list[Probe]:
+    """Questions about the messages that are out of sight, with answers that hold at the end; the same each time.
+
+    By kind, oldest first; of more than ``per_kind`` those that lie evenly spread, and first those that the messages in
+    sight do not answer anyway. All keys of a probe stand literally in its sources, none in its question.
+
+    Args:
+        transcript: the whole conversation.
+        truncated: how many of its first messages are out of sight.
+        per_kind: how many probes of a kind at most.
+    """
+    history = History(transcript, truncated)
+    if not history.past:
+        return []
+    probes: list[Probe] = []
+    for kind, sources in (
+        (ProbeKind.ARTIFACT, [artifact_probes(history)]),
+        (
+            ProbeKind.RECALL,
+            [
+                [*recall_probes(history), *fact_probes(history)],
+                [*record_probes(history)],
+                statement_probes(history),
+            ],
+        ),
+        (ProbeKind.DECISION, [decision_probes(history)]),
+        (ProbeKind.CONTINUATION, [continuation_probes(history)]),
+    ):
+        chosen: list[Probe] = []
+        for offered in sources:
+            fresh = _told_once(history, offered, chosen)
+            # What comes later fills the room that is left.
+            hidden = [probe for probe in fresh if history.hides(probe)]
+            for several in (hidden, [probe for probe in fresh if probe not in hidden]):
+                chosen += _spread(history, several, per_kind - len(chosen))
+        chosen.sort(key=lambda probe: history.rows[probe.sources[0]])
+        probes += [replace(probe, id=f"{kind}-{number}") for number, probe in enumerate(chosen, 1)]
+    return probes
+
+
+def _told_once(history: History, offered: Iterable[Probe], before: Sequence[Probe]) -> list[Probe]:
+    """The fair ones among the probes, oldest first; of several with one question the newest, of one answer the first.
+
+    Nothing that the probes before tell already.
+    """
+    fair: dict[str, Probe] = {}
+    for probe in offered:
+        if (checked := history.told(probe)) is not None:
+            fair[plain(checked.question)] = checked
+    answers = {_answer(probe) for probe in before}
+    told = [(source, plain(probe.gold)) for probe in before for source in probe.sources]
+    found: list[Probe] = []
+    for probe in sorted(fair.values(), key=lambda probe: history.rows[probe.sources[0]]):
+        within = [gold for source, gold in told if source in probe.sources and probe.by != "ledger"]
+        if _answer(probe) not in answers and not any(held(gold, key) for gold in within for key in probe.keys):
+            answers.add(_answer(probe))
+            told += [(source, plain(probe.gold)) for source in probe.sources]
+            found.append(probe)
+    return found
+
+
+def _answer(probe: Probe) -> frozenset[str]:
+    return frozenset(map(plain, probe.keys))
+
+
+def _spread(history: History, probes: Sequence[Probe], room: int) -> list[Probe]:
+    """So many of the probes, evenly spread over the part that is out of sight."""
+    if len(probes) <= room:
+        return list(probes)
+    if room < 1:
+        return []
+    kept: list[Probe] = []
+    for slot in range(room):
+        middle = (slot + 0.5) * history.truncated / room
+        left = [probe for probe in probes if probe not in kept]
+        kept.append(min(left, key=lambda probe: (abs(history.rows[probe.sources[0]] - middle), probe.question)))
+    return kept

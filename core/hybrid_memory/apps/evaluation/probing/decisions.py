@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from hybrid_memory.apps.evaluation.probing.history import History, shortened, trimmed
-from hybrid_memory.apps.evaluation.probing.matching import holds
-from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
+from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind, holds
 from hybrid_memory.apps.evaluation.probing.statements import GAP
 from hybrid_memory.artifacts.calls import actions
 from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, prose

@@ -9,8 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
-from hybrid_memory.apps.evaluation.probing.matching import held, plain
-from hybrid_memory.apps.evaluation.probing.probe import Probe
+from hybrid_memory.apps.evaluation.probing.probe import Probe, held, plain
 from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 from hybrid_memory.artifacts import read_ledger
 from hybrid_memory.artifacts.calls import actions

@@ -1,4 +1,4 @@
-"""Probes about errors, ids and addresses, as they were first said."""
+"""Probes about what was said and shown: first commands, errors, arguments of calls, labelled ids, addresses."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from hybrid_memory.apps.evaluation.probing.artifacts import outcome_probe
 from hybrid_memory.apps.evaluation.probing.history import History, is_result, listed, shortened
 from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
+from hybrid_memory.apps.evaluation.probing.work import outcome_probe
 from hybrid_memory.artifacts.calls import actions
 from hybrid_memory.artifacts.ledger import TestRun
 from hybrid_memory.artifacts.mentions import ids, labelled_ids, urls
-from hybrid_memory.artifacts.outcomes import errors, outcome, refused
-from hybrid_memory.artifacts.verdicts import verdicts
+from hybrid_memory.artifacts.outcomes import errors, outcome, refused, verdicts
 from hybrid_memory.context.summaries.lines import prose
 from hybrid_memory.log.message import Message, Role
 
-MAX_VALUES = 5
+MAX_RECALLED = 5
 """More ids under one name than this are a listing, which nobody keeps in mind."""
 
 MAX_COMMAND_CHARS = 120
@@ -112,7 +111,7 @@ def _called(history: History) -> Iterator[Probe]:
                 if isinstance(value, str) and _ID_NAME.search(label) and _ID.fullmatch(value):
                     values[call.name, label.replace("_", " ")][value].append(message.id or "")
     for (tool, label), found in values.items():
-        if len(found) <= MAX_VALUES:
+        if len(found) <= MAX_RECALLED:
             plural = "s" if len(found) > 1 and not label.endswith("s") else ""
             question = (
                 f"调用工具 {tool} 时用的 {label} 是什么？"
@@ -134,7 +133,7 @@ def _given(history: History) -> Iterator[Probe]:
                     values[label].setdefault(value, message.id or "")
         before = text if message.role is Role.ASSISTANT else ""
     for label, found in values.items():
-        if len(found) <= MAX_VALUES:
+        if len(found) <= MAX_RECALLED:
             question = (
                 f"用户给出的{label}是什么？"
                 if history.chinese(found.values())
@@ -171,7 +170,7 @@ def _addresses(history: History) -> Iterator[Probe]:
             if message.role is role
             for address in urls(prose(message))
         }
-        if 0 < len(found) <= MAX_VALUES:
+        if 0 < len(found) <= MAX_RECALLED:
             yield _listed(history, chinese if history.in_chinese else english, dict(reversed(found.items())))
 
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hybrid_memory.apps.evaluation.probing.history import CHINESE, History
-from hybrid_memory.apps.evaluation.probing.matching import plain
-from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
+from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind, plain
 from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 from hybrid_memory.errors import ModelError
 from hybrid_memory.log.message import Message, Role

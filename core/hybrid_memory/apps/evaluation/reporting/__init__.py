@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from hybrid_memory.apps.evaluation.reporting.columns import printable, table
 from hybrid_memory.apps.evaluation.reporting.page import html
-from hybrid_memory.apps.evaluation.reporting.table import printable, table
 
 __all__ = ["html", "printable", "table"]

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
-from hybrid_memory.apps.evaluation.transcripts import (
-    chatgpt,
-    claude_code,
-    langchain,
-    llama_index,
-    mini_swe_agent,
-    openai,
-    swe_agent,
-)
-from hybrid_memory.apps.evaluation.transcripts.chats import Conversation
-from hybrid_memory.apps.evaluation.transcripts.documents import Record, records
-from hybrid_memory.apps.evaluation.transcripts.pairing import paired
-from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
+from hybrid_memory.apps.evaluation.transcripts.agents import MINI_SWE_AGENT, SWE_AGENT
+from hybrid_memory.apps.evaluation.transcripts.documents import Reader, Record, records
+from hybrid_memory.apps.evaluation.transcripts.frameworks import LANGCHAIN, LLAMA_INDEX, OPENAI
+from hybrid_memory.apps.evaluation.transcripts.products import CHATGPT, CLAUDE_CODE
+from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript, paired
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
 
@@ -30,26 +22,15 @@ MAX_LOOKED_AT = 20
 """By so many lines a file must have shown its form."""
 
 
-class _Reader(Protocol):
-    @property
-    def FILES(self) -> tuple[str, ...]:  # noqa: N802 - a constant of each module
-        """How files of this form are named."""
-        ...
-
-    def fits(self, value: Any, /) -> bool: ...
-
-    def read(self, records: Iterable[Record], /) -> Iterator[Conversation]: ...
-
-
 # A trajectory of mini-swe-agent is a conversation in OpenAI's form as well; the first that fits counts.
-_READERS: dict[Form, _Reader] = {
-    "mini-swe-agent": mini_swe_agent,
-    "openai": openai,
-    "langchain": langchain,
-    "llama-index": llama_index,
-    "claude-code": claude_code,
-    "chatgpt": chatgpt,
-    "swe-agent": swe_agent,
+_READERS: dict[Form, Reader] = {
+    "mini-swe-agent": MINI_SWE_AGENT,
+    "openai": OPENAI,
+    "langchain": LANGCHAIN,
+    "llama-index": LLAMA_INDEX,
+    "claude-code": CLAUDE_CODE,
+    "chatgpt": CHATGPT,
+    "swe-agent": SWE_AGENT,
 }
 _ANY = ("*.json", "*.jsonl", "*.traj")
 
@@ -88,7 +69,7 @@ def read_transcript(path: str | Path, *, form: Form | Literal["auto"] = "auto") 
 
 
 def _files(folder: Path, form: Form | Literal["auto"]) -> list[Path]:
-    patterns = _ANY if form == "auto" else _READERS[form].FILES
+    patterns = _ANY if form == "auto" else _READERS[form].files
     files = {file for pattern in patterns for file in folder.rglob(pattern)}
     named = sorted(file for file in files if file.is_file() and not file.name.startswith("."))
     if not named:

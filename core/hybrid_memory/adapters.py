@@ -1,0 +1,153 @@
+"""What adapters of agent frameworks build on beside the verbs; applications need none of it.
+
+An adapter writes each method once, as a coroutine over a `Runner` that makes its calls with ``await run.call(...)``;
+`faces` makes the blocking method and its async twin of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_length, checked_text
+from hybrid_memory.config import PromptConfig
+from hybrid_memory.context.condense import How
+from hybrid_memory.context.layout import Parts, language_of, memory_mark
+from hybrid_memory.context.memories import fitting, memory_note, window
+from hybrid_memory.context.request import LEAST_TOKENS
+from hybrid_memory.context.summary import Line, written
+from hybrid_memory.context.view import budget_of
+from hybrid_memory.index.record import RecordKind, Scalar
+from hybrid_memory.items.item import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
+from hybrid_memory.log.exchanges import exchanges
+from hybrid_memory.log.ids import TimeOrderedIds
+from hybrid_memory.log.message import PRESSURE, STOPPED, Message
+from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.memory.store import SWEEP_EVERY
+from hybrid_memory.recall.hit import Hit
+from hybrid_memory.runtime.caches import LruCache
+from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
+from hybrid_memory.scope import check_name
+from hybrid_memory.text.small_talk import asks_nothing, is_memory
+from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.validation import instant
+
+__all__ = [
+    "LEAST_TOKENS", "SWEEP_EVERY", "TWINS", "FindItems", "GetItem", "How", "Item", "ItemOperation", "ListNamespaces",
+    "LruCache", "Portion", "PutItem", "Runner", "Scalar", "budget_of", "checked_blocks", "estimate_tokens", "exchanges",
+    "faces", "instant", "new_id", "recollect", "said", "storable_name", "window",
+]  # fmt: skip
+
+P = ParamSpec("P")
+S = TypeVar("S")
+T = TypeVar("T")
+
+SPARE = 3
+"""Times as many hits are recalled, to make up for what is no memory."""
+
+new_id = TimeOrderedIds()
+"""A new id, which sorts behind those made before."""
+
+
+class TwinRunner(InlineRunner):
+    """Awaits the async twin of each function: ``arecall`` for ``recall``, so that the core decides where it runs."""
+
+    async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of the twin, which stands beside the function in its object or module."""
+        name, owner = function.__name__, getattr(function, "__self__", None)
+        private = "_" * name.startswith("_")
+        beside = sys.modules[function.__module__] if owner is None else owner
+        twin: Callable[P, Coroutine[Any, Any, T]] = getattr(beside, f"{private}a{name.removeprefix('_')}")
+        return await twin(*args, **kwargs)
+
+
+TWINS = TwinRunner()
+
+
+def faces(
+    flow: Callable[Concatenate[S, Runner, P], Coroutine[Any, Any, T]],
+) -> tuple[Callable[Concatenate[S, P], T], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
+    """The blocking method and its async twin: of ``_get(self, run, /, ...)`` the methods ``get`` and ``aget``."""
+    return two_faces(flow, lambda _: TWINS)
+
+
+async def recollect(
+    run: Runner, memory: ScopedMemory, query: str, /, *, k: int, shown: Collection[str], **options: Any
+) -> list[Hit]:
+    """At most k turns that fit a question, best first; none for small talk.
+
+    Args:
+        run: of the method that asks.
+        memory: whose turns.
+        query: the question.
+        k: how many at most.
+        shown: texts, or ids of messages, that stand in the prompt anyway.
+        options: of `ScopedMemory.recall`.
+    """
+    if not k or not query or asks_nothing(query):
+        return []
+    most = SPARE * k + len(shown)
+    hits = await run.call(memory.recall, query, k=most, kinds=(RecordKind.TURN,), **options)
+    fresh = [hit for hit in hits if not {hit.record.text.strip(), *hit.record.sources} & set(shown)]
+    return fitting(query, [hit for hit in fresh if is_memory(hit.record.text)][:k])
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What is put into somebody else's prompt.
+
+    Attributes:
+        query: what was recalled for.
+        profile: text, most important lines first.
+        lines: of the summary, oldest first.
+        hits: best first.
+    """
+
+    query: str = ""
+    profile: str = ""
+    lines: Sequence[Line] = ()
+    hits: Sequence[Hit] = ()
+
+    @property
+    def text(self) -> str:
+        """What changes seldom first: profile, summary, recalled turns, each in a marked place of its own."""
+        chinese = language_of("".join(line.text for line in self.lines)) == "zh"
+        parts = Parts(profile=self.profile, summary=written(self.lines, chinese=chinese, handles=False))
+        recalled = memory_mark(memory_note(self.hits, self.query), PromptConfig())
+        return "\n\n".join(part for part in (parts.standing, recalled) if part)
+
+    def within(self, max_tokens: int, count: Callable[[str], int]) -> Portion:
+        """As much as fits, in whole lines: the worst hits go first, then old lines of the summary, then the profile."""
+        left = self
+        while left.text and count(left.text) > max_tokens:
+            left = left._less()
+        return left
+
+    def _less(self) -> Portion:
+        if self.hits:
+            return replace(self, hits=self.hits[:-1])
+        if self.lines:
+            return replace(self, lines=self.lines[1:])
+        return replace(self, profile="\n".join(self.profile.splitlines()[:-1]))
+
+
+def said(messages: Sequence[Message]) -> list[Message]:
+    """The messages without those by which the memory itself speaks to a model."""
+    return [message for message in messages if message.event not in (PRESSURE, STOPPED)]
+
+
+def checked_blocks(texts: Mapping[str, str] | None) -> dict[str, str]:
+    """Texts of blocks by label; raises `InvalidInputError` for a label or text that no block can have."""
+    for label, text in (texts or {}).items():
+        checked_length(checked_label(label), checked_text("a block", text), MAX_CHARS)
+    return dict(texts or {})
+
+
+def storable_name(value: Any) -> str | None:
+    """The name or id as it is; None for what the log cannot take as one."""
+    try:
+        return None if value is None else check_name("a name or id", value)
+    except ValueError:
+        return None

@@ -1,0 +1,114 @@
+"""The functions by which a model manages its own memory, as MemGPT names them (arXiv 2310.08560)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import Field
+
+from hybrid_memory.apps.agent.searching import ARCHIVE, EXPAND, FETCH, SEARCH, SEARCH_ARCHIVE, SEARCH_DATE
+from hybrid_memory.blocks.block import Block
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.tools import MemoryTool, tools_named
+from hybrid_memory.tools.tool import Call
+from hybrid_memory.validation import CheckedModel
+
+LABEL = "The block, such as 'human'"
+
+
+class Appending(CheckedModel):
+    """What to add."""
+
+    label: str = Field(description=LABEL)
+    content: str = Field(description="Goes on a new line at the end of the block")
+
+
+async def append(call: Call, memory: ScopedMemory, wanted: Appending) -> str:
+    """Add a line to a block."""
+    known = {"id": call.key, "source": call.sources}
+    return _done(await call(memory.block(wanted.label).edit, append=wanted.content, **known))
+
+
+class Replacing(CheckedModel):
+    """What to put in the place of what."""
+
+    label: str = Field(description=LABEL)
+    old_content: str = Field(description="What stands in the block, letter for letter")
+    new_content: str = Field(default="", description="What is to stand there; empty takes it out")
+
+
+async def replace(call: Call, memory: ScopedMemory, wanted: Replacing) -> str:
+    """Change a part of a block."""
+    known = {"id": call.key, "source": call.sources}
+    edited = await call(memory.block(wanted.label).edit, old=wanted.old_content, new=wanted.new_content, **known)
+    return _done(edited)
+
+
+class Rethinking(CheckedModel):
+    """What to say instead."""
+
+    label: str = Field(description=LABEL)
+    new_content: str = Field(description="The whole block anew")
+
+
+async def rethink(call: Call, memory: ScopedMemory, wanted: Rethinking) -> str:
+    """Write a block anew, from the words that the model had seen of it."""
+    known = {"id": call.key, "source": call.sources}
+    seen = None if call.blocks is None else call.blocks.get(wanted.label)
+    return _done(await call(memory.block(wanted.label).edit, value=wanted.new_content, revision=seen, **known))
+
+
+def _done(block: Block) -> str:
+    return f"Done. The block '{block.label}' has {len(block.value)} of {block.max_chars} characters."
+
+
+APPEND = MemoryTool(
+    "core_memory_append",
+    "Add a line to a block of your working context: what you must always have at hand.",
+    Appending,
+    append,
+)
+REPLACE = MemoryTool(
+    "core_memory_replace",
+    "Correct or remove a part of a block of your working context.",
+    Replacing,
+    replace,
+)
+RETHINK = MemoryTool(
+    "core_memory_rethink",
+    "Write a whole block of your working context anew, shorter or better ordered; keep what still matters.",
+    Rethinking,
+    rethink,
+)
+
+
+class Sending(CheckedModel):
+    """What to say."""
+
+    message: str = Field(description="What the user reads")
+
+
+async def send(call: Call, memory: ScopedMemory, wanted: Sending) -> str:
+    """The message itself: whoever runs the function hands it to the user."""
+    _ = call, memory
+    if not wanted.message.strip():
+        raise InvalidInputError("message is empty: say something to the user")
+    return wanted.message
+
+
+SEND = MemoryTool("send_message", "Say something to the user: the only words of yours that they see.", Sending, send)
+
+PAGING_FUNCTIONS = (
+    APPEND, REPLACE, RETHINK, ARCHIVE, SEARCH_ARCHIVE, SEARCH, SEARCH_DATE, EXPAND, FETCH, SEND
+)  # fmt: skip
+"""All of them."""
+
+
+def functions_named(names: Iterable[str] | None) -> list[MemoryTool]:
+    """The functions with these names, in the order of `PAGING_FUNCTIONS`; None names all.
+
+    Raises:
+        InvalidInputError: one of them is no function's name.
+    """
+    return tools_named(names, PAGING_FUNCTIONS)

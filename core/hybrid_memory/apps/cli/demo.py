@@ -1,0 +1,142 @@
+"""``hybrid-memory demo``: a memory of a small chat that comes with the library, searched, explained and compacted."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hybrid_memory.apps.cli import shapes
+from hybrid_memory.apps.cli.knowledge import show_profile
+from hybrid_memory.apps.cli.printing import bar, one_line, print_json, show, show_rows
+from hybrid_memory.apps.cli.recalling import show_hits
+from hybrid_memory.apps.cli.stores import AsJson, EmbeddedBy, EmbedderName, open_store
+from hybrid_memory.apps.cli.transfer import OWN, read_sessions, remembered
+from hybrid_memory.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from hybrid_memory import Context, HybridMemory, ScopedMemory, Summary
+
+CHAT = Path(__file__).with_name("demo_chat.jsonl")
+USER = "noa"
+QUESTIONS = ("Where does Noa live?", "她喜欢喝什么？", "Why was the database chosen?")
+PROMPT = "What could I cook for Noa and her friends?"
+MAX_TOKENS = 600
+HITS = 3
+
+Store = Annotated[
+    str | None,
+    typer.Argument(metavar="[STORE]", show_default=False, help="Keep the memory here; without, it is gone at the end."),
+]
+
+
+def demo(store: Store = None, *, embedder: EmbeddedBy = EmbedderName.AUTO, as_json: AsJson = False) -> None:
+    """See in a minute what a memory does: a small chat is remembered, searched, explained and folded. All offline.
+
+    Example: hybrid-memory demo demo.db
+    """
+    with ExitStack() as opened:
+        name = store
+        if name is None:
+            name = str(Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="hybrid-memory-"))) / "demo.db")
+        memory = opened.enter_context(open_store(name, create=True, background=False, embedder=embedder.given))
+        if any(owner.user != USER for owner in memory.owners()):
+            raise InvalidInputError(f"{name} holds another memory: give the demo a file of its own, such as demo.db")
+        whose = memory.scoped(user=USER)
+        if as_json:
+            _filled(memory, whose)
+            _print(whose)
+        else:
+            _tell(memory, whose)
+    if not as_json:
+        _next(store)
+
+
+def _filled(memory: HybridMemory, whose: ScopedMemory) -> tuple[int, int]:
+    said = read_sessions([CHAT], OWN)
+    remembered(memory, whose, said)
+    whose.flush()
+    return sum(len(one.messages) for one in said), len(said)
+
+
+def _print(whose: ScopedMemory) -> None:
+    recalls = [
+        {"question": question, "hits": [shapes.hit(hit) for hit in whose.recall(question, k=HITS)]}
+        for question in QUESTIONS
+    ]
+    context = whose.assemble(PROMPT, max_tokens=MAX_TOKENS)
+    prompt = {
+        "question": PROMPT,
+        "tokens": context.tokens,
+        "max_tokens": context.max_tokens,
+        "section_tokens": dict(context.section_tokens),
+        "plan": [asdict(piece) for piece in context.plan],
+        "messages": context.as_dicts(),
+    }
+    known = shapes.profile(whose.profile(), history=True)
+    print_json({"recalls": recalls, "profile": known, "prompt": prompt, "summary": shapes.summary(whose.summary())})
+
+
+def _tell(memory: HybridMemory, whose: ScopedMemory) -> None:
+    turns, sessions = _filled(memory, whose)
+    told = memory.stats()
+    _title(f"{turns} turns of {sessions} conversations are remembered, in English and Chinese")
+    show(
+        f"{told.records} records, embedder {told.embedder or 'none: recall works on words alone'}; no model, no network"
+    )
+    for question in QUESTIONS:
+        _title(f"search: {question}")
+        show_hits(whose.recall(question, k=HITS), why=False)
+    _title("profile: what was learned, with what it was before")
+    show_profile(whose.profile(), history=True)
+    context = whose.assemble(PROMPT, max_tokens=MAX_TOKENS)
+    _title(f"prompt: {PROMPT}")
+    _show_prompt(context)
+    summary = whose.summary()
+    if summary:
+        _title("summary: what stands in the prompt for older turns; each line leads back to the words")
+        _show_summary(whose, summary)
+
+
+def _title(text: str) -> None:
+    show("")
+    show(text, style="bold magenta")
+
+
+def _show_prompt(context: Context) -> None:
+    show(f"{context.tokens} of {context.max_tokens} tokens; the {len(context.dropped)} parts that it lacks can be had")
+    rows = [
+        (name, f"{tokens:,}", bar(tokens / context.max_tokens, 40)) for name, tokens in context.section_tokens.items()
+    ]
+    show_rows(rows, right=(1,), styles=("cyan", "", "cyan"))
+    reasons = Counter(f"{piece.section}: {piece.reason.partition(':')[0]}" for piece in context.plan)
+    for reason, times in reasons.items():
+        show(f"{reason}{f' ({times} times)' if times > 1 else ''}", style="dim", indent=2)
+
+
+def _show_summary(whose: ScopedMemory, summary: Summary) -> None:
+    lines = sorted(summary, key=lambda line: -line.importance)[:HITS]
+    for line in lines:
+        show(f"{line.text} [{line.handle}]", indent=2)
+    first = lines[0].handle
+    (said, *_) = whose.expand(first)
+    show(one_line(f"expand {first}: {said.speaker}: {said.text}"), style="dim", indent=2)
+
+
+def _next(store: str | None) -> None:
+    _title("next")
+    name = store or "demo.db"
+    steps = [
+        *([("hybrid-memory demo demo.db", "keep this memory")] if store is None else []),
+        (f"hybrid-memory inspect {name}", "look around in a browser"),
+        (f'hybrid-memory search {name} "half marathon" --why', "the arithmetic of a score"),
+        (f"hybrid-memory why {name} profession", "where a value comes from"),
+        (f"hybrid-memory chat {name}", "talk to it, with --model to a language model"),
+        ("hybrid-memory import mine.db conversations.json -u me", "your own chats"),
+    ]
+    show_rows(steps, styles=("cyan",))

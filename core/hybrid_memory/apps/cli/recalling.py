@@ -1,0 +1,201 @@
+"""``hybrid-memory search``, ``history`` and ``why``: what comes back, what was said, and where it comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hybrid_memory.apps.cli import shapes
+from hybrid_memory.apps.cli.printing import bar, one_line, print_json, printable, show, when
+from hybrid_memory.apps.cli.stores import (
+    AgentName,
+    AsJson,
+    SessionName,
+    Since,
+    StoreName,
+    TenantName,
+    Until,
+    UserName,
+    open_store,
+    scoped,
+)
+
+if TYPE_CHECKING:
+    from hybrid_memory import Hit
+
+Query = Annotated[str, typer.Argument(metavar="QUERY", show_default=False, help="A question, or any words.")]
+Most = Annotated[int, typer.Option("-k", min=1, help="How many hits at most.")]
+Why = Annotated[bool, typer.Option("--why", help="Show the arithmetic of each score.")]
+
+
+def search(
+    store: StoreName,
+    query: Query,
+    *,
+    k: Most = 5,
+    why: Why = False,
+    since: Since = None,
+    until: Until = None,
+    tenant: TenantName = None,
+    user: UserName = None,
+    agent: AgentName = None,
+    session: SessionName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search a memory; with a session only that conversation.
+
+    A bar shows the score, and behind it stands what each signal brings to it. The handle, such as #12, is what other
+    verbs take: why, summary --expand, forget --ids.
+
+    Example: hybrid-memory search memory.db "where does she live?" -k 3 --why
+    """
+    with open_store(store, background=False) as memory:
+        whose = scoped(memory, tenant=tenant, user=user, agent=agent, session=session, known=True)
+        hits = whose.recall(query, k=k, within="session" if session else "user", since=since, until=until)
+    if as_json:
+        print_json([shapes.hit(hit) for hit in hits])
+        return
+    show_hits(hits, why=why)
+    if not hits:
+        show(f"nothing of {whose.scope} answers that")
+
+
+def show_hits(hits: Sequence[Hit], *, why: bool) -> None:
+    """Print each hit: its score as a bar, who said what, and what speaks for it."""
+    from hybrid_memory.recall.hit import parts  # noqa: PLC0415 - half a second that help need not take
+
+    for hit in hits:
+        record = hit.record
+        kind = "" if record.kind.value == "turn" else f"  [{record.kind.value}]"
+        place = "" if record.scope.session is None else f"  in {record.scope.session}"
+        head = f"{bar(hit.score)} {hit.score:.3f}  #{record.turn}  {when(record.at)}  {record.speaker}{place}{kind}"
+        show(one_line(head), style="bold cyan")
+        show(one_line(record.text), indent=2)
+        shares = " · ".join(f"{part.label} {part.share:.2f}" for part in parts(hit))
+        show(hit.why() if why else shares, style="dim", indent=2)
+
+
+if TYPE_CHECKING:
+    from hybrid_memory.log.event import Event
+
+Newest = Annotated[int, typer.Option("--limit", "-n", min=0, help="The newest so many; 0 for all.")]
+
+
+def history(
+    store: StoreName,
+    *,
+    limit: Newest = 20,
+    since: Since = None,
+    until: Until = None,
+    tenant: TenantName = None,
+    user: UserName = None,
+    agent: AgentName = None,
+    session: SessionName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what was said, oldest first, each turn with its handle.
+
+    Example: hybrid-memory history memory.db --since 2026-03-01 -n 50
+    """
+    with open_store(store, background=False, embedder="none") as memory:
+        whose = scoped(memory, tenant=tenant, user=user, agent=agent, session=session, known=True)
+        events = whose.events(kinds=["message"], since=since, until=until, limit=limit or None)
+    if as_json:
+        print_json([shapes.turn(event) for event in events])
+        return
+    show_turns(events)
+    if not events:
+        show(f"nothing was said in {whose.scope}")
+
+
+def show_turns(events: Sequence[Event], *, whole: bool = False) -> None:
+    """Print each turn behind its handle, date, session and speaker."""
+    for event in events:
+        said = event.message
+        place = "" if event.scope.session is None else f"  in {event.scope.session}"
+        show(one_line(f"#{event.position}  {when(said.at)}  {said.speaker}{place}"), style="cyan")
+        show(said.text if whole else one_line(said.text), indent=2)
+
+
+if TYPE_CHECKING:
+    from hybrid_memory import Explanation, Message, ScopedMemory
+
+What = Annotated[
+    str,
+    typer.Argument(
+        metavar="WHAT", show_default=False, help="A turn (12, '#12' or the id of its event), or a field of the profile."
+    ),
+]
+ForQuery = Annotated[str | None, typer.Option("--query", "-q", metavar="TEXT", help="Say what this finds of the turn.")]
+WithinHits = Annotated[int, typer.Option("-k", min=1, help="With --query: how many hits it may have.")]
+
+_NUMBER = re.compile(r"#?(\d{1,18}(?:-#?\d{1,18})?)")
+
+
+def why(
+    store: StoreName,
+    what: What,
+    *,
+    query: ForQuery = None,
+    k: WithinHits = 10,
+    tenant: TenantName = None,
+    user: UserName = None,
+    agent: AgentName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say where something comes from, word for word; with --query, why a turn comes back for it or does not.
+
+    Of a turn it tells what was learned from it, and of a field of the profile which turns it rests on.
+
+    Example: hybrid-memory why memory.db profession
+    Example: hybrid-memory why memory.db 12 --query "where does she live?"
+    """
+    with open_store(store, background=False) as memory:
+        whose = scoped(memory, tenant=tenant, user=user, agent=agent, known=True)
+        told = _of_turn(whose, what) if query is None else whose.why_not(query, handle(what), k=k)
+    if as_json:
+        print_json(shapes.explanation(told))
+        return
+    show_explanation(told)
+
+
+def handle(what: str) -> str:
+    """The name of a turn: a bare number is a handle too, as shells take ``#`` for the begin of a comment."""
+    number = _NUMBER.fullmatch(what.strip())
+    return what if number is None else f"#{number[1]}"
+
+
+def show_explanation(told: Explanation) -> None:
+    """Print what it is, how it came about, and the turns behind it."""
+    show(printable(told.about), style="bold")
+    for step in told.steps:
+        show(step, indent=2)
+    for name, said in told.turns:
+        show(f"[{name}] {said.at or '':%Y-%m-%d %H:%M} {said.speaker}: {said.text}", style="cyan", indent=2)
+
+
+def _of_turn(whose: ScopedMemory, what: str) -> Explanation:
+    """Of a turn the words and what was learned from them; of a field of the profile what the memory says."""
+    from hybrid_memory import Explanation, UserProfile  # noqa: PLC0415
+
+    if what in UserProfile.model_fields:
+        return whose.why(what)
+    turns = _turns(whose, what)
+    ids = {said.id for _, said in turns}
+    known = tuple(fact for fact in whose.facts(history=True) if ids.intersection(fact.sources))
+    told = tuple(f"{'says' if fact.current else 'once said'} {fact} ({fact.state})" for fact in known)
+    return Explanation(f"{handle(what)} in the log", told or ("nothing was learned from it",), turns, known)
+
+
+def _turns(whose: ScopedMemory, what: str) -> tuple[tuple[str, Message], ...]:
+    """The turns behind a handle or an id, each with its own handle where that is known."""
+    said = whose.expand(handle(what))
+    number = _NUMBER.fullmatch(what.strip())
+    if number is None:
+        return tuple((str(message.id), message) for message in said)
+    last = int(number[1].replace("#", "").rpartition("-")[2])
+    events = whose.events(before=last + 1, kinds=["message"], limit=len(said))
+    return tuple((f"#{event.position}", event.message) for event in events)

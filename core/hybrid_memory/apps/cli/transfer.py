@@ -1,0 +1,300 @@
+"""``hybrid-memory import`` and ``export``: conversations of other programs and our own, into a memory and out of it.
+
+``jsonl``: a message a line, as ``history --json`` shows it without its handle; nothing is lost.
+``openai``: a session a line, ``{"session": ..., "messages": [...]}``, in OpenAI's form with ``id`` and ``at``.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hybrid_memory.apps.cli import shapes
+from hybrid_memory.apps.cli.printing import as_json, print_json, show
+from hybrid_memory.apps.cli.stores import (
+    AgentName,
+    AsJson,
+    EmbeddedBy,
+    EmbedderName,
+    SessionName,
+    StoreName,
+    TenantName,
+    UserName,
+    open_store,
+    scoped,
+)
+from hybrid_memory.errors import InvalidInputError, InvalidMessageError
+
+if TYPE_CHECKING:
+    from hybrid_memory import Message
+    from hybrid_memory.apps.evaluation import Transcript
+    from hybrid_memory.apps.evaluation.transcripts.documents import Record
+
+STDIN = Path("-")
+OWN = "jsonl"
+"""The form of `export` that keeps everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Messages of one session, oldest first."""
+
+    session: str | None
+    messages: list[Message]
+
+
+def read_transcripts(paths: Sequence[Path], form: Any) -> list[Transcript]:
+    """All conversations; those of one name get their folder before it.
+
+    Raises:
+        InvalidInputError: a file cannot be read, or is no transcript.
+    """
+    from hybrid_memory.apps.evaluation import read_transcript  # noqa: PLC0415 - half a second that help need not take
+
+    found = [(path, chat) for path in paths for chat in read_transcript(path, form=form)]
+    names = Counter(chat.name for _, chat in found)
+    return [
+        chat
+        if names[chat.name] == 1
+        else replace(chat, name=f"{(path if path.is_dir() else path.parent).as_posix()}/{chat.name}")
+        for path, chat in found
+    ]
+
+
+def read_sessions(paths: Sequence[Path], form: str) -> list[Said]:
+    """What is to be imported: each conversation as a session of its own name, and what was exported as it was.
+
+    Args:
+        paths: files or folders; ``-`` is stdin.
+        form: what wrote them; ``auto`` finds out, ``jsonl`` is that of `export`.
+
+    Raises:
+        InvalidInputError: a file cannot be read, or is no transcript.
+    """
+    found: list[Said] = []
+    others: list[Path] = []
+    with _spooled(paths) as files:
+        for path in files:
+            if path.is_file() and form in {"auto", OWN} and (form == OWN or _is_own(path)):
+                found += _own(path)
+            else:
+                others.append(path)
+        if others:
+            chats = read_transcripts(others, form)
+            found += [Said(chat.key or chat.name, list(chat.messages)) for chat in chats]
+    return found
+
+
+@contextmanager
+def _spooled(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """The files, with stdin as one of them."""
+    if STDIN not in paths:
+        yield list(paths)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "stdin"
+        file.write_bytes(sys.stdin.buffer.read())
+        yield [file if path == STDIN else path for path in paths]
+
+
+def _is_own(path: Path) -> bool:
+    from hybrid_memory.apps.evaluation.transcripts.documents import records  # noqa: PLC0415 - see above
+
+    first = next(records(path)).value
+    return isinstance(first, Mapping) and {"session", "role", "content"} <= first.keys()
+
+
+def _own(path: Path) -> list[Said]:
+    """What `export` wrote: runs of messages of one session, in the order of the log."""
+    from hybrid_memory.apps.evaluation.transcripts.documents import records  # noqa: PLC0415 - see above
+
+    numbers: Counter[str | None] = Counter()
+    said = [_own_message(record, numbers) for record in records(path)]
+    return [Said(session, [message for _, message in run]) for session, run in groupby(said, key=itemgetter(0))]
+
+
+def _own_message(record: Record, numbers: Counter[str | None]) -> tuple[str | None, Message]:
+    """The message with its session; one without an id gets its number, so that a second import finds it."""
+    from hybrid_memory import Message  # noqa: PLC0415 - see above
+
+    value = record.value
+    if not isinstance(value, Mapping) or not isinstance(value.get("session"), str | None):
+        raise record.refused("no message with a session, as hybrid-memory export writes them")
+    fields = dict(value)
+    session = fields.pop("session")
+    numbers[session] += 1
+    try:
+        return session, Message.of({"id": f"turn-{numbers[session]}", **fields})
+    except InvalidMessageError as error:
+        raise record.refused(str(error)) from error
+
+
+if TYPE_CHECKING:
+    from hybrid_memory import HybridMemory, ScopedMemory
+
+BATCH = 500
+"""Messages that are written at once."""
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(metavar="FILE...", show_default=False, help="Files or folders of chats: JSON or JSONL; - is stdin."),
+]
+Form = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What wrote the files: openai, langchain, llama-index, claude-code, chatgpt, swe-agent, mini-swe-agent, "
+        "or jsonl for hybrid-memory export; auto finds out.",
+    ),
+]
+
+
+def import_chats(
+    store: StoreName,
+    files: Files,
+    *,
+    form: Form = "auto",
+    embedder: EmbeddedBy = EmbedderName.AUTO,
+    tenant: TenantName = None,
+    user: UserName = None,
+    agent: AgentName = None,
+    session: SessionName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Import chats from files: each conversation is a session of its own, with dates, tool calls and speakers.
+
+    A store that is not there is made. To import a file again changes nothing, and of a chat that has grown only what is
+    new is written. Without --session, sessions are called as the files call them, or after the files.
+
+    Example: hybrid-memory import memory.db conversations.json --user alice
+    """
+    said = read_sessions(files, form)
+    if session is not None:
+        if len(said) > 1:
+            raise InvalidInputError(f"--session takes one conversation, and these files hold {len(said)}: leave it out")
+        said = [Said(session, one.messages) for one in said]
+    with open_store(store, create=True, background=False, embedder=embedder.given) as memory:
+        whose = scoped(memory, tenant=tenant, user=user, agent=agent)
+        before = remembered(memory, whose, said)
+        derived = whose.flush()
+    messages, sessions = sum(len(one.messages) for one in said), list(dict.fromkeys(one.session for one in said))
+    told = {
+        "messages": messages,
+        "known": before,
+        "sessions": sessions,
+        "indexed": derived.indexed,
+        "embedded": derived.embedded,
+        "learned": derived.learned,
+    }
+    if as_json:
+        print_json(told)
+        return
+    known = f", {before:,} of them known" if before else ""
+    show(f"{messages:,} messages in {len(sessions):,} sessions of {whose.scope}{known}")
+    show(f"indexed {derived.indexed:,}, embedded {derived.embedded:,}, learned {derived.learned:,} claims", style="dim")
+
+
+def remembered(memory: HybridMemory, whose: ScopedMemory, said: Sequence[Said]) -> int:
+    """Write all of it under a progress bar; returns how many messages were there before."""
+    from hybrid_memory.runtime.progress import progress_bar  # noqa: PLC0415 - half a second that help need not take
+
+    total = sum(len(one.messages) for one in said)
+    done = known = 0
+    scope = whose.scope
+    with progress_bar("importing", shown=None, unit="message") as advance:
+        for one in said:
+            there = memory.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=one.session)
+            for start in range(0, len(one.messages), BATCH):
+                receipt = there.remember(one.messages[start : start + BATCH])
+                known += len(receipt.duplicates)
+                done += len(receipt.ids)
+                advance(done, total)
+    return known
+
+
+if TYPE_CHECKING:
+    from hybrid_memory import Message, ScopedMemory
+
+STDOUT = Path("-")
+
+
+class ExportForm(StrEnum):
+    """How messages are written."""
+
+    JSONL = "jsonl"
+    OPENAI = "openai"
+
+
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to; - for stdout.")]
+WrittenAs = Annotated[ExportForm, typer.Option(help="jsonl keeps everything; openai is what others read.")]
+
+
+def export(
+    store: StoreName,
+    *,
+    out: Out = STDOUT,
+    form: WrittenAs = ExportForm.JSONL,
+    tenant: TenantName = None,
+    user: UserName = None,
+    agent: AgentName = None,
+    session: SessionName = None,
+) -> None:
+    """Write all messages of an owner to a file, or of one session; hybrid-memory import reads them back.
+
+    Example: hybrid-memory export memory.db --user alice --out alice.jsonl
+    """
+    with open_store(store, background=False, embedder="none") as memory:
+        whose = scoped(memory, tenant=tenant, user=user, agent=agent, session=session, known=True)
+        lines = _by_message(whose) if form is ExportForm.JSONL else _by_session(whose)
+        if out == STDOUT:
+            for line in lines:
+                typer.echo(line)
+            return
+        count = _written(out, lines)
+    typer.echo(f"{count:,} {'messages' if form is ExportForm.JSONL else 'sessions'} in {out}", err=True)
+
+
+def _by_message(whose: ScopedMemory) -> Iterator[str]:
+    for event in whose.events(kinds=["message"]):
+        yield as_json({"session": event.scope.session, **shapes.message(event.message)})
+
+
+def _by_session(whose: ScopedMemory) -> Iterator[str]:
+    """A line for each session, in the order in which they began."""
+    sessions: dict[str | None, list[dict[str, Any]]] = {}
+    for event in whose.events(kinds=["message"]):
+        sessions.setdefault(event.scope.session, []).append(_openai(event.message))
+    for name, said in sessions.items():
+        yield as_json({"session": name, "messages": said})
+
+
+def _openai(said: Message) -> dict[str, Any]:
+    fields = {"id": said.id, "at": said.at and said.at.isoformat(), "role": said.role.value, "name": said.name}
+    calls = [call.as_openai() for call in said.tool_calls] or None
+    more = {"content": said.content, "tool_calls": calls, "tool_call_id": said.tool_call_id}
+    return {name: value for name, value in {**fields, **more}.items() if value is not None}
+
+
+def _written(path: Path, lines: Iterator[str]) -> int:
+    """Write the lines; a file that was there before is replaced once all is written."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            count = sum(file.write(f"{line}\n") > 0 for line in lines)
+        part.replace(path)
+    except OSError as error:
+        raise InvalidInputError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return count

@@ -1,0 +1,242 @@
+"""What the log came to: profile and facts with their sources, and summaries with the words behind each line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from typing import Any
+
+from hybrid_memory.apps.inspector.log import Row, row_of
+from hybrid_memory.apps.inspector.reading import RECENT, PageRequest, handle_of, services_of, state_of
+from hybrid_memory.artifacts.ledger import Ledger
+from hybrid_memory.blocks.block import Block
+from hybrid_memory.context.summary import Line, Section, Summary
+from hybrid_memory.facts.fact import Fact
+from hybrid_memory.facts.profile import ProfileEntry, UserProfile
+from hybrid_memory.log.event import Event, EventKind, handle
+
+THINGS = 60
+"""Of which facts are told, on one page."""
+
+TICKS = 5
+LEAST_WIDTH = 0.6
+"""Percent of the axis; a span of an instant is still seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The time that spans are drawn on."""
+
+    since: datetime
+    until: datetime
+
+    def place(self, instant: datetime) -> float:
+        """In percent from the left, in [0, 100]."""
+        whole = (self.until - self.since).total_seconds()
+        return min(max(100 * (instant - self.since).total_seconds() / whole, 0.0), 100.0)
+
+    @property
+    def ticks(self) -> list[tuple[float, datetime]]:
+        """Instants along it, with their places."""
+        step = (self.until - self.since) / TICKS
+        return [(100 * number / TICKS, self.since + number * step) for number in range(TICKS + 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A fact, and the stretch of the axis in which it holds, in percent."""
+
+    fact: Fact
+    start: float
+    width: float
+    handles: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """What facts tell of: one attribute of one subject, its facts oldest first."""
+
+    subject: str
+    attribute: str
+    spans: list[Span]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of the profile: what stands in it, and what it held before, each with the positions of its turns."""
+
+    name: str
+    standing: list[tuple[ProfileEntry, list[int]]]
+    former: list[tuple[ProfileEntry, list[int]]]
+
+
+def knowledge(request: PageRequest) -> dict[str, Any]:
+    """Profile, facts and working blocks, as of then."""
+    scoped = request.seen(request.scope.owner)
+    known = scoped.facts(history=True)
+    history = request.query.get("history", "1") != "0"
+    wanted = request.query.get("q", "").strip().lower()
+    chosen = [fact for fact in known if (history or fact.current) and wanted in str(fact).lower()]
+    things = [list(group) for _, group in groupby(sorted(chosen, key=_thing), key=_thing)]
+    page = request.number("page", 1)
+    axis = _axis(known, _now(request))
+    profile = scoped.profile()
+    by_id = {fact.id: fact for fact in known}
+    return {
+        "fields": [_field(profile, name, by_id) for name in type(profile).model_fields],
+        "blocks": _blocks(request),
+        "axis": axis,
+        "things": [_drawn(group, axis) for group in things[(page - 1) * THINGS : page * THINGS]],
+        "known": by_id,
+        "facts": len(chosen),
+        "standing": sum(fact.current for fact in known),
+        "page": page,
+        "pages": max(1, -(-len(things) // THINGS)),
+        "history": history,
+        "q": request.query.get("q", "").strip(),
+        "unread": _unread(request),
+    }
+
+
+def _thing(fact: Fact) -> tuple[str, str]:
+    return fact.subject, fact.attribute
+
+
+def _now(request: PageRequest) -> datetime:
+    if isinstance(request.at, datetime):
+        return request.at
+    if request.at is None:
+        return services_of(request.memory).clock()
+    last = request.seen(request.scope.owner).events(limit=1)
+    return last[0].at if last else datetime.now(UTC)
+
+
+def _axis(facts: Sequence[Fact], now: datetime) -> Axis:
+    instants = [now, *(fact.valid_from for fact in facts), *(fact.valid_to for fact in facts if fact.valid_to)]
+    since = min(instants)
+    return Axis(since, max(*instants, since + timedelta(hours=1)))
+
+
+def _drawn(group: Sequence[Fact], axis: Axis) -> Thing:
+    spans = []
+    for fact in sorted(group, key=lambda fact: (fact.valid_from, fact.id)):
+        start = axis.place(fact.valid_from)
+        end = axis.place(fact.valid_to) if fact.valid_to else 100.0
+        width = max(end - start, LEAST_WIDTH)
+        handles = [handle(position, position) for position in fact.positions]
+        spans.append(Span(fact, min(start, 100 - width), width, handles))
+    return Thing(group[0].subject, group[0].attribute, spans)
+
+
+def _field(profile: UserProfile, name: str, facts: Mapping[int, Fact]) -> Field:
+    standing = profile.sources.get(name, ())
+    there = {number for entry in standing for number in entry.facts}
+    former = [entry for entry in profile.history(name) if not there.intersection(entry.facts)]
+
+    def told(entries: Sequence[ProfileEntry]) -> list[tuple[ProfileEntry, list[int]]]:
+        return [
+            (entry, sorted({place for number in entry.facts if number in facts for place in facts[number].positions}))
+            for entry in entries
+        ]
+
+    return Field(name.replace("_", " "), told(standing), told(former))
+
+
+def _blocks(request: PageRequest) -> list[Block]:
+    return [] if request.scope.space else list(request.seen(request.scope.owner).blocks().values())
+
+
+def _unread(request: PageRequest) -> bool:
+    """Whether the newest message was not read for facts yet; what was read late counts from its turn on."""
+    said = request.seen(request.scope.owner).events(kinds=(EventKind.MESSAGE,), limit=1)
+    read = handle_of(request.memory, request.scope.owner).events(kinds=(EventKind.LEARNED,), limit=1)
+    upto = max(read[0].payload["cursors"].values(), default=0) if read else 0
+    return bool(said) and said[0].position > upto
+
+
+SOURCES = 400
+"""Turns that a page shows behind the lines; the rest is linked."""
+
+STRETCH_CHARS = 4000
+
+
+def summaries(request: PageRequest) -> dict[str, Any]:
+    """The sessions of the owner, and the summary of the one that was chosen."""
+    listed = _sessions(request)
+    session = request.scope.session
+    chosen = session is not None or not listed or "all" in request.query
+    return {"sessions": listed, "summary": _summary(request) if chosen else None}
+
+
+def _sessions(request: PageRequest) -> list[dict[str, Any]]:
+    """The newest sessions, the last one first, with how far each was folded."""
+    owner = request.seen(request.scope.owner)
+    recent = owner.events(limit=RECENT)
+    last: dict[str, Event] = {event.scope.session: event for event in recent if event.scope.session}
+    for event in owner.events(kinds=(EventKind.COMPACTION,), limit=RECENT):
+        if event.scope.session:
+            last.setdefault(event.scope.session, event)
+    ordered = sorted(last.values(), key=lambda event: event.position, reverse=True)
+    return [{"session": event.scope.session, "at": event.at, "position": event.position} for event in ordered]
+
+
+def _summary(request: PageRequest) -> dict[str, Any]:
+    state = state_of(request, request.scope.session)
+    # As the verb has it, which would read all turns since.
+    summary = Summary(state.lines, state.ledger, state.stretches, state.audit, state.latest, state.strategy)
+    wanted = list(dict.fromkeys(source for line in summary.lines for source in line.sources))[:SOURCES]
+    found = {event.id: event for event in _turns(request, wanted)}
+    return {
+        "summary": summary,
+        "cursor": state.cursor,
+        "sections": [
+            (section, [_line(line, found) for line in lines])
+            for section in Section
+            if (lines := summary.section(section))
+        ],
+        "ledger": _ledger(summary.artifacts),
+        "stretches": [
+            {"handle": handle(first, last), "first": first, "last": last} for first, last in summary.stretches
+        ],
+    }
+
+
+def _turns(request: PageRequest, ids: list[str]) -> list[Event]:
+    """The turns with these ids: what is behind a summary that is to be seen, is to be seen too."""
+    return services_of(request.memory).log.get(request.scope, ids) if ids else []
+
+
+def _line(line: Line, found: dict[str, Event]) -> dict[str, Any]:
+    rows: list[Row] = [row_of(found[source], [], most=STRETCH_CHARS) for source in line.sources if source in found]
+    return {"line": line, "rows": rows, "missing": sum(source not in found for source in line.sources)}
+
+
+def _ledger(ledger: Ledger) -> list[tuple[str, list[str]]]:
+    parts = {
+        "files": [
+            f"{file.operation}: {file.moved_from} to {file.path}"
+            if file.moved_from
+            else f"{file.operation}: {file.path}{'' if file.exists else ' (gone)'}"
+            for file in ledger.files
+        ],
+        "tests": [" ".join([run.outcome, *run.failing]) for run in ledger.tests],
+        **{
+            name: [mention.text for mention in getattr(ledger, name)]
+            for name in ("errors", "ids", "urls", "commands", "mentioned")
+        },
+    }
+    return [(name, lines) for name, lines in parts.items() if lines]
+
+
+def stretch(request: PageRequest) -> dict[str, Any]:
+    """The messages of a stretch of the log, oldest first; of a long one the last of them."""
+    first, last = request.number("first", 1), request.number("last", 1)
+    events = request.scoped.events(before=last + 1, kinds=(EventKind.MESSAGE,), limit=SOURCES)
+    inside = [event for event in events if event.position >= first]
+    return {
+        "handle": handle(first, last),
+        "rows": [row_of(event, [], most=STRETCH_CHARS) for event in inside],
+        "cut": len(inside) == SOURCES,
+    }

@@ -1,0 +1,242 @@
+"""``compact``, ``summary``, ``reset``: a session's queue and what stands for the turns before it, by hand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hybrid_memory.context import session as sessions
+from hybrid_memory.context.compact import RACES
+from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.message import REPLACES, Message, Role
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.scope import MAX_NAME_CHARS, Scope
+from hybrid_memory.store.reading import at_positions, placed
+from hybrid_memory.store.remember import Superseding, remember, stored
+from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import View, in_view, present
+from hybrid_memory.validation import checked_count, shown
+
+LOOKED_AT = 50
+"""Messages of the log beyond those given, since a copy may lack the steps between question and answer."""
+
+
+async def conversation(run: Runner, services: Services, scope: Scope, limit: int | None) -> list[Message]:
+    """The messages that a session shows since it was last reset, folded or not, oldest first."""
+    most = None if limit is None else checked_count("limit", limit, least=0)
+    services = await in_view(run, services, scope)
+    # A handle without a session reads every session; only a reset of its own counts.
+    only = None if scope.session is None else 1
+    found = await run.call(services.log.read, scope, kinds=(EventKind.RESET,), newest=True, limit=only)
+    resets = [event for event in found if event.scope.session == scope.session]
+    after = resets[-1].position if resets else 0
+    kinds = (EventKind.MESSAGE,)
+    # An edited message stands behind others in the log, but not in the conversation.
+    more = None if most is None else most + len(services.superseded)
+    events = await run.call(services.log.read, scope, after=after, kinds=kinds, limit=more, newest=True)
+    kept = resets[-1].payload["kept"] if resets else []
+    if resets and (most is None or len(events) < most):
+        events = [*await at_positions(run, services, scope, sorted(kept)), *events]
+    events = placed(events, after, kept)
+    return [event.message for event in (events if most is None else events[max(0, len(events) - most) :])]
+
+
+async def reset(run: Runner, services: Services, scope: Scope, keep: Any) -> None:
+    """Let the conversation start anew with these messages.
+
+    Raises:
+        InvalidInputError: one of the ids is no message of this session.
+    """
+    if isinstance(keep, str) or not isinstance(keep, Collection) or not all(isinstance(item, str) for item in keep):
+        raise InvalidInputError(f"keep must be a list of message ids, got {shown(keep)}")
+    services = await in_view(run, present(services), scope)
+    there = {
+        event.id for event in await run.call(services.log.get, scope, list(keep)) if event.kind is EventKind.MESSAGE
+    }
+    if missing := [item for item in keep if item not in there]:
+        raise InvalidInputError(f"no message of {scope} has the id {missing[0]!r}: keep ids from history()")
+    for _ in range(RACES):
+        if await sessions.reset(run, services, scope, list(keep)):
+            return
+    raise StoreUnavailableError(f"other processes kept writing the state of {scope} at the same time: try again")
+
+
+async def follow(run: Runner, services: Services, scope: Scope, messages: Sequence[Message]) -> list[str | None]:
+    """Write what the log does not have yet; the id of each message's event, or None where the log has none.
+
+    A message is known by its id. If none of the ids is known, the copy may have been sent without its ids: then the
+    longest run of messages at its beginning that the log ends with counts as said, or, of a window that shows the
+    model's answers too, that the log holds anywhere: what the log has behind it was said anew, and is superseded.
+    What stands before the newest known message is not written: the log had it, and may have been told to forget it.
+
+    An id that comes back with other words was edited: by a person who approves calls, for example. The new words are
+    written under an id made from both, stand in the place of the old ones, and supersede them. Words that the message
+    had before stand again.
+    """
+    services = await in_view(run, present(services), scope)
+    given = [stored(services, message) for message in messages]
+    there = await _events(run, services, scope, [message.id for message in given if message.id])
+    named = [message.id if message.id in there else None for message in given]
+    gone: dict[int, str] = {}
+    if given and not there:
+        said = await conversation(run, services, scope, len(given) * 4 + LOOKED_AT)
+        named, lost = said_anew(said, given) or (said_before(said, given), [])
+        gone = _places((await _events(run, services, scope, [message.id for message in lost if message.id])).values())
+    edits = await _edits(run, services, scope, given, there)
+    for row, edit in edits.items():
+        named[row] = edit.name
+        gone |= edit.gone
+    start = max((row for row, name in enumerate(named) if name), default=-1) + 1
+    written = [edit.message for edit in edits.values() if edit.message is not None]
+    if written or gone or given[start:]:
+        restored = [edit.restored for edit in edits.values() if edit.restored]
+        superseding = Superseding(gone, restored) if gone else None
+        receipt = await remember(run, services, scope, [*written, *given[start:]], superseding=superseding)
+        named[start:] = receipt.ids[len(written) : len(written) + len(given) - start]
+    return named
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """A message whose words changed.
+
+    Attributes:
+        name: of the event that has them.
+        message: with the new words, if the log does not have them.
+        gone: what it supersedes.
+        restored: position of the event, if it was superseded itself; else 0.
+    """
+
+    name: str
+    message: Message | None = None
+    gone: Mapping[int, str] = field(default_factory=dict)
+    restored: int = 0
+
+
+async def _edits(
+    run: Runner, services: View, scope: Scope, given: Sequence[Message], there: Mapping[str, Event]
+) -> dict[int, _Edit]:
+    """The messages that have other words than under their own id, or have these again; by row."""
+    known = ((row, there.get(now.id or "")) for row, now in enumerate(given))
+    rows = {
+        row: old
+        for row, old in known
+        if old is not None and (_other(old.message, given[row]) or old.position in services.superseded)
+    }
+    if not rows:
+        return {}
+    names: dict[int, list[str]] = {old.position: [edited_id(given[row])] for row, old in rows.items()}
+    for change in await run.call(services.truth.read, scope, kinds=(EventKind.SUPERSEDED,)):
+        for place, name in change.payload["by"].items():
+            names.get(int(place), []).append(name)
+    kept = await _events(run, services, scope, [name for several in names.values() for name in several])
+    found = {}
+    for row, old in rows.items():
+        versions = [old, *(kept[name] for name in dict.fromkeys(names[old.position]) if name in kept)]
+        found[row] = _edit(services, given[row], versions)
+    return found
+
+
+def _edit(services: View, now: Message, versions: Sequence[Event]) -> _Edit:
+    """What is to be done that these words stand; the first version is the message under its own id."""
+    standing = _places(event for event in versions if event.position not in services.superseded)
+    same = next((event for event in versions if not _other(event.message, now)), None)
+    if same is None:
+        old = versions[0]
+        extra = {**now.extra, REPLACES: old.position, "made_of": [event.id for event in versions]}
+        changes = {"id": edited_id(now), "extra": extra, "at": now.at or old.at}
+        return _Edit(edited_id(now), now.model_copy(update=changes), standing)
+    if same.position not in services.superseded:
+        return _Edit(same.id)
+    return _Edit(same.id, gone=standing, restored=same.position)
+
+
+def _places(events: Iterable[Event]) -> dict[int, str]:
+    """Their ids by position."""
+    return {event.position: event.id for event in events}
+
+
+async def _events(run: Runner, services: Services, scope: Scope, ids: Sequence[str]) -> dict[str, Event]:
+    """The messages of the session that have one of these ids, also if a rollback hides them."""
+    events = await run.call(services.truth.get, scope, ids) if ids else []
+    return {event.id: event for event in events if event.kind is EventKind.MESSAGE and event.scope == scope}
+
+
+def said_anew(said: Sequence[Message], given: Sequence[Message]) -> tuple[list[str | None], list[Message]] | None:
+    """For a window whose last words the log went on from: the id of each message, and what is superseded by it.
+
+    None if the window is none, for it shows no answer of the model or does not end with the user's words; or if the
+    log simply ends with its beginning.
+    """
+    theirs = [row for row, message in enumerate(given) if _spoken(message)]
+    if not given or given[-1].role is not Role.USER or all(message.role is Role.USER for message in given):
+        return None
+    ours = [row for row, message in enumerate(said) if _spoken(message)]
+    words, copied = [_words(said[row]) for row in ours], [_words(given[row]) for row in theirs]
+    best = (0, 0)
+    for end in range(len(words), 0, -1):
+        size = _common(words[:end], copied)
+        if size > best[0] and any(role is Role.ASSISTANT for role, _, _ in copied[:size]):
+            best = size, end
+    size, end = best
+    if not size or end == len(words):
+        return None
+    named: list[str | None] = [None] * len(given)
+    for ours_row, theirs_row in zip(ours[end - size : end], theirs[:size], strict=True):
+        named[theirs_row] = said[ours_row].id
+    return named, list(said[ours[end - 1] + 1 :])
+
+
+def _common(words: Sequence[object], copied: Sequence[object]) -> int:
+    """The longest beginning of the one that the other ends with."""
+    most = min(len(words), len(copied))
+    return next((size for size in range(most, 0, -1) if copied[:size] == words[-size:]), 0)
+
+
+def said_before(said: Sequence[Message], given: Sequence[Message]) -> list[str | None]:
+    """For each message given the id of the one that it repeats: the longest beginning that ``said`` ends with.
+
+    What is compared are the words of user and assistant; tool calls and results may be missing in either.
+    """
+    ours = [row for row, message in enumerate(said) if _spoken(message)]
+    theirs = [row for row, message in enumerate(given) if _spoken(message)]
+    words = [_words(said[row]) for row in ours]
+    copied = [_words(given[row]) for row in theirs]
+    size = _common(words, copied)
+    named: list[str | None] = [None] * len(given)
+    if not size:
+        return named
+    place, last = ours[-size], theirs[size - 1]
+    for row in range(theirs[0], len(given)):
+        # Behind the last words, what comes next in both is the same step or a new one.
+        stop = len(said) if row <= last else place + 1
+        same = (at for at in range(place, min(stop, len(said))) if _words(said[at]) == _words(given[row]))
+        found = next(same, None)
+        if found is not None:
+            named[row], place = said[found].id, found + 1
+        elif row > last:
+            break
+    return named
+
+
+def edited_id(message: Message) -> str:
+    """The id of a message that has other words now than when it was written under its own."""
+    told: list[Any] = [message.content, [call.model_dump() for call in message.tool_calls]]
+    digest = hashlib.blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=8).hexdigest()
+    return f"{(message.id or '')[: MAX_NAME_CHARS - len(digest) - 1]}~{digest}"
+
+
+def _other(before: Message, now: Message) -> bool:
+    return (before.content, before.tool_calls) != (now.content, now.tool_calls)
+
+
+def _spoken(message: Message) -> bool:
+    return message.role in {Role.USER, Role.ASSISTANT} and not message.tool_calls
+
+
+def _words(message: Message) -> tuple[Role, str, str | None]:
+    return message.role, message.text.strip(), message.tool_call_id

@@ -1,0 +1,83 @@
+"""The window of a model that pages its memory: its blocks within their share, and the warning before turns leave it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hybrid_memory.context.plan import Plan
+from hybrid_memory.context.queue import Session
+from hybrid_memory.context.request import Request
+from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.message import PRESSURE, Role
+from hybrid_memory.log.port import Draft
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import View
+
+WARNING = (
+    "Memory pressure: the context window is nearly full, and older messages will soon be folded into a summary. Save "
+    "what must stay at hand with core_memory_append or core_memory_replace, and details with archival_memory_insert. "
+    "Nothing is lost: conversation_search finds every message again. Do not speak of this to the user; go on with what "
+    "they asked."
+)
+"""The same words every time, since the warning of an episode is one event under one id."""
+
+ROLLBACKS = 100
+"""In one episode; after more of them there is no warning."""
+
+CUT = " … (cut: the block is longer than its share of the window)"
+
+
+def paged(services: View, request: Request) -> View:
+    """The view with the settings of the request's paging, if it has any."""
+    if request.paging is None:
+        return services
+    compaction = request.paging.applied(services.config.compaction)
+    return replace(services, config=services.config.model_copy(update={"compaction": compaction}))
+
+
+def bounded(services: Services, request: Request) -> Request:
+    """The request with blocks that take no more than their share, the longest cut first."""
+    blocks = dict(request.blocks)
+    if request.paging is None or not blocks:
+        return request
+    share = int(request.paging.blocks * request.max_tokens)
+    tokens = {label: services.count(text) for label, text in blocks.items()}
+    while sum(tokens.values()) > share:
+        longest = max(tokens, key=lambda label: tokens[label])
+        if len(blocks[longest]) <= len(CUT):
+            break
+        room = max(share - sum(tokens.values()) + tokens[longest], share // len(blocks), 1)
+        keep = min(len(blocks[longest]) * room // tokens[longest], len(blocks[longest]) - 1)
+        blocks[longest] = blocks[longest][: max(keep - len(CUT), 0)] + CUT
+        tokens[longest] = services.count(blocks[longest])
+    return replace(request, blocks=blocks)
+
+
+async def warned(run: Runner, services: Services, session: Session, request: Request, made: Plan) -> bool:
+    """Tell the model that messages will leave its context, once before they do; whether it was told now."""
+    full = made.tokens / request.max_tokens >= services.config.compaction.pressure
+    if request.paging is None or not full:
+        return False
+    episode = f"{PRESSURE}-{session.state.episode}"
+    ids = {event.id for unit in session.queue.units for event in unit.events}
+    for name in (episode, *(f"{episode}.{again}" for again in range(1, ROLLBACKS))):
+        if name in ids:
+            return False
+        draft = Draft(
+            id=name,
+            fixed_id=True,
+            session=session.scope.session,
+            kind=EventKind.MESSAGE,
+            at=services.clock(),
+            payload={"role": Role.SYSTEM.value, "content": WARNING, "extra": {"event": PRESSURE}},
+        )
+        (warning,) = await run.call(services.log.append, session.scope.owner, [draft])
+        if warning.fresh:
+            return True
+        there = await run.call(services.log.get, session.scope, [name])
+        if there:
+            # Another process told it, or it has left the window itself.
+            return warning.position > session.state.cursor
+        # A rollback hides the warning of this name.
+    return False

@@ -1,0 +1,202 @@
+"""Summaries that select: nothing, what is important, or one of what was said repeatedly; no model needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hybrid_memory.context.summaries.importance import CRITICAL, THRESHOLD, critical, importance, judged
+from hybrid_memory.context.summaries.lines import candidates, chosen, cost, line_of, merged, prose, updated
+from hybrid_memory.context.summaries.strategy import Job, transcript
+from hybrid_memory.context.summary import Line, Section
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.message import Message, Role
+from hybrid_memory.text.cleaning import clean
+from hybrid_memory.text.tokenize import terms
+
+REPEATED = 0.6
+"""Turns that share this much of their terms (Jaccard) are merged."""
+
+_LABEL = re.compile(r"\A[#*\s]*(?:new |updated )?(?:summary|notes?)(?: so far)?[*\s]*[:：]\s*", re.IGNORECASE)
+"""What small models write in front of a summary."""
+
+DENSE = 0.35
+"""Share of a prompt's room for lines that the compact form takes."""
+
+SEPARATOR = " | "
+
+
+class Window:
+    """Nothing stands for what leaves the queue; the log and recall have it."""
+
+    name = "window"
+    schema: Mapping[str, Any] | None = None
+
+    def extract(self, _job: Job, /) -> list[Line]:
+        """No lines."""
+        return []
+
+    def prompt(self, _job: Job, /) -> list[Message]:
+        """No question."""
+        return []
+
+    def read(self, answer: Any, _job: Job, /) -> list[Line]:
+        """No lines."""
+        raise ValueError(f"the window asks no model, so {answer!r} is no answer")
+
+
+class Importance(Window):
+    """Turns above the threshold, the critical ones verbatim, others by their weightiest sentences."""
+
+    name = "importance"
+
+    def extract(self, job: Job, /) -> list[Line]:
+        """Standing lines and those of the span."""
+        fresh: list[Line] = []
+        for event in job.span:
+            said = " ".join(clean(prose(event.message), job.room.cleaning).split())
+            worth = importance(said)
+            ordered = event.message.role is Role.SYSTEM and not event.message.event
+            if event.message.role is Role.TOOL or not said or (worth < THRESHOLD and not ordered):
+                continue
+            if ordered or critical(said):
+                fresh.append(line_of(event, said, Section.FACTS, max(worth, CRITICAL)))
+            else:
+                fresh += candidates([event], job.room.cleaning)
+        fresh = chosen(fresh, max_tokens=job.room.fresh, count=job.room.count)
+        return merged(job.standing, fresh, max_tokens=job.room.standing, count=job.room.count)
+
+
+class Merging(Window):
+    """Turns that say nearly the same become one line, the newest and fullest, with all of them as its sources."""
+
+    name = "merging"
+
+    def extract(self, job: Job, /) -> list[Line]:
+        """Standing lines, and one for each group of the span."""
+        groups: list[tuple[frozenset[str], list[Event]]] = []
+        for event in job.span:
+            key = frozenset(terms(prose(event.message)))
+            if event.message.role is Role.TOOL or not key:
+                continue
+            row = next((row for row, (other, _) in enumerate(groups) if _jaccard(key, other) >= REPEATED), None)
+            if row is None:
+                groups.append((key, [event]))
+            else:
+                other, events = groups[row]
+                groups[row] = (key | other, [*events, event])
+        fresh = []
+        for _, events in groups:
+            fullest = max(events, key=lambda event: (len(event.message.text), event.position))
+            said = " ".join(clean(prose(fullest.message), job.room.cleaning).split())
+            line = line_of(fullest, said, Section.NOTES, importance(said))
+            sources = tuple(event.id for event in events)
+            fresh.append(replace(line, sources=sources, first=events[0].position, last=events[-1].position))
+        fresh = chosen(
+            [line for line in fresh if line.importance >= THRESHOLD], max_tokens=job.room.fresh, count=job.room.count
+        )
+        return merged(job.standing, fresh, max_tokens=job.room.standing, count=job.room.count)
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other)
+
+
+class Recursive:
+    """A new summary from the old one and what was evicted (MemGPT, arXiv 2310.08560, section 2.2)."""
+
+    name = "recursive"
+    schema: Mapping[str, Any] | None = None
+    share = 1.0
+    task = (
+        "Write the summary of a conversation so that somebody can go on with it: first what the summary so far says, "
+        "then what the new turns add. Keep names, numbers, dates, paths, codes and decisions exactly. Plain text in "
+        "the language of the turns, at most {words} words, no heading."
+    )
+
+    def extract(self, job: Job, /) -> list[Line]:
+        """The weightiest sentences of the old summary and the span, in order, as one text."""
+        size = int(job.room.shown * self.share)
+        standing, said = updated(_parts(job.standing), job.span, job.room.cleaning)
+        parts = chosen([*standing, *said], max_tokens=size, count=job.room.count)
+        return _whole(_joined(parts), job.standing, job.span)
+
+    def prompt(self, job: Job, /) -> list[Message]:
+        """The old summary and the evicted turns."""
+        before = "\n".join(line.text for line in job.standing)
+        turns = transcript(job.span, job.room)
+        task = self.task.format(words=max(20, int(job.room.shown * self.share * 0.6)))
+        told = f"Summary so far:\n{before}\n\nNew turns:\n{turns}" if before else f"Turns:\n{turns}"
+        told = f"{told}\n\nWrite the summary of all of this now, without copying the turns."
+        return [Message(role=Role.SYSTEM, content=task), Message(role=Role.USER, content=told)]
+
+    def read(self, answer: Any, job: Job, /) -> list[Line]:
+        """The model's text, cut to the room at a sentence."""
+        if not isinstance(answer, str) or not answer.strip():
+            raise ValueError(f"expected a summary as text, got {answer!r}")
+        size = int(job.room.shown * self.share)
+        text = _LABEL.sub("", " ".join(answer.split()))
+        lines = _whole(text, job.standing, job.span)
+        while lines and cost(lines[0], job.room.count) > size and len(text) > 1:
+            text = text[: max(1, int(len(text) * 0.9))]
+            lines = _whole(text, job.standing, job.span)
+        return lines
+
+
+class Compact(Recursive):
+    """The highest ratio: one dense text of a third of the room."""
+
+    name = "compact"
+    share = DENSE
+    task = (
+        "Write the densest possible note of a conversation: names, numbers, dates, paths, codes, decisions and open "
+        "points, separated by semicolons, no sentences, at most {words} words. Keep what the note so far says."
+    )
+
+
+class Shortened(Recursive):
+    """LLMLingua: the turns themselves, without the tokens that a small model finds predictable.
+
+    The flow hands ``prompt`` to a `TextCompressor` instead of a language model; without one, or when it fails, the
+    deterministic text stands.
+    """
+
+    name = "llmlingua"
+
+    def prompt(self, job: Job, /) -> list[Message]:
+        """The old text and the turns, nothing else: all of it is to be shortened."""
+        before = " ".join(line.text for line in job.standing)
+        return [
+            Message(
+                role=Role.USER, content="\n".join(part for part in (before, transcript(job.span, job.room)) if part)
+            )
+        ]
+
+
+def _parts(standing: Sequence[Line]) -> list[Line]:
+    """The sentences that an extracted summary was joined from, each about where it was said."""
+    found = []
+    for line in standing:
+        parts = [part for part in line.text.split(SEPARATOR) if part.strip()]
+        for row, part in enumerate(parts):
+            worth = judged(part)
+            at = line.first + (line.last - line.first) * row // len(parts)
+            found.append(Line(worth.section, part, line.sources, at, at, importance=worth.score))
+    return found
+
+
+def _joined(parts: Sequence[Line]) -> str:
+    return SEPARATOR.join(part.text for part in parts)
+
+
+def _whole(text: str, standing: Sequence[Line], span: Sequence[Event]) -> list[Line]:
+    """One line for everything so far; its sources are the turns of the span, and the handle covers all."""
+    if not text:
+        return []
+    # A span that is summarised again may lie before the end of what stands.
+    first = min([span[0].position, *(line.first for line in standing)])
+    last = max([span[-1].position, *(line.last for line in standing)])
+    sources = tuple(event.id for event in span)
+    return [Line(Section.NOTES, text, sources, first, last, importance=1.0)]

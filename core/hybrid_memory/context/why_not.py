@@ -1,0 +1,139 @@
+"""``why_not``: what kept a turn from being among the first hits of a recall."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from hybrid_memory.context.expand import behind
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.facts.explanation import Explanation
+from hybrid_memory.index.record import Record, Where
+from hybrid_memory.log.event import EventKind, handle
+from hybrid_memory.recall.candidates import centred, narrowed, query_vector
+from hybrid_memory.recall.hit import Hit
+from hybrid_memory.recall.recall import recall
+from hybrid_memory.recall.request import Request
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.scope import Scope
+from hybrid_memory.store.retention import retained
+from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import View, in_view
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.validation import shown
+
+DEPTH = 200
+"""Hits among which the turn is looked for."""
+
+TOLD = 3
+"""Signals that are told of, those that cost most."""
+
+
+async def why_not(run: Runner, services: Services, request: Request, scope: Scope, what: Any) -> Explanation:
+    """Where the turn stands for this query and what it lacks, or why no path of the recall found it.
+
+    Raises:
+        InvalidInputError: nothing of this owner is behind it, or no turn.
+    """
+    event = (await behind(run, services, scope, what))[0]
+    if event.kind is not EventKind.MESSAGE:
+        raise InvalidInputError(f"{shown(what)} is no turn but an event of the kind {event.kind}: recall finds turns")
+    name = handle(event.position, event.position)
+    hits = await recall(run, services, request)
+    place = _row(hits, event.position)
+    if place is None:
+        hits = await recall(run, services, replace(request, k=max(DEPTH, request.k)))
+        place = _row(hits, event.position)
+        about = f"{name} does not come back for {request.query!r}"
+        if place is None:
+            view = await in_view(run, services, scope)
+            steps = tuple([step async for step in _missed(run, view, request, event.position, len(hits))])
+        else:
+            about += f" among the first {request.k}: it stands in place {place + 1}"
+            steps = tuple(_outranked(hits, place, request.k))
+    else:
+        about = f"{name} does come back for {request.query!r}, in place {place + 1}"
+        steps = (hits[place].why(),)
+    return Explanation(about=about, steps=steps, turns=((name, event.message),))
+
+
+def _row(hits: Sequence[Hit], position: int) -> int | None:
+    return next((row for row, hit in enumerate(hits) if hit.record.turn == position), None)
+
+
+def _outranked(hits: Sequence[Hit], place: int, k: int) -> Iterator[str]:
+    """What the turn has less of than the last hit that came back."""
+    mine, last = hits[place], hits[min(k, place) - 1]
+    yield mine.arithmetic
+    yield f"the last that comes back: {last.arithmetic}"
+    total = sum(asdict(mine.weights).values())
+    lacks = {
+        name: weight * (getattr(last.signals, name) - getattr(mine.signals, name)) / total
+        for name, weight in asdict(mine.weights).items()
+    }
+    for name in sorted(lacks, key=lambda name: -lacks[name])[:TOLD]:
+        if lacks[name] > 0:
+            has, needs = getattr(mine.signals, name), getattr(last.signals, name)
+            yield f"{lacks[name]:.3f} less by {name}: {has:.2f} against {needs:.2f}"
+
+
+async def _missed(run: Runner, view: View, request: Request, position: int, depth: int) -> AsyncIterator[str]:
+    """Why no path brought the turn in."""
+    records = await run.call(view.index.get, [position])
+    where = narrowed(view, request.where)
+    if not records:
+        yield "it is not in the index: it has no words to look for, or was not indexed yet (flush does that)"
+        return
+    for reason in barriers(records[0], where):
+        yield reason
+    if not where.allows(records[0]):
+        return
+    places = await run.call(view.index.columns, np.array([position], dtype=np.int64), where, 0)
+    if not retained(view, places).all():
+        yield "it has been forgotten with time: see RetentionConfig"
+        return
+    common = sorted(set(terms(request.query)) & set(terms(records[0].text)))
+    yield f"words in common: {', '.join(common)}, too frequent to count" if common else "no word in common"
+    yield await _nearness(run, view, request, where, position)
+    yield f"it is not among the {depth} that come first"
+
+
+def barriers(record: Record, where: Where) -> Iterator[str]:
+    """What of the search leaves the record out."""
+    parts: dict[str, dict[str, Any]] = {
+        f"it is of another session than {where.scope.session!r}": {"scope": where.scope.owner},
+        f"it is a {record.kind}, and only others were asked for": {"kinds": frozenset()},
+        f"its category is {record.category!r}, and only others were asked for": {"categories": frozenset()},
+        f"it was said at {record.at:%Y-%m-%d %H:%M}, outside of the time that was asked for": {
+            "since": None,
+            "until": None,
+        },
+        "its metadata differs from what was asked for": {"metadata": {}},
+        "it is hidden by a rollback, or lies beyond this view of the past": {"hidden": ()},
+        f"it is older than the retention of its kind ({record.kind}) or category allows": {"fresh": {}},
+    }
+    everything = Where(record.scope.owner)
+    for reason, part in parts.items():
+        alone = {name: getattr(where, name) for name in part}
+        if not replace(everything, **alone).allows(record):
+            yield reason
+
+
+async def _nearness(run: Runner, view: View, request: Request, where: Where, position: int) -> str:
+    vector, failure = await query_vector(run, view, request.query)
+    vector, average, _ = await centred(run, view, where, vector)
+    if vector is None:
+        return f"its meaning was not compared: {failure or 'nothing has a vector yet'}"
+    ids = np.array([position], dtype=np.int64)
+    mine = float((await run.call(view.index.similar, vector, where.scope.owner, ids))[0])
+    if np.isnan(mine):
+        return "its vector is not made yet (flush does that)"
+    nearest = await run.call(view.index.nearest, vector, where, DEPTH)
+    furthest = float(nearest.scores[-1]) if len(nearest.scores) else average
+    return (
+        f"by meaning it lies {mine - average:+.3f} from an average turn, and the furthest of the {len(nearest.ids)} "
+        f"nearest {furthest - average:+.3f}"
+    )

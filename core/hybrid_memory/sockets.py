@@ -1,0 +1,59 @@
+"""Implementations by name: ours, and those that installed packages register as entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from hybrid_memory.errors import InvalidConfigError, MissingDependencyError
+
+GROUPS = {
+    "engine": "hybrid_memory.engines",
+    "embedder": "hybrid_memory.embedders",
+    "extractor": "hybrid_memory.extractors",
+    "strategy": "hybrid_memory.strategies",
+    "ranker": "hybrid_memory.rankers",
+    "token counter": "hybrid_memory.token_counters",
+    "evaluation method": "hybrid_memory.evaluation_methods",
+}
+"""Entry-point groups, by what they hold. Ours are not among them: to list what is installed takes 10 ms."""
+
+
+def registered(what: str) -> dict[str, EntryPoint]:
+    """What installed packages offer of this kind, a key of `GROUPS`, by name; nothing of it is imported."""
+    return {entry.name: entry for entry in entry_points(group=GROUPS[what])}
+
+
+def found(what: str, name: str, own: Mapping[str, str], extras: Mapping[str, str] | None = None) -> Any:
+    """The implementation of this name, imported now.
+
+    Args:
+        what: a key of `GROUPS`.
+        name: of ours, or of an entry point.
+        own: ``module:attribute`` by name; ours win.
+        extras: of ours, which extra brings the packages that it imports.
+
+    Raises:
+        InvalidConfigError: nobody offers it.
+        MissingDependencyError: a package that it imports is not installed.
+    """
+    if name in own:
+        module, _, attribute = own[name].partition(":")
+        try:
+            return getattr(import_module(module), attribute)
+        except ImportError as error:
+            if not (extras and name in extras):
+                raise
+            raise MissingDependencyError(error.name or name, extra=extras[name]) from error
+    others = registered(what)
+    if name not in others:
+        known = ", ".join(sorted({*own, *others}))
+        raise InvalidConfigError(
+            f"no {what} {name!r}: choose one of {known}, or install a package that registers it under {GROUPS[what]}"
+        )
+    try:
+        return others[name].load()
+    except ImportError as error:
+        raise InvalidConfigError(f"the {what} {name!r} of {others[name].value} cannot be imported: {error}") from error

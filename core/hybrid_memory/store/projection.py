@@ -1,0 +1,204 @@
+"""What is derived from the log: which events it is made of, how these change it, and how it forgets."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
+
+from hybrid_memory.errors import IdConflictError
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.message import RESERVED
+from hybrid_memory.log.port import Appended, Draft, EventLog
+from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.visible import Horizon, Stretches
+from hybrid_memory.runtime.caches import LruCache
+from hybrid_memory.runtime.progress import Progress
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.scope import Scope
+from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import View
+
+LOG_KINDS = frozenset(
+    {EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED}
+)
+"""Kinds of the log itself: what was said, and what hides or destroys it. Any other kind is some projection's."""
+
+
+@dataclass(slots=True)
+class Erasure:
+    """What goes, and what is written anew without it; projections add what follows from the turns.
+
+    Attributes:
+        turns: messages and payloads that go, by position.
+        words: plain, those that were asked for; what repeats them goes. Empty for none.
+        user: of whom everything goes; empty where it is about turns only.
+        derived: other events that go; rewritten: new payloads by position.
+        counts: what was destroyed, by what a caller calls it.
+    """
+
+    scope: Scope
+    turns: Sequence[Event]
+    words: str = ""
+    user: str = ""
+    derived: list[Event] = field(default_factory=list)
+    rewritten: dict[int, dict[str, Any]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def gone(self) -> list[Event]:
+        """All that goes, by position."""
+        return sorted([*self.turns, *self.derived], key=lambda event: event.position)
+
+    def has_words(self, text: str) -> bool:
+        """Whether the text has the words that were asked for."""
+        return bool(self.words) and self.words in plain(text)
+
+    def rewrite(self, payloads: Mapping[int, dict[str, Any]], what: str) -> None:
+        """Write these anew, counted as what they are."""
+        self.rewritten |= payloads
+        self.counts[what] += len(payloads)
+
+    def drop(self, events: Iterable[Event], what: str) -> None:
+        """Let these go too, counted as what they are."""
+        before = len(self.derived)
+        self.derived.extend(events)
+        self.counts[what] += len(self.derived) - before
+
+
+def plain(text: str) -> str:
+    """The text as words are looked for in it: whatever its case, width and spacing."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+class Projection:
+    """What is derived from events of some kinds; `Services.states` holds one of each type.
+
+    Rebuilding, migrating, forgetting and counting walk all of them, in the order in which they were given.
+
+    Attributes:
+        kinds: its events, which are no other projection's.
+        repeats: those of them that may repeat words of turns.
+    """
+
+    kinds: ClassVar[frozenset[EventKind]] = frozenset()
+    repeats: ClassVar[frozenset[EventKind]] = frozenset()
+
+    def clear(self) -> None:
+        """Drop what is cached of words; called when something was destroyed, or the index is made anew."""
+
+    async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
+        """Say what goes with the turns, of the owner's events that may repeat their words."""
+
+    async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
+        """Do the work of this owner that may wait; returns what was learned, indexed and embedded."""
+        return Receipt()
+
+    async def findable(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Event]:
+        """The events without those of its own that are not to be found any more."""
+        return events
+
+    async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
+        """Its part of `hybrid_memory.memory.stats.Stats`, by field; ``heads`` are the last positions of all owners."""
+        return {}
+
+    def sources(self, item: object) -> Sequence[str] | None:
+        """Ids of the events behind something that it gave out; None for what is not its own."""
+        return None
+
+
+def projections(services: Services) -> list[Projection]:
+    """Those of this memory."""
+    return [state for state in services.states if isinstance(state, Projection)]
+
+
+class Folded(Protocol):
+    """A state that events change one after another."""
+
+    @property
+    def position(self) -> int:
+        """Of the last of them."""
+        ...
+
+    def after(self, events: Iterable[Event]) -> Self:
+        """The state after these, which follow by position."""
+        ...
+
+
+S = TypeVar("S", bound=Folded)
+
+Key: TypeAlias = tuple[Scope, Stretches, Horizon | None]
+"""An owner, and what is not to be seen of the log."""
+
+
+class FoldedProjection(Projection, Generic[S]):
+    """A projection whose state is read on from where it was read last.
+
+    Attributes:
+        start: the state before the first event.
+        follows: kinds of the events that change it.
+        anew: whether an erasure changes payloads of its events, so that all are read again.
+        capacity: states that are cached.
+    """
+
+    start: Callable[[], S]
+    follows: ClassVar[frozenset[EventKind]]
+    anew: ClassVar[bool] = False
+    capacity: ClassVar[int] = 1024
+
+    def __init__(self) -> None:
+        self._cache: LruCache[Key, S] = LruCache(self.capacity)
+
+    def clear(self) -> None:
+        """Drop the states that an erasure may change."""
+        if self.anew:
+            self._cache.clear()
+
+    async def read(self, run: Runner, services: Services, owner: Scope) -> S:
+        """The state after all events of the owner, hidden or not."""
+        return await self._read(run, services.truth, (owner.owner, (), None))
+
+    async def seen(self, run: Runner, view: View) -> S:
+        """The state after what the view shows."""
+        return await self._read(run, view.log, (view.owner, view.hidden, view.horizon))
+
+    async def _read(self, run: Runner, log: EventLog, key: Key) -> S:
+        owner = key[0]
+        known = self._cache.get(key) or self.start()
+        news = await run.call(log.read, owner, after=known.position, kinds=self.follows)
+        if self.anew and known.position and any(event.kind is EventKind.ERASED for event in news):
+            known = self.start()
+            news = await run.call(log.read, owner, kinds=self.follows)
+        if news:
+            known = await run.call(known.after, news)
+            self._cache.put(key, known)
+        return known
+
+
+def revision_id(name: str, number: int) -> str:
+    """The id of a revision; whoever writes it first has it, and the next one is read off it."""
+    return f"{RESERVED}{name}:{number}"
+
+
+def number_of(event: Event | None) -> int:
+    """The number of a revision; 0 of none."""
+    return 0 if event is None else int(event.id.rpartition(":")[2])
+
+
+async def append_revision(
+    run: Runner, services: Services, owner: Scope, revision: Draft, drafts: Sequence[Draft] = ()
+) -> list[Appended] | None:
+    """Append the next revision of something, or these drafts with it among them; None if another was faster.
+
+    Raises:
+        IdConflictError: an id of the others is taken.
+    """
+    try:
+        return await run.call(services.truth.append, owner, drafts or [revision])
+    except IdConflictError:
+        there = await run.call(services.truth.get, owner, [revision.id])
+        if not any(event.scope.session == revision.session for event in there):
+            raise
+        return None

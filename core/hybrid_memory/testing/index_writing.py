@@ -1,0 +1,246 @@
+"""What every semantic index must do to follow the log: applied positions, pending records, vectors, deletion, reset."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError
+from hybrid_memory.index.port import Use
+from hybrid_memory.index.record import RecordKind, Where
+from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.testing.corpus import (
+    ALICE,
+    BOB,
+    DIM,
+    EMBEDDER,
+    START,
+    STRANGER,
+    ids,
+    make_record,
+    numbers_of,
+    random_corpus,
+    store,
+    unit,
+)
+
+A, B = unit(np.eye(DIM)[0]), unit(np.eye(DIM)[1])
+
+
+class IndexWritingContract:
+    """The part of `SemanticIndexContract` that is not about searching; subclass that."""
+
+    def test_records_come_back_field_by_field(self, index: SemanticIndex) -> None:
+        """Those that were never set, too; in the order asked for, unknown ids left out, repeated ones repeated."""
+        plain = make_record(1, "plain", scope=ALICE)
+        full = make_record(
+            2,
+            "full 全",
+            category="task",
+            speaker="Ann",
+            importance=0.25,
+            uses=3,
+            last_used=START + timedelta(microseconds=1),
+            valid_from=START,
+            valid_to=START + timedelta(days=1),
+            sources=("b", "a"),
+            segment=1,
+            ordinal=7,
+            metadata={"nested": {"a": [None, True, 1, 1.5, "NUL \x00"]}},
+            kind=RecordKind.FACT,
+            turn=1,
+            author="agent coach",
+        )
+        store(index, plain, full)
+        assert index.get([2, 99, 1, 2]) == [full, plain, full]
+        assert index.get([]) == []
+
+    def test_upsert_moves_the_applied_position(self, index: SemanticIndex) -> None:
+        """Of this owner only, also where events leave no record; from another position nothing is stored."""
+        assert index.applied(ALICE) == 0
+        store(index, make_record(2), upto=5)
+        store(index, upto=9)
+        assert index.applied(ALICE) == index.applied(replace(ALICE, session="s1")) == 9  # noqa: PLR2004 - as above
+        assert index.applied(BOB) == 0
+        for after in (0, 5, 10):
+            assert not index.upsert(ALICE, [], after=after, upto=12, uses={2: Use(1, START)})
+        assert index.applied(ALICE) == 9  # noqa: PLR2004 - as above
+        assert (index.size().records, index.get([2])[0].uses) == (1, 0)
+
+    def test_of_eight_that_apply_the_same_events_one_wins(self, index: SemanticIndex) -> None:
+        """Compare and set, under threads."""
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            for number in range(1, 21):
+                tries = [pool.submit(store, index, make_record(number), after=number - 1) for _ in range(8)]
+                assert sum(job.result() for job in tries) == 1
+        assert index.applied(ALICE) == index.size().records == 20  # noqa: PLR2004 - as many as rounds
+
+    def test_upsert_replaces_a_record_that_is_there(self, index: SemanticIndex) -> None:
+        """With its terms; it waits for a new vector."""
+        store(index, make_record(1, "old words"))
+        index.put_vectors(EMBEDDER, {1: b"old"}, {b"old": A})
+        store(index, make_record(1, "new text"), upto=2)
+        assert index.get([1])[0].text == "new text"
+        assert index.matching(["old"], Where(ALICE), 5).ids.tolist() == []
+        assert index.matching(["new"], Where(ALICE), 5).ids.tolist() == [1]
+        assert numbers_of([record for record, _ in index.pending(ALICE, 5)]) == [1]
+        assert index.nearest(A, Where(ALICE), 5).ids.tolist() == []
+
+    def test_uses_are_added_up(self, index: SemanticIndex) -> None:
+        """Of records that are there, or come with them; the last use only moves on; nothing else changes."""
+        store(index, make_record(1), make_record(2))
+        store(index, make_record(3, scope=BOB))
+        index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": A})
+        first, later = START + timedelta(days=1), START + timedelta(days=2, microseconds=7)
+        assert index.columns(ids(1, 2), Where(ALICE), 0).uses.tolist() == [0, 0]
+        store(index, make_record(4), uses={1: Use(2, later), 4: Use(1, first), 99: Use(1, first), 3: Use(5, first)})
+        store(index, upto=6, uses={1: Use(1, first)})
+        assert [(record.uses, record.last_used) for record in index.get([1, 3, 4])] == [
+            (3, later),
+            (0, None),  # the record of somebody else
+            (1, first),
+        ]
+        columns = index.columns(ids(1, 2, 4), Where(ALICE), 0)
+        assert columns.uses.tolist() == [3, 0, 1]
+        assert columns.last_used.tolist() == pytest.approx([later.timestamp(), 0, first.timestamp()], abs=1e-5)
+        assert index.nearest(A, Where(ALICE), 5).ids.tolist() == [1], "a use takes no vector away"
+        store(index, upto=7, uses={2: Use(1, later)})
+        assert index.columns(ids(1, 2, 4), Where(ALICE), 0).uses.tolist() == [3, 1, 1]
+
+    def test_tails_are_the_last_turns_of_the_sessions(self, index: SemanticIndex) -> None:
+        """Without sessions that have none."""
+        sessions = ["s1", None, "s2", "s1", None]
+        records = [make_record(n, scope=replace(ALICE, session=name)) for n, name in enumerate(sessions, start=1)]
+        other = make_record(6, scope=replace(BOB, session="s1"))
+        store(index, *records)
+        store(index, other)
+        assert index.tails(ALICE, ["s1", None, "s3"]) == {"s1": records[3], None: records[4]}
+        assert index.tails(BOB, ["s1", "s2"]) == {"s1": other}
+        assert index.tails(ALICE, []) == index.tails(STRANGER, ["s1", None]) == {}
+
+    def test_pending_records_come_oldest_first_with_the_one_before(self, index: SemanticIndex) -> None:
+        """The one before it in its segment, whether that has a vector or not; of this owner only."""
+        first, second = make_record(1, segment=1, ordinal=0), make_record(2, segment=1, ordinal=1)
+        alone, third = make_record(3), make_record(4, segment=1, ordinal=2)
+        store(index, first, second, alone, third)
+        store(index, make_record(5, scope=BOB))
+        assert index.pending(ALICE, 9) == [(first, None), (second, first), (alone, None), (third, second)]
+        assert index.pending(ALICE, 2) == [(first, None), (second, first)]
+        index.put_vectors(EMBEDDER, {1: b"a", 3: b"a"}, {b"a": A})
+        assert index.pending(ALICE, 9) == [(second, first), (third, second)]
+        assert numbers_of([record for record, _ in index.pending(BOB, 9)]) == [5]
+        assert index.pending(STRANGER, 9) == []
+
+    def test_known_vectors_come_back_by_their_hash(self, index: SemanticIndex) -> None:
+        """Unknown ones are left out; a known vector need not be given again, an unknown one leaves a record pending."""
+        assert index.known([b"a"]) == {}
+        store(index, *(make_record(number) for number in (1, 2, 3, 4)))
+        index.put_vectors(EMBEDDER, {1: b"a", 2: b"b"}, {b"a": A, b"b": B})
+        index.put_vectors(EMBEDDER, {3: b"a", 4: b"gone"}, {})
+        known = index.known([b"b", b"no", b"a", b"b"])
+        assert set(known) == {b"a", b"b"}
+        np.testing.assert_array_equal(known[b"a"], A)
+        np.testing.assert_array_equal(known[b"b"], B)
+        assert known[b"a"].dtype == np.float32
+        assert index.known([]) == {}
+        assert sorted(index.nearest(A, Where(ALICE), 2).ids.tolist()) == [1, 3]
+        assert numbers_of([record for record, _ in index.pending(ALICE, 5)]) == [4]
+
+    def test_vectors_of_another_embedder_are_refused(self, index: SemanticIndex) -> None:
+        """By name or by width, and nothing changes."""
+        store(index, make_record(1), make_record(2))
+        index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": A})
+        for other in (("another", DIM), (EMBEDDER[0], 2 * DIM)):
+            with pytest.raises(EmbedderMismatchError):
+                index.put_vectors(other, {2: b"x"}, {b"x": unit(np.ones(other[1]))})
+        assert index.embedder() == EMBEDDER
+        assert index.known([b"x"]) == {}
+        assert numbers_of([record for record, _ in index.pending(ALICE, 5)]) == [2]
+
+    def test_deleting_spares_a_vector_that_others_share(self, index: SemanticIndex) -> None:
+        """But not one that nobody needs any more, nor does one come back for a record that was deleted meanwhile."""
+        store(index, *(make_record(number) for number in (1, 2, 3, 4)))
+        index.put_vectors(EMBEDDER, {1: b"shared", 2: b"shared", 3: b"own"}, {b"shared": A, b"own": B})
+        assert index.delete([1, 3, 4]) == 3  # noqa: PLR2004 - all were there
+        index.put_vectors(EMBEDDER, {4: b"late"}, {b"late": B})
+        assert index.nearest(A, Where(ALICE), 5).ids.tolist() == [2]
+        assert set(index.known([b"shared", b"own", b"late"])) == {b"shared"}
+        assert index.size().vectors == 1
+
+    def test_a_deleted_id_can_be_stored_again(self, index: SemanticIndex) -> None:
+        """With other words and another vector."""
+        store(index, make_record(1, "old"), make_record(5, "later"))
+        index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": A})
+        assert index.nearest(A, Where(ALICE), 5).ids.tolist() == [1]
+        index.delete([1])
+        assert index.columns(ids(1, 5), Where(ALICE), 0).ids.tolist() == [5]
+        store(index, make_record(1, "new"), upto=6)
+        assert index.columns(ids(1, 5), Where(ALICE), 0).ids.tolist() == [1, 5]
+        index.put_vectors(EMBEDDER, {1: b"b"}, {b"b": B})
+        assert index.matching(["old"], Where(ALICE), 5).ids.tolist() == []
+        assert index.nearest(B, Where(ALICE), 5).scores.tolist() == pytest.approx([1])
+
+    def test_reset_drops_everything_derived(self, index: SemanticIndex) -> None:
+        """The index takes any embedder then, of another width too."""
+        corpus = random_corpus(7, size=40)
+        corpus.fill(index)
+        index.reset()
+        size = index.size()
+        assert (size.records, size.vectors, size.pending) == (0, 0, 0)
+        assert index.embedder() is None
+        assert index.applied(ALICE) == index.applied(BOB) == 0
+        assert index.get([1, 2, 3]) == []
+        assert index.known(list(corpus.vectors)) == {}
+        assert index.matching(["berlin"], Where(ALICE), 5).ids.tolist() == []
+        wide = unit(np.ones(2 * DIM))
+        assert index.nearest(wide, Where(ALICE), 5).ids.tolist() == []
+        store(index, make_record(1))
+        index.put_vectors(("wide", 2 * DIM), {1: b"wide"}, {b"wide": wide})
+        assert index.nearest(wide, Where(ALICE), 5).ids.tolist() == [1]
+
+    def test_size_counts_records_vectors_and_pending_ones(self, index: SemanticIndex) -> None:
+        """Over all owners."""
+        store(index, make_record(1), make_record(2))
+        store(index, make_record(3, scope=BOB))
+        index.put_vectors(EMBEDDER, {1: b"a", 3: b"a"}, {b"a": A})
+        size = index.size()
+        assert (size.records, size.vectors, size.pending) == (3, 2, 1)
+
+    def test_scrubbing_and_training_change_no_answer(self, index: SemanticIndex) -> None:
+        """Before, between and after writes."""
+        random_corpus(1, size=60).fill(index)
+        index.delete(range(1, 20))
+        queries = (A, ["berlin"], None)
+        before = [index.search(query, Where(ALICE), 9).ids.tolist() for query in queries]
+        index.scrub()
+        index.train(ALICE)
+        assert [index.search(query, Where(ALICE), 9).ids.tolist() for query in queries] == before
+
+    def test_after_close_every_call_says_so(self, index: SemanticIndex) -> None:
+        """And closing again is harmless."""
+        random_corpus(0, size=20).fill(index)
+        index.close()
+        index.close()
+        where = Where(ALICE)
+        for call in (
+            lambda: index.status(ALICE, sessions=["s1"], pending=1, sums=True),
+            lambda: index.upsert(ALICE, [], after=0, upto=1),
+            lambda: index.put_vectors(EMBEDDER, {}, {}),
+            lambda: index.search(A, where, 1),
+            lambda: index.search(["cat"], where, 1),
+            lambda: index.search(None, where, 1),
+            lambda: index.columns(ids(1), where, 1),
+            lambda: index.get([1]),
+            lambda: index.vectors([1], ALICE),
+            lambda: index.vectors([b"key-1"]),
+            lambda: index.terms(ALICE, ["cat"]),
+            lambda: index.delete([1]),
+            lambda: index.delete(None),
+            index.scrub,
+        ):
+            with pytest.raises(MemoryClosedError):
+                call()

@@ -1,0 +1,261 @@
+"""What every event log must do to forget, to hand events to an archive, and to take those of another log."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from hybrid_memory.engines.in_memory import InMemoryLog
+from hybrid_memory.errors import IdConflictError
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.port import EventLog
+from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, appended, draft
+
+BOB = OWNERS[1]
+NOTE = draft(1000, kind=EventKind.ERASED, payload={"positions": [1, 2]}, author="user alice")
+
+
+class EventLogRemovalContract:
+    """The part of `EventLogContract` that removes and restores; subclass that."""
+
+    def test_erasing_destroys_rewrites_and_notes_at_once(self, log: EventLog) -> None:
+        """What is left stands where it stood; the note comes last."""
+        at = appended(log, ALICE, *range(8))
+        before = {event.position: event for event in log.read(ALICE)}
+        payload = {"content": "rewritten \u6539\u5199", "deep": [None, {"a": 1.5}]}
+        note = log.erase(ALICE, [at[1], at[5], at[7]], {at[2]: payload, at[6]: {}}, NOTE)
+        assert note.fresh
+        assert note.position > at[-1]
+        expected = [before[at[n]] for n in (0, 2, 3, 4, 6)]
+        expected[1], expected[4] = replace(expected[1], payload=payload), replace(expected[4], payload={})
+        said = Event(note.position, NOTE.id, ALICE, NOTE.kind, NOTE.at, NOTE.payload, (), NOTE.author)
+        assert log.read(ALICE) == [*expected, said]
+        assert log.read(ALICE, after=at[1], upto=at[5]) == expected[1:4]
+        assert log.read(ALICE, after=at[0], limit=2) == expected[1:3]
+        assert log.read(ALICE, upto=at[7], limit=2, newest=True) == expected[3:]
+        assert [event.id for event in log.get(ALICE, ["e1", "e2", "e7", NOTE.id])] == ["e2", NOTE.id]
+        assert log.get(ALICE, ["e2"]) == expected[1:2]
+        assert log.heads() == log.heads(ALICE) == {ALICE: note.position}
+        assert log.count(ALICE) == log.size().events == len(expected) + 1
+        assert log.count(ALICE, after=at[3]) == len(expected[3:]) + 1
+
+    def test_what_is_not_there_is_left_out(self, log: EventLog) -> None:
+        """Also when it is another owner's, or erased before; what is erased is not rewritten."""
+        at = appended(log, ALICE, *range(8))
+        (other,) = log.append(OWNERS[1], [draft(50)])
+        theirs = log.read(OWNERS[1])
+        absent = other.position + 100
+        log.erase(ALICE, [at[0], other.position, absent, at[0]], {at[0]: {}, other.position: {}, absent: {}}, NOTE)
+        assert [event.id for event in log.read(ALICE)] == [*(f"e{n}" for n in range(1, 8)), NOTE.id]
+        assert log.read(OWNERS[1]) == theirs
+        log.erase(ALICE, [at[0]], {at[0]: {"content": "back?"}}, replace(NOTE, id="second note"))
+        assert log.get(ALICE, ["e0"]) == []
+
+    def test_a_session_does_not_narrow_what_is_erased(self, log: EventLog) -> None:
+        """Positions are the owner's; the note says its own session."""
+        at = appended(log, ALICE, *range(8))
+        log.erase(replace(ALICE, session="s1"), [at[0], at[2]], {}, replace(NOTE, session="s2"))
+        assert [event.id for event in log.read(ALICE)] == ["e1", "e3", "e4", "e5", "e6", "e7", NOTE.id]
+        assert [event.id for event in log.read(replace(ALICE, session="s2"))] == [NOTE.id]
+
+    def test_positions_are_never_given_out_again(self, log: EventLog) -> None:
+        """Not even when all were erased."""
+        at = appended(log, ALICE, *range(8))
+        note = log.erase(ALICE, at, {}, NOTE)
+        again = log.erase(ALICE, [note.position], {}, replace(NOTE, id="second note"))
+        assert again.position > note.position
+        (new,) = log.append(ALICE, [draft(2000)])
+        assert new.position > again.position
+        assert [event.position for event in log.read(ALICE)] == [again.position, new.position]
+
+    def test_an_erased_id_is_free_again(self, log: EventLog) -> None:
+        """For the same words or others, in one call too; a rewritten event is known by its new payload."""
+        at = appended(log, ALICE, *range(8))
+        log.erase(ALICE, [at[0], at[1]], {at[4]: {"content": "new"}}, draft(1, payload={"content": "the note"}))
+        (again,) = log.append(ALICE, [draft(0)])
+        assert again.fresh
+        (known,) = log.append(ALICE, [draft(4, payload={"content": "new"})])
+        assert (known.position, known.fresh) == (at[4], False)
+        with pytest.raises(IdConflictError):
+            log.append(ALICE, [draft(4)])
+
+    def test_a_note_that_cannot_be_written_leaves_everything(self, log: EventLog) -> None:
+        """All or nothing."""
+        at = appended(log, ALICE, *range(8))
+        before = log.read(ALICE)
+        with pytest.raises(IdConflictError):
+            log.erase(ALICE, [at[1]], {at[2]: {}}, draft(0, payload={"content": "other words"}))
+        assert log.read(ALICE) == before
+        assert log.append(ALICE, [draft(1)])[0].position == at[1]
+
+    def test_the_note_alone_makes_an_owner_known(self, log: EventLog) -> None:
+        """Who has nothing to forget."""
+        note = log.erase(ALICE, [1, 2], {3: {}}, NOTE)
+        assert log.heads() == {ALICE: note.position}
+
+    def test_scrubbing_changes_nothing_that_is_left(self, log: EventLog) -> None:
+        """Before, between and after erasures; again and again."""
+        log.scrub()
+        at = appended(log, ALICE, *range(8))
+        log.scrub()
+        log.erase(ALICE, at[::2], {at[1]: {"content": "new"}}, NOTE)
+        before, heads = log.read(ALICE), log.heads()
+        for _ in range(2):
+            log.scrub()
+            assert log.read(ALICE) == before
+            assert log.heads() == heads
+        assert log.append(ALICE, [draft(3000)])[0].position > heads[ALICE]
+
+    def test_readers_see_an_erasure_whole_or_not_at_all(self, log: EventLog) -> None:
+        """From other threads, while the log is scrubbed as well."""
+        rounds, size = 12, 6
+        pairs = [appended(log, ALICE, *range(100 * number, 100 * number + size)) for number in range(rounds)]
+
+        def erase() -> None:
+            for number, at in enumerate(pairs):
+                log.erase(ALICE, at, {}, replace(NOTE, id=f"note {number}", at=NOON))
+                log.scrub()
+
+        with ThreadPoolExecutor(max_workers=3) as pool:
+            erasing = pool.submit(erase)
+            while not erasing.done():
+                for events in pool.map(lambda _: log.read(ALICE), range(2)):
+                    notes = sum(event.kind is EventKind.ERASED for event in events)
+                    assert len(events) == notes + size * (rounds - notes)
+            erasing.result()
+        assert log.count(ALICE) == rounds
+
+    def test_dropped_events_are_gone_and_the_others_stand(self, log: EventLog) -> None:
+        """In every reading; positions and heads stay."""
+        at = appended(log, ALICE, *range(6), session="s1")
+        before = log.read(ALICE)
+        log.drop(ALICE, [at[0], at[3], at[1], at[3]])
+        left = [before[2], *before[4:]]
+        assert log.read(ALICE) == log.read(replace(ALICE, session="s1")) == left
+        assert log.read(ALICE, limit=2, newest=True) == left[-2:]
+        assert log.read(ALICE, after=at[0], upto=at[4]) == left[:2]
+        assert log.get(ALICE, ["e0", "e2", "e3"]) == left[:1]
+        assert log.heads() == log.heads(ALICE) == {ALICE: at[-1]}
+        assert log.count(ALICE) == log.size().events == len(left)
+        assert log.count(ALICE, after=at[2]) == len(left) - 1
+        (new,) = log.append(ALICE, [draft(10)])
+        assert new.position > at[-1]
+
+    def test_a_dropped_id_is_known(self, log: EventLog) -> None:
+        """The same words are a repetition at the old place, whenever they are said; others a conflict."""
+        payload = {"content": "words \u8bdd", "deep": {"a": [1, None], "b": 2.5}}
+        (first, second) = log.append(ALICE, [draft(1, session="s1", payload=payload), draft(2, session="s1")])
+        log.drop(ALICE, [first.position])
+        turned = {"deep": {"b": 2.5, "a": [1, None]}, "content": "words \u8bdd"}
+        for again in (draft(1, session="s1", payload=payload), draft(1, session="s1", payload=turned, at=NOON)):
+            (known,) = log.append(ALICE, [again])
+            assert (known.id, known.position, known.fresh) == ("e1", first.position, False)
+        assert [event.position for event in log.read(ALICE)] == [second.position]
+        for other in (
+            draft(1, session="s1"),
+            draft(1, session="s1", payload=payload, kind=EventKind.CLAIM),
+            draft(1, session="s1", payload=payload, fixed=False),
+        ):
+            with pytest.raises(IdConflictError, match="e1"):
+                log.append(ALICE, [draft(3), other, draft(4)])
+        assert log.count(ALICE) == 1
+        assert log.append(ALICE, [draft(1, session="s2")])[0].fresh
+        assert log.append(OWNERS[1], [draft(1, session="s1")])[0].fresh
+
+    def test_only_the_owners_events_are_dropped(self, log: EventLog) -> None:
+        """What is not there is left out: another owner's, what was dropped or erased before, what never was."""
+        at = {owner: log.append(owner, [draft(1), draft(2)])[0].position for owner in OWNERS[:3]}
+        theirs = [log.read(owner) for owner in OWNERS[1:3]]
+        absent = max(at.values()) + 100
+        for _ in range(2):
+            log.drop(replace(ALICE, session="a session does not narrow"), [*at.values(), absent])
+            assert [event.id for event in log.read(ALICE)] == ["e2"]
+            assert [log.read(owner) for owner in OWNERS[1:3]] == theirs
+            assert not log.append(ALICE, [draft(1)])[0].fresh
+        log.drop(OWNERS[5], [at[ALICE]])
+        assert OWNERS[5] not in log.heads()
+        log.drop(ALICE, [])
+        assert [event.id for event in log.read(ALICE)] == ["e2"]
+
+    def test_sessions_stay_counted(self, log: EventLog) -> None:
+        """Also when all of their events were dropped."""
+        at = log.append(ALICE, [draft(1, session="s1"), draft(2, session="s2"), draft(3), draft(4, session="s3")])
+        log.drop(ALICE, [done.position for done in at[:3]])
+        size = log.size()
+        assert (size.owners, size.sessions, size.events) == (1, 4, 1)
+        log.erase(ALICE, [done.position for done in at[:2]], {}, NOTE)
+        assert log.size().sessions == 2  # noqa: PLR2004 - what was said without a session, and the last one
+
+    def test_erasing_forgets_dropped_ids(self, log: EventLog) -> None:
+        """They are free again, for any words."""
+        at = appended(log, ALICE, *range(4))
+        (other,) = log.append(OWNERS[1], [draft(0)])
+        log.drop(ALICE, at[:2])
+        log.drop(OWNERS[1], [other.position])
+        log.erase(ALICE, [at[0], other.position], {}, NOTE)
+        (again,) = log.append(ALICE, [draft(0, payload={"content": "other words"})])
+        assert again.fresh
+        assert again.position > at[-1]
+        assert not log.append(ALICE, [draft(1)])[0].fresh
+        assert not log.append(OWNERS[1], [draft(0)])[0].fresh
+
+    def test_a_dropped_event_that_is_rewritten_is_known_by_its_new_words(self, log: EventLog) -> None:
+        """As one that stands in the log."""
+        (first, *_) = log.append(ALICE, [draft(1), draft(2)])
+        log.drop(ALICE, [first.position])
+        log.erase(ALICE, [], {first.position: {"content": "new"}}, NOTE)
+        (known,) = log.append(ALICE, [draft(1, payload={"content": "new"}, at=NOON + timedelta(days=1))])
+        assert (known.position, known.fresh) == (first.position, False)
+        with pytest.raises(IdConflictError):
+            log.append(ALICE, [draft(1)])
+
+    def test_a_note_that_cannot_be_written_leaves_dropped_ids(self, log: EventLog) -> None:
+        """All or nothing."""
+        at = appended(log, ALICE, *range(3))
+        log.drop(ALICE, at[:2])
+        with pytest.raises(IdConflictError):
+            log.erase(ALICE, [at[0]], {at[1]: {}}, draft(2, payload={"content": "other words"}))
+        repeated = log.append(ALICE, [draft(0), draft(1)])
+        assert [(again.position, again.fresh) for again in repeated] == [(at[0], False), (at[1], False)]
+
+    def test_restored_events_are_as_they_were(self, log: EventLog) -> None:
+        """With their positions, of several owners; what comes later stands behind them."""
+        other = InMemoryLog()
+        for number in range(6):
+            other.append(
+                ALICE if number % 2 else BOB, [draft(number, session="s1", payload={"content": f"\u8bdd {number}"})]
+            )
+        for owner in (ALICE, BOB):
+            log.restore(owner, other.read(owner))
+            assert log.read(owner) == other.read(owner)
+            assert log.read(replace(owner, session="s1"), limit=2, newest=True) == other.read(owner)[-2:]
+        assert log.heads() == other.heads()
+        assert log.size().events == 6  # noqa: PLR2004 - as above
+        (new,) = log.append(BOB, [draft(10)])
+        assert new.position > max(other.heads().values())
+
+    def test_restoring_again_changes_nothing(self, log: EventLog) -> None:
+        """Nor does an overlap; what is missing is added."""
+        other = InMemoryLog()
+        other.append(ALICE, [draft(number) for number in range(5)])
+        events = other.read(ALICE)
+        log.restore(ALICE, events[:3])
+        log.restore(ALICE, events[:3])
+        log.restore(ALICE, events[2:])
+        log.restore(ALICE, [])
+        assert log.read(ALICE) == events
+        assert log.count(ALICE) == len(events)
+
+    def test_restored_ids_are_known(self, log: EventLog) -> None:
+        """A repetition is told from a conflict."""
+        other = InMemoryLog()
+        said = draft(1, payload={"content": "words"})
+        (there,) = other.append(ALICE, [said])
+        log.restore(ALICE, other.read(ALICE))
+        (again,) = log.append(ALICE, [said])
+        assert (again.position, again.fresh) == (there.position, False)
+        with pytest.raises(IdConflictError):
+            log.append(ALICE, [replace(said, payload={"content": "others"})])

@@ -1,1 +1,0 @@
-"""The memory of agents made by ``create_agent``."""

@@ -1,1 +1,0 @@
-"""The memory of classic chains, and the log as a history of messages."""

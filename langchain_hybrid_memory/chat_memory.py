@@ -1,0 +1,192 @@
+"""A LangChain chat memory: the recent turns of a session, and what is recalled over all sessions of its user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from langchain_classic.memory.chat_memory import BaseChatMemory
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from pydantic import ConfigDict, Field, PrivateAttr
+
+from hybrid_memory import Context, HybridMemory, Role
+from hybrid_memory.adapters import LEAST_TOKENS, Portion, Runner, faces, recollect, window
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from langchain_hybrid_memory.history import HybridChatMessageHistory
+from langchain_hybrid_memory.messages import Conversions, to_langchain
+from langchain_hybrid_memory.turns import (
+    INPUT_KEYS,
+    OUTPUT_KEYS,
+    STEPS,
+    as_lines,
+    as_messages,
+    last_words,
+    pick,
+    says_something,
+    step_messages,
+)
+
+
+class SessionMemory(BaseChatMemory):
+    """A chat memory of a chain that writes into the log of one session; see `HybridChatMemory` for the attributes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    memory: HybridMemory = Field(frozen=True)
+    user: str | None = Field(default=None, frozen=True)
+    session: str | None = Field(default=None, frozen=True)
+    tenant: str | None = Field(default=None, frozen=True)
+    agent: str | None = Field(default=None, frozen=True)
+    chat_memory: HybridChatMessageHistory = Field(default=None)  # type: ignore[assignment]  # set by __init__
+    memory_key: str = "history"
+    human_prefix: str = "Human"
+    ai_prefix: str = "AI"
+    keep_steps: bool = True
+
+    if not TYPE_CHECKING:  # type checkers keep the field names; callers get our errors, which pydantic would wrap
+
+        def __init__(self, **data: Any) -> None:
+            if "chat_memory" in data:
+                raise InvalidConfigError("chat_memory is the session's log in the memory: leave it out")
+            super().__init__(**data)
+            if self.input_key in self.memory_variables:
+                raise InvalidConfigError(f"input_key {self.input_key!r} is the memory's own variable: choose another")
+            self.chat_memory = HybridChatMessageHistory(
+                self.memory, session=self.session, user=self.user, agent=self.agent, tenant=self.tenant
+            )
+
+    @property
+    def memory_variables(self) -> list[str]:
+        """The one prompt variable: ``[memory_key]``."""
+        return [self.memory_key]
+
+    async def _save_context(self, run: Runner, /, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
+        """Append the user's turn, the tool steps and the answer to the log, all or none; durable on return.
+
+        Turn and answer may be text, a message or a list of messages. What says nothing is left out.
+
+        Raises:
+            InvalidInputError: it is not clear which input or output is meant, or it is something else.
+            InvalidMessageError: one of them cannot be stored. Nothing was written.
+        """
+        await run.call(self.chat_memory.add_messages, self._turn(inputs, outputs))
+
+    save_context, asave_context = faces(_save_context)
+
+    async def _clear(self, run: Runner, /) -> None:
+        """Let the recent turns start anew from here, also after a restart.
+
+        The log is append-only: what was said before is not deleted and can still be recalled.
+        """
+        await run.call(self.chat_memory.clear)
+
+    clear, aclear = faces(_clear)
+
+    def _view(self, turns: Sequence[BaseMessage], *, before: str = "", after: str = "") -> str | list[BaseMessage]:
+        """The turns between two notes, as a chain wants them."""
+        if not self.return_messages:
+            return self._as_text(turns, before, after)
+        head = [SystemMessage(content=before)] if before else []
+        said = [message for message in turns if says_something(message)]
+        return [*head, *said, *([HumanMessage(content=after)] if after else [])]
+
+    def _as_text(self, turns: Sequence[BaseMessage], before: str = "", after: str = "") -> str:
+        said = [message for message in turns if says_something(message)]
+        text = as_lines(said, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
+        return "\n\n".join(part for part in (before, text, after) if part)
+
+    def _turn(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[BaseMessage]:
+        said = as_messages("input", pick("input", self._own(inputs), self.input_key, INPUT_KEYS), HumanMessage)
+        given = {key: value for key, value in outputs.items() if key != STEPS}
+        answered = as_messages("output", pick("output", given, self.output_key, OUTPUT_KEYS), AIMessage)
+        steps = step_messages(outputs.get(STEPS), last_words(said)) if self.keep_steps else []
+        return [message for message in (*said, *steps, *answered) if says_something(message)]
+
+    def _own(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The inputs without what memories put there; ``stop`` is a setting of the model."""
+        return {key: value for key, value in inputs.items() if key not in {*self.memory_variables, "stop"}}
+
+
+class HybridChatMemory(SessionMemory):
+    """Memory of a chain: the turns of this session, and what was recalled over all sessions of the user.
+
+    The turns since the last `clear` come back as they were said while they fit; a tool call and its results stay
+    together or are left out together. It is what `ScopedMemory.assemble` lays out: profile, summary of older turns, and
+    what was recalled stand in marked places in front of the user's words, so that a prompt begins with the one before.
+    What belongs in front of the chain's input stands last, right before the place where the chain puts it, as a human
+    message. A system message holds only what the conversation began with as one. If ``return_messages`` is off, all of
+    it is one text.
+
+    With ``window`` the last messages come back instead, however long they are.
+
+    Only input, output and the tool steps between them are stored, never the variables that a memory put into the
+    prompt. Everything is durable at once, so a new object over the same store goes on where the last one ended.
+
+    Attributes:
+        memory: an open memory; several chat memories may share it.
+        user, agent, tenant: whose memory it is; at least one.
+        session: the conversation.
+        chat_memory: the raw log of the session.
+        memory_key: the prompt variable.
+        input_key, output_key: the user's turn among the chain's inputs and the answer among its outputs; without them
+            the only one, else the first of `INPUT_KEYS` and `OUTPUT_KEYS` that is there, else the only text.
+        return_messages: messages for a placeholder, or one string for a text prompt.
+        human_prefix, ai_prefix: the speakers' names in the string.
+        keep_steps: store the ``intermediate_steps`` of an `AgentExecutor` that returns them: tool calls and results.
+        k: the most recalled turns; 0 recalls nothing.
+        window: the most recent messages, without summary and profile; a last turn that is longer, such as one with many
+            tool steps, is shown whole. 0 leaves them to recall.
+        max_tokens: of what comes back and the input together, without ``window``; the memory's configured budget by
+            default.
+        profile: about the user; by default what was learned of them. An empty text shows none.
+
+    Raises:
+        InvalidScopeError: no session, or none of user, agent and tenant.
+        InvalidConfigError: ``chat_memory`` was given, or ``input_key`` is the memory's own variable.
+        pydantic.ValidationError: another argument is wrong or unknown.
+    """
+
+    k: int = Field(default=5, ge=0)
+    window: int | None = Field(default=None, ge=0)
+    max_tokens: int | None = Field(default=None, ge=LEAST_TOKENS)
+    profile: str | None = None
+
+    _converted: Conversions = PrivateAttr(default_factory=Conversions)
+
+    async def _load_memory_variables(self, run: Runner, /, inputs: dict[str, Any]) -> dict[str, Any]:
+        """The turns with what stands in front of them, under ``memory_key``; without an input nothing is recalled.
+
+        Raises:
+            InvalidInputError: it is not clear which of the inputs is the user's turn.
+        """
+        scoped, query = self.chat_memory.scoped, self._query(inputs)
+        if self.window is not None:
+            recent = window(await run.call(self.chat_memory.recent, self.window), self.window)
+            shown = {str(message.id) for message in recent}
+            note = Portion(hits=await recollect(run, scoped, query, k=self.k, shown=shown)).text
+            return {self.memory_key: self._view([to_langchain(message) for message in recent], after=note)}
+        layout: dict[str, Any] = {"max_tokens": self.max_tokens, "k": self.k if query else 0, "profile": self.profile}
+        try:
+            context = await run.call(scoped.assemble, query or None, **layout)
+        except InvalidInputError:  # nobody has said anything yet
+            return {self.memory_key: self._view([])}
+        return self._laid_out(context, query)
+
+    load_memory_variables, aload_memory_variables = faces(_load_memory_variables)
+
+    def _laid_out(self, context: Context, query: str) -> dict[str, Any]:
+        turns, preface = list(context.messages), ""
+        if query and turns[-1].role is Role.USER:  # the chain adds its input itself
+            turns.pop()
+            preface = context.preface
+        head = turns.pop(0).text if turns and turns[0].role is Role.SYSTEM else ""
+        # Chains write into the messages that they are given.
+        said = map(to_langchain if self.return_messages else self._converted, turns)
+        return {self.memory_key: self._view(list(said), before=head, after=preface)}
+
+    def _query(self, inputs: Mapping[str, Any]) -> str:
+        """The input; empty if there is none."""
+        own = self._own(inputs)
+        if not own or (self.input_key is not None and self.input_key not in own):
+            return ""
+        return last_words(as_messages("input", pick("input", own, self.input_key, INPUT_KEYS), HumanMessage))

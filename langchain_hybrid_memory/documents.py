@@ -1,0 +1,222 @@
+"""Memories as the documents of a LangChain retriever, and documents of any retriever ranked or shortened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from langchain_core.callbacks import Callbacks
+from langchain_core.callbacks.base import RetrieverManagerMixin
+from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.messages import AnyMessage, BaseMessage
+from langchain_core.retrievers import BaseRetriever
+from pydantic import ConfigDict, Field, PrivateAttr
+
+from hybrid_memory import Condensed, Hit, HybridMemory, RecordKind, ScopedMemory, Scored, Weights
+from hybrid_memory.adapters import How, LruCache, Runner, Scalar, faces, instant
+from hybrid_memory.errors import InvalidInputError
+from langchain_hybrid_memory.editing import edited, told
+
+_FILTERS = ("k", "within", "kinds", "categories", "since", "until", "filter", "weights", "spaces")
+
+
+class HybridMemoryRetriever(BaseRetriever):
+    """The turns and facts that answer a question best, of all sessions of a user.
+
+    A document has the words as its content, the id of the event behind them, and as metadata the caller's own, and
+    beside them, in their place where they have the same name: ``score``, ``why``, ``signals``, ``speaker``, ``at``
+    (ISO 8601), ``sources``, ``kind``, ``session``; of a shared space also ``space`` and ``author``.
+
+    An empty question finds nothing.
+
+    Attributes:
+        memory: an open memory.
+        user, agent, tenant: whose memory it is; at least one.
+        session: the conversation, for ``within="session"``.
+        k: the most documents.
+        within, kinds, categories, since, until, weights, spaces: as in `ScopedMemory.recall`.
+        filter: values that a document's metadata must have; the ``metadata`` of `ScopedMemory.recall`, a name that
+            LangChain uses for tracing.
+
+    All from ``k`` on may also be given to ``invoke``: ``retriever.invoke(question, k=3)``.
+
+    Raises:
+        InvalidScopeError: none of user, agent and tenant.
+        pydantic.ValidationError: another argument is wrong or unknown.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    memory: HybridMemory = Field(exclude=True)
+    user: str | None = None
+    session: str | None = None
+    agent: str | None = None
+    tenant: str | None = None
+    k: int = Field(default=10, ge=1)
+    within: Literal["user", "session"] = "user"
+    kinds: tuple[RecordKind, ...] = ()
+    categories: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    filter: Mapping[str, Scalar] | None = None
+    weights: Weights | None = None
+    spaces: Collection[str] | Literal["all"] = ()
+
+    if not TYPE_CHECKING:  # callers get our error, which pydantic would wrap
+
+        def __init__(self, **data: Any) -> None:
+            super().__init__(**data)
+            self._scoped()
+
+    async def _found(
+        self, run: Runner, /, query: str, *, run_manager: RetrieverManagerMixin, **filters: Any
+    ) -> list[Document]:
+        del run_manager  # LangChain reports what comes back
+        if not query.strip():
+            return []
+        return [document(hit) for hit in await run.call(self._scoped().recall, query, **self._asked(filters))]
+
+    _get_relevant_documents, _aget_relevant_documents = faces(_found)
+
+    def _scoped(self) -> ScopedMemory:
+        return self.memory.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
+
+    def _asked(self, filters: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of recall: what the call says, else what this retriever says."""
+        unknown = sorted(set(filters) - set(_FILTERS))
+        if unknown:
+            raise InvalidInputError(f"no filter {', '.join(unknown)}: choose from {', '.join(_FILTERS)}")
+        asked = {name: filters.get(name, getattr(self, name)) for name in _FILTERS}
+        asked["metadata"] = asked.pop("filter")
+        return asked
+
+
+def document(hit: Hit) -> Document:
+    """The hit as a document; see `HybridMemoryRetriever`."""
+    return Document(page_content=hit.record.text, id=hit.record.sources[0], metadata=hit.as_metadata())
+
+
+SHORTENED = 1024
+
+
+class HybridScoreCompressor(BaseDocumentCompressor):
+    """Ranks the documents of any retriever: ``0.7 * vector + 0.3 * text``, by the memory's embedder and BM25.
+
+    The documents come back best first, with ``score`` and ``why`` in their metadata; those given are not changed. An
+    empty question leaves their order.
+
+    Attributes:
+        memory: an open memory; nothing is stored in it.
+        top_n: the most documents; None is all.
+        weights: of vector, text and recency; see `HybridMemory.score`.
+        diversity: towards 1, documents that repeat better ones fall back; the configured one by default.
+        time_key: metadata with the time of a document, an instant or ISO 8601, for weights with a recency.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    memory: HybridMemory = Field(exclude=True)
+    top_n: int | None = Field(default=None, ge=1)
+    weights: Weights | None = None
+    diversity: float | None = Field(default=None, ge=0, le=1)
+    time_key: str = "at"
+
+    async def _compress_documents(
+        self, run: Runner, /, documents: Sequence[Document], query: str, callbacks: Callbacks = None
+    ) -> Sequence[Document]:
+        """The documents that answer the query best, best first."""
+        del callbacks
+        if not query.strip():
+            return list(documents[: self.top_n])
+        texts, options = self._asked(documents)
+        return _ranked(documents, await run.call(self.memory.score, query, texts, **options))
+
+    compress_documents, acompress_documents = faces(_compress_documents)
+
+    def _asked(self, documents: Sequence[Document]) -> tuple[list[str], dict[str, Any]]:
+        at = [instant(document.metadata.get(self.time_key)) for document in documents]
+        options = {"k": self.top_n, "at": at, "weights": self.weights, "diversity": self.diversity}
+        return [document.page_content for document in documents], options
+
+
+def _ranked(documents: Sequence[Document], found: Sequence[Scored]) -> list[Document]:
+    return [_with(documents[one.row], score=one.score, why=one.why()) for one in found]
+
+
+def _with(document: Document, *, page_content: str | None = None, **metadata: Any) -> Document:
+    content = document.page_content if page_content is None else page_content
+    return document.model_copy(update={"page_content": content, "metadata": {**document.metadata, **metadata}})
+
+
+class HybridDocumentCompressor(BaseDocumentCompressor):
+    """Shortens retrieved documents to a token budget that they share; those of which nothing fits are left out.
+
+    Ids and metadata stay, with ``original_tokens`` and ``compressed_tokens``; the documents given are not changed.
+
+    The same object is a summariser, ``SummarizationMiddleware(model, summarizer=compressor)``, and an edit,
+    ``ContextEditingMiddleware(edits=[compressor])``, where the installed langchain takes these.
+
+    Attributes:
+        memory: an open memory; nothing is stored in it.
+        max_tokens: of all documents together by the memory's token counter; as a summariser, of the summary; as an
+            edit, of all messages together by the middleware's counter.
+        how: ``extractive`` keeps whole sentences, ``anchored`` notes, ``llmlingua`` words; see `HybridMemory.condense`.
+        weights: of vector and text for the question; words alone by default, see `HybridMemory.condense`.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    memory: HybridMemory = Field(exclude=True)
+    max_tokens: int = Field(default=1000, ge=1)
+    how: How = "extractive"
+    weights: Weights | None = None
+    _shortened: LruCache[tuple[str, str | None, int], str] = PrivateAttr(default_factory=lambda: LruCache(SHORTENED))
+
+    async def _compress_documents(
+        self, run: Runner, /, documents: Sequence[Document], query: str, callbacks: Callbacks = None
+    ) -> Sequence[Document]:
+        """What of the documents fits, in their order."""
+        del callbacks
+        texts = [document.page_content for document in documents]
+        asked = query if query.strip() else None
+        options: dict[str, Any] = {"max_tokens": self.max_tokens, "how": self.how, "weights": self.weights}
+        return _left(documents, await run.call(self.memory.condense, texts, query=asked, **options))
+
+    compress_documents, acompress_documents = faces(_compress_documents)
+
+    def __call__(self, messages: Sequence[BaseMessage]) -> str:
+        """A summary of all these messages; LangChain calls it off the event loop."""
+        condensed = self.memory.condense(told(messages), max_tokens=self.max_tokens, how=self.how)
+        summary = "\n".join(text for text in condensed.texts if text)
+        # The ends of lines between them may cost a few tokens more.
+        return self.memory.condense([summary], max_tokens=self.max_tokens).texts[0]
+
+    def apply(self, messages: list[AnyMessage], *, count_tokens: Callable[[Sequence[BaseMessage]], int]) -> None:
+        """Bring the messages of one model call within the budget, in place; the state of the agent keeps them.
+
+        Old tool results are shortened first, the oldest before others; then the newest; then the oldest exchanges are
+        left out, each with all results of its calls. System messages, the last turn of the user and the last exchange
+        always stay, and so do ids, and digests with their handles.
+
+        The middleware waits for nothing here, so that sentences are chosen by words alone, whatever ``how`` says.
+        """
+        edited(messages, self.max_tokens, count_tokens, self._short)
+
+    def _short(self, text: str, question: str | None, max_tokens: int) -> str:
+        # Remembered, because the same results come again with every call of the model.
+        key = (text, question, max_tokens)
+        short = self._shortened.get(key)
+        if short is None:
+            short = self.memory.condense([text], query=question, max_tokens=max_tokens).texts[0]
+            self._shortened.put(key, short)
+        return short
+
+
+def _left(documents: Sequence[Document], condensed: Condensed) -> list[Document]:
+    rows = zip(documents, condensed.texts, condensed.before, condensed.after, strict=True)
+    return [
+        _with(document, page_content=text, original_tokens=before, compressed_tokens=after)
+        for document, text, before, after in rows
+        if text.strip()
+    ]

@@ -1,1 +1,0 @@
-"""Memories as documents, and documents of any retriever ranked and shortened."""

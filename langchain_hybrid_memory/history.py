@@ -1,0 +1,92 @@
+"""The log of one session as a LangChain chat message history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.messages import BaseMessage
+
+from hybrid_memory import HybridMemory, Message, Role
+from hybrid_memory.adapters import Runner, faces
+from hybrid_memory.errors import InvalidScopeError
+from langchain_hybrid_memory.messages import from_langchain, to_langchain
+
+
+class HybridChatMessageHistory(BaseChatMessageHistory):
+    """The messages of one session as they were said, oldest first: no window, no summary, nothing recalled.
+
+    Adding appends, whatever the ids: LangChain's cache gives the same id to every repetition of an answer.
+
+    The log is append-only, so `clear` deletes nothing: the history starts anew from there, also after a restart and in
+    other processes, and what was said before can still be recalled.
+
+    Args:
+        memory: an open memory.
+        session: the conversation.
+        user, agent, tenant: whose it is; at least one.
+
+    Attributes:
+        memory: the open memory.
+        scoped: the handle of this session in it.
+
+    Raises:
+        InvalidScopeError: no session, or none of user, agent and tenant.
+    """
+
+    def __init__(
+        self,
+        memory: HybridMemory,
+        *,
+        session: str,
+        user: str | None = None,
+        agent: str | None = None,
+        tenant: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.memory = memory
+        self.scoped = memory.scoped(tenant=tenant, user=user, agent=agent, session=session)
+        if self.scoped.scope.session is None:
+            raise InvalidScopeError("which conversation? give session=")
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # LangChain's own histories do it this way
+        """All messages since the last `clear`, oldest first."""
+        return [to_langchain(message) for message in self.recent()]
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """Async twin of `messages`."""
+        return [to_langchain(message) for message in await self.arecent()]
+
+    async def _add_messages(self, run: Runner, /, messages: Sequence[BaseMessage]) -> None:
+        """Append the messages, all or none.
+
+        Raises:
+            InvalidMessageError: one of them cannot be stored. Nothing was written.
+        """
+        await run.call(self.scoped.remember, [from_langchain(message, keep_id=False) for message in messages])
+
+    add_messages, aadd_messages = faces(_add_messages)
+
+    async def _clear(self, run: Runner, /) -> None:
+        """Start anew from here; what was said before stays in the log and can be recalled."""
+        await run.call(self.scoped.reset)
+
+    clear, aclear = faces(_clear)
+
+    async def _recent(  # noqa: D417 - no caller gives the runner
+        self, run: Runner, /, limit: int | None = None, rounds: int = 1
+    ) -> list[Message]:
+        """The newest messages since the last `clear`, as the core has them, oldest first.
+
+        Args:
+            limit: how many; None is all. There are more of them if the last turns of the user begin earlier.
+            rounds: how many turns of the user are to be among them.
+        """
+        found = await run.call(self.scoped.conversation, limit=limit)
+        while limit and len(found) == limit and sum(message.role is Role.USER for message in found) < rounds:
+            limit *= 2
+            found = await run.call(self.scoped.conversation, limit=limit)
+        return found
+
+    recent, arecent = faces(_recent)

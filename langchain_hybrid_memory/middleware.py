@@ -1,0 +1,259 @@
+"""Memory of an agent: middleware for ``create_agent``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Annotated, Any, NotRequired
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import ContextT, PrivateStateAttr, ResponseT, ToolCallRequest
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from hybrid_memory import Host, HybridMemory, PagingConfig, ScopedMemory
+from hybrid_memory.adapters import Runner, faces
+from hybrid_memory.errors import InvalidMessageError, InvalidScopeError, ModelError, StoreError
+from langchain_hybrid_memory.following import Follower, Seen, Written
+from langchain_hybrid_memory.prompts import Paging, Prompts, Reading, budget_for, paging_tools, written
+from langchain_hybrid_memory.scopes import Binding
+from langchain_hybrid_memory.tools import Calls
+
+FAILURES = (StoreError, ModelError, InvalidMessageError)
+"""What must not end a run: the agent goes on with the messages that it has, and the next step writes again."""
+
+_log = logging.getLogger(__name__)
+
+
+def _both(before: dict[str, Seen], now: dict[str, Seen]) -> dict[str, Seen]:
+    """What several memories of one agent noted, also in the same step."""
+    return {**before, **now}
+
+
+class HybridMemoryState(AgentState[Any]):
+    """The agent's state with what the middleware notes in it, by the middleware's name."""
+
+    hybrid_memory: NotRequired[Annotated[dict[str, Seen], PrivateStateAttr, _both]]
+
+
+class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
+    """Gives an agent a memory: what is said is kept, and each model call gets a prompt of bounded size.
+
+    With each model call, and at the end of a run, what is new among the agent's messages goes into the log. The model
+    is shown what `ScopedMemory.assemble` lays out: the agent's own system prompt; then the conversation as the agent's
+    state has it, each message as it was said while it fits. Profile, summary and what was recalled for a turn stand in
+    marked places in front of the user's words. The state keeps all its messages as they are, and is the truth about
+    the conversation: what was removed there is not shown, what was edited stands as edited, and a branch shows its own
+    turns. Without a checkpointer the log is, and an agent that is given only the new message goes on where it was.
+
+    When room gets short, the model gets one more tool, `memory_fetch`, by which it reads what stands shortened or in
+    the summary; ``reader=False`` switches that off, and it is then shown excerpts chosen for the question.
+
+    Turns are folded into the summary in the pause after an answer, not while somebody waits for it. If the store or a
+    model fails, that is logged, the agent goes on without memory, and the next step writes what is missing.
+
+    An agent that is called inside a tool of another one works in a thread of its own beneath the other's, and recalls
+    nothing of that one unless ``beside`` is False.
+
+    With ``paging`` the model manages its memory itself, as in MemGPT: it is told how, gets the functions of
+    `hybrid_memory.apps.agent` as tools, edits the blocks that stand in its prompt, is warned before turns leave the
+    window, and searches for those that did. The user reads its answers, so there is no ``send_message``.
+
+    Its place in the list of middleware is free, but for one that edits the prompt of a single call
+    (``ContextEditingMiddleware``), which belongs behind it.
+
+    Args:
+        memory: an open memory; several agents may share it.
+        user, session, agent, tenant: whose memory and which conversation; what is left out is looked for in each run,
+            see `langchain_hybrid_memory.scopes.Binding`. Without a user, or a session, a run ends with an error.
+        max_tokens: of the whole prompt, with the tools. By default what the memory was configured with, else what the
+            model's profile says of its window, less room for the answer and at most 128,000; else 30,000.
+        k: the most turns to recall for one of the user's; they stay with it in the prompt. 0 recalls nothing. By
+            default 10, and 0 with paging, where the model searches.
+        blocks: labelled texts that always stand in the prompt, instead of the memory's blocks. With paging these stand
+            there, and an owner who never had one begins with ``persona``, ``human`` and the texts given here.
+        profile: about the user; by default what was learned, and none with paging. An empty text shows none.
+        paging: whether, or how, the model pages its memory.
+        reader: whether the model gets a tool to read on when room is short.
+        model: whether the agent's own model also writes summaries and reads facts, if the memory has none yet.
+        beside: whether an agent inside a tool leaves the conversation alone that it works for.
+        name: told apart from others of the same agent by it.
+
+    Raises:
+        InvalidInputError: with paging, a label or text of ``blocks`` can be none of a block.
+        InvalidScopeError: while an agent runs: no user or no session is named.
+    """
+
+    state_schema = HybridMemoryState
+    tools: Sequence[BaseTool] = ()
+
+    def __init__(
+        self,
+        memory: HybridMemory,
+        *,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        tenant: str | None = None,
+        max_tokens: int | None = None,
+        k: int | None = None,
+        blocks: Mapping[str, str] | None = None,
+        profile: str | None = None,
+        paging: bool | PagingConfig = False,
+        reader: bool = True,
+        model: bool = False,
+        beside: bool = True,
+        name: str = "HybridMemoryMiddleware",
+    ) -> None:
+        super().__init__()
+        self._memory = memory
+        self._binding = Binding(memory, user=user, session=session, agent=agent, tenant=tenant)
+        self._name = name
+        self._max_tokens = max_tokens
+        self._adopts = model
+        self._beside = beside
+        self._prompts = Prompts()
+        self._written = Written()
+        self._paging = Paging.of(paging, blocks)
+        self._layout: dict[str, Any] = {"k": 10 if k is None else k, "profile": profile}
+        calls = Calls(self._binding, name, self._budget)
+        if self._paging is None:
+            self._layout["blocks"] = None if blocks is None else dict(blocks)
+            self._reading = Reading(calls) if reader else None
+            self.tools = [self._reading.tool] if self._reading else []
+        else:
+            self._reading = None
+            self.tools = paging_tools(calls)
+            self._layout |= {"k": k or 0, "profile": profile or "", **self._paging.layout}
+
+    @property
+    def name(self) -> str:
+        """Of the middleware's nodes in the graph."""
+        return self._name
+
+    async def _after_agent(
+        self, run: Runner, /, state: AgentState[Any], runtime: Runtime[ContextT]
+    ) -> dict[str, Any] | None:
+        """Write what is new: the answer, or what was said to an agent that was never asked."""
+        scoped, follower = self._scoped(runtime), self._follower(state, runtime)
+        try:
+            return follower.noted(await run.call(scoped.follow, follower.fresh()))
+        except FAILURES as error:
+            _warn(error)
+            return None
+
+    after_agent, aafter_agent = faces(_after_agent)
+
+    # Written here and not in before_model, because what stands behind us in the list of middleware may still redact or
+    # edit what was said.
+    def wrap_model_call(
+        self, request: ModelRequest[ContextT], handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]]
+    ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
+        """Write what is new, and call the model with the prompt that the memory lays out."""
+        request, follower = self._prompt(request)
+        return _noting(follower, handler(request))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[ContextT],
+        handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
+    ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
+        """Async twin of `wrap_model_call`."""
+        request, follower = await self._aprompt(request)
+        return _noting(follower, await handler(request))
+
+    async def _written_prompt(
+        self, run: Runner, /, request: ModelRequest[ContextT]
+    ) -> tuple[ModelRequest[ContextT], Follower]:
+        """The request with the prompt, once what is new was written; without memory if that fails."""
+        scoped, follower = self._scoped(request.runtime), self._follower(request.state, request.runtime)
+        plain = self._plain(request)
+        try:
+            follower = follower.after(await run.call(scoped.follow, follower.fresh()))
+            if not (asked := self._asked(request, follower)):
+                return plain, follower
+            blocks = None if self._paging is None else await self._paging.blocks(run, scoped)
+            context = await run.call(scoped.assemble, **asked, **written(blocks))
+            return self._prompts.laid(plain, context, follower, self._reading), follower.shown(blocks)
+        except FAILURES as error:
+            _warn(error)
+            return plain, follower
+
+    _prompt, _aprompt = faces(_written_prompt)
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
+    ) -> ToolMessage | Command[Any]:
+        """Run a tool; an agent inside it works in a thread beneath this one."""
+        with self._working(request):
+            return handler(request)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
+        """Async twin of `wrap_tool_call`."""
+        with self._working(request):
+            return await handler(request)
+
+    def _working(self, request: ToolCallRequest) -> AbstractContextManager[None]:
+        scoped = self._binding.scoped(request.runtime)
+        root, session = scoped.scope.session, self._scoped(request.runtime).scope.session
+        if root is None or session is None:
+            return nullcontext()
+        return self._binding.calling(root, session, request.tool_call)
+
+    def _scoped(self, runtime: Any) -> ScopedMemory:
+        scoped = self._binding.scoped(runtime)
+        if scoped.scope.session is None:
+            raise InvalidScopeError(
+                "which conversation? give session=, or name it in the run: config={'configurable': {'thread_id': ...}}"
+            )
+        caller = self._binding.caller(runtime)
+        return scoped if caller is None else self._binding.in_session(runtime, caller.thread)
+
+    def _follower(self, state: Any, runtime: Any) -> Follower:
+        return Follower(state, self._name, self._written, nested=self._binding.caller(runtime) is not None)
+
+    def _plain(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
+        """The request without the reader, which is bound only where the prompt names it."""
+        if self._adopts:
+            self._memory.adopt(request.model)
+        if self._reading is None:
+            return request
+        return request.override(tools=[tool for tool in request.tools if tool is not self._reading.tool])
+
+    def _asked(self, request: ModelRequest[ContextT], follower: Follower) -> dict[str, Any]:
+        """What to assemble for; nothing if the user said nothing."""
+        if not follower.answerable:
+            return {}
+        caller = self._binding.caller(request.runtime) if self._beside else None
+        tools = self._plain(request).tools
+        reader = None if self._reading is None else self._reading.reader(tools, request.model, self._prompts)
+        return {
+            "reader": reader,
+            **self._layout,
+            "max_tokens": self._budget(request.model),
+            "identity": "" if request.system_message is None else str(request.system_message.text),
+            "tools": self._prompts.schemas(tools),
+            "host": Host(follower.ids, follower.began, None if caller is None else caller.session),
+            "wait": False,
+        }
+
+    def _budget(self, model: Any = None) -> int:
+        """Tokens of a prompt for this model."""
+        return self._max_tokens or budget_for(model, self._memory.compaction)
+
+
+def _noting(
+    follower: Follower, response: ModelResponse[ResponseT]
+) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
+    """The response, and the note of how far the log follows the state and which blocks the model was shown."""
+    update = follower.update
+    return response if update is None else ExtendedModelResponse(response, Command(update=update))
+
+
+def _warn(error: Exception) -> None:
+    _log.warning("the agent goes on without memory: %s", error)

@@ -1,0 +1,160 @@
+"""`VectorStoreRetrieverMemory` over a hybrid memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from langchain_classic.base_memory import BaseMemory
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import Field, PrivateAttr
+
+from hybrid_memory import Hit, HybridMemory, Message, RecordKind, Role, ScopedMemory, Scored
+from hybrid_memory.adapters import Runner, faces
+from langchain_hybrid_memory.documents import document
+from langchain_hybrid_memory.migration.memories import placed
+from langchain_hybrid_memory.turns import INPUT_KEYS, pick
+
+DOCUMENTS = 4
+"""How many are found where neither ``k`` nor the retriever says; a vector store's own default."""
+
+
+class VectorStoreRetrieverMemory(BaseMemory):
+    """What was said in all sessions of the user and answers the input best, turn and answer together.
+
+    New turns are written to the memory. A retriever that is given is only read: what its vector store has already is
+    found beside them, in one ranking.
+
+    Attributes:
+        memory, user, session, tenant, agent: as for `HybridChatMemory`, but a session need not be named; without a
+            memory the object has a store of its own, with the embeddings of the retriever's vector store.
+        retriever: of the vector store that was used before; None if there is nothing in it to be found.
+        k: the most documents; by default the retriever's own ``search_kwargs["k"]``.
+        memory_key: the prompt variable.
+        input_key: the input to search for; without it the only one, or else guessed as `HybridChatMemory` does.
+        return_docs: documents instead of text, with what `HybridMemoryRetriever` tells of the turn that was found.
+        exclude_input_keys: inputs that are not stored, beside ``memory_key``.
+    """
+
+    memory: HybridMemory = Field(default=None, frozen=True)  # type: ignore[assignment]  # set by __init__
+    user: str | None = Field(default=None, frozen=True)
+    session: str | None = Field(default=None, frozen=True)
+    tenant: str | None = Field(default=None, frozen=True)
+    agent: str | None = Field(default=None, frozen=True)
+    retriever: BaseRetriever | None = Field(default=None, exclude=True)
+    k: int = Field(default=DOCUMENTS, ge=1)
+    memory_key: str = "history"
+    input_key: str | None = None
+    return_docs: bool = False
+    exclude_input_keys: Sequence[str] = Field(default_factory=tuple)
+
+    _scoped: ScopedMemory = PrivateAttr()
+
+    if not TYPE_CHECKING:  # type checkers keep the field names
+
+        def __init__(self, **data: Any) -> None:
+            retriever = data.get("retriever")
+            wanted = getattr(retriever, "search_kwargs", {}).get("k", DOCUMENTS)
+            embeddings = getattr(getattr(retriever, "vectorstore", None), "embeddings", None)
+            super().__init__(**{"k": wanted, **placed(data, embedder=embeddings)})
+            self._scoped = self.memory.scoped(
+                user=self.user, session=self.session, tenant=self.tenant, agent=self.agent
+            )
+
+    @property
+    def memory_variables(self) -> list[str]:
+        """The one prompt variable: ``[memory_key]``."""
+        return [self.memory_key]
+
+    async def _load_memory_variables(self, run: Runner, /, inputs: dict[str, Any]) -> dict[str, Any]:
+        """What answers the input best, best first, under ``memory_key``.
+
+        Raises:
+            InvalidInputError: it is not clear which of the inputs to search for.
+        """
+        query = self._query(inputs)
+        if not query:
+            return self._variables([])
+        hits = await run.call(self._scoped.recall, query, k=2 * self.k, kinds=(RecordKind.TURN,))
+        found = _documents([(hit, await run.call(self._said_in(hit).expand, _around(hit))) for hit in hits])[: self.k]
+        others = await run.call(self.retriever.invoke, query) if self.retriever is not None else []
+        if others:
+            found += others
+            texts = [each.page_content for each in found]
+            found = _chosen(found, await run.call(self.memory.score, query, texts, k=self.k))
+        return self._variables(found)
+
+    load_memory_variables, aload_memory_variables = faces(_load_memory_variables)
+
+    async def _save_context(self, run: Runner, /, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
+        """Append the turn and the answer to the log, both or neither: all inputs and outputs that are not excluded."""
+        await run.call(self._scoped.remember, self._turn(inputs, outputs))
+
+    save_context, asave_context = faces(_save_context)
+
+    def clear(self) -> None:
+        """Nothing: it would forget what other sessions know too. `ScopedMemory.forget` destroys."""
+
+    async def aclear(self) -> None:
+        """Async twin of `clear`."""
+
+    def _said_in(self, hit: Hit) -> ScopedMemory:
+        """The session that the hit comes from."""
+        session = hit.record.scope.session
+        return self.memory.scoped(user=self.user, session=session, tenant=self.tenant, agent=self.agent)
+
+    def _query(self, inputs: Mapping[str, Any]) -> str:
+        own = {key: value for key, value in inputs.items() if key not in {self.memory_key, "stop"}}
+        return str(pick("input", own, self.input_key, INPUT_KEYS)).strip()
+
+    def _turn(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[Message]:
+        hidden = {self.memory_key, *self.exclude_input_keys}
+        said = _text({key: value for key, value in inputs.items() if key not in hidden})
+        told = ((Role.USER, said), (Role.ASSISTANT, _text(outputs)))
+        return [Message(role=role, content=text) for role, text in told if text]
+
+    def _variables(self, found: Sequence[Document]) -> dict[str, Any]:
+        return {self.memory_key: found if self.return_docs else "\n".join(each.page_content for each in found)}
+
+
+def _text(values: Mapping[str, Any]) -> str:
+    """The only value, or all of them by name."""
+    if len(values) == 1:
+        return str(next(iter(values.values()))).strip()
+    return "\n".join(f"{name}: {value}" for name, value in values.items())
+
+
+def _around(hit: Hit) -> str:
+    """The handle of the turn with those before and behind it."""
+    place = hit.record.id
+    return f"#{max(1, place - 1)}-{place + 1}"
+
+
+def _documents(found: Iterable[tuple[Hit, Sequence[Message]]]) -> list[Document]:
+    """Turn and answer as one document for each, best first, whichever of them was found."""
+    documents: dict[str, Document] = {}
+    for hit, around in found:
+        exchange = _exchange(around, hit.record.sources[0])
+        text = "\n".join(f"{message.speaker}: {message.text}" for message in exchange)
+        told = document(hit)
+        documents.setdefault(str(exchange[0].id), told.model_copy(update={"page_content": text}))
+    return list(documents.values())
+
+
+def _exchange(around: Sequence[Message], wanted: str) -> Sequence[Message]:
+    """The message with this id, and its answer or what it answers."""
+    place = next(row for row, message in enumerate(around) if message.id == wanted)
+    if around[place].role is Role.ASSISTANT and place and around[place - 1].role is Role.USER:
+        place -= 1
+    answered = around[place].role is Role.USER and around[place + 1 :][:1]
+    return around[place : place + 2] if answered and answered[0].role is Role.ASSISTANT else around[place : place + 1]
+
+
+def _chosen(documents: Sequence[Document], scored: Sequence[Scored]) -> list[Document]:
+    return [
+        documents[each.row].model_copy(
+            update={"metadata": {**documents[each.row].metadata, "score": each.score, "why": each.why()}}
+        )
+        for each in scored
+    ]

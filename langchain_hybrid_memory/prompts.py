@@ -1,0 +1,165 @@
+"""Prompts of the memory in the requests of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from langchain.agents.middleware import ModelRequest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from hybrid_memory import Block, CompactionConfig, Context, Message, PagingConfig, Reader, Role, ScopedMemory
+from hybrid_memory.adapters import LruCache, Runner, budget_of, checked_blocks
+from hybrid_memory.apps.agent import MEMORY, PAGING_FUNCTIONS, SEND, prepared
+from hybrid_memory.tools import FETCH
+from langchain_hybrid_memory.following import Follower
+from langchain_hybrid_memory.messages import Conversions
+from langchain_hybrid_memory.tools import OURS, Calls, as_langchain
+
+READER = "fetch"
+"""The function that reads what a handle names."""
+
+
+def budget_for(model: Any, config: CompactionConfig) -> int:
+    """Tokens of a prompt: as configured, else by the window in the model's profile, else by default."""
+    profile = getattr(model, "profile", None)
+    window = profile.get("max_input_tokens") if isinstance(profile, Mapping) else None
+    if "max_tokens" in config.model_fields_set or not isinstance(window, int) or window <= 0:
+        return config.max_tokens
+    answer = profile.get("max_output_tokens") if isinstance(profile, Mapping) else None
+    return budget_of(window, answer if isinstance(answer, int) and answer > 0 else None)
+
+
+def can_call(model: Any) -> bool:
+    """Whether tools can be bound to the model."""
+    return not isinstance(model, BaseChatModel) or type(model).bind_tools is not BaseChatModel.bind_tools
+
+
+class Prompts:
+    """Puts prompts into requests, and keeps what it made for one for the next; callable from any thread."""
+
+    def __init__(self) -> None:
+        self._schemas: LruCache[int, tuple[Any, dict[str, Any]]] = LruCache(256)
+        self._converted = Conversions()
+
+    def schemas(self, tools: Iterable[Any]) -> list[dict[str, Any]]:
+        """What a provider is told of the tools."""
+        return [self._schema(tool) for tool in tools]
+
+    def laid(
+        self, request: ModelRequest[Any], context: Context, follower: Follower, reading: Reading | None
+    ) -> ModelRequest[Any]:
+        """The request with this prompt, and at its end what others put there for this call.
+
+        Args:
+            request: of the agent, without the reader.
+            context: the prompt.
+            follower: of the agent's state, all of whose messages the log has.
+            reading: the reader, which is bound if the prompt names it.
+        """
+        laid = list(context.messages)
+        head = laid.pop(0).text if laid and laid[0].role is Role.SYSTEM else ""
+        own = dict(zip(follower.ids, (said for said in follower.messages if said.id), strict=True))
+        asked, last = request.messages, follower.messages[-1].id
+        passing = next((row for row in range(len(asked), 0, -1) if asked[row - 1].id == last), len(asked))
+        messages: list[Any] = [self._shown(message, own.get(message.id or "")) for message in laid]
+        tools = request.tools if reading is None else reading.bound(request.tools, context.reader)
+        return request.override(
+            system_message=_system(request.system_message, head), messages=[*messages, *asked[passing:]], tools=tools
+        )
+
+    def _schema(self, tool: Any) -> dict[str, Any]:
+        """Kept, since to make it takes as long as the rest of a prompt."""
+        found = self._schemas.get(id(tool))
+        if found is None or found[0] is not tool:
+            found = tool, tool if isinstance(tool, dict) else convert_to_openai_tool(tool)
+            self._schemas.put(id(tool), found)
+        return found[1]
+
+    def _shown(self, message: Message, own: Any) -> BaseMessage:
+        """The message for the model; the state's own object where it says the same."""
+        if own is None or own.content != message.content:
+            return self._converted(message)
+        calls = [call.arguments for call in message.tool_calls]
+        return own if not calls or calls == [call["args"] for call in own.tool_calls] else self._converted(message)
+
+
+def _system(own: SystemMessage | None, head: str) -> SystemMessage | None:
+    """The agent's own system prompt with the memory behind it, as a block of its own where the prompt has blocks."""
+    if own is None or not own.content:
+        return SystemMessage(content=head) if head else own
+    if isinstance(own.content, str):
+        return own.model_copy(update={"content": head})
+    added = head.removeprefix(own.text).lstrip()
+    return own.model_copy(update={"content": [*own.content, {"type": "text", "text": added}]}) if added else own
+
+
+class Reading:
+    """A reader that is bound to the calls of a model whose prompt names it.
+
+    Args:
+        calls: whose memory the tool reads.
+    """
+
+    def __init__(self, calls: Calls) -> None:
+        self.tool: BaseTool = as_langchain(FETCH, calls)
+
+    def reader(self, tools: Sequence[Any], model: Any, prompts: Prompts) -> Reader | None:
+        """The reader that a prompt may name: one that is bound to this call anyway, else our own; None for neither."""
+        for tool in tools:
+            if (getattr(tool, "metadata", None) or {}).get(OURS) == FETCH.name:
+                return Reader(tool.name)
+        names = {getattr(tool, "name", None) for tool in tools}
+        if not can_call(model) or self.tool.name in names:
+            return None
+        (schema,) = prompts.schemas([self.tool])
+        return Reader(self.tool.name, schema)
+
+    def bound(self, tools: Sequence[Any], name: str) -> list[Any]:
+        """The tools of a call whose prompt names this reader; empty for none."""
+        own = name == self.tool.name and all(getattr(tool, "name", None) != name for tool in tools)
+        return [*tools, self.tool] if own else list(tools)
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """How a middleware lets the model page.
+
+    Attributes:
+        config: of the window.
+        begins: texts of the blocks that an owner begins with, beside those of MemGPT.
+    """
+
+    config: PagingConfig
+    begins: Mapping[str, str]
+
+    @classmethod
+    def of(cls, paging: bool | PagingConfig, begins: Mapping[str, str] | None) -> Self | None:
+        """The settings; None for no paging. Raises `InvalidInputError` for a label or text that no block can have."""
+        if paging is False:
+            return None
+        return cls(PagingConfig() if paging is True else paging, checked_blocks(begins))
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """What `ScopedMemory.assemble` is told."""
+        return {"instructions": MEMORY, "layout": "queue", "paging": self.config, "reader": READER}
+
+    async def blocks(self, run: Runner, memory: ScopedMemory) -> dict[str, Block]:
+        """Those of the owner, who gets some where there never were any."""
+        await run.call(prepared, memory, self.begins)
+        return await run.call(memory.blocks)
+
+
+def paging_tools(calls: Calls) -> list[BaseTool]:
+    """The functions of paging; without ``send_message``, since the model's own answer is what the user reads."""
+    return [as_langchain(function, calls) for function in PAGING_FUNCTIONS if function is not SEND]
+
+
+def written(blocks: Mapping[str, Block] | None) -> dict[str, Any]:
+    """What `ScopedMemory.assemble` is told of the blocks, as a model sees them that may edit them."""
+    return {} if blocks is None else {"blocks": {label: block.written for label, block in blocks.items()}}

@@ -1,0 +1,201 @@
+"""A LangGraph store over the memory: items in namespaces, found by words and meaning, with a time to live."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from langgraph.store import base
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    IndexConfig,
+    InvalidNamespaceError,
+    ListNamespacesOp,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    TTLConfig,
+    get_text_at_path,
+    tokenize_path,
+)
+from langgraph.store.base.embed import ensure_embeddings
+from pydantic_core import PydanticSerializationError, to_json
+
+from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory.adapters import SWEEP_EVERY, FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from langchain_hybrid_memory.namespaces import check_filter, holds, matches
+
+AGENT = "langgraph.store"
+"""Whose the items are in the memory; no conversation has this agent."""
+
+
+def _refuse_awkward(op: Any) -> None:
+    paths = [getattr(op, "namespace", ()), getattr(op, "namespace_prefix", ())]
+    paths += [condition.path for condition in getattr(op, "match_conditions", None) or ()]
+    for label in (label for path in paths for label in path):
+        if not isinstance(label, str) or not label or set(label) & {".", "\x00"}:
+            raise InvalidNamespaceError(f"no label of a namespace: {label!r:.80}; namespace() makes one of any id")
+
+
+# LangGraph checks labels in put() and search(), and not in batch(); older versions leave it to the store.
+_check_labels: Callable[[Op], None] = getattr(base, "validate_op_namespace", _refuse_awkward)
+
+
+class HybridMemoryStore(BaseStore):
+    """Items of LangGraph in a memory: durable, shared by all processes, searched by 0.7 vector + 0.3 text.
+
+    Without a memory it is what ``InMemoryStore`` is, and takes the same ``index``. A value is JSON; dates, models and
+    tuples become what JSON has for them. With a query, ``score`` is in [0, 1] and relative to the best item of that
+    search; items that are not indexed come last, without a score. An item that is deleted or has expired is destroyed
+    in log, index and files, with all its earlier values.
+
+    Namespaces take no dots, numbers and other ids: `langchain_hybrid_memory.namespace` writes them as labels.
+
+    Args:
+        memory: an open one, which the caller closes; one of its own in this process by default.
+        tenant: each has items of its own.
+        index: ``fields`` are the paths that are searched, by default all of the value. ``embed`` is for a store without
+            a memory, and searches words alone without it; a memory has an embedder. ``dims`` is not needed.
+        ttl: ``default_ttl`` in minutes, ``refresh_on_read``, and ``sweep_interval_minutes``, the least time between two
+            writes that destroy what has expired (5). What has expired is never returned.
+
+    Raises:
+        InvalidConfigError: ``embed`` is given beside a memory.
+    """
+
+    supports_ttl = True
+
+    def __init__(
+        self,
+        memory: HybridMemory | None = None,
+        *,
+        tenant: str | None = None,
+        index: IndexConfig | None = None,
+        ttl: TTLConfig | None = None,
+    ) -> None:
+        super().__init__()
+        embed = (index or {}).get("embed")
+        if memory is None:
+            embedder = None if embed is None else ensure_embeddings(blocking(embed))
+            memory = open_memory(MemoryConfig(url="memory://", embedder="none"), embedder=embedder)
+        elif embed is not None:
+            raise InvalidConfigError("the memory embeds: give open_memory(embedder=...) what is in index['embed']")
+        self.index_config = index
+        self.ttl_config = ttl
+        every = (ttl or {}).get("sweep_interval_minutes")
+        self._fields = [_tokenized(path) for path in (index or {}).get("fields") or ["$"]]
+        self._items = memory.items(AGENT, tenant=tenant, sweep_every=SWEEP_EVERY if every is None else _minutes(every))
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """The results in order; all puts are written at once, after what is read was read.
+
+        Raises:
+            InvalidInputError: a value, a label or a filter is wrong. Nothing was written.
+        """
+        asked = list(ops)
+        return _results(asked, self._items.batch(list(map(self._operation, asked))))
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Async twin of `batch`."""
+        asked = list(ops)
+        return _results(asked, await self._items.abatch(list(map(self._operation, asked))))
+
+    def sweep_ttl(self) -> int:
+        """Destroy now what has expired; returns how many items that were."""
+        return self._items.sweep()
+
+    async def asweep_ttl(self) -> int:
+        """Async twin of `sweep_ttl`."""
+        return await self._items.asweep()
+
+    def _operation(self, op: Op) -> ItemOperation:
+        _check_labels(op)
+        if isinstance(op, PutOp):
+            return self._put(op)
+        if isinstance(op, GetOp):
+            return GetItem(tuple(op.namespace), op.key, op.refresh_ttl)
+        if isinstance(op, ListNamespacesOp):
+            return ListNamespaces()
+        if not isinstance(op, SearchOp):
+            raise InvalidInputError(f"no operation of a store: {op!r:.80}")
+        check_filter(op.filter or {})
+        return FindItems(
+            tuple(op.namespace_prefix),
+            query=op.query or "",
+            where=partial(holds, wanted=op.filter) if op.filter else None,
+            limit=op.limit,
+            offset=op.offset,
+            refresh=op.refresh_ttl,
+        )
+
+    def _put(self, op: PutOp) -> PutItem:
+        if op.value is None:
+            return PutItem(tuple(op.namespace), op.key, None)
+        value = _json_form(op)
+        paths = [] if op.index is False else self._fields if op.index is None else list(map(_tokenized, op.index))
+        texts = tuple(text for path in paths for text in get_text_at_path(value, path))
+        ttl = None if op.ttl is None else _minutes(op.ttl)
+        return PutItem(tuple(op.namespace), op.key, value, texts, ttl)
+
+
+def _tokenized(path: str) -> Any:
+    """A path as LangGraph looks it up; ``$`` is the whole value."""
+    return path if path == "$" else tokenize_path(path)
+
+
+def _json_form(op: PutOp) -> dict[str, Any]:
+    try:
+        value = json.loads(to_json(op.value, inf_nan_mode="constants"))
+    except (PydanticSerializationError, ValueError) as error:
+        raise InvalidInputError(f"the value of {op.key!r} has no JSON form: {error}") from None
+    if not isinstance(value, dict):
+        raise InvalidInputError(f"the value of {op.key!r} must be a dict, got {op.value!r:.80}")
+    return value
+
+
+def _minutes(number: float) -> timedelta:
+    try:
+        return timedelta(minutes=number)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(f"no time in minutes: {number!r}: {error}") from None
+
+
+def _results(ops: Sequence[Op], found: Sequence[Any]) -> list[Result]:
+    return [_result(op, one) for op, one in zip(ops, found, strict=True)]
+
+
+def _result(op: Op, found: Any) -> Result:
+    if isinstance(op, ListNamespacesOp):
+        asked = [(one.path, one.match_type == "suffix") for one in op.match_conditions or ()]
+        matching = [labels for labels in found if all(matches(labels, path, at_end=end) for path, end in asked)]
+        shortened = sorted({labels[: op.max_depth] for labels in matching})
+        return shortened[op.offset : op.offset + op.limit]
+    if isinstance(found, list):
+        return [SearchItem(**_fields(item), score=item.score) for item in found]
+    return None if found is None else base.Item(**_fields(found))
+
+
+def _fields(item: Item) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in ("namespace", "key", "value", "created_at", "updated_at")}
+
+
+def blocking(embed: Any) -> Any:
+    """What embeds; an async function as one that can be called in any thread, whether or not a loop runs in it."""
+    if not inspect.iscoroutinefunction(embed) and not inspect.iscoroutinefunction(type(embed).__call__):
+        return embed
+
+    def embed_texts(texts: Sequence[str]) -> Any:
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            return thread.submit(lambda: asyncio.run(embed(texts))).result()
+
+    return embed_texts

@@ -1,1 +1,0 @@
-"""A LangGraph store over the log."""

@@ -1,0 +1,144 @@
+"""The memory as tools of a LangChain agent."""
+
+# No postponed annotations here: older langchain-core does not resolve them, and would not find `InjectedToolArg`.
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, ToolException
+
+from hybrid_memory import HybridMemory, ScopedMemory
+from hybrid_memory.adapters import Runner, faces
+from hybrid_memory.apps.agent import SEND, answer_tokens, functions_named, prepared
+from hybrid_memory.errors import StoreError
+from hybrid_memory.tools import MAX_TOKENS, MemoryTool, tools_named
+from langchain_hybrid_memory.following import Follower
+from langchain_hybrid_memory.scopes import Binding
+
+OURS = "hybrid_memory_tool"
+"""The key of a tool's metadata that holds which of ours it is, whatever it is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The calls of tools over one memory.
+
+    Attributes:
+        binding: whose memory they work on.
+        name: of the middleware that lays out the prompts of their agent; None where nobody knows.
+        max_tokens: of those prompts; None where nobody knows.
+        prepares: whether an owner without blocks gets some before the first call.
+    """
+
+    binding: Binding
+    name: str | None = None
+    max_tokens: Callable[[], int] | None = None
+    prepares: bool = False
+
+    async def _run(self, run: Runner, /, tool: MemoryTool, runtime: Any, arguments: Mapping[str, Any]) -> str:
+        """What the tool answers in this run; raises `InvalidScopeError`, and `ToolException` if it failed."""
+        memory = self._memory(runtime)
+        if self.prepares:
+            with suppress(StoreError):  # the call itself will find that out, and say so
+                await run.call(prepared, memory)
+        answer = await run.call(tool.run, memory, arguments, **self._known(runtime))
+        if answer.failed:
+            raise ToolException(answer.text)
+        return answer.text
+
+    run, arun = faces(_run)
+
+    def _memory(self, runtime: Any) -> ScopedMemory:
+        """That of the agent that made the call, which may itself work inside a tool of another."""
+        caller = self.binding.caller(runtime)
+        return self.binding.scoped(runtime) if caller is None else self.binding.in_session(runtime, caller.session)
+
+    def _known(self, runtime: Any) -> dict[str, Any]:
+        """The fields of `hybrid_memory.tools.tool.Call` that are known.
+
+        Args:
+            runtime: LangGraph's ``ToolRuntime``; None outside of a graph.
+        """
+        known: dict[str, Any] = {"max_tokens": self._answer_tokens}
+        state, call = getattr(runtime, "state", None), getattr(runtime, "tool_call_id", None)
+        if not isinstance(state, Mapping) or "messages" not in state:
+            return known
+        follower = Follower(state, self.name or "")
+        if "blocks" in follower.seen:
+            known["blocks"] = follower.seen["blocks"]
+        names = follower.behind(call) if call else []
+        if names:  # an id alone would not do: some models count their calls anew in each answer
+            known |= {"id": call, "source": names[0], "because": tuple(names[1:])}
+        return known
+
+    @property
+    def _answer_tokens(self) -> int:
+        """Of an answer that a prompt shows in full."""
+        if self.name is None or self.max_tokens is None:
+            return MAX_TOKENS
+        return answer_tokens(self.max_tokens())
+
+
+def memory_tools(
+    memory: HybridMemory,
+    *,
+    user: str | None = None,
+    session: str | None = None,
+    agent: str | None = None,
+    tenant: str | None = None,
+    names: Iterable[str] | None = None,
+    paging: bool = False,
+) -> list[BaseTool]:
+    """Tools by which a model remembers, recalls, updates, forgets and reads on itself.
+
+    They answer wrong arguments and handles with a message of status ``error``, so that the model can mend its call.
+    What a tool notes belongs to the user and to no session: it is recalled everywhere, and parts no tool call from its
+    result in the conversation.
+
+    Args:
+        memory: an open memory.
+        user: whose it is; what is left out of these four is looked for in the run, see `Binding`.
+        session: the conversation.
+        agent: see ``user``.
+        tenant: see ``user``.
+        names: only these, such as ``memory_recall``; by default all.
+        paging: the functions of `hybrid_memory.apps.agent` instead, by which a model edits its blocks, keeps notes and
+            searches the conversation. ``send_message`` ends the run, and its result is what the user reads.
+
+    Raises:
+        InvalidInputError: a name is no tool's. When a tool is called: `InvalidScopeError` for a run without a user.
+    """
+    calls = Calls(Binding(memory, user=user, session=session, agent=agent, tenant=tenant), prepares=paging)
+    return [as_langchain(tool, calls) for tool in (functions_named(names) if paging else tools_named(names))]
+
+
+def as_langchain(tool: MemoryTool, calls: Calls) -> BaseTool:
+    """The tool for LangChain, on the memory of the run that calls it."""
+    first = next(iter(tool.arguments.model_fields))
+
+    # LangGraph knows the parameter by its name. Its own ToolRuntime as the annotation would do the same, but is not
+    # there where only langchain-core is installed.
+    def run(*given: str, runtime: Annotated[Any, InjectedToolArg] = None, **arguments: Any) -> str:
+        return calls.run(tool, runtime, arguments if not given else {first: given[0]})
+
+    async def arun(*given: str, runtime: Annotated[Any, InjectedToolArg] = None, **arguments: Any) -> str:
+        return await calls.arun(tool, runtime, arguments if not given else {first: given[0]})
+
+    return StructuredTool(
+        name=tool.name,
+        metadata={OURS: tool.name},
+        description=tool.description,
+        args_schema=tool.arguments,
+        func=run,
+        coroutine=arun,
+        handle_tool_error=True,
+        handle_validation_error=_problems,
+        return_direct=tool is SEND,
+    )
+
+
+def _problems(error: Any) -> str:
+    """What is wrong, of a pydantic error."""
+    problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
+    return f"Error: {'; '.join(problems[:3])}"

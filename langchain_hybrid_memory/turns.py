@@ -1,0 +1,194 @@
+"""Which of a chain's inputs and outputs are turns of the conversation, and how turns look as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from langchain_core.agents import AgentAction
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    FunctionMessage,
+    HumanMessage,
+    ToolCall,
+    ToolMessage,
+    get_buffer_string,
+    message_chunk_to_message,
+)
+
+from hybrid_memory.errors import InvalidInputError
+from langchain_hybrid_memory.messages import from_langchain, json_form
+
+INPUT_KEYS = ("input", "question", "query", "human_input")
+"""Which of several inputs is the user's turn, first one first, unless ``input_key`` says so."""
+
+OUTPUT_KEYS = ("output", "answer", "text", "response", "result")
+"""Which of several outputs is the answer, first one first, unless ``output_key`` says so."""
+
+
+def pick(side: str, values: Mapping[str, Any], key: str | None, usual: Sequence[str]) -> Any:
+    """The value meant: under the key, else the only one, else under the first usual name, else the only text.
+
+    Args:
+        side: what is looked for, ``input`` or ``output``.
+        values: by name.
+        key: the name, if it is known.
+        usual: names to look for, first one first.
+
+    Raises:
+        InvalidInputError: it is not clear which one.
+    """
+    wanted = usual if key is None else (key,)
+    for name in wanted:
+        if name in values:
+            return values[name]
+    if key is None:
+        texts = [value for value in values.values() if isinstance(value, str | BaseMessage)]
+        for left in (list(values.values()), texts):
+            if len(left) == 1:
+                return left[0]
+    raise InvalidInputError(f"which {side} is the turn? {sorted(values)} has none of {list(wanted)}: set {side}_key")
+
+
+def as_messages(side: str, value: Any, speaker: type[HumanMessage | AIMessage]) -> list[BaseMessage]:
+    """The value as messages, text as the speaker's; raises `InvalidInputError` if it is neither text nor messages."""
+    if isinstance(value, str) or _is_content(value):
+        return [speaker(content=value)]
+    if isinstance(value, BaseMessage):
+        return [value]
+    if isinstance(value, Sequence) and all(isinstance(message, BaseMessage) for message in value):
+        return list(value)
+    raise InvalidInputError(f"the {side} must be text, a message or a list of messages, got {type(value).__name__}")
+
+
+def _is_content(value: Any) -> bool:
+    """Whether it is what a message may hold, as the answer of an agent is with some providers."""
+    blocks = value if isinstance(value, list) else []
+    return bool(blocks) and all(
+        isinstance(block, str) or (isinstance(block, dict) and "type" in block) for block in blocks
+    )
+
+
+def last_words(messages: Sequence[BaseMessage]) -> str:
+    """What the user said last; of messages without one of the user's, the last."""
+    asked = [message for message in messages if isinstance(message, HumanMessage)] or messages
+    return str(asked[-1].text).strip() if asked else ""
+
+
+def says_something(message: BaseMessage) -> bool:
+    """Whether it has words, calls or a result; providers refuse a conversation with an empty message in it."""
+    words = message.content.strip() if isinstance(message.content, str) else message.content
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    return bool(words or calls or message.additional_kwargs) or isinstance(message, ToolMessage | FunctionMessage)
+
+
+def as_lines(messages: Sequence[BaseMessage], *, human_prefix: str, ai_prefix: str) -> str:
+    """The messages as text, each behind its speaker; a tool call is its name and the arguments as JSON."""
+    return get_buffer_string([_readable(message) for message in messages], human_prefix, ai_prefix)
+
+
+def _readable(message: BaseMessage) -> BaseMessage:
+    if isinstance(message, AIMessage) and message.tool_calls:
+        return AIMessage(from_langchain(message).text)
+    return message
+
+
+STEPS = "intermediate_steps"
+"""The output of an executor that returns its steps."""
+
+_NO_TOOL = "_Exception"
+"""What the executor notes as the tool where it could not read the model's answer."""
+
+
+def step_messages(steps: Any, asked: str) -> list[BaseMessage]:
+    """The messages of the model, each with its tool calls, and the results behind it, paired by ``tool_call_id``.
+
+    Parallel calls of one message stay one message. A call without an id gets one that follows from the words of the
+    user and the step. An observation that is no text stands there as JSON.
+
+    Args:
+        steps: pairs of an action and its observation; what is none, as other chains have it there, is left out.
+        asked: the words of the user.
+    """
+    rounds: list[_Round] = []
+    for row, (action, observation) in enumerate(step for step in _listed(steps) if step[0].tool != _NO_TOOL):
+        result = observation if isinstance(observation, str) else _written("observation", observation)
+        told = [asked, row, action.tool, json_form("tool_input", action.tool_input), result]
+        fresh_id = f"step-{sha256(json.dumps(told).encode()).hexdigest()[:24]}"
+        said = _said(action)
+        if not (rounds and rounds[-1].said == said and rounds[-1].answer(action, result, fresh_id)):
+            rounds.append(_Round(said))
+            if not rounds[-1].answer(action, result, fresh_id):
+                rounds[-1].add(action, result, fresh_id)
+    return [message for each in rounds for message in each.messages()]
+
+
+class _Round:
+    """One message of the model, and the results of its calls."""
+
+    def __init__(self, said: AIMessage) -> None:
+        self.said = said
+        self._waiting = list(said.tool_calls)
+        self._calls: list[ToolCall] = []
+        self._results: list[BaseMessage] = []
+
+    def answer(self, action: AgentAction, result: str, fresh_id: str) -> bool:
+        """Put the result to the call that the action came from; False if no such call waits for one."""
+        known = getattr(action, "tool_call_id", None)
+        asked_for = [call for call in self._waiting if (call["id"] == known if known else call["name"] == action.tool)]
+        exact = [call for call in asked_for if call["args"] == action.tool_input]
+        for call in (exact or asked_for)[:1]:
+            self._waiting.remove(call)
+            self._keep(call, result, fresh_id)
+        return bool(asked_for)
+
+    def add(self, action: AgentAction, result: str, fresh_id: str) -> None:
+        """A call that the message has not, or not as a tool call."""
+        given = action.tool_input if isinstance(action.tool_input, dict) else {"input": action.tool_input}
+        known = getattr(action, "tool_call_id", None)
+        self._keep(ToolCall(name=action.tool, args=json_form("tool_input", given), id=known), result, fresh_id)
+
+    def _keep(self, call: ToolCall, result: str, fresh_id: str) -> None:
+        id_ = call["id"] or fresh_id
+        self._calls.append(ToolCall(name=call["name"], args=call["args"], id=id_, type="tool_call"))
+        self._results.append(ToolMessage(result, tool_call_id=id_, name=call["name"]))
+
+    def messages(self) -> list[BaseMessage]:
+        """The message with the calls that have a result, then the results."""
+        said = self.said
+        if self._calls != said.tool_calls or said.invalid_tool_calls:
+            # The raw calls would contradict those that are kept.
+            raw = {key: value for key, value in said.additional_kwargs.items() if key not in _RAW_CALLS}
+            kept = {"tool_calls": self._calls, "invalid_tool_calls": [], "additional_kwargs": raw}
+            said = said.model_copy(update=kept)
+        return [said, *self._results]
+
+
+_RAW_CALLS = frozenset(("tool_calls", "function_call"))
+
+
+def _listed(steps: Any) -> list[Sequence[Any]]:
+    items = steps if isinstance(steps, Sequence) else ()
+    return [
+        item
+        for item in items
+        if isinstance(item, Sequence) and len(item) == 2 and isinstance(item[0], AgentAction)  # noqa: PLR2004 - a pair
+    ]
+
+
+def _said(action: AgentAction) -> AIMessage:
+    """The message that the action was read from; without one, what the agent logged as the model's words."""
+    for message in reversed(getattr(action, "message_log", ())):
+        if isinstance(message, AIMessageChunk):
+            message = message_chunk_to_message(message)  # noqa: PLW2901 - the same message in its other form
+        if isinstance(message, AIMessage):
+            return message
+    return AIMessage(action.log.strip())
+
+
+def _written(label: str, value: Any) -> str:
+    return json.dumps(json_form(label, value), ensure_ascii=False)

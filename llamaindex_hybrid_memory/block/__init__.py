@@ -1,1 +1,0 @@
-"""The memory as a block of LlamaIndex's own ``Memory``."""

@@ -1,0 +1,192 @@
+"""The log as the chat store of LlamaIndex's own memories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.storage.chat_store import BaseChatStore
+from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
+from pydantic import PrivateAttr
+
+from hybrid_memory import Message, Scope
+from hybrid_memory.adapters import TWINS, Runner, faces
+from llamaindex_hybrid_memory.bound import Bound
+from llamaindex_hybrid_memory.keyed_log import KeyedLog, Status
+from llamaindex_hybrid_memory.messages import as_chats, as_messages, to_chat_message
+
+
+class KeyedStore(Bound):
+    """The sessions of one owner, each under its key. See `Bound` for the fields.
+
+    The log only grows. What is replaced or deleted is no longer shown under its key; it can still be recalled, and only
+    `ScopedMemory.forget` destroys it. What stands under a key already is not written again when its messages are set.
+    """
+
+    _log: KeyedLog | None = PrivateAttr(default=None)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name under which LlamaIndex serialises it."""
+        return cls.__name__
+
+    async def _open(self, run: Runner) -> KeyedLog:
+        if self._log is None:
+            owner = Scope(tenant=self.tenant, user=self.user, agent=self.agent)
+            self._log = KeyedLog(await run.call(self._store), owner)
+        return self._log
+
+
+class HybridBufferStore(KeyedStore, BaseChatStore):
+    """The log as ``chat_store`` of ``ChatMemoryBuffer``, ``ChatSummaryMemoryBuffer`` and what else has a blocking face.
+
+    Its ``chat_store_key`` is the session. `HybridChatStore` cannot be the same class: there the names belong to
+    coroutines. Both show the same messages.
+    """
+
+    async def _set_messages(self, run: Runner, /, key: str, messages: Sequence[ChatMessage]) -> None:
+        """Let a key have exactly these messages."""
+        await (await self._open(run)).replace(run, key, as_messages(messages), Status.ACTIVE)
+
+    set_messages, aset_messages = faces(_set_messages)
+
+    async def _get_messages(self, run: Runner, /, key: str) -> list[ChatMessage]:
+        """All messages of a key, oldest first."""
+        return as_chats(await (await self._open(run)).read(run, key, None))
+
+    get_messages, aget_messages = faces(_get_messages)
+
+    async def _add_message(self, run: Runner, /, key: str, message: ChatMessage) -> None:
+        """Write one message."""
+        await (await self._open(run)).add(run, key, as_messages([message]), Status.ACTIVE)
+
+    add_message, async_add_message = faces(_add_message)
+
+    async def _delete_messages(self, run: Runner, /, key: str) -> list[ChatMessage]:
+        """The messages of a key, which are gone now."""
+        return as_chats(await (await self._open(run)).remove(run, key, everything))
+
+    delete_messages, adelete_messages = faces(_delete_messages)
+
+    async def _delete_message(self, run: Runner, /, key: str, idx: int) -> ChatMessage | None:
+        """The message at this place, from 0, which is gone now; None if there is none."""
+        return only(await (await self._open(run)).remove(run, key, at(idx)))
+
+    delete_message, adelete_message = faces(_delete_message)
+
+    async def _delete_last_message(self, run: Runner, /, key: str) -> ChatMessage | None:
+        """The last message, which is gone now; None if there is none."""
+        return only(await (await self._open(run)).remove(run, key, lambda found: found[-1:]))
+
+    delete_last_message, adelete_last_message = faces(_delete_last_message)
+
+    async def _get_keys(self, run: Runner, /) -> list[str]:
+        """The keys under which this store wrote something that is not gone."""
+        return await (await self._open(run)).keys(run)
+
+    get_keys, aget_keys = faces(_get_keys)
+
+
+class HybridChatStore(KeyedStore, AsyncDBChatStore):
+    """The log as ``chat_store`` of the stock ``Memory``, whose ``session_id`` is the session; see `KeyedStore`.
+
+    Adding and archiving at the same time lose nothing, in one process or several, and messages come back as they were
+    written, as copies.
+    """
+
+    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
+        """Its ids and URL, with ``class_name``; LlamaIndex's serializers expect this of what has one."""
+        return {**self.model_dump(**kwargs), "class_name": self.class_name()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
+        """The store that `to_dict` told of."""
+        return cls(**{name: value for name, value in {**data, **kwargs}.items() if name in cls.model_fields})
+
+    async def get_messages(
+        self,
+        key: str,
+        status: MessageStatus | None = MessageStatus.ACTIVE,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> list[ChatMessage]:
+        """The messages of a key, oldest first: of a status, or of both.
+
+        Args:
+            key: the session.
+            status: None is both.
+            limit: how many at most.
+            offset: how many are left out before.
+        """
+        found = await (await self._open(TWINS)).read(TWINS, key, _ours(status))
+        start = offset or 0
+        return as_chats(found[start : None if limit is None else start + limit])
+
+    async def count_messages(self, key: str, status: MessageStatus | None = MessageStatus.ACTIVE) -> int:
+        """How many messages of this status, or of both, a key has."""
+        return len(await (await self._open(TWINS)).read(TWINS, key, _ours(status)))
+
+    async def add_message(self, key: str, message: ChatMessage, status: MessageStatus = MessageStatus.ACTIVE) -> None:
+        """Write one message."""
+        await self.add_messages(key, [message], status)
+
+    async def add_messages(
+        self, key: str, messages: Sequence[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
+    ) -> None:
+        """Write the messages, next to each other and all or none.
+
+        Raises:
+            InvalidMessageError: one of them holds what cannot be stored.
+        """
+        await (await self._open(TWINS)).add(TWINS, key, as_messages(messages), Status(status.value))
+
+    async def set_messages(
+        self, key: str, messages: Sequence[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
+    ) -> None:
+        """Let a key have exactly these messages.
+
+        Raises:
+            InvalidMessageError: one of them holds what cannot be stored; nothing has changed.
+        """
+        await (await self._open(TWINS)).replace(TWINS, key, as_messages(messages), Status(status.value))
+
+    async def delete_message(self, key: str, idx: int) -> ChatMessage | None:
+        """The message at this place among all of a key, from 0, which is gone now; None if there is none."""
+        return only(await (await self._open(TWINS)).remove(TWINS, key, at(idx)))
+
+    async def delete_messages(self, key: str, status: MessageStatus | None = None) -> None:
+        """Let all messages of this status, or of both, be gone."""
+        await (await self._open(TWINS)).remove(TWINS, key, everything, _ours(status))
+
+    async def delete_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
+        """The n oldest active messages, which are gone now."""
+        log = await self._open(TWINS)
+        return as_chats(await log.remove(TWINS, key, lambda found: found[: max(n, 0)], Status.ACTIVE))
+
+    async def archive_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
+        """The n oldest active messages, which are archived now."""
+        return as_chats(await (await self._open(TWINS)).archive(TWINS, key, n))
+
+    async def get_keys(self) -> list[str]:
+        """The keys under which this store wrote something that is not gone."""
+        return await (await self._open(TWINS)).keys(TWINS)
+
+
+def _ours(status: MessageStatus | None) -> Status | None:
+    return None if status is None else Status(status.value)
+
+
+def only(gone: Sequence[Message]) -> ChatMessage | None:
+    """The one message, if there is one."""
+    return to_chat_message(gone[0]) if gone else None
+
+
+def at(place: int) -> Callable[[list[Message]], list[Message]]:
+    """Chooses the message at a place, from 0."""
+    return lambda found: found[place : place + 1] if place >= 0 else []
+
+
+def everything(found: list[Message]) -> list[Message]:
+    """Chooses all."""
+    return found

@@ -1,0 +1,155 @@
+"""The sessions of one owner as a chat store sees them: each message is active, archived or gone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+
+from hybrid_memory import HybridMemory, Message, Scope, ScopedMemory
+from hybrid_memory.adapters import FindItems, GetItem, Item, PutItem, Runner, new_id
+from llamaindex_hybrid_memory.conversation import message_id, show
+
+AGENT = "llamaindex.chat_store"
+"""Whose items the keys and the archived ids are; no conversation reads them."""
+
+ALL = 1_000_000
+
+PAGE = 100
+"""Messages that are read at first to find the active ones; stock queues are about as long."""
+
+
+class Status(StrEnum):
+    """Of a message that a session shows; the values are LlamaIndex's."""
+
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+
+
+class KeyedLog:
+    """The sessions of an owner, by key.
+
+    Messages are events of the log, written once and never changed. Gone is what a session was reset without; the log
+    keeps it, and it can be recalled. Which messages are archived stands beside the log: ids that only ever grow, so
+    that adding and archiving at the same time lose nothing, in any number of processes.
+
+    Args:
+        memory: an open one.
+        owner: whose sessions, without one.
+    """
+
+    def __init__(self, memory: HybridMemory, owner: Scope) -> None:
+        self._memory = memory
+        self._owner = owner
+        self._items = memory.items(AGENT, tenant=owner.tenant)
+        # A digest, since items stay when the user is forgotten.
+        names = json.dumps([owner.tenant, owner.user, owner.agent])
+        self._root = hashlib.blake2b(names.encode(), digest_size=16).hexdigest()
+        self._known: set[str] = set()
+
+    async def read(self, run: Runner, key: str, status: Status | None) -> list[Message]:
+        """The messages of a key, oldest first: of one status, or all that are not gone."""
+        session = self._session(key)
+        if status is None:
+            return await run.call(session.conversation)
+        swept, single = await self._archived(run, key)
+        limit = PAGE if swept and status is Status.ACTIVE else None
+        shown = await run.call(session.conversation, limit=limit)
+        # What stands before a message that was archived with all before it is archived too.
+        while limit and len(shown) == limit and swept.isdisjoint(one.id for one in shown):
+            limit *= 4
+            shown = await run.call(session.conversation, limit=limit)
+        archived = swept | single
+        return [one for one in shown if (one.id in archived) == (status is Status.ARCHIVED)]
+
+    async def add(self, run: Runner, key: str, messages: Sequence[Message], status: Status) -> None:
+        """Write the messages, next to each other and all or none."""
+        if not messages:
+            return
+        await self._register(run, key)
+        named = [message.model_copy(update={"id": new_id()}) for message in messages]
+        if status is Status.ARCHIVED:
+            await self._archive(run, key, named, oldest=False)
+        await run.call(self._session(key).remember, named)
+
+    async def replace(self, run: Runner, key: str, messages: Sequence[Message], status: Status) -> None:
+        """Let the key have exactly these messages; what its session holds already is not written again."""
+        await self._register(run, key)
+        marks = await self._found(run, self._root, "archived", key)
+        await self._put(
+            run, [PutItem(mark.namespace, mark.key, {**mark.value, "ids": []}) for mark in marks if mark.value["ids"]]
+        )
+        await show(run, self._session(key), messages)
+        if status is Status.ARCHIVED:
+            await self._archive(run, key, await self.read(run, key, Status.ACTIVE))
+
+    async def archive(self, run: Runner, key: str, count: int) -> list[Message]:
+        """The oldest active messages, which are archived now."""
+        oldest = (await self.read(run, key, Status.ACTIVE))[: max(count, 0)]
+        await self._archive(run, key, oldest)
+        return oldest
+
+    async def remove(
+        self,
+        run: Runner,
+        key: str,
+        chosen: Callable[[list[Message]], Sequence[Message]],
+        status: Status | None = None,
+    ) -> list[Message]:
+        """Those of the messages that are chosen, which are gone now."""
+        session = self._session(key)
+        gone = list(chosen(await self.read(run, key, status)))
+        if not gone:
+            return gone
+        hidden = {message.id for message in gone}
+        before = {message.id for message in await run.call(session.history)}
+        kept = [message_id(one) for one in await run.call(session.conversation) if one.id not in hidden]
+        while True:
+            await run.call(session.reset, keep=kept)
+            log = await run.call(session.history)
+            shown = {message.id for message in await run.call(session.conversation)}
+            # What others wrote before the reset and after we looked is shown again.
+            late = {message.id for message in log} - before - shown
+            if not late:
+                return gone
+            before |= late
+            kept = [message_id(message) for message in log if message.id in shown | late]
+
+    async def keys(self, run: Runner) -> list[str]:
+        """The keys under which this store wrote something that is not gone."""
+        names = sorted(item.key for item in await self._found(run, self._root, "keys"))
+        return [name for name in names if await run.call(self._session(name).conversation, limit=1)]
+
+    def _session(self, key: str) -> ScopedMemory:
+        owner = self._owner
+        return self._memory.scoped(tenant=owner.tenant, user=owner.user, agent=owner.agent, session=key)
+
+    async def _register(self, run: Runner, key: str) -> None:
+        if key not in self._known:
+            self._session(key)  # refuses what can be no key
+            name = (self._root, "keys")
+            (there,) = await run.call(self._items.batch, [GetItem(name, key)])
+            await self._put(run, [PutItem(name, key, {})] if there is None else [])
+            self._known.add(key)
+
+    async def _archived(self, run: Runner, key: str) -> tuple[set[str | None], set[str | None]]:
+        """The ids that were archived as the oldest, and those that were when they were written."""
+        swept: set[str | None] = set()
+        single: set[str | None] = set()
+        for mark in await self._found(run, self._root, "archived", key):
+            (swept if mark.value["oldest"] else single).update(mark.value["ids"])
+        return swept, single
+
+    async def _found(self, run: Runner, *namespace: str) -> list[Item]:
+        (found,) = await run.call(self._items.batch, [FindItems(namespace, limit=ALL)])
+        return [item for item in found if isinstance(item, Item)] if isinstance(found, list) else []
+
+    async def _archive(self, run: Runner, key: str, messages: Sequence[Message], *, oldest: bool = True) -> None:
+        if messages:
+            ids = [message_id(message) for message in messages]
+            await self._put(run, [PutItem((self._root, "archived", key), ids[-1], {"ids": ids, "oldest": oldest})])
+
+    async def _put(self, run: Runner, puts: Sequence[PutItem]) -> None:
+        if puts:
+            await run.call(self._items.batch, puts)

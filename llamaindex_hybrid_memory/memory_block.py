@@ -1,0 +1,150 @@
+"""`HybridMemoryBlock`: long-term memory for those who keep LlamaIndex's stock ``Memory``."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import suppress
+from typing import Any, Literal, TypeAlias
+
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.memory import BaseMemoryBlock
+from llama_index.core.utils import get_tokenizer
+from pydantic import Field, PrivateAttr
+
+from hybrid_memory import Message, ScopedMemory
+from hybrid_memory.adapters import LEAST_TOKENS, TWINS, LruCache, Portion, estimate_tokens, recollect
+from hybrid_memory.errors import HybridMemoryError, IdConflictError, InvalidInputError
+from llamaindex_hybrid_memory.bound import Bound
+from llamaindex_hybrid_memory.flushes import SESSION, Turn, by_session, fresh
+
+PROFILE_RATIO = 0.2
+"""Share of the budget for what was learned of the user."""
+
+LOOKED_AT = 1000
+"""Messages of a session among which a flush is looked for, the newest ones."""
+
+SESSIONS = 256
+"""Sessions whose present content is kept."""
+
+Shown: TypeAlias = tuple[tuple[str, int], str]
+"""The turn and what it was shown."""
+
+_log = logging.getLogger(__name__)
+
+
+class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
+    """Profile, summary of what left the queue, and what is recalled for the user's last words, in marked places.
+
+    What ``Memory`` flushes from its queue is written to the log, in the session of its ``session_id``, once however
+    often it comes. Recall reaches over all sessions of the owner, or only that one; nobody else's. It runs once for
+    each of the user's turns, and no turn that stands in the queue is recalled.
+
+    If the store fails, that is logged and ``Memory`` goes on: what it flushed is kept in this object and written with
+    the next flush or question. No language model is asked while somebody waits.
+
+    Give ``Memory`` ``insert_method=InsertMethod.USER``. The text then stands before the user's last words, and the
+    prompt up to the turn before stays as it was, so that a provider's cache serves it. With ``InsertMethod.SYSTEM``,
+    its default, the text stands before everything, and each recall changes the prompt from its first line.
+
+    The block keeps within ``token_limit`` by itself. With the ``priority`` of 0 ``Memory`` takes it as it is; with
+    another one it may have it cut further, and cuts a priority of 1 before one of 2.
+
+    Attributes:
+        tenant, user, agent, url: see `Bound`.
+        k: how many turns are recalled at most; 0 turns recall off.
+        within: recall over all sessions of the owner, ``user``, or the one of the ``Memory`` only, ``session``.
+        token_limit: of the text.
+        profile: about the user; by default what was learned of them. An empty text shows none.
+    """
+
+    name: str = "hybrid_memory"
+    k: int = Field(default=5, ge=0)
+    within: Literal["user", "session"] = "user"
+    token_limit: int = Field(default=1000, ge=LEAST_TOKENS)
+    profile: str | None = None
+
+    _pending: dict[str | None, list[list[Message]]] = PrivateAttr(default_factory=dict)
+    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+    _shown: LruCache[str | None, Shown | None] = PrivateAttr(default_factory=lambda: LruCache(SESSIONS))
+    _portions: LruCache[str, Portion] = PrivateAttr(default_factory=lambda: LruCache(SESSIONS))
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        session = block_kwargs.get(SESSION)
+        turn = Turn.of(messages or [])
+        found = self._shown.get(session)
+        if found is not None and found[0] == (turn.question, turn.answers):
+            return found[1]
+        try:
+            if self._pending.get(session):
+                await self._write(session, [])
+            scoped = self._scoped(await self._astore(), session)
+            portion = (await self._portion(scoped, turn)).within(self.token_limit, estimate_tokens)
+        except HybridMemoryError as error:
+            _log.warning("the conversation goes on without memory: %s", error)
+            return ""
+        text = portion.text
+        self._shown.put(session, ((turn.question, turn.answers), text))
+        self._portions.put(text, portion)
+        return text
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        for session, flushed in by_session(messages).items():
+            try:
+                await self._write(session, flushed)
+            except HybridMemoryError as error:
+                _log.warning("%d messages of %r are kept and written later: %s", len(flushed), session, error)
+
+    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+        """The content with so many tokens less, never with half a line: the worst hits go first, the profile last.
+
+        Tokens are those of LlamaIndex's tokenizer, as ``Memory`` counts by default. None if nothing is left, or the
+        text is none of the block's own: it might lose the end of a mark.
+        """
+        portion = self._portions.get(content) if content else None
+        if portion is None:
+            return None
+        tokenizer = get_tokenizer()
+        most = len(tokenizer(content)) - tokens_to_truncate
+        left = portion.within(most, lambda text: len(tokenizer(text)))
+        self._portions.put(left.text, left)
+        return left.text or None
+
+    async def _portion(self, scoped: ScopedMemory, turn: Turn) -> Portion:
+        profile = self.profile
+        if profile is None:
+            profile = (await scoped.aprofile()).render(int(PROFILE_RATIO * self.token_limit), estimate_tokens)
+        session = scoped.scope.session
+        lines = (await scoped.asummary()).lines if session is not None else ()
+        k = self.k if self.within == "user" or session is not None else 0
+        hits = await recollect(TWINS, scoped, turn.question, k=k, shown=turn.shown, within=self.within)
+        return Portion(query=turn.question, profile=profile, lines=lines, hits=hits)
+
+    async def _write(self, session: str | None, flushed: list[Message]) -> None:
+        """Write a flush, and before it what could not be written yet."""
+        with self._lock:
+            flushes = [*self._pending.pop(session, []), *([flushed] if flushed else [])]
+        try:
+            scoped = self._scoped(await self._astore(), session)
+            log, lacking = await scoped.ahistory(limit=LOOKED_AT), 0
+            for flush in flushes:
+                new = fresh(log, flush)
+                log, lacking = [*log, *new], lacking + len(new)
+            if lacking:
+                await _remember(scoped, log[-lacking:])
+        except BaseException:  # the task may have been cancelled, too
+            with self._lock:
+                self._pending[session] = [*flushes, *self._pending.get(session, [])]
+            raise
+        self._shown.put(session, None)
+        if session is not None:
+            # What left the queue is folded: now if it is too long, without a language model, else in the pause.
+            with suppress(InvalidInputError):
+                await scoped.aassemble(max_tokens=self.token_limit, k=0, wait=False)
+
+
+async def _remember(scoped: ScopedMemory, messages: list[Message]) -> None:
+    try:
+        await scoped.aremember(messages)
+    except IdConflictError:  # a rollback hides what has these ids
+        await scoped.aremember([message.model_copy(update={"id": None}) for message in messages])

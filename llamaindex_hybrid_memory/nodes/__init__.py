@@ -1,1 +1,0 @@
-"""Memories as nodes, and nodes of any retriever ranked and shortened."""

@@ -1,0 +1,207 @@
+"""The nodes of any retriever, ranked by meaning and words, or shortened to a token budget."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Self
+
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
+from pydantic import ConfigDict, Field
+
+from hybrid_memory import Condensed, HybridMemory, Scored, Weights
+from hybrid_memory.adapters import How, Runner, faces, instant
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from llamaindex_hybrid_memory.bound import IN_MEMORY, held, opened, url_of
+
+MEDIA = ("image", "image_path", "image_url", "image_resource", "audio_resource", "video_resource")
+
+
+class MemoryPostprocessor(BaseNodePostprocessor):
+    """What works with a memory's models on nodes that it does not hold; serialised with the URL of its store."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    memory: HybridMemory | None = Field(default=None, exclude=True, repr=False)
+    url: str = IN_MEMORY
+
+    if not TYPE_CHECKING:  # callers get our error, which pydantic would wrap
+
+        def __init__(self, **fields: Any) -> None:
+            if fields.get("memory") is not None and "url" in fields:
+                raise InvalidConfigError("give memory= or url=, not both")
+            super().__init__(**fields)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name under which LlamaIndex serialises it."""
+        return cls.__name__
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Hold on to the memory, if it was given or this process has it open."""
+        super().model_post_init(context)
+        if self.memory is None:
+            self.memory = held(self.url)
+        else:
+            self.url = url_of(self.memory)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_dict, (self.to_dict(),)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return self.model_copy()  # with the same store
+
+    def _store(self) -> HybridMemory:
+        if self.memory is None:
+            self.memory = opened(self.url)
+        return self.memory
+
+    async def _astore(self) -> HybridMemory:
+        # The first use of a URL reads files and may load a model, and `open_memory` has no async twin.
+        return await asyncio.to_thread(self._store) if self.memory is None else self.memory
+
+
+def asked(bundle: QueryBundle | None) -> str | None:
+    """The question; None without one, or where it is empty."""
+    return bundle.query_str if bundle is not None and bundle.query_str.strip() else None
+
+
+def annotated(node: BaseNode, **metadata: Any) -> BaseNode:
+    """A copy with this beside its metadata, neither embedded nor shown to a language model."""
+    return node.model_copy(
+        update={
+            "metadata": {**node.metadata, **metadata},
+            "excluded_llm_metadata_keys": list(dict.fromkeys([*node.excluded_llm_metadata_keys, *metadata])),
+            "excluded_embed_metadata_keys": list(dict.fromkeys([*node.excluded_embed_metadata_keys, *metadata])),
+        }
+    )
+
+
+class HybridScorePostprocessor(MemoryPostprocessor):
+    """Ranks the nodes of any retriever: ``0.7 * vector + 0.3 * text``, by the memory's embedder and BM25.
+
+    The nodes come back best first, as copies with that score, and ``score``, ``why`` and ``signals`` in their metadata,
+    which no language model is shown. What is scored is a node's text with the metadata that it has embedded. Without a
+    question, or with an empty one, the order stays.
+
+    It is the one postprocessor for recency and for diversity too: give ``weights`` a recency, or a ``diversity`` (MMR).
+
+    Attributes:
+        memory: an open memory; nothing is stored in it.
+        url: of a store, instead of an open memory; by default one in memory with the default embedder.
+        top_n: the most nodes; None is all.
+        weights: of vector, text and recency; see `HybridMemory.score`.
+        diversity: towards 1, nodes that repeat better ones fall back; the configured one by default.
+        time_key: metadata with the time of a node, an instant or ISO 8601, for weights with a recency.
+        use_embeddings: take the embeddings that nodes bring, which must be from the memory's embedder; those of nodes
+            without one, or all where this is False, are made.
+
+    Raises:
+        InvalidConfigError: ``memory`` and ``url`` are both given.
+        pydantic.ValidationError: another argument is wrong or unknown.
+        InvalidInputError: as nodes are ranked, a node's embedding is of another width than the memory's embedder makes.
+    """
+
+    top_n: int | None = Field(default=None, ge=1)
+    weights: Weights | None = None
+    diversity: float | None = Field(default=None, ge=0, le=1)
+    time_key: str = "at"
+    use_embeddings: bool = True
+
+    async def _ranked(
+        self, run: Runner, /, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        query = asked(query_bundle)
+        if query is None:
+            return nodes[: self.top_n]
+        memory = await run.call(self._store)
+        try:
+            return _ranked(nodes, await run.call(memory.score, query, _texts(nodes), **self._options(nodes)))
+        except InvalidInputError as error:
+            raise self._explained(nodes, error) from error
+
+    _postprocess_nodes, _apostprocess_nodes = faces(_ranked)
+
+    def _options(self, nodes: Sequence[NodeWithScore]) -> dict[str, Any]:
+        return {
+            "k": self.top_n,
+            "vectors": [one.node.embedding for one in nodes] if self.use_embeddings else None,
+            "at": [instant(one.metadata.get(self.time_key)) for one in nodes],
+            "weights": self.weights,
+            "diversity": self.diversity,
+        }
+
+    def _explained(self, nodes: Sequence[NodeWithScore], error: InvalidInputError) -> InvalidInputError:
+        if not self.use_embeddings or all(one.node.embedding is None for one in nodes):
+            return error
+        hint = "embeddings of nodes must be from the memory's embedder: give it the same one, or use_embeddings=False"
+        return InvalidInputError(f"{error}; {hint}")
+
+
+def _texts(nodes: Sequence[NodeWithScore]) -> list[str]:
+    return [one.node.get_content(metadata_mode=MetadataMode.EMBED) for one in nodes]
+
+
+def _ranked(nodes: Sequence[NodeWithScore], found: Sequence[Scored]) -> list[NodeWithScore]:
+    return [
+        NodeWithScore(
+            node=annotated(nodes[one.row].node, score=one.score, why=one.why(), signals=asdict(one.signals)),
+            score=one.score,
+        )
+        for one in found
+    ]
+
+
+class CompressionPostprocessor(MemoryPostprocessor):
+    """Shortens nodes to a token budget that their texts share; those of which nothing fits are left out.
+
+    The nodes come back in their order, as copies with their ids, scores and metadata, and with ``original_tokens`` and
+    ``compressed_tokens``, which no language model is shown. Metadata that a prompt shows beside a text is not counted.
+    Nodes with a picture, sound or film stay, whatever is left of their words.
+
+    Attributes:
+        memory: an open memory; nothing is stored in it.
+        url: of a store, instead of an open memory; by default one in memory with the default settings.
+        max_tokens: of all texts together, by the memory's token counter.
+        how: ``extractive`` keeps whole sentences, ``anchored`` notes, ``llmlingua`` words; see `HybridMemory.condense`.
+        weights: of vector and text for the question; words alone by default, see `HybridMemory.condense`.
+
+    Raises:
+        InvalidConfigError: ``memory`` and ``url`` are both given.
+        pydantic.ValidationError: another argument is wrong or unknown.
+        InvalidInputError: as nodes are shortened, the memory has no compressor for ``llmlingua``.
+    """
+
+    max_tokens: int = Field(default=1000, ge=1)
+    how: How = "extractive"
+    weights: Weights | None = None
+
+    async def _shortened(
+        self, run: Runner, /, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        memory = await run.call(self._store)
+        return _left(nodes, await run.call(memory.condense, _words(nodes), **self._options(query_bundle)))
+
+    _postprocess_nodes, _apostprocess_nodes = faces(_shortened)
+
+    def _options(self, bundle: QueryBundle | None) -> dict[str, Any]:
+        return {"query": asked(bundle), "max_tokens": self.max_tokens, "how": self.how, "weights": self.weights}
+
+
+def _words(nodes: Sequence[NodeWithScore]) -> list[str]:
+    return [one.node.get_content(metadata_mode=MetadataMode.NONE) for one in nodes]
+
+
+def _left(nodes: Sequence[NodeWithScore], condensed: Condensed) -> list[NodeWithScore]:
+    left = []
+    for one, text, before, after in zip(nodes, condensed.texts, condensed.before, condensed.after, strict=True):
+        if not text.strip() and not any(getattr(one.node, name, None) for name in MEDIA):
+            continue
+        copied = annotated(one.node, original_tokens=before, compressed_tokens=after)
+        if text != one.node.get_content(metadata_mode=MetadataMode.NONE):
+            copied.set_content(text)
+            copied.embedding = None  # it was that of all the words
+        left.append(NodeWithScore(node=copied, score=one.score))
+    return left

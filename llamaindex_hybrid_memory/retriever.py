@@ -1,0 +1,131 @@
+"""What a memory recalls, as the nodes of a LlamaIndex retriever."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Literal
+
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.retrievers import BaseRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from pydantic import Field
+
+from hybrid_memory import Hit, HybridMemory, RecordKind, Weights
+from hybrid_memory.adapters import Runner, Scalar, faces
+from llamaindex_hybrid_memory.bound import Bound
+
+UNSEEN = ["score", "why", "signals", "sources", "kind", "session", "space"]
+"""Metadata that says nothing to a language model."""
+
+
+class HybridMemoryRetriever(BaseRetriever):
+    """The turns and facts that answer a question best, of all sessions of a user.
+
+    A node has the words as its text; an id of its own, from the event behind it and its place in the log; and as
+    metadata the caller's own, and beside them, in their place where they have the same name: ``score``, ``why``,
+    ``signals``, ``speaker``, ``at`` (ISO 8601), ``sources`` (ids of events), ``kind``, ``session``; of a shared space
+    also ``space`` and ``author``. A language model is shown the speaker, the time, the author and the caller's own;
+    what is embedded is the words alone, as in the memory.
+
+    An empty question finds nothing.
+
+    Args:
+        memory: an open memory.
+        url: where the store is, instead of an open memory; opened with the first use.
+        user: whose memory it is; at least one of user, tenant and agent.
+        session: the conversation, for ``within="session"``.
+        tenant: whose, beside or instead of the user's.
+        agent: whose, beside or instead of the user's.
+        similarity_top_k: the most nodes.
+        within, kinds, categories, since, until, metadata, weights, spaces: as in `ScopedMemory.recall`.
+        callback_manager: LlamaIndex's.
+
+    Raises:
+        InvalidScopeError: none of user, tenant and agent.
+        InvalidConfigError: ``memory`` and ``url`` are both given, or an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        *,
+        memory: HybridMemory | None = None,
+        url: str | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        tenant: str | None = None,
+        agent: str | None = None,
+        similarity_top_k: int = 10,
+        within: Literal["user", "session"] = "user",
+        kinds: Collection[RecordKind | str] = (),
+        categories: Collection[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        metadata: Mapping[str, Scalar] | None = None,
+        weights: Weights | None = None,
+        spaces: Collection[str] | Literal["all"] = (),
+        callback_manager: CallbackManager | None = None,
+    ) -> None:
+        super().__init__(callback_manager=callback_manager)
+        self._recall = _Recall.from_defaults(
+            memory=memory, url=url, tenant=tenant, user=user, agent=agent, session=session,
+            similarity_top_k=similarity_top_k, within=within, kinds=kinds, categories=categories, since=since,
+            until=until, metadata=metadata, weights=weights, spaces=spaces,
+        )  # fmt: skip
+
+    async def _found(self, run: Runner, /, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return await self._recall.nodes(run, query_bundle.query_str)
+
+    _retrieve, _aretrieve = faces(_found)
+
+
+class _Recall(Bound):
+    """Whose memory is asked, and the arguments of recall."""
+
+    session: str | None = None
+    similarity_top_k: int = Field(default=10, ge=1)
+    within: Literal["user", "session"] = "user"
+    kinds: tuple[RecordKind, ...] = ()
+    categories: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    metadata: dict[str, Scalar] | None = None
+    weights: Weights | None = None
+    spaces: tuple[str, ...] | Literal["all"] = ()
+
+    async def nodes(self, run: Runner, query: str) -> list[NodeWithScore]:
+        if not query.strip():
+            return []
+        memory = self._scoped(await run.call(self._store), self.session)
+        return [node(hit) for hit in await run.call(memory.recall, query, **self._asked())]
+
+    def _asked(self) -> dict[str, Any]:
+        names = ("within", "kinds", "categories", "since", "until", "metadata", "weights", "spaces")
+        return {"k": self.similarity_top_k, **{name: getattr(self, name) for name in names}}
+
+
+class _Remembered(TextNode):
+    """A memory; the same one whatever the question gave it as its score.
+
+    Fusion retrievers add up and count nodes by their hash, of which metadata would be a part.
+    """
+
+    @property
+    def hash(self) -> str:
+        return sha256(f"{self.node_id}\n{self.text}".encode()).hexdigest()
+
+
+def node(hit: Hit) -> NodeWithScore:
+    """The hit as a node; see `HybridMemoryRetriever`."""
+    record = hit.record
+    metadata = hit.as_metadata()
+    words = _Remembered(
+        # An id counts within one session, and a turn may be the source of several facts.
+        id_=f"{record.sources[0]}@{record.id}",
+        text=record.text,
+        extra_info=metadata,
+        excluded_llm_metadata_keys=UNSEEN,
+        excluded_embed_metadata_keys=list(metadata),
+    )
+    return NodeWithScore(node=words, score=hit.score)

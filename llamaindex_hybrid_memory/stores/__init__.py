@@ -1,1 +1,0 @@
-"""The log behind LlamaIndex's own memories."""

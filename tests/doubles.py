@@ -1,0 +1,92 @@
+"""What stands in for others in tests: a clock that is set, and a line to an engine that can be cut."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from hybrid_memory import Event, EventKind, Hit, HybridMemory, Message, ScopedMemory
+
+PATIENCE = 60.0
+"""Seconds that a test waits for what should happen soon; far more than it takes on a busy machine."""
+
+
+class Clock:
+    """Stands still until it is set."""
+
+    def __init__(self, now: datetime = datetime(2024, 5, 15, 12, tzinfo=UTC)) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+class Line:
+    """Another object, whose calls are counted by name, and which can be cut off.
+
+    Attributes:
+        error: what every call raises while it is set, or those that `hits` is true of.
+        breaks: a method by whose next call the line is cut, and whether "before" it reaches the object or "after".
+        during: what happens once within the next call of a method, after the object answered.
+    """
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.calls: Counter[str] = Counter()
+        self.error: Exception | None = None
+        self.hits: Callable[..., bool] = lambda *_, **__: True
+        self.breaks: dict[str, tuple[str, Exception]] = {}
+        self.during: dict[str, Callable[[], object]] = {}
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self.inner, name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self.calls[name] += 1
+            when, error = self.breaks.pop(name, ("", None))
+            self.error = error or self.error
+            cut = self.error is not None and name != "close" and self.hits(*args, **kwargs)
+            if self.error is not None and cut and when != "after":
+                raise self.error
+            answer = method(*args, **kwargs)
+            if what := self.during.pop(name, None):
+                what()
+            if error is not None:
+                raise error
+            return answer
+
+        return call
+
+
+def line_to(memory: HybridMemory, engine: str) -> Line:
+    """The memory's "log" or "index", from now on behind a line."""
+    services = memory._runtime.services
+    line = Line(getattr(services, engine))
+    setattr(services, engine, line)
+    return line
+
+
+def texts(found: Iterable[Hit | Message]) -> list[str]:
+    """The words of hits or of messages."""
+    return [one.record.text if isinstance(one, Hit) else one.text for one in found]
+
+
+def events_of(owner: ScopedMemory, *kinds: EventKind) -> list[Event]:
+    """All events of an owner, whatever is visible of them."""
+    return owner._runtime.services.truth.read(owner.scope.owner, kinds=kinds)
+
+
+def end_of(owner: ScopedMemory) -> int:
+    """The last position of an owner's log."""
+    return max(owner._runtime.services.truth.heads(owner.scope).values())
+
+
+def wait_until(done: Callable[[], bool]) -> None:
+    """Until it is so; not for ever."""
+    deadline = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.01)

@@ -1,0 +1,97 @@
+"""Every log with every index does what the memory in this process does: through every verb, and over a long history."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from tests.engines.conftest import milvus_server, new_config, new_url, redis_server
+from tests.engines.test_mixed import MONDAY, Clock, Teller, assert_same, counts, oracle, plain, texts
+
+if TYPE_CHECKING:
+    from tests.conftest import Face
+    from tests.engines.conftest import Config
+
+__all__ = ["milvus_server", "new_config", "new_url", "oracle", "redis_server"]
+
+LOGS = ["memory", "sqlite", "redis"]
+INDEXES = ["memory", "sqlite", "redis", "milvus"]
+PAIRS = [f"{log}+{index}" for log in LOGS for index in INDEXES]
+TURNS, SESSIONS = 480, 4
+TOWNS = ["Lisbon", "Porto", "Braga", "Faro", "Évora", "Beja"]
+WORDS = "tram harbour lamp violin pepper bridge window garden bicycle ferry cloud mountain river 苹果 火车 月亮".split()
+
+
+@pytest.mark.parametrize("engines", PAIRS)
+def test_every_verb_answers_as_in_memory(engines: str, new_config: Config, face: Face, oracle: dict[str, Any]) -> None:
+    clock = Clock()
+    with open_memory(new_config(engines), clock=clock) as memory:
+        assert_same(Teller(memory, clock, face).play(), oracle)
+
+
+def live(memory: HybridMemory, clock: Clock) -> dict[str, Any]:
+    """Months of turns in four sessions, with prompts, compaction, a rollback and forgetting; what is answered then."""
+    chance = random.Random(5)  # noqa: S311 - for tests
+    sessions = [memory.scoped(user="alice", session=f"s{number}") for number in range(SESSIONS)]
+    told: dict[str, Any] = {}
+    for turn in range(TURNS):
+        clock.now = MONDAY + timedelta(hours=5 * turn)
+        # No two texts are equally near to a question, and questions have rare words: frequent ones may be left out.
+        seen = " ".join(chance.choices(WORDS, k=4 + turn % 13))
+        chat = sessions[turn * SESSIONS // TURNS]
+        chat.remember(f"I live in {TOWNS[turn * 6 // TURNS]} and fed the cat{turn} of the {seen}. 第{turn}天喂了猫。")
+        chat.remember(f"Noted, {turn}.", role="assistant")
+        if turn % 50 == 49:
+            told[f"prompt {turn}"] = plain(chat.assemble(f"What did the cat{turn - 40} see?", max_tokens=1500).text)
+            told[f"found {turn}"] = found(memory, f"cat{turn - 3}")
+    alice = memory.scoped(user="alice")
+    place = alice.events()[-1].position
+    sessions[-1].remember("I live in Rome now.")
+    told["before"] = found(memory, "Rome")[:1]
+    sessions[-1].rollback(place)
+    told["erased"] = alice.forget(query="Braga").erased["turns"]
+    told["summaries"] = []
+    for chat in sessions:
+        chat.compact()
+        told["summaries"].append([(line.section, line.text) for line in chat.summary()])
+    told["history"] = texts(alice.history())
+    told["page"] = texts(sessions[1].history(limit=45))
+    told["facts"] = [(fact.attribute, fact.value) for fact in sessions[0].facts(history=True)]
+    told["past"] = found(memory, "cat77 violin", at=MONDAY + timedelta(hours=5 * 100))
+    for step in ("flush", "rebuild"):
+        getattr(memory, step)()
+        told[f"counts after {step}"] = counts(memory.stats())
+        told[f"found after {step}"] = found(memory, "cat447 第380天")
+    return told
+
+
+def found(memory: HybridMemory, query: str, at: Any = None) -> list[tuple[str, str, float]]:
+    alice = memory.scoped(user="alice")
+    hits = (alice.at(at) if at else alice).recall(query, k=5)
+    assert {hit.note for hit in hits} <= {""}
+    return [(hit.record.text, hit.record.kind.value, hit.score) for hit in hits]
+
+
+@pytest.fixture(scope="module")
+def lived() -> dict[str, Any]:
+    """What a memory in this process answers of the long history."""
+    clock = Clock()
+    with open_memory(MemoryConfig(url="memory://", embedder="hashing"), clock=clock) as memory:
+        told = live(memory, clock)
+    assert told["before"][0][0] == "I live in Rome now."
+    assert told["found 449"][0][0].startswith("I live in Beja and fed the cat446 ")
+    assert not any("Rome" in text or "Braga" in text for text in told["history"])
+    assert told["erased"] > 50
+    assert all(told.values())
+    return told
+
+
+@pytest.mark.parametrize("engines", [pair for pair in PAIRS if pair != "memory+memory"])
+def test_a_long_history_is_answered_as_in_memory(engines: str, new_config: Config, lived: dict[str, Any]) -> None:
+    clock = Clock()
+    with open_memory(new_config(engines), clock=clock) as memory:
+        assert_same(live(memory, clock), lived)

@@ -1,0 +1,73 @@
+"""A store that an older version wrote opens, answers as it did, keeps its handles, and can be written on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid_memory.items import item
+from tests.data import store_0_9_0
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hybrid_memory import HybridMemory
+
+
+@pytest.fixture
+def older(tmp_path: Path) -> Iterator[HybridMemory]:
+    """A copy of the store that 0.9.0 wrote, opened by the code of today."""
+    shutil.copyfile(store_0_9_0.STORE, tmp_path / "older.db")
+    with store_0_9_0.opened(tmp_path / "older.db") as memory:
+        yield memory
+
+
+def told() -> dict[str, Any]:
+    answers: dict[str, Any] = json.loads(store_0_9_0.ANSWERS.read_text(encoding="utf-8"))
+    return answers
+
+
+def as_json(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+def test_a_store_of_0_9_0_answers_as_it_did(older: HybridMemory) -> None:
+    expected, now = told(), as_json(store_0_9_0.answers(older, item))
+    assert now.keys() == expected.keys()
+    for name, shown in expected.items():
+        if isinstance(shown, dict):
+            for part, value in shown.items():
+                assert now[name][part] == value, (name, part)
+        else:
+            assert now[name] == shown, name
+
+
+def test_a_store_of_0_9_0_answers_as_it_did_when_its_index_is_derived_again(older: HybridMemory) -> None:
+    before = older.stats()
+    older.rebuild()
+    after = older.stats()
+    assert (after.records, after.vectors, after.unindexed) == (before.records, before.vectors, 0)
+    expected, now = told(), as_json(store_0_9_0.answers(older, item))
+    for name in store_0_9_0.QUESTIONS:
+        assert {**now[name], "everything": sorted(now[name]["everything"])} == expected[name]
+
+
+def test_life_goes_on_in_a_store_of_0_9_0(older: HybridMemory) -> None:
+    people = store_0_9_0.people(older)
+    marta, noor = people["boat"], people["noor"]
+    assert marta.remember("Noted.", role="assistant", id="marta-1-answer").positions[0] > 0
+    assert marta.remember(marta.history()[0]).duplicates == ("marta-1",)
+    marta.remember("I live in Faro now.")
+    marta.learn()
+    assert marta.profile().sources["home"][0].value == "Faro"
+    old = {line.handle for line in noor.summary()}
+    assert old
+    noor.compact(keep=2)
+    assert all(noor.expand(handle) for handle in old), "handles in prompts of the older version still lead somewhere"
+    words = noor.history()[-1].text
+    noor.forget(query=words)
+    assert words not in [message.text for message in noor.history()]

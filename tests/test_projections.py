@@ -1,0 +1,170 @@
+"""Everything that is derived from the log is registered, and what walks the registered ones reaches all of it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.blocks.kept import BlocksProjection
+from hybrid_memory.context.session import QueueProjection
+from hybrid_memory.facts.facts import FactsProjection
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.message import Message
+from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.memory.projections import projections
+from hybrid_memory.runtime.runners import InlineRunner, drive
+from hybrid_memory.steps import Does, Step, StepsProjection, advance, work_left
+from hybrid_memory.store.projection import LOG_KINDS, Erasure, Projection, append_revision, revision_id
+from hybrid_memory.text.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CANARY = "zirconquokka"
+
+HOLDS_NO_WORDS = {
+    EventKind.LEARNED,
+    EventKind.RESET,
+    EventKind.ROLLBACK,
+    EventKind.SUPERSEDED,
+    EventKind.ERASED,
+    EventKind.USED,
+    EventKind.GRANT,
+    EventKind.DENIED,
+}
+"""Positions, ids, counts and rights; or, of an item, words that are no turn's: items have an owner of their own."""
+
+
+@pytest.fixture
+def memory() -> Any:
+    config = MemoryConfig(url="memory://", embedder="hashing", learning={"background": False})  # type: ignore[arg-type]
+    with open_memory(config, token_counter=estimate_tokens) as store:
+        yield store
+
+
+def test_every_kind_of_event_is_claimed_once() -> None:
+    claimed = Counter(kind for projection in projections() for kind in projection.kinds)
+    claimed.update(LOG_KINDS)
+    assert claimed == Counter(EventKind)
+
+
+def test_what_may_repeat_words_is_a_projections_own_and_every_other_kind_is_known_to_hold_none() -> None:
+    repeats = {kind for projection in projections() for kind in projection.repeats}
+    assert all(projection.repeats <= projection.kinds for projection in projections())
+    said = {EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.QUARANTINED}
+    assert repeats | said | HOLDS_NO_WORDS | {EventKind.ITEM} == set(EventKind)
+
+
+def full_of(memory: HybridMemory) -> ScopedMemory:
+    """A user of whom every kind of event that can repeat words repeats the canary."""
+    alice = memory.scoped(user="alice", session="s1")
+    told = alice.remember([f"I live in {CANARY}.", *(f"Room {number} has {number} chairs." for number in range(8))])
+    alice.offload(f"A file about {CANARY}. " * 50, max_tokens=20)
+    alice.learn()
+    alice.remember(f"Where is {CANARY}?")
+    alice.assemble(max_tokens=2000)
+    alice.remember("It is far away.", role="assistant")
+    alice.compact(keep=1)
+    block = memory.scoped(user="alice", session="s1")
+    run, services, scope = InlineRunner(), block._services, block.scope
+    drive(put_block(block))
+    before = drive(work_left(run, services, scope))
+    step = Step(Does.YIELDED, upto=before.head, why=f"{CANARY} is done")
+    assert drive(advance(run, services, scope, before, step))
+    assert told.ids
+    return alice
+
+
+async def put_block(handle: ScopedMemory) -> None:
+    from hybrid_memory.blocks import edit  # noqa: PLC0415 - the verb above it is another file's
+    from hybrid_memory.blocks.block import Block  # noqa: PLC0415
+
+    await edit.put(InlineRunner(), handle._services, handle.scope, Block("user", value=f"Lives in {CANARY}."))
+
+
+def holding(memory: HybridMemory) -> set[EventKind]:
+    """Kinds of events in the whole log that hold the canary."""
+    log = memory._runtime.services.truth
+    return {event.kind for owner in log.heads() for event in log.read(owner) if CANARY in json.dumps(event.payload)}
+
+
+def test_forgetting_reaches_each(memory: HybridMemory) -> None:
+    alice = full_of(memory)
+    repeats = {kind for projection in projections() for kind in projection.repeats}
+    assert holding(memory) == {*repeats, EventKind.MESSAGE, EventKind.PAYLOAD}
+    memory.forget(user="alice")
+    assert not holding(memory)
+    assert alice.recall(CANARY) == []
+
+
+def test_words_that_are_forgotten_are_in_no_projection_of_turns(memory: HybridMemory) -> None:
+    full_of(memory).forget(query=CANARY)
+    assert holding(memory) <= {EventKind.STEP}, "why an agent yielded is no turn's word"
+
+
+@pytest.mark.parametrize("kind", [FactsProjection, QueueProjection, BlocksProjection, StepsProjection])
+def test_a_projection_that_is_left_out_would_be_missed(kind: type[Projection], memory: HybridMemory) -> None:
+    full_of(memory)
+    services = memory._runtime.services
+    services.states = tuple(state for state in services.states if not isinstance(state, kind))
+    memory.forget(user="alice")
+    assert holding(memory) == kind.repeats
+
+
+class Noted(Projection):
+    """Counts how often it is walked past."""
+
+    repeats = frozenset({EventKind.RESET})
+
+    def __init__(self) -> None:
+        self.seen: Counter[str] = Counter()
+
+    def clear(self) -> None:
+        self.seen["clear"] += 1
+
+    async def forget(self, run: Any, services: Any, events: Sequence[Event], erasure: Erasure) -> None:
+        self.seen["forget"] += 1
+        erasure.drop(events, "marks")
+
+    async def derive(self, run: Any, services: Any, owner: Any, progress: Any) -> Receipt:
+        self.seen["derive"] += 1
+        return Receipt(learned=1)
+
+    async def stats(self, run: Any, services: Any, heads: Any) -> dict[str, Any]:
+        self.seen["stats"] += 1
+        return {}
+
+    def sources(self, item: object) -> Sequence[str] | None:
+        return ["m1"] if item == 7 else None
+
+
+def test_one_more_is_walked_with_the_others(memory: HybridMemory) -> None:
+    noted = Noted()
+    memory._runtime.services.states += (noted,)
+    alice = memory.scoped(user="alice", session="s1")
+    alice.remember(Message(id="m1", content="Hello."))
+    alice.reset()
+    assert memory.flush().learned >= 1
+    memory.stats()
+    memory.rebuild()
+    receipt = alice.forget(ids=7)  # type: ignore[arg-type]
+    assert receipt.ids == ("m1",)
+    assert receipt.erased["marks"] == 1
+    assert noted.seen == {"derive": 2, "stats": 1, "clear": 2, "forget": 1}
+
+
+def test_of_two_revisions_of_one_number_the_first_counts(memory: HybridMemory) -> None:
+    run, services, owner = InlineRunner(), memory._runtime.services, memory.scoped(user="alice").scope
+
+    def draft(text: str) -> Any:
+        return services.draft(EventKind.BLOCK, {"text": text}, id=revision_id("plan", 1))
+
+    first = drive(append_revision(run, services, owner, draft("a")))
+    assert first is not None
+    assert [event.position for event in first] == [1]
+    assert drive(append_revision(run, services, owner, draft("b"))) is None
+    assert [event.payload["text"] for event in services.truth.read(owner)] == ["a"]
