@@ -12,7 +12,7 @@ from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.text.asking import asking_share
-from hybrid_memory.text.excerpts import excerpt
+from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.small_talk import is_memory
 from hybrid_memory.text.tokenize import terms
 

@@ -24,7 +24,7 @@ from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.retention import retained
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View
-from hybrid_memory.text.dates.time_span import TimeSpan
+from hybrid_memory.text.dates.rules import TimeSpan
 from hybrid_memory.text.spelling import slips
 from hybrid_memory.text.tokenize import terms
 

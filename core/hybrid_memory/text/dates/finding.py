@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from hybrid_memory.text.dates.calendar import PARTS, Moment, Range, third
 from hybrid_memory.text.dates.chinese import CHINESE
 from hybrid_memory.text.dates.english import ENGLISH
-from hybrid_memory.text.dates.rules import Found, Kind, Language
-from hybrid_memory.text.dates.time_span import TimeSpan
+from hybrid_memory.text.dates.rules import Found, Kind, Language, TimeSpan
 
 _WINDOW = 80
 """How far the words may be that tell whether a sentence is about the past, in characters."""

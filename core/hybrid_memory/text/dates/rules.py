@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum, auto
 from typing import TypeAlias
 
@@ -88,3 +89,14 @@ def clock(hour: int, minute: int | None, *, afternoon: bool | None = None, weak:
     if hour > 24 or (minute or 0) > 59 or (afternoon is not None and not 0 < hour <= 12):  # noqa: PLR2004 - clock faces
         return None
     return Found(Kind.CLOCK, hour=hour, minute=minute, afternoon=afternoon, weak=weak)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpan:
+    """A time expression and the instants that it names, ``since <= instant < until``, in the asker's time zone."""
+
+    start: int
+    end: int
+    text: str
+    since: datetime
+    until: datetime
