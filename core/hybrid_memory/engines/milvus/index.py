@@ -188,7 +188,7 @@ class MilvusIndex(Unconverted):
         return np.array(self._places.latest(where, k), dtype=np.int64)
 
     def spellings(self, term: str, owner: Scope, k: int) -> list[str]:
-        """Terms of the owner's records that differ by a slip or two; see `SemanticIndex.spellings`."""
+        """Terms of the owner's records that are one or two edits away; see `SemanticIndex.spellings`."""
         self._catalog.check_open()
         near = self._terms.near(term, SPELT)
         if not near:

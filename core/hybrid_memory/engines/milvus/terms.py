@@ -1,4 +1,4 @@
-"""How many records have a term: what BM25 weighs, and the list of terms for slips of the fingers."""
+"""How many records have a term: what BM25 weighs, and the list of terms that misspelt ones are compared with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from hybrid_memory.engines.milvus.catalog import FLAT, RECORDS, TERMS, Catalog
 from hybrid_memory.engines.milvus.rows import Row, digest
 from hybrid_memory.index.bm25 import idf
-from hybrid_memory.text.spelling import nearly, slips
+from hybrid_memory.text.spelling import allowed_edits, close_terms
 
 TOTAL = "total"
 SPELT_CHARS = 64
@@ -57,13 +57,13 @@ class TermCounts:
         self._store([*rows.values(), *(_row(name, "", 0) for name in known - rows.keys())])
 
     def near(self, term: str, k: int) -> list[str]:
-        """At most k terms of any owner that differ by a slip or two, nearest first; none if anybody has this one."""
-        most = slips(term)
+        """At most k terms of any owner that are one or two edits away, nearest first; none if anybody has this one."""
+        most = allowed_edits(term)
         if not most or any(row["count"] for row in self._catalog.fetch(TERMS, [digest("term", term)], ["id", "count"])):
             return []
         expression = f"chars >= {len(term) - most} and chars <= {len(term) + most} and term like '{term[0]}%'"
         rows = self._catalog.select(TERMS, expression, ["id", "term"])
-        return nearly(term, [row["term"] for row in rows], k)
+        return close_terms(term, [row["term"] for row in rows], k)
 
     def _store(self, rows: Sequence[Row]) -> None:
         """Terms that no record has are removed: what was forgotten is not to be read here."""
