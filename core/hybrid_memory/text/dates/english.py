@@ -324,6 +324,7 @@ ENGLISH = Language(
     to=re.compile(r"\s{0,3}(?:to|until|till|through|-|–|—)\s{0,3}", re.IGNORECASE),
     since=re.compile(r"(?<!\w)(?:ever )?since\s{1,3}$", re.IGNORECASE),
     onward=re.compile(r"(?!)"),
+    reaches=lambda before, behind: bool(before or behind),
     past=re.compile(
         r"\b(?:was|were|did|didn't|had|went|got|took|came|saw|met|made|said|told|bought|ate|left|began|gave|felt|heard"
         r"|quit|lost|found|won|sold|ran|flew|drove|spent|wrote|became|grew|broke|fell|kept|paid|sent|slept|spoke|taught"

@@ -72,6 +72,7 @@ class Language:
     Attributes:
         link: what may stand between two parts of one expression; to: between the ends of a range.
         since: what stands before an expression that reaches until now; onward: what stands behind such a one.
+        reaches: whether these words before and behind an expression, either of them empty, are such.
         past, future: words that tell when a sentence plays; the future is stronger.
     """
 
@@ -80,6 +81,7 @@ class Language:
     to: re.Pattern[str]
     since: re.Pattern[str]
     onward: re.Pattern[str]
+    reaches: Callable[[str, str], bool]
     past: re.Pattern[str]
     future: re.Pattern[str]
 
