@@ -37,7 +37,7 @@ from hybrid_memory.validation import checked_text, instant
 __all__ = [
     "LEAST_TOKENS", "SWEEP_EVERY", "TWINS", "FindItems", "GetItem", "How", "Item", "ItemOperation", "ListNamespaces",
     "LruCache", "Portion", "PutItem", "Runner", "Scalar", "budget_of", "checked_blocks", "estimate_tokens", "exchanges",
-    "faces", "instant", "new_id", "recollect", "said", "storable_name", "window",
+    "faces", "instant", "new_id", "recollect", "storable_name", "window", "without_notices",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -133,7 +133,7 @@ class Portion:
         return replace(self, profile="\n".join(self.profile.splitlines()[:-1]))
 
 
-def said(messages: Sequence[Message]) -> list[Message]:
+def without_notices(messages: Sequence[Message]) -> list[Message]:
     """The messages without those by which the memory itself speaks to a model."""
     return [message for message in messages if message.event not in (PRESSURE, STOPPED)]
 

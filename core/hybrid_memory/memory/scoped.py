@@ -197,7 +197,7 @@ class ScopedMemory(Prompts):
             InvalidInputError: none or several are given, or an id is not there. Nothing was destroyed.
             StoreUnavailableError: another process keeps the engine from cleaning its files; call it again.
         """
-        request = forgetting.Request.of(
+        request = forgetting.ForgetRequest.of(
             self.scope, ids=ids, query=query, user=user, before=before, expired=expired, dry_run=dry_run
         )
         return await forgetting.forget(run, self._services, self.scope, request)

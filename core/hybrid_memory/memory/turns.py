@@ -262,7 +262,7 @@ class Turns(Handle):
         """
         services = self._services
         with at_priority(INTERACTIVE), services.statistics.timed("recall_media"):
-            request = media_recall.Request.of(
+            request = media_recall.MediaRequest.of(
                 self.scope, query, k=k, kinds=kinds, since=since, until=until, within=within
             )
             return await media_recall.recall_media(run, services, request)
