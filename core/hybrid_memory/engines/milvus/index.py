@@ -222,8 +222,8 @@ class MilvusIndex(SemanticIndex):
         self._catalog.close()
 
     def _size(self) -> IndexSize:
-        records, pending_ids = self._catalog.count(RECORDS), self._catalog.count(PENDING)
-        return IndexSize(records=records, vectors=records - pending_ids, pending=pending_ids)
+        records, pending = self._catalog.count(RECORDS), self._catalog.count(PENDING)
+        return IndexSize(records=records, vectors=records - pending, pending=pending)
 
     def _matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
         """By BM25.

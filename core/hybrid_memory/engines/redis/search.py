@@ -220,8 +220,8 @@ def columns_of(answer: bytes, where: Where) -> RecordColumns:
     """The columns of records that were fetched by id, as far as the condition allows; the owner was asked for by name.
 
     Args:
-        answer: of `AROUND`, a line for each: id, segment, ordinal, length, importance, time, uses, last use, turn, kind, category,
-            session, metadata.
+        answer: of `AROUND`, a line for each: id, segment, ordinal, length, importance, time, uses, last use, turn,
+            kind, category, session, metadata.
         where: the condition.
     """
     words = answer.decode().split()
