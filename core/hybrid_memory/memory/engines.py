@@ -5,23 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from typing import TypeVar, cast
 
 from hybrid_memory.config import MemoryConfig
-from hybrid_memory.errors import InvalidConfigError, MissingDependencyError
+from hybrid_memory.engines.engine import INDEXES, Engine, EngineOptions, path_of
+from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.log.port import EventLog, Expiring, Key
-
-LOGS = "sqlite:///memory.db (relative), sqlite:////full/path/memory.db, memory:// or redis://host:6379/0"
-INDEXES = f"{LOGS}, milvus://host:19530 or milvus:///folder.db"
-ARCHIVES = "clickhouse://host:8123/database or chdb:///folder"
+from hybrid_memory.sockets import found, registered
 
 MEDIA = "-media"
 """Added to the name of a store, it is that of its media."""
+
+_PACKAGE = "hybrid_memory.engines"
+OWN = {
+    "sqlite": f"{_PACKAGE}.sqlite:SqliteEngine",
+    "memory": f"{_PACKAGE}.in_memory:InMemoryEngine",
+    "redis": f"{_PACKAGE}.redis:RedisEngine",
+    "rediss": f"{_PACKAGE}.redis:RedisEngine",
+    "milvus": f"{_PACKAGE}.milvus:MilvusEngine",
+    "clickhouse": f"{_PACKAGE}.clickhouse:ClickHouseEngine",
+    "chdb": f"{_PACKAGE}.clickhouse:ClickHouseEngine",
+}
+"""By the scheme of the URL, up to a ``+``."""
+
+Part = TypeVar("Part", EventLog, SemanticIndex)
+
+_EXTRAS = {"redis": "redis", "rediss": "redis", "milvus": "milvus", "clickhouse": "clickhouse", "chdb": "clickhouse"}
 
 
 @dataclass(slots=True)
@@ -61,14 +73,23 @@ def open_engines(config: MemoryConfig, key: Key | None, *, media: bool) -> Engin
         MissingDependencyError: a client is not installed.
         StoreUnavailableError: a server does not answer.
     """
-    for url in (config.url, config.index.url or config.url):
-        if key is not None and _file(url) is None:
-            reason = "is written to no disk: there is nothing to encrypt" if url == "memory://" else "has no key"
-            raise InvalidConfigError(f"{url} {reason}, leave key= out")
     with ExitStack() as opened:
         engines = _Opening(config, key, opened).engines(media=media)
         opened.pop_all()  # none failed: they stay open
     return engines
+
+
+def engine(url: str, options: EngineOptions) -> Engine:
+    """What the URL names, not opened yet.
+
+    Raises:
+        InvalidConfigError: nobody knows such URLs.
+        MissingDependencyError: its client is not installed.
+    """
+    scheme = url.partition(":")[0].partition("+")[0]
+    if scheme not in OWN and ("://" not in url or scheme not in registered("engine")):
+        raise InvalidConfigError(f"cannot open {url!r}: use {INDEXES}, or the path of a .yaml file")
+    return cast("Engine", found("engine", scheme, OWN, _EXTRAS)(url, options))
 
 
 class _Opening:
@@ -76,123 +97,59 @@ class _Opening:
 
     def __init__(self, config: MemoryConfig, key: Key | None, opened: ExitStack) -> None:
         self._config = config
-        self._key = key() if callable(key) else key
         self._opened = opened
-        self._files: list[Any] = []
+        self._options = EngineOptions(
+            power_safe=config.power_safe,
+            key=key() if callable(key) else key,
+            exact_limit=config.exact_limit,
+            algorithm=config.index.algorithm,
+            nlist=config.index.nlist,
+        )
+        self._encrypted: list[Engine] = []
 
     def engines(self, *, media: bool) -> Engines:
         """All of them."""
-        config, where = self._config, self._config.index.url or self._config.url
-        log, beside = self._log()
-        self._opened.callback(log.close)
-        index = beside() if where == config.url else self._index(where, "")
-        self._opened.callback(index.close)
-        engines = Engines(log, index)
-        path = _file(where)
-        if media or (path is not None and _beside(path, MEDIA).exists()):
-            engines.media = self._index(where, MEDIA)
-            self._opened.callback(engines.media.close)
+        config = self._config
+        store = self._engine(config.url)
+        where = store if config.index.url in (None, config.url) else self._engine(config.index.url)
+        log = self._closed_later(store.log())
+        engines = Engines(log, self._closed_later(where.index()))
+        beside = where.beside(MEDIA)
+        if media or beside.exists:
+            self._keep(beside)
+            engines.media = self._closed_later(beside.index())
         if config.outbox is not None:
-            taken = {path.resolve() for path in (_file(config.url), _file(where)) if path is not None}
-            if Path(config.outbox).expanduser().resolve() in taken:
-                raise InvalidConfigError(f"outbox={config.outbox!r} is the store itself: name another file")
-            engines.outbox = _room("sqlite").SqliteLog(self._database(Path(config.outbox).expanduser()))
-            self._opened.callback(engines.outbox.close)
+            engines.outbox = self._closed_later(self._outbox(config.outbox).log())
         if config.archive.url is not None:
-            engines.archive = engines.log = self._archived(log, config.archive.url)
-        if self._files:
+            engines.archive = engines.log = ArchivedLog(log, self._engine(config.archive.url, keyless=True).archive())
+        if self._encrypted:
             engines.rekey = self._rekey
         return engines
 
-    def _log(self) -> tuple[EventLog, Callable[[], SemanticIndex]]:
-        """The log, and what opens the index beside it."""
-        config = self._config
-        if config.url == "memory://":
-            memory = _room("in_memory")
-            return memory.InMemoryLog(), memory.InMemoryIndex
-        if (path := _file(config.url)) is not None:
-            sqlite, database = _room("sqlite"), self._database(path)
-            return sqlite.SqliteLog(database), lambda: sqlite.SqliteIndex(database, exact_limit=config.exact_limit)
-        if _scheme(config.url) in {"redis", "rediss"}:
-            redis = _room("redis", extra="redis")
-            connection = redis.RedisConnection(config.url)
-            return redis.RedisLog(connection), lambda: redis.RedisIndex(connection, algorithm=self._algorithm("flat"))
-        raise InvalidConfigError(f"cannot open {config.url!r}: use {LOGS}, or the path of a .yaml file")
+    def _engine(self, url: str, *, keyless: bool = False) -> Engine:
+        opened = engine(url, self._options)
+        if self._options.key is not None and not (opened.encrypts or keyless):
+            raise InvalidConfigError(f"{url} {opened.keyless}, leave key= out")
+        self._keep(opened)
+        return opened
 
-    def _index(self, url: str, suffix: str) -> SemanticIndex:
-        """An index of its own, in the store of this URL under a name with this suffix."""
-        index: SemanticIndex
-        if url == "memory://":
-            index = _room("in_memory").InMemoryIndex()
-        elif (path := _file(url)) is not None:
-            database = self._database(_beside(path, suffix))
-            index = _room("sqlite").SqliteIndex(database, exact_limit=self._config.exact_limit)
-        elif _scheme(url) in {"redis", "rediss"}:
-            redis = _room("redis", extra="redis")
-            connection = redis.RedisConnection(_renamed(url, suffix, "hybrid-memory"))
-            index = redis.RedisIndex(connection, algorithm=self._algorithm("flat"))
-        elif _scheme(url) == "milvus":
-            milvus = _room("milvus", extra="milvus")
-            url = _renamed(url, suffix.replace("-", "_"), "hybrid_memory")
-            kind = self._algorithm("ivf_flat").upper()
-            index = milvus.MilvusIndex(url, index_type=kind, nlist=self._config.index.nlist)
-        else:
-            raise InvalidConfigError(f"cannot open {url!r} as an index: use {INDEXES}")
-        return index
+    def _outbox(self, name: str) -> Engine:
+        path = Path(name).expanduser()
+        taken = (path_of(url) for url in (self._config.url, self._config.index.url or self._config.url))
+        if path.resolve() in {other.resolve() for other in taken if other is not None}:
+            raise InvalidConfigError(f"outbox={name!r} is the store itself: name another file")
+        return self._engine(f"sqlite:///{path}")
 
-    def _archived(self, log: EventLog, url: str) -> Any:
-        if _scheme(url) not in {"clickhouse", "chdb"}:
-            raise InvalidConfigError(f"cannot open {url!r} as an archive: use {ARCHIVES}")
-        archive = _room("clickhouse", extra="clickhouse").ClickHouseArchive(url)
-        return ArchivedLog(log, archive)
+    def _keep(self, opened: Engine) -> None:
+        if opened.encrypts:
+            self._encrypted.append(opened)
 
-    def _database(self, path: Path) -> Any:
-        database = _room("sqlite").Database(path, power_safe=self._config.power_safe, key=self._key)
-        self._files.append(database)
-        return database
-
-    def _algorithm(self, default: str) -> str:
-        algorithm = self._config.index.algorithm or default
-        if default == "flat" and algorithm == "ivf_flat":
-            raise InvalidConfigError("Redis has no index of the kind 'ivf_flat': use flat or hnsw")
-        return algorithm
+    def _closed_later(self, part: Part) -> Part:
+        self._opened.callback(part.close)
+        return part
 
     def _rekey(self, key: Key) -> None:
         """Give all files of the store the new key."""
         value = key() if callable(key) else key
-        for database in self._files:
-            database.rekey(value)
-
-
-def _room(name: str, *, extra: str = "") -> Any:
-    """The room of an engine; its client may be optional, and comes with the extra."""
-    try:
-        return import_module(f"hybrid_memory.engines.{name}")
-    except ImportError as error:
-        if not extra:
-            raise
-        raise MissingDependencyError(error.name or name, extra=extra) from error
-
-
-def _scheme(url: str) -> str:
-    return url.partition(":")[0].partition("+")[0]
-
-
-def _file(url: str) -> Path | None:
-    """The path behind ``sqlite:///path``; None for another URL."""
-    path = url.removeprefix("sqlite:///")
-    return None if path in {url, "", ":memory:"} else Path(path).expanduser()
-
-
-def _beside(path: Path, suffix: str) -> Path:
-    return path.with_name(f"{path.stem}{suffix}{path.suffix}")
-
-
-def _renamed(url: str, suffix: str, default: str) -> str:
-    """The same URL, for a store whose name has this suffix."""
-    if not suffix:
-        return url
-    base, _, query = url.partition("?")
-    settings = dict(parse_qsl(query))
-    settings["prefix"] = settings.get("prefix", default) + suffix
-    return f"{base}?{urlencode(settings)}"
+        for opened in self._encrypted:
+            opened.rekey(value)
