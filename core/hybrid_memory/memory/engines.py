@@ -1,39 +1,55 @@
-"""From URLs to engines, each imported when it is asked for."""
+"""From the URLs of the settings to the engines behind a memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar, cast
 
 from hybrid_memory.config import MemoryConfig
-from hybrid_memory.engines.engine import INDEXES, Engine, EngineOptions, path_of
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.log.port import EventLog, Expiring, Key
-from hybrid_memory.sockets import found, registered
+from hybrid_memory.sockets import GROUPS, found, registered
+from hybrid_memory.store.engine import INDEXES, Engine
+
+OWN = {
+    "memory": "hybrid_memory.engines.in_memory:InMemoryEngine",
+    "sqlite": "hybrid_memory.engines.sqlite:SqliteEngine",
+    "redis": "hybrid_memory.engines.redis:RedisEngine",
+    "rediss": "hybrid_memory.engines.redis:RedisEngine",
+    "milvus": "hybrid_memory.engines.milvus:MilvusEngine",
+    "clickhouse": "hybrid_memory.engines.clickhouse:ClickHouseEngine",
+    "chdb": "hybrid_memory.engines.clickhouse:ClickHouseEngine",
+}
+"""The engines of this library, by URL scheme."""
+
+EXTRAS = {"redis": "redis", "rediss": "redis", "milvus": "milvus", "clickhouse": "clickhouse", "chdb": "clickhouse"}
 
 MEDIA = "-media"
 """Added to the name of a store, it is that of its media."""
 
-_PACKAGE = "hybrid_memory.engines"
-OWN = {
-    "sqlite": f"{_PACKAGE}.sqlite:SqliteEngine",
-    "memory": f"{_PACKAGE}.in_memory:InMemoryEngine",
-    "redis": f"{_PACKAGE}.redis:RedisEngine",
-    "rediss": f"{_PACKAGE}.redis:RedisEngine",
-    "milvus": f"{_PACKAGE}.milvus:MilvusEngine",
-    "clickhouse": f"{_PACKAGE}.clickhouse:ClickHouseEngine",
-    "chdb": f"{_PACKAGE}.clickhouse:ClickHouseEngine",
-}
-"""By the scheme of the URL, up to a ``+``."""
 
-Part = TypeVar("Part", EventLog, SemanticIndex)
+def engine_at(url: str, config: MemoryConfig, key: Key | None = None) -> Engine:
+    """The engine that the scheme of a URL names: one of ours, or of an installed package.
 
-_EXTRAS = {"redis": "redis", "rediss": "redis", "milvus": "milvus", "clickhouse": "clickhouse", "chdb": "clickhouse"}
+    Raises:
+        InvalidConfigError: nobody offers the scheme, or a key is given for an engine that cannot encrypt.
+        MissingDependencyError: a client is not installed.
+    """
+    scheme = url.partition(":")[0].partition("+")[0]
+    if ":" not in url or (scheme not in OWN and scheme not in registered("engine")):
+        raise InvalidConfigError(
+            f"cannot open {url!r}: use {INDEXES}, the path of a .yaml file, or a package that registers the "
+            f"scheme under {GROUPS['engine']}"
+        )
+    kind: type[Engine] = found("engine", scheme, OWN, EXTRAS)
+    if key is not None and not kind.encrypts:
+        reason = "is written to no disk: there is nothing to encrypt" if url == "memory://" else "has no key"
+        raise InvalidConfigError(f"{url} {reason}, leave key= out")
+    return kind(url, config, key() if callable(key) else key)
 
 
 @dataclass(slots=True)
@@ -42,7 +58,7 @@ class Engines:
 
     Attributes:
         index: of words; media: the same engine, for what is no text.
-        rekey: gives an encrypted store another key.
+        opened: the engines themselves, of which some may be encrypted.
     """
 
     log: EventLog
@@ -50,7 +66,19 @@ class Engines:
     media: SemanticIndex | None = None
     archive: Expiring | None = None
     outbox: EventLog | None = None
-    rekey: Callable[[Key], None] | None = None
+    opened: list[Engine] = field(default_factory=list)
+
+    @property
+    def rekey(self) -> Callable[[Key], None] | None:
+        """Gives an encrypted store another key; None where nothing can be encrypted."""
+        encrypted = [engine for engine in self.opened if engine.encrypts]
+
+        def change(key: Key) -> None:
+            value = key() if callable(key) else key
+            for engine in encrypted:
+                engine.rekey(value)
+
+        return change if encrypted else None
 
     def close(self) -> None:
         """Release them all."""
@@ -59,97 +87,48 @@ class Engines:
                 part.close()
 
 
-def open_engines(config: MemoryConfig, key: Key | None, *, media: bool) -> Engines:
-    """The engines that the settings name.
+def open_engines(config: MemoryConfig, key: Key | None, *, media: bool, engine: Engine | None = None) -> Engines:
+    """The engines that the settings name; what was opened is closed again where another cannot be.
 
     Args:
         config: the settings.
         key: of an encrypted store.
         media: whether there may be new media; what is there of an embedded store is opened in any case, so that
             forgetting reaches it.
+        engine: in place of the one that ``config.url`` names.
 
     Raises:
         InvalidConfigError: a URL is wrong, or a key is given for an engine that cannot encrypt.
         MissingDependencyError: a client is not installed.
         StoreUnavailableError: a server does not answer.
     """
+    key = key() if callable(key) else key
+    first = engine or engine_at(config.url, config, key)
+    second = first if config.index.url in {None, config.url} else engine_at(config.index.url or "", config, key)
     with ExitStack() as opened:
-        engines = _Opening(config, key, opened).engines(media=media)
+        log = first.log()
+        opened.callback(log.close)
+        index = second.index()
+        opened.callback(index.close)
+        engines = Engines(log, index, opened=[first, second])
+        if media or second.holds(MEDIA):
+            engines.media = second.index(MEDIA)
+            opened.callback(engines.media.close)
+        if config.outbox is not None:
+            engines.outbox = _outbox(config, engines, key).log()
+            opened.callback(engines.outbox.close)
+        if config.archive.url is not None:
+            archive = engine_at(config.archive.url, config).archive()
+            engines.archive = engines.log = ArchivedLog(log, archive)
         opened.pop_all()  # none failed: they stay open
     return engines
 
 
-def engine(url: str, options: EngineOptions) -> Engine:
-    """What the URL names, not opened yet.
-
-    Raises:
-        InvalidConfigError: nobody knows such URLs.
-        MissingDependencyError: its client is not installed.
-    """
-    scheme = url.partition(":")[0].partition("+")[0]
-    if scheme not in OWN and ("://" not in url or scheme not in registered("engine")):
-        raise InvalidConfigError(f"cannot open {url!r}: use {INDEXES}, or the path of a .yaml file")
-    return cast("Engine", found("engine", scheme, OWN, _EXTRAS)(url, options))
-
-
-class _Opening:
-    """Opens engines, and has them closed again if one of them cannot be opened."""
-
-    def __init__(self, config: MemoryConfig, key: Key | None, opened: ExitStack) -> None:
-        self._config = config
-        self._opened = opened
-        self._options = EngineOptions(
-            power_safe=config.power_safe,
-            key=key() if callable(key) else key,
-            exact_limit=config.exact_limit,
-            algorithm=config.index.algorithm,
-            nlist=config.index.nlist,
-        )
-        self._encrypted: list[Engine] = []
-
-    def engines(self, *, media: bool) -> Engines:
-        """All of them."""
-        config = self._config
-        store = self._engine(config.url)
-        where = store if config.index.url in (None, config.url) else self._engine(config.index.url)
-        log = self._closed_later(store.log())
-        engines = Engines(log, self._closed_later(where.index()))
-        beside = where.beside(MEDIA)
-        if media or beside.exists:
-            self._keep(beside)
-            engines.media = self._closed_later(beside.index())
-        if config.outbox is not None:
-            engines.outbox = self._closed_later(self._outbox(config.outbox).log())
-        if config.archive.url is not None:
-            engines.archive = engines.log = ArchivedLog(log, self._engine(config.archive.url, keyless=True).archive())
-        if self._encrypted:
-            engines.rekey = self._rekey
-        return engines
-
-    def _engine(self, url: str, *, keyless: bool = False) -> Engine:
-        opened = engine(url, self._options)
-        if self._options.key is not None and not (opened.encrypts or keyless):
-            raise InvalidConfigError(f"{url} {opened.keyless}, leave key= out")
-        self._keep(opened)
-        return opened
-
-    def _outbox(self, name: str) -> Engine:
-        path = Path(name).expanduser()
-        taken = (path_of(url) for url in (self._config.url, self._config.index.url or self._config.url))
-        if path.resolve() in {other.resolve() for other in taken if other is not None}:
-            raise InvalidConfigError(f"outbox={name!r} is the store itself: name another file")
-        return self._engine(f"sqlite:///{path}")
-
-    def _keep(self, opened: Engine) -> None:
-        if opened.encrypts:
-            self._encrypted.append(opened)
-
-    def _closed_later(self, part: Part) -> Part:
-        self._opened.callback(part.close)
-        return part
-
-    def _rekey(self, key: Key) -> None:
-        """Give all files of the store the new key."""
-        value = key() if callable(key) else key
-        for opened in self._encrypted:
-            opened.rekey(value)
+def _outbox(config: MemoryConfig, engines: Engines, key: str | bytes | None) -> Engine:
+    """The engine of the outbox, a file of its own with the key of the store."""
+    file = Path(config.outbox or "").expanduser().resolve()
+    taken = [getattr(engine, "path", None) for engine in engines.opened]
+    if file in [path.resolve() for path in taken if path is not None]:
+        raise InvalidConfigError(f"outbox={config.outbox!r} is the store itself: name another file")
+    engines.opened.append(engine_at(f"sqlite:///{file}", config, key))
+    return engines.opened[-1]

@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
-
-from hybrid_memory.engines.engine import LOGS, Engine, EngineOptions
 from hybrid_memory.engines.in_memory.archive import InMemoryArchive
 from hybrid_memory.engines.in_memory.index import InMemoryIndex
 from hybrid_memory.engines.in_memory.log import InMemoryLog
-from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.log.port import EventLog
+from hybrid_memory.store.engine import Engine
 
 __all__ = ["InMemoryArchive", "InMemoryEngine", "InMemoryIndex", "InMemoryLog"]
 
 
 class InMemoryEngine(Engine):
-    """``memory://``."""
+    """``memory://``: lives as long as the process."""
 
-    keyless: ClassVar[str] = "is written to no disk: there is nothing to encrypt"
+    def log(self) -> EventLog:
+        """An empty log."""
+        return InMemoryLog() if self.url == "memory://" else super().log()
 
-    def __init__(self, url: str, options: EngineOptions) -> None:
-        super().__init__(url, options)
-        if url != "memory://":
-            raise InvalidConfigError(f"cannot open {url!r}: use {LOGS}")
-
-    def log(self) -> InMemoryLog:
-        """A new log."""
-        return InMemoryLog()
-
-    def index(self) -> InMemoryIndex:
-        """A new index."""
-        return InMemoryIndex()
-
-    def archive(self) -> InMemoryArchive:
-        """A new archive."""
-        return InMemoryArchive()
-
-    def beside(self, suffix: str) -> Self:
-        """The same."""
-        return self
+    def index(self, suffix: str = "") -> SemanticIndex:
+        """An empty index."""
+        return InMemoryIndex() if self.url == "memory://" else super().index(suffix)

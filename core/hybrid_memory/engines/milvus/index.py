@@ -23,7 +23,7 @@ from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, R
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.scope import Scope
-from hybrid_memory.text.spelling import nearly
+from hybrid_memory.text.spelling import close_terms
 
 WHOLE = [*NARROWING, *PLACE, "doc"]
 WORDS = 4_096
@@ -179,7 +179,7 @@ class MilvusIndex(SemanticIndex):
         """How many records of anybody have each term; of near ones, only those that some record of the owner has."""
         self._catalog.check_open()
         counts = self._terms.counts(wanted)
-        others = nearly(near, self._terms.near(near), SPELT) if near else []
+        others = close_terms(near, self._terms.near(near), SPELT) if near else []
         if others:
             rows = self._candidates(others, Narrowing.of(Where(owner.owner)).expression, WINDOW)
             mine = {term for row in rows for term in row["terms"].split()}

@@ -13,7 +13,7 @@ from hybrid_memory.engines.milvus.catalog import FLAT, RECORDS, STATE, TERMS, Ca
 from hybrid_memory.engines.milvus.rows import NARROWING, NEVER, PLACE, Narrowing, Row, digest, owner_key, pieces
 from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import RecordKind, Where
-from hybrid_memory.text.spelling import slips
+from hybrid_memory.text.spelling import allowed_edits
 
 EMBEDDER = "embedder"
 
@@ -118,7 +118,7 @@ class TermCounts:
 
     def near(self, term: str) -> list[str]:
         """The terms of any owner that begin and end about as far apart as this one."""
-        first, last = len(term) - slips(term), len(term) + slips(term)
+        first, last = len(term) - allowed_edits(term), len(term) + allowed_edits(term)
         expression = f"chars >= {first} and chars <= {last} and term like '{term[0]}%'"
         return [row["term"] for row in self._catalog.select(TERMS, expression, ["id", "term"])]
 
