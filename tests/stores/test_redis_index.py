@@ -30,8 +30,6 @@ from hybrid_memory.testing.corpus import (
     unit,
 )
 from hybrid_memory.testing.redis_server import RedisServer
-from hybrid_memory.testing.semantic_index import SemanticIndexContract
-from tests.stores.shelf import Shelf, Shelved, corpus_of
 
 NUMBERS = count()
 ALL = 10_000
@@ -53,26 +51,6 @@ def index(url: str) -> Iterator[RedisIndex]:
     index = RedisIndex(RedisConnection(url))
     yield index
     index.close()
-
-
-@pytest.fixture(scope="module")
-def shelf(server: RedisServer) -> Iterator[Shelf]:
-    shelf = Shelf(lambda name: RedisIndex(RedisConnection(f"{server.url}?prefix={name}")))
-    yield shelf
-    shelf.close()
-
-
-class TestRedisIndex(Shelved, SemanticIndexContract):
-    @pytest.fixture
-    def index(self, url: str) -> Iterator[RedisIndex]:
-        index = RedisIndex(RedisConnection(url))
-        yield index
-        index.close()
-
-    @pytest.fixture
-    def corpus(self) -> Corpus:
-        """One of the suite's two; below the conditions are chosen at random."""
-        return corpus_of(1)
 
 
 def clustered(size: int, dim: int = 32) -> Corpus:
