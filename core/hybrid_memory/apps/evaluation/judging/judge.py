@@ -150,7 +150,7 @@ _DATA = (
 
 def grading(probe: Probe, evidence: str, answer: str, asked: Sequence[Criterion]) -> list[Message]:
     """The question for the scores of an answer."""
-    rubric = "\n".join(_told(criterion) for criterion in asked)
+    rubric = "\n".join(_described(criterion) for criterion in asked)
     task = (
         "You grade an answer to a question about an earlier conversation. The gold answer is right; the evidence is "
         f"what it was taken from. {_DATA}\n\n"
@@ -212,7 +212,7 @@ def _escaped(char: str) -> str:
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
-def _told(criterion: Criterion) -> str:
+def _described(criterion: Criterion) -> str:
     guidance = f"0: {criterion.none} 3: {criterion.some} {BEST}: {criterion.full}"
     return f"- {criterion.name}: {criterion.question} {guidance}"
 

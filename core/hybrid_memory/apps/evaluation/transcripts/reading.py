@@ -57,15 +57,15 @@ def read_transcript(path: str | Path, *, form: Form | Literal["auto"] = "auto") 
     path = Path(path)
     if not path.exists():
         raise InvalidInputError(f"{path}: no such file or folder")
-    found: list[Transcript] = []
+    results: list[Transcript] = []
     if path.is_dir():
         for file in _files(path, form):
-            found += _transcripts(file, file.relative_to(path).as_posix(), form)
+            results += _transcripts(file, file.relative_to(path).as_posix(), form)
     else:
-        found = _transcripts(path, path.name, form)
-    if not found:
+        results = _transcripts(path, path.name, form)
+    if not results:
         raise InvalidInputError(f"{path} holds no messages")
-    return found
+    return results
 
 
 def _files(folder: Path, form: Form | Literal["auto"]) -> list[Path]:
