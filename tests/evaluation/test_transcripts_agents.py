@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Role
-from hybrid_memory.apps.evaluation.transcripts.reading import read_transcript
+from hybrid_memory.apps.evaluation.transcripts import read_transcript
 from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 from hybrid_memory.artifacts.reading import read_ledger
 from hybrid_memory.errors import InvalidInputError

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from hybrid_memory import __version__
-from hybrid_memory.apps.evaluation.judging.judge import Judge
+from hybrid_memory.apps.evaluation.judging import Judge
 from hybrid_memory.apps.evaluation.judging.rubric import CRITERIA
 from hybrid_memory.apps.evaluation.judging.scores import (
     Grade,
