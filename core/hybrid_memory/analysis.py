@@ -15,6 +15,7 @@ from hybrid_memory.context.layout import Parts, as_event, escaped, memory_mark
 from hybrid_memory.context.request import LEAST_TOKENS, MAX_HITS
 from hybrid_memory.context.state import QueueState
 from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, candidates, prose
+from hybrid_memory.context.summaries.strategy import STRATEGIES
 from hybrid_memory.context.summaries.summarise import critical_items
 from hybrid_memory.facts.attributes import RULE, attribute
 from hybrid_memory.facts.fact import USER, Claim
@@ -26,7 +27,8 @@ from hybrid_memory.log.message import PRESSURE, RESERVED, STOPPED
 from hybrid_memory.recall.hit import parts
 
 __all__ = [
-    "LEAST_TOKENS", "MAX_HITS", "MAX_LINE_CHARS", "PRESSURE", "RESERVED", "RULE", "STOPPED", "USER", "BilingualRules",
+    "LEAST_TOKENS", "MAX_HITS", "MAX_LINE_CHARS", "PRESSURE", "RESERVED", "RULE", "STOPPED", "STRATEGIES", "USER",
+    "BilingualRules",
     "Claim", "FileState", "Ledger", "Operation", "Parts", "QueueState", "TestRun", "actions", "as_event", "attribute",
     "candidates", "critical_items", "errors", "escaped", "handle", "ids", "is_echo", "is_observation", "labelled_ids",
     "memory_mark", "outcome", "parts", "prose", "read_ledger", "refused", "resolve", "urls", "verdicts",

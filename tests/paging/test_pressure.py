@@ -275,6 +275,5 @@ def test_a_turn_of_a_megabyte_fits_as_a_digest_and_can_be_fetched(make: Make) ->
 
 def watched_tokens(agent: PagedAgent, script: Script) -> int:
     return max(
-        3 + sum(message_tokens(message, agent._store.token_counter) for message in prompt)
-        for prompt in script.prompts
+        3 + sum(message_tokens(message, agent._store.token_counter) for message in prompt) for prompt in script.prompts
     )

@@ -68,9 +68,9 @@ class Block:
         full = len(self.value) / self.max_chars
         marks = " · read-only" if self.read_only else ""
         marks += f" · {display.text(self.space)}" if self.space else ""
-        told = f"{len(self.value)} of {self.max_chars} characters, revision {self.revision}{marks}"
+        status = f"{len(self.value)} of {self.max_chars} characters, revision {self.revision}{marks}"
         used = display.bar([display.Part("used", min(full, 1.0), display.CONTEXT, f"{full:.0%}")], width="8em")
-        return display.under(display.CONTEXT, display.text(self.value), f"<b>{escape(self.label)}</b> {used} {told}")
+        return display.under(display.CONTEXT, display.text(self.value), f"<b>{escape(self.label)}</b> {used} {status}")
 
 
 def checked_label(label: Any) -> str:
@@ -114,15 +114,15 @@ class Edit:
         return checked_length(block.label, text, block.max_chars)
 
     def _check_unique(self, old: str, block: Block) -> None:
-        found = block.value.count(old) if old else 0
-        if not found:
+        count = block.value.count(old) if old else 0
+        if not count:
             raise InvalidInputError(
                 f"{shown(old)} is not in the block {block.label!r}, give a part of it letter for letter; "
                 f"it says:\n{block.value}"
             )
-        if found > 1:
+        if count > 1:
             raise InvalidInputError(
-                f"{shown(old)} stands {found} times in the block {block.label!r}: give a longer part"
+                f"{shown(old)} stands {count} times in the block {block.label!r}: give a longer part"
             )
 
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import warnings
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config import MemoryConfig
+from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.errors import EmbedderMismatchError, InvalidConfigError, MissingDependencyError, TextOnlyWarning
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
-from hybrid_memory.facts.rules.bilingual import BilingualRules
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.ids import TimeOrderedIds
@@ -31,11 +32,21 @@ from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, Wrapp
 from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
 from hybrid_memory.recall.cache import RecallProjection
-from hybrid_memory.recall.ranker import WeightedMean
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
+from hybrid_memory.sockets import GROUPS, found, registered
+from hybrid_memory.store.engine import Engine
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import TokenCounter
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+OURS = {"auto", "local", "none", "hashing"}
+"""Embedders of this library by name."""
+
+EXTRACTORS = {"rules": "hybrid_memory.facts.rules.bilingual:BilingualRules"}
+RANKERS = {"weighted-mean": "hybrid_memory.recall.ranker:WeightedMean"}
 
 COUNTED_TEXTS = 10_000
 """Texts whose tokens are remembered."""
@@ -47,9 +58,10 @@ def open_memory(
     embedder: Any = None,
     language_model: Any = None,
     compressor: TextCompressor | None = None,
-    token_counter: TokenCounter | None = None,
-    extractor: FactExtractor | None = None,
-    ranker: Ranker | None = None,
+    token_counter: TokenCounter | str | None = None,
+    extractor: FactExtractor | str | None = None,
+    ranker: Ranker | str | None = None,
+    engine: Engine | None = None,
     clock: Clock | None = None,
     profile: type[UserProfile] = UserProfile,
     key: Key | None = None,
@@ -65,10 +77,12 @@ def open_memory(
         language_model: a LangChain chat model, a LlamaIndex ``LLM``, or a callable from text to text; without one every
             summary is deterministic.
         compressor: shortens texts for the strategy ``llmlingua``, as `hybrid_memory.models.llmlingua` does.
-        token_counter: counts the tokens of a text as your model does; by default tiktoken's cl100k_base where it is
+        token_counter: counts the tokens of a text as your model does: a callable, or a name, of ours (``cl100k_base``,
+            ``o200k_base``, ``estimate``) or of an installed package's; by default tiktoken's cl100k_base where it is
             installed, else an estimate.
         extractor: reads claims from turns in place of the rules; a language model reads beside it.
         ranker: scores what recall found, in place of the weighted mean of the signals.
+        engine: holds log and index in place of the one that the URL names.
         clock: tells the time, aware; by default the system's.
         profile: what is to be known of a user; `UserProfile`, or a subclass with fields of your own.
         key: encrypts the store: a passphrase, 32 bytes, or a callable that gives one of them when the store is opened.
@@ -90,29 +104,25 @@ def open_memory(
     check_profile_type(profile)
     config = _config(source)
     statistics = Statistics()
-    counted = _counter(token_counter or tokenizers.token_counter(), statistics)
+    counted = _counter(tokenizers.resolve_counter(token_counter), statistics)
+    resolve_strategy(config.compaction.strategy)
     embeddings: LruCache[bytes, Floats] = LruCache(
         config.orchestration.cache, ttl=config.orchestration.cache_ttl.total_seconds()
     )
     statistics.watch("embeddings", embeddings)
     batched = partial(_batched, config=config, statistics=statistics, cache=embeddings)
-    model = _embedder(config) if embedder is None else _given(embedder, config)
+    named = embedder if isinstance(embedder, str) else config.embedder if embedder is None else None
+    model = _given(embedder, config) if named is None else _embedder(named)
     model = None if model is None else batched(model)
-    seeing = None if embedder is None else as_media_embedder(embedder)
-    engines = open_engines(config, key, media=seeing is not None)
+    seeing = None if named is not None else as_media_embedder(embedder)
+    engines = open_engines(config, key, media=seeing is not None, engine=engine)
     try:
         _check_embedder(engines.index, model)
         _check_embedder(engines.media, seeing)
     except BaseException:
         engines.close()
         raise
-    rules = extractor or BilingualRules()
-
-    def models(given: Any) -> tuple[LanguageModel | None, FactExtractor | None]:
-        writer = _language_model(given, config, statistics, counted)
-        return writer, _reader(writer, rules, profile)
-
-    language_model, reader = models(language_model)
+    rules: FactExtractor = _made("extractor", extractor or config.learning.extractor, EXTRACTORS)
     services = Services(
         log=ReadOnlyLog(engines.log) if read_only else engines.log,
         index=engines.index,
@@ -125,46 +135,34 @@ def open_memory(
         new_id=TimeOrderedIds(),
         config=config,
         count=counted,
-        ranker=ranker or WeightedMean(),
-        language_model=language_model,
+        ranker=_made("ranker", ranker or config.recall.ranker, RANKERS),
         compressor=compressor,
-        states=(Extractors(rules, reader), *projections(profile, embeddings)),
+        states=(Extractors(rules), *projections(profile, embeddings)),
         statistics=statistics,
         read_only=read_only,
     )
     statistics.watch("answers", services.state(RecallProjection).answers)
-    return HybridMemory(services, lambda given: batched(as_embedder(given)), engines.rekey, models)
+    reader = partial(_reader, rules=rules, profile=profile)
+    memory = HybridMemory(services, lambda given: batched(as_embedder(given)), engines.rekey, reader)
+    try:
+        memory.adopt(language_model)
+    except BaseException:
+        memory.close()
+        raise
+    return memory
 
 
-async def aopen_memory(
-    source: str | Path | MemoryConfig = "sqlite:///memory.db",
-    *,
-    embedder: Any = None,
-    language_model: Any = None,
-    compressor: TextCompressor | None = None,
-    token_counter: TokenCounter | None = None,
-    extractor: FactExtractor | None = None,
-    ranker: Ranker | None = None,
-    clock: Clock | None = None,
-    profile: type[UserProfile] = UserProfile,
-    key: Key | None = None,
-    read_only: bool = False,
-) -> HybridMemory:
-    """Async twin of `open_memory`: reads the model and migrates the store off the event loop."""
-    return await asyncio.to_thread(
-        open_memory,
-        source,
-        embedder=embedder,
-        language_model=language_model,
-        compressor=compressor,
-        token_counter=token_counter,
-        extractor=extractor,
-        ranker=ranker,
-        clock=clock,
-        profile=profile,
-        key=key,
-        read_only=read_only,
-    )
+def _off_the_loop(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    @wraps(function)
+    async def twin(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(function, *args, **kwargs)
+
+    twin.__name__ = twin.__qualname__ = f"a{function.__name__}"
+    twin.__doc__ = f"Async twin of `{function.__name__}`: reads the model and migrates the store off the event loop."
+    return twin
+
+
+aopen_memory = _off_the_loop(open_memory)
 
 
 def _config(source: str | Path | MemoryConfig) -> MemoryConfig:
@@ -177,7 +175,7 @@ def _config(source: str | Path | MemoryConfig) -> MemoryConfig:
 
 def _given(embedder: Any, config: MemoryConfig) -> Embedder:
     """What the caller gave, under the name that the configuration has for it."""
-    if config.embedder in {"auto", "local", "none", "hashing"}:
+    if config.embedder in OURS:
         return as_embedder(embedder)
     return WrappedEmbedder(embedder, name=config.embedder)
 
@@ -211,20 +209,30 @@ def _counter(count: TokenCounter, statistics: Statistics) -> TokenCounter:
     return counted
 
 
-def _embedder(config: MemoryConfig) -> Embedder | None:
-    if config.embedder not in {"auto", "local", "none", "hashing"}:
-        raise InvalidConfigError(
-            f"the embedder {config.embedder!r} is none of ours: give the model to open_memory(embedder=...), or use "
-            "auto, local, none or hashing"
-        )
-    if config.embedder == "none":
+def _made(what: str, wanted: Any, own: dict[str, str]) -> Any:
+    """The object itself, or the one that its name stands for."""
+    if not isinstance(wanted, str):
+        return wanted
+    offered = found(what, wanted, own)
+    return offered() if callable(offered) else offered
+
+
+def _embedder(name: str) -> Embedder | None:
+    if name == "none":
         return None
-    if config.embedder == "hashing":
+    if name not in OURS:
+        if name in registered("embedder"):
+            return as_embedder(_made("embedder", name, {}))
+        raise InvalidConfigError(
+            f"the embedder {name!r} is none of ours: give the model to open_memory(embedder=...), use auto, local, "
+            f"none or hashing, or install a package that registers it under {GROUPS['embedder']}"
+        )
+    if name == "hashing":
         return HashingEmbedder()
     try:
         return LocalEmbedder()
     except MissingDependencyError as error:
-        if config.embedder == "local":
+        if name == "local":
             raise
         warnings.warn(
             f"recall works on words alone: {error}; or give open_memory(embedder=...) a LangChain Embeddings, a "
@@ -235,20 +243,7 @@ def _embedder(config: MemoryConfig) -> Embedder | None:
         return None
 
 
-def _language_model(
-    model: Any, config: MemoryConfig, statistics: Statistics, count: TokenCounter
-) -> LanguageModel | None:
-    if model is None:
-        return None
-    from hybrid_memory.models.language import as_language_model  # noqa: PLC0415 - only who has a model pays for it
-    from hybrid_memory.models.measured import MeasuredModel  # noqa: PLC0415 - only who has a model pays for it
-
-    return MeasuredModel(as_language_model(model, timeout=config.compaction.model_timeout), statistics, count)
-
-
-def _reader(model: LanguageModel | None, rules: FactExtractor, profile: type[UserProfile]) -> FactExtractor | None:
-    if model is None:
-        return None
+def _reader(model: LanguageModel, rules: FactExtractor, profile: type[UserProfile]) -> FactExtractor:
     from hybrid_memory.facts.reader.extractor import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
 
     return ModelExtractor(model, rules=rules, fields=field_guide(profile))

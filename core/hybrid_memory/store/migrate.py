@@ -36,8 +36,8 @@ async def migrate(run: Runner, source: Services, target: Services, progress: Pro
     """
     await drain(run, source)
     heads = await run.call(source.truth.heads)
-    there = await run.call(target.truth.heads)
-    for owner, head in there.items():
+    copied = await run.call(target.truth.heads)
+    for owner, head in copied.items():
         if await checksum(run, source, owner, upto=head) != await checksum(run, target, owner, upto=head):
             raise InvalidInputError(f"the target has memories of {owner} that are not here: give an empty store")
     total = sum([await run.call(source.truth.count, owner) for owner in heads])

@@ -198,7 +198,7 @@ async def append_revision(
     try:
         return await run.call(services.truth.append, owner, drafts or [revision])
     except IdConflictError:
-        there = await run.call(services.truth.get, owner, [revision.id])
-        if not any(event.scope.session == revision.session for event in there):
+        taken = await run.call(services.truth.get, owner, [revision.id])
+        if not any(event.scope.session == revision.session for event in taken):
             raise
         return None

@@ -19,7 +19,7 @@ from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.cleaning import clean
-from hybrid_memory.text.excerpts import excerpt
+from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tools.tool import Call, MemoryTool

@@ -154,9 +154,9 @@ def compact(
         receipt = whose.compact(strategy=strategy, keep=keep)
         folded = whose.summary()
     if as_json:
-        print_json({"folded": receipt.folded, "summary": shapes.summary(folded)})
+        print_json({"folded": receipt.compacted, "summary": shapes.summary(folded)})
         return
-    show(f"{receipt.folded:,} messages were folded" if receipt.folded else "there was nothing to fold")
+    show(f"{receipt.compacted:,} messages were folded" if receipt.compacted else "there was nothing to fold")
     if folded:
         show(repr(folded)[1:-1])
         show("hybrid-memory summary shows it", style="dim")

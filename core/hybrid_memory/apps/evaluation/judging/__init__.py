@@ -13,7 +13,7 @@ from hybrid_memory.apps.evaluation.judging.scores import Grade, Verdict, Winner
 from hybrid_memory.apps.evaluation.probing.probe import Probe
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.ports import LanguageModel
-from hybrid_memory.text.excerpts import excerpt
+from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.tokenize import terms
 
 T = TypeVar("T")
