@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_memory.apps.cli.printing import agreed, one_line, print_json, show, when
+from hybrid_memory.apps.cli.printing import agreed, fields_of, one_line, print_json, show, when
 from hybrid_memory.apps.cli.recalling import handle
 from hybrid_memory.apps.cli.stores import MOMENT, AsJson, Owner, StoreName, moment, open_store, with_owner
 from hybrid_memory.errors import InvalidInputError
@@ -88,7 +88,7 @@ def forget(
                 raise typer.Exit(0)
             done = does(dry_run=False)
     if as_json:
-        print_json(done)
+        print_json({**fields_of(done), "folded": done.compacted})  # as version 0.9 called it
     elif done is not planned:
         show("forgotten")
 
