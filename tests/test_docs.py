@@ -86,9 +86,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     hashed = request.node.callspec.params["page"] in HASHED
     monkeypatch.chdir(tmp_path)
     given = HashingEmbedder if hashed else local
-    monkeypatch.setattr(
-        "hybrid_memory.memory.opening._embedder", lambda name: None if words_alone(name) else given()
-    )
+    monkeypatch.setattr("hybrid_memory.memory.opening._embedder", lambda name: None if words_alone(name) else given())
     defined: dict[str, Any] = {"__name__": "page"}
     with patch.dict(os.environ):  # a page may set a key
         yield defined
