@@ -11,6 +11,8 @@ import pytest
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from tests.engines.conftest import milvus_server, new_config, new_url, redis_server
 from tests.engines.test_mixed import MONDAY, Clock, Teller, assert_same, counts, oracle, plain, texts
+from tests.engines.test_mixed import test_owners_with_odd_names_see_only_their_own as odd_names
+from tests.engines.test_mixed import test_two_memories_on_the_same_engines_stay_in_step as in_step
 
 if TYPE_CHECKING:
     from tests.conftest import Face
@@ -31,6 +33,12 @@ def test_every_verb_answers_as_in_memory(engines: str, new_config: Config, face:
     clock = Clock()
     with open_memory(new_config(engines), clock=clock) as memory:
         assert_same(Teller(memory, clock, face).play(), oracle)
+
+
+@pytest.mark.parametrize("engines", [pair for pair in PAIRS if "memory" not in pair])
+def test_two_memories_of_many_owners_stay_in_step(engines: str, new_config: Config) -> None:
+    in_step(engines, new_config)
+    odd_names(engines, new_config)
 
 
 def live(memory: HybridMemory, clock: Clock) -> dict[str, Any]:
