@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from hybrid_memory.display import progress_bar
 from hybrid_memory.runtime.caches import LruCache
-from hybrid_memory.runtime.progress import progress_bar
 
 
 def test_the_entry_used_longest_ago_makes_room() -> None:

@@ -240,7 +240,7 @@ def folded(chat: ScopedMemory, face: Face, first: str, role: Role = Role.USER) -
         *(m.model_copy(update={"id": str(n)}) for n, m in enumerate(said(12), 1)),
     ]
     face(chat).follow(copy)
-    assert face(chat).compact(keep=4).folded
+    assert face(chat).compact(keep=4).compacted
     return copy
 
 
@@ -257,7 +257,7 @@ def test_an_edit_of_a_folded_message_is_shown_until_it_is_folded_too(chat: Scope
     assert "Paris" not in chat.summary().text
     assert face(chat).conversation()[0].text == copy[0].text
     for keep in (4, 2):
-        assert face(chat).compact(keep=keep).folded
+        assert face(chat).compact(keep=keep).compacted
         text = face(chat).assemble("And?").text
         assert "Paris" not in text
         assert text.count("live in Oslo") == chat.summary().text.count("live in Oslo") == 1

@@ -16,7 +16,7 @@ from hybrid_memory import EventKind, HybridMemory, MemoryConfig, RecallConfig, R
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.items.item import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
 from hybrid_memory.items.kept import ItemsProjection, KeptItems
-from hybrid_memory.memory.store import ItemMemory
+from hybrid_memory.memory.texts import ItemMemory
 from hybrid_memory.runtime.runners import InlineRunner, drive
 
 Call = Callable[..., Any]

@@ -183,7 +183,7 @@ def test_a_conversation_is_compacted_after_a_rollback() -> None:
         folded = alice.summary().stretches
         alice.rollback(place)
         assert not alice.summary()
-        assert alice.compact(keep=2).folded == 4
+        assert alice.compact(keep=2).compacted == 4
         assert alice.summary().stretches != folded
 
 

@@ -36,7 +36,7 @@ def failures(run: AgentRun) -> list[bool]:
 
 
 def tokens(agent: PagedAgent, prompt: list[Message]) -> int:
-    return 3 + sum(message_tokens(message, agent._runtime.services.count) for message in prompt)
+    return 3 + sum(message_tokens(message, agent._store.token_counter) for message in prompt)
 
 
 def asked(*answers: str, make: Make, **settings: Any) -> AgentRun:
@@ -338,7 +338,7 @@ def test_a_run_has_a_budget_of_tokens(act: Act, make: Make) -> None:
     run = act(agent, "send", "Look for the boat.")
     found = re.fullmatch(r"stopped after (\d+) tokens", run.why)
     assert found
-    spent = [tokens(agent, prompt) + agent._runtime.services.count(answer) for prompt in script.prompts]
+    spent = [tokens(agent, prompt) + agent._store.token_counter(answer) for prompt in script.prompts]
     assert int(found[1]) == sum(spent)
     assert sum(spent) >= 5000 > sum(spent[:-1])
     script.otherwise = says("here")

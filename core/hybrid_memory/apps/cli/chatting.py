@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,16 +17,7 @@ from hybrid_memory.apps.cli.knowledge import show_profile
 from hybrid_memory.apps.cli.printing import as_json as written
 from hybrid_memory.apps.cli.printing import one_line, printable, show
 from hybrid_memory.apps.cli.recalling import show_hits
-from hybrid_memory.apps.cli.stores import (
-    AgentName,
-    AsJson,
-    SessionName,
-    StoreName,
-    TenantName,
-    UserName,
-    open_store,
-    scoped,
-)
+from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, open_store, with_owner
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -44,16 +36,14 @@ BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-comp
 MaxTokens = Annotated[int, typer.Option(min=1, help="Of every prompt.")]
 
 
+@with_owner()
 def chat(
     store: StoreName,
     *,
     model: ModelName = None,
     base_url: BaseUrl = None,
     max_tokens: MaxTokens = 4000,
-    tenant: TenantName = None,
-    user: UserName = None,
-    agent: AgentName = None,
-    session: SessionName = None,
+    owner: Owner,
     as_json: AsJson = False,
 ) -> None:
     """Chat with a model that remembers; without a model, see what the memory finds for what you say.
@@ -65,16 +55,15 @@ def chat(
     """
     answering = _model(model, base_url)
     with open_store(store, create=True) as memory:
-        owner = scoped(memory, tenant=tenant, user=user, agent=agent).scope
-        there = memory.owners()
-        if there and owner not in there:
-            typer.echo(f"{one_line(str(owner))} is new in this store", err=True)
-        name = session or f"chat-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-        whose = memory.scoped(tenant=owner.tenant, user=owner.user, agent=owner.agent, session=name)
+        session = owner.session or f"chat-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+        whose = replace(owner, session=session).of(memory)
+        there, who = memory.owners(), whose.scope.owner
+        if there and who not in there:
+            typer.echo(f"{one_line(str(who))} is new in this store", err=True)
         talk = _Talk(whose, answering, max_tokens, as_json=as_json)
         if sys.stdin.isatty() and not as_json:
             show(
-                f"{owner}, session {name}; {'model ' + model if model else 'no model, recall alone'}. {HELP}",
+                f"{who}, session {session}; {'model ' + model if model else 'no model, recall alone'}. {HELP}",
                 style="dim",
             )
         for line in _lines():

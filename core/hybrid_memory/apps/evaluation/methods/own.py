@@ -8,16 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
-from typing import get_args
 
+from hybrid_memory import Context, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.analysis import MAX_HITS, STRATEGIES
 from hybrid_memory.apps.evaluation.methods.method import Fetched, Method, Prompt, Replay, Setting
-from hybrid_memory.config import CompactionConfig, LearningConfig, MemoryConfig, StrategyName
-from hybrid_memory.context.context import Context
-from hybrid_memory.context.request import MAX_HITS
+from hybrid_memory.config import CompactionConfig, LearningConfig, MemoryConfig
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.memory.opening import open_memory
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
 from hybrid_memory.tools.reading import FETCH
 
@@ -38,9 +34,9 @@ class Compacting:
         alone: recall nothing and fetch nothing, so that only the summary speaks for what was folded.
     """
 
-    def __init__(self, strategy: StrategyName, *, alone: bool = False) -> None:
+    def __init__(self, strategy: str, *, alone: bool = False) -> None:
         self.name = f"{strategy}{ALONE}" if alone else strategy
-        self._strategy: StrategyName = strategy
+        self._strategy = strategy
         self._alone = alone
 
     @contextmanager
@@ -180,7 +176,7 @@ def truncated(messages: Sequence[Message], max_tokens: int, count: TokenCounter)
 
 
 _OWN: tuple[Method, ...] = (
-    *(Compacting(name, alone=alone) for name in get_args(StrategyName) for alone in (False, True)),
+    *(Compacting(name, alone=alone) for name in STRATEGIES for alone in (False, True)),
     SlidingWindow(),
     Whole(),
 )
