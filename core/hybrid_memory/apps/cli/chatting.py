@@ -53,7 +53,7 @@ def chat(
 
     Example: hybrid-memory chat memory.db --user alice --model anthropic:claude-sonnet-4-5
     """
-    answering = _model(model, base_url)
+    answering = chat_model(model, base_url=base_url)
     with open_store(store, create=True) as memory:
         session = owner.session or f"chat-{datetime.now(UTC):%Y%m%d-%H%M%S}"
         whose = replace(owner, session=session).of(memory)
@@ -69,16 +69,6 @@ def chat(
         for line in _lines():
             if not talk.heard(line):
                 break
-
-
-def _model(name: str | None, base_url: str | None) -> Any:
-    from hybrid_memory.apps.cli.chatting import chat_model  # noqa: PLC0415 - only who has a model pays for it
-
-    if name is None:
-        if base_url is not None:
-            raise InvalidInputError("a base URL needs the name of its model: give --model")
-        return None
-    return chat_model(name, base_url=base_url)
 
 
 def _lines() -> Iterator[str]:
@@ -179,8 +169,8 @@ NO_KEY = "none"
 """A server of one's own asks for no key, but the client insists on one."""
 
 
-def chat_model(name: str, *, base_url: str | None = None) -> Any:
-    """A chat model of LangChain, made by its ``init_chat_model``.
+def chat_model(name: str | None, *, base_url: str | None = None) -> Any:
+    """A chat model of LangChain, made by its ``init_chat_model``; None without a name.
 
     Args:
         name: ``provider:model``, such as ``anthropic:claude-sonnet-4-5``; of an endpoint just the model.
@@ -190,6 +180,10 @@ def chat_model(name: str, *, base_url: str | None = None) -> Any:
         MissingDependencyError: LangChain is not installed.
         InvalidInputError: there is no such provider, its package is not installed, or its key is missing.
     """
+    if name is None:
+        if base_url is not None:
+            raise InvalidInputError("a base URL needs the name of its model: give --model")
+        return None
     try:
         # By name, as the core knows no framework.
         make = importlib.import_module("langchain.chat_models").init_chat_model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_memory.apps.cli.printing import one_line, print_json, show, when
+from hybrid_memory.apps.cli.printing import agreed, one_line, print_json, show, when
 from hybrid_memory.apps.cli.recalling import handle
 from hybrid_memory.apps.cli.stores import MOMENT, AsJson, Owner, StoreName, moment, open_store, with_owner
 from hybrid_memory.errors import InvalidInputError
@@ -83,7 +82,10 @@ def forget(
         _told(whose, planned, err=as_json)
         done = planned
         if planned.erased and not dry_run:
-            _agreed(yes=yes)
+            refusal = "nothing was forgotten: nobody is there to agree; give --yes, or --dry-run to look"
+            if not agreed("Forget this for good?", refusal, yes=yes):
+                typer.echo("nothing was forgotten", err=True)
+                raise typer.Exit(0)
             done = does(dry_run=False)
     if as_json:
         print_json(done)
@@ -124,14 +126,3 @@ def _told(whose: ScopedMemory, planned: Receipt, *, err: bool) -> None:
                 show(line, indent=2, err=err)
     if len(planned.positions) > SHOWN_TURNS:
         show(f"and {len(planned.positions) - SHOWN_TURNS:,} more", indent=2, err=err)
-
-
-def _agreed(*, yes: bool) -> None:
-    """Go on only if somebody said so."""
-    if yes:
-        return
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise InvalidInputError("nothing was forgotten: nobody is there to agree; give --yes, or --dry-run to look")
-    if not typer.confirm("Forget this for good?", err=True):
-        typer.echo("nothing was forgotten", err=True)
-        raise typer.Exit(0)

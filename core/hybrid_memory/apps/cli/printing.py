@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
@@ -10,6 +11,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -99,6 +102,15 @@ def show_rows(
     with out.capture() as drawn:
         out.print(table)
     typer.echo("\n".join(line.rstrip() for line in drawn.get().splitlines()))
+
+
+def agreed(question: str, refusal: str, *, yes: bool) -> bool:
+    """Whether somebody says so, on a terminal; without one, `InvalidInputError` with the refusal."""
+    if yes:
+        return True
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InvalidInputError(refusal)
+    return typer.confirm(question, err=True)
 
 
 def print_json(value: Any) -> None:
