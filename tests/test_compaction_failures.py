@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast, get_args
@@ -16,6 +16,7 @@ from hybrid_memory import (
     CompactionConfig,
     EventKind,
     HybridMemory,
+    Line,
     MemoryConfig,
     Message,
     Role,
@@ -23,7 +24,8 @@ from hybrid_memory import (
     ScopedMemory,
     open_memory,
 )
-from hybrid_memory.context.summaries.strategies import STRATEGIES
+from hybrid_memory.context.summaries.alternatives import WindowOnly
+from hybrid_memory.context.summaries.strategy import SummaryJob
 from hybrid_memory.context.summaries.summarise import critical_items
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.ports import Appended, Draft
@@ -90,7 +92,7 @@ def test_a_model_that_fails_costs_nothing(face: Face, open_with: OpenWith, fault
     try:
         alice = open_with(model, strategy=strategy).scoped(user="a", session="s")
         face(alice, "remember", [*SAID, *LATEST])
-        assert face(alice, "compact", keep=2).folded == len(SAID)
+        assert face(alice, "compact", keep=2).compacted == len(SAID)
         assert model.calls >= 1
         assert_nothing_is_lost(alice)
         kept = " ".join(line.text for line in face(alice, "summary"))
@@ -239,7 +241,7 @@ def test_a_full_disk_leaves_queue_and_log_as_they_were(face: Face, open_with: Op
     services.log = disk.log
     assert services.log.read(alice.scope, kinds=TOLD) == history
     assert face(alice, "summary") == before
-    assert face(alice, "compact", keep=1).folded > 0
+    assert face(alice, "compact", keep=1).compacted > 0
     assert_nothing_is_lost(alice)
 
 
@@ -262,7 +264,7 @@ def test_threads_that_compact_at_once_fold_each_turn_once(open_with: OpenWith, u
 
     def work(number: int) -> int:
         ready.wait()
-        return sum(memory.scoped(user="a", session="s").compact(keep=keep).folded for keep in range(16, 0, -3))
+        return sum(memory.scoped(user="a", session="s").compact(keep=keep).compacted for keep in range(16, 0, -3))
 
     with ThreadPoolExecutor(4) as pool:
         folded = sum(pool.map(work, range(4)))
@@ -288,24 +290,15 @@ def test_a_loser_of_a_race_asks_again_and_folds_nothing_twice(open_with: OpenWit
     memory = open_with()
     alice = memory.scoped(user="a", session="s")
     alice.remember([*SAID, *LATEST, *SAID])
-    window = STRATEGIES["window"]
 
-    class Slow:
-        name = "slow"
-        schema: Mapping[str, Any] | None = None
+    class Slow(WindowOnly):
         interfered = False
 
-        def extract(self, job: Any, /) -> Any:
+        def extract(self, job: SummaryJob, /) -> list[Line]:
             if not self.interfered:
                 self.interfered = True
-                assert alice.compact(keep=2).folded > 0
-            return window.extract(job)
-
-        def prompt(self, job: Any, /) -> list[Message]:
-            return []
-
-        def read(self, answer: Any, job: Any, /) -> Any:
-            raise AssertionError
+                assert alice.compact(keep=2).compacted > 0
+            return super().extract(job)
 
     alice.compact(keep=1, strategy=Slow())
     assert_folded_once(alice)

@@ -146,11 +146,11 @@ def test_a_reopened_store_and_another_handle_give_the_same_prompt(face: Face, op
 def test_compact_folds_all_but_the_newest_rounds(face: Face, open_with: OpenWith) -> None:
     alice = open_with(rounds=None).scoped(user="a", session="s")
     said = rounds(0, 6)
-    assert face(alice, "compact").folded == 0
+    assert face(alice, "compact").compacted == 0
     assert not face(alice, "summary")
     face(alice, "remember", said)
-    assert face(alice, "compact", keep=2).folded == 8
-    assert face(alice, "compact", keep=2).folded == 0
+    assert face(alice, "compact", keep=2).compacted == 8
+    assert face(alice, "compact", keep=2).compacted == 0
     (name,) = face(alice, "summary").handles
     assert face(alice, "expand", name) == face(alice, "history")[:8]
     (role, first), *shown = prompt(face(alice, "assemble", k=0))
@@ -360,9 +360,9 @@ def test_a_long_round_is_counted_once_when_it_is_folded_step_by_step(face: Face,
     folded = 0
     for number in range(6):
         face(alice, "remember", exchange(f"c{number}", "word " * 60))
-        folded += face(alice, "compact", keep=1).folded
+        folded += face(alice, "compact", keep=1).compacted
     face(alice, "remember", ["And now?", assistant("Wait."), "And now?"])
-    folded += face(alice, "compact", keep=1).folded
+    folded += face(alice, "compact", keep=1).compacted
     assert folded == len(face(alice, "expand", face(alice, "summary"))) == 15
 
 

@@ -33,14 +33,13 @@ from tqdm import tqdm
 from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, Table, count_tokens, dialogue, load
 from hybrid_memory import CompactionConfig, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.apps.evaluation.probing.probe import holds
-from hybrid_memory.config import StrategyName
 from hybrid_memory.context.request import MAX_HITS
 from hybrid_memory.text.tokens import message_tokens
 
 STEPS = 30
 AFTER = (1, 3, 10, 30)
 PORTION = 12
-STRATEGIES: tuple[StrategyName, ...] = (
+STRATEGIES = (
     "anchored", "regenerate", "compact", "recursive", "merging", "importance", "window",
 )  # fmt: skip
 CHATS = 3
@@ -170,7 +169,7 @@ def fillers(data: Path, *, chinese: bool) -> list[Message]:
     return dialogue([turn for turn in turns if turn["text"].strip()][: STEPS * PORTION], prefix="filler")
 
 
-def measure(chat: Chat, filler: Sequence[Message], strategy: StrategyName, embedder: Any, tally: Tally) -> None:
+def measure(chat: Chat, filler: Sequence[Message], strategy: str, embedder: Any, tally: Tally) -> None:
     """Count one chat under one strategy."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "chat.db"

@@ -15,7 +15,7 @@ def main() -> None:
         folded = 0
         for keep in range(18, 0, -2):
             alice.remember([f"{process} asks about room {keep}.", {"role": "assistant", "content": "Noted."}])
-            folded += alice.compact(keep=keep).folded
+            folded += alice.compact(keep=keep).compacted
         sys.stdout.write(f"{folded}\n")
 
 

@@ -23,10 +23,10 @@ from hybrid_memory import (
     Weights,
 )
 from hybrid_memory.context.queue import Session, queue
-from hybrid_memory.context.request import Request
+from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.context.shortening import Costs
 from hybrid_memory.context.state import QueueState
-from hybrid_memory.context.view import View, view
+from hybrid_memory.context.view import PromptView, view
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.text.tokens import estimate_tokens
 
@@ -84,7 +84,7 @@ class See(Protocol):
         self, messages: Sequence[Message], query: str | None = None, *, max_tokens: int = 1000,
         lines: Sequence[Line] = (), notes: Mapping[int, str] | None = None, config: CompactionConfig | None = None,
         **asked: Any,
-    ) -> View: ...  # fmt: skip
+    ) -> PromptView: ...  # fmt: skip
 
 
 @pytest.fixture
@@ -93,8 +93,8 @@ def see() -> See:
         messages: Sequence[Message], query: str | None = None, *, max_tokens: int = 1000,
         lines: Sequence[Line] = (), notes: Mapping[int, str] | None = None, config: CompactionConfig | None = None,
         **asked: Any,
-    ) -> View:  # fmt: skip
-        request = Request.of(
+    ) -> PromptView:  # fmt: skip
+        request = PromptRequest.of(
             query, max_tokens=max_tokens, k=20, layout=asked.pop("layout", "stable"), tools=asked.pop("tools", ()),
             blocks=asked.pop("blocks", None), reader=asked.pop("reader", None), **asked,
         )  # fmt: skip

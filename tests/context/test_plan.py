@@ -16,7 +16,7 @@ from hybrid_memory.context.context import Piece, context_of
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from hybrid_memory.context.plan import plan
 from hybrid_memory.context.request import Reader
-from hybrid_memory.context.view import LEAST_ROOM, View
+from hybrid_memory.context.view import LEAST_ROOM, PromptView
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.context.conftest import assistant, hit, page, tool_round, user
 
@@ -28,7 +28,7 @@ TOOL = {"type": "function", "function": {"name": "read_page", "description": pag
 LINES = [Line(Section.FACTS, "The bag is red.", ("a",), 1, 4), Line(Section.DECISIONS, "Take the train.", ("b",), 5, 9)]
 
 
-def told(seen: View, hits: Sequence[Hit] = ()) -> Context:
+def told(seen: PromptView, hits: Sequence[Hit] = ()) -> Context:
     return context_of(seen, plan(seen, list(hits)), list(hits), seen.config)
 
 

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import CompactionConfig, Message, Role
-from hybrid_memory.context.plan import Plan, plan
-from hybrid_memory.context.relief import LEAST_INLINE, RELIEF, USERS, WORTH, inline_limit, relieved
-from hybrid_memory.context.view import LEAST_ROOM, View
+from hybrid_memory.context.plan import PromptPlan, plan
+from hybrid_memory.context.relief import LEAST_INLINE, RELIEF, USERS, WORTH, Reliefs, inline_limit
+from hybrid_memory.context.view import LEAST_ROOM, PromptView
 from hybrid_memory.text.tokens import message_tokens
 from tests.context.conftest import assistant, page, tool_round, user
 
@@ -28,9 +28,9 @@ def bodies(laid: Sequence[Message]) -> list[str]:
     return [message.text.rsplit("</memory>\n\n")[-1].rsplit("</summary>\n\n")[-1] for message in laid if message.id]
 
 
-def shortened(seen: View) -> list[int]:
+def shortened(seen: PromptView) -> list[int]:
     """Rows of the messages that stand shortened."""
-    return sorted(position // 10 - 1 for position in relieved(seen, 0).short)
+    return sorted(position // 10 - 1 for position in Reliefs(seen).with_note(0).short)
 
 
 def read(*tokens: int) -> list[Message]:
@@ -69,7 +69,7 @@ def test_the_oldest_long_answered_messages_go_first_and_only_as_many_as_needed(s
 def test_a_relief_makes_more_room_than_is_needed_at_once(see: See) -> None:
     said = read(700, 700, 700, 700)
     seen = see(said, "What now?", max_tokens=2500)
-    assert relieved(seen, 0).tokens <= RELIEF * seen.room
+    assert Reliefs(seen).with_note(0).tokens <= RELIEF * seen.room
 
 
 def test_what_nobody_answered_yet_is_not_touched_by_a_relief(see: See) -> None:
@@ -121,7 +121,7 @@ def test_of_what_was_recalled_for_earlier_turns_the_oldest_goes_first(see: See) 
     said = [message for row in range(6) for message in (user(f"Question {row}?"), assistant("Yes."))]
     notes = {2 * row: page(f"note {row}", 60) for row in range(6)}
     seen = see(said, "And now?", max_tokens=1000, notes=notes)
-    bare = sorted(position // 10 - 1 for position in relieved(seen, 0).bare)
+    bare = sorted(position // 10 - 1 for position in Reliefs(seen).with_note(0).bare)
     assert bare == [2 * row for row in range(len(bare))]
     assert 0 < len(bare) < 6
     kept = sum(seen.note_tokens(unit) for unit in seen.units) - sum(
@@ -208,7 +208,7 @@ def test_a_prompt_is_accepted_and_within_its_budget_unless_the_last_turn_needs_m
         assert found.reader == ""
 
 
-def shown(seen: View) -> Plan:
+def shown(seen: PromptView) -> PromptPlan:
     return plan(seen, [])
 
 
@@ -219,13 +219,13 @@ def test_between_two_reliefs_a_prompt_only_grows_at_its_end(
 ) -> None:
     """What a longer conversation shows of a shorter one is what that showed, unless more had to be shortened since."""
     said = flat(said_of(rounds))
-    before: Plan | None = None
+    before: PromptPlan | None = None
     for end in range(1, len(said) + 1):
         if said[end - 1].tool_calls or (end < len(said) and said[end].role is Role.TOOL):
             continue  # the host asks again once all results are there
         seen = see(said[:end], max_tokens=budget, reader=reader)
         now = shown(seen)
-        long = {long.event.id for long in relieved(seen, 0).short.values()}
+        long = {long.event.id for long in Reliefs(seen).with_note(0).short.values()}
         if now.tokens > seen.budget or len(bodies(now.laid)) < end or now.short.keys() - long:
             before = None  # what is not answered yet takes too much: no relief was enough
             continue

@@ -141,7 +141,7 @@ class Teller:
     def condense(self) -> None:
         context = self.do(self.alice, "assemble", "Where is my cat?", max_tokens=900, instructions="Be brief.")
         self.note("prompt", plain(context.text))
-        self.note("folded", self.do(self.alice, "compact", keep=1).folded)
+        self.note("folded", self.do(self.alice, "compact", keep=1).compacted)
         summary = self.do(self.alice, "summary")
         self.note("summary", [(line.section.value, line.text) for line in summary.lines])
         self.note("expanded", texts(self.do(self.alice, "expand", summary.lines[0])))

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
 
 import pytest
 
@@ -12,7 +11,7 @@ from hybrid_memory.apps.evaluation.methods import chosen_methods
 from hybrid_memory.apps.evaluation.methods.own import OWN, truncated
 from hybrid_memory.apps.evaluation.methods.stock import StandIn
 from hybrid_memory.apps.evaluation.replaying import replayed
-from hybrid_memory.config import StrategyName
+from hybrid_memory.context.summaries.strategy import STRATEGIES
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
@@ -22,7 +21,7 @@ NEED_NOTHING = [name for name in OWN if "llmlingua" not in name]
 
 
 def test_every_strategy_is_a_method_with_recall_and_without() -> None:
-    strategies = get_args(StrategyName)
+    strategies = STRATEGIES
     assert set(OWN) == {*strategies, *(f"{name}-alone" for name in strategies), "sliding-window", "none"}
 
 

@@ -81,7 +81,7 @@ def folded(handle: ScopedMemory, said: Sequence[str], times: int = 2) -> Summary
     parts = (everything,) if times == 1 else (everything[:FIRST], everything[FIRST:])
     for part in parts:
         handle.remember(part)
-        assert handle.compact(keep=1).folded
+        assert handle.compact(keep=1).compacted
     summary = handle.summary()
     assert summary.audit.compactions == times
     print(f"\n{summary.strategy}: {summary.audit!r}\n{summary.text}")  # noqa: T201 - to be read with pytest -s

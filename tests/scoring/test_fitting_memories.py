@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid_memory import Hit, Message, Record, Scope, Signals, Weights
-from hybrid_memory.context.memories import FLOOR, LEAST, common_words, fitting
+from hybrid_memory.context.memories import FLOOR, LEAST, common_words, fitting, recollect
 
 if TYPE_CHECKING:
     from tests.conftest import Open
@@ -68,8 +68,8 @@ def test_a_question_about_a_time_keeps_what_lies_in_it(query: str, kept: int) ->
 @pytest.mark.parametrize("empty", ["What did the biopsy show?", "Thanks!", "活检结果怎么样？", "好的，记住了。"])
 def test_what_tells_nothing_is_no_memory_however_near(empty: str) -> None:
     near = hit(BIOPSY[0], 0.5)
-    assert fitting("What did the biopsy show?", [hit(empty, 0.9), near]) == [near]
-    assert fitting("What did the biopsy show?", [hit(empty, 0.9)]) == []
+    assert recollect([], [hit(empty, 0.9), near], "What did the biopsy show?", limit=0, k=9).hits == [near]
+    assert recollect([], [hit(empty, 0.9)], "What did the biopsy show?", limit=0, k=9).hits == []
 
 
 def test_common_words_weigh_more_the_rarer_they_are() -> None:

@@ -1,15 +1,16 @@
-"""The state of files under a sequence of operations."""
+"""The state of files under a sequence of operations, and two ledgers as one."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from hybrid_memory.artifacts.ledger import (
+    LIMITS,
     FileState,
     Ledger,
     Mention,
@@ -19,33 +20,16 @@ from hybrid_memory.artifacts.ledger import (
     ScriptEffect,
     Sweep,
     SweepKind,
+    TestRun,
+    bounded,
+    newest,
 )
 
-MAX_SOURCES = 8
-"""Message ids that an entry names: the first, and the newest after it."""
-
-MAX_SWEEPS = 100
-"""The newest sweeps that a ledger keeps."""
+MAX_READ, MAX_SCRIPTS, MAX_SWEEPS, MAX_TESTS = 200, 60, 100, 10
+"""The newest files that were only read, scripts, sweeps and test runs that a ledger keeps."""
 
 _TEMPORARY = ("/tmp", "/var", "/dev", "/proc", "/usr", "/etc")  # noqa: S108 - names to recognise, nothing is written
 _WILDCARD = re.compile(r"[*?\[]")
-
-MAX_COMMANDS = 40
-
-MAX_ERRORS = 40
-
-MAX_TESTS = 10
-
-MAX_IDS = 300
-
-MAX_URLS = 60
-
-MAX_MENTIONED = 100
-
-MAX_READ = 200
-
-MAX_SCRIPTS = 60
-"""The newest of each that a ledger keeps."""
 
 
 class Effect(NamedTuple):
@@ -64,8 +48,10 @@ class Effect(NamedTuple):
     by: str = ""
 
 
-@dataclass(slots=True)
+@dataclass
 class _File:
+    """A `FileState` on its way."""
+
     path: str
     origin: Origin = Origin.UNKNOWN
     exists: bool = True
@@ -239,38 +225,24 @@ class FileBook:
         for state in files:
             if self.key(state.path) in moved and state.operation is not Operation.READ:
                 continue  # the newer ledger took a folder for a file
-            newer = _File(
-                state.path,
-                state.origin,
-                state.exists,
-                state.changed,
-                state.restored,
-                state.undone,
-                state.moved_from,
-                state.sources,
-            )
-            self._compose(self.key(state.path), newer)
+            self._compose(self.key(state.path), _File(**state.model_dump(exclude={"operation"})))
 
-    def states(self) -> tuple[FileState, ...]:
-        """All files in the order of their first mention."""
-        return tuple(
-            FileState(
-                path=file.path,
-                operation=self._operation(file),
-                origin=file.origin,
-                exists=file.exists,
-                changed=file.changed,
-                restored=file.restored,
-                undone=file.undone,
-                moved_from=file.moved_from,
-                sources=file.sources,
-            )
-            for file in self._files.values()
+    def ledger(self, tests: Sequence[TestRun], found: Mapping[str, Iterable[Mention]]) -> Ledger:
+        """Files and scripts as they are now, with the newest test runs and literal strings by kind."""
+        states = [FileState(operation=self._operation(file), **vars(file)) for file in self._files.values()]
+        read = [
+            state.path for state in states if state.operation is Operation.READ and not (state.restored or state.undone)
+        ]
+        dropped = set(read[: max(0, len(read) - MAX_READ)])
+        scripts = [Script(path=path, effects=effects) for path, effects in self.scripts.items() if effects]
+        return Ledger(
+            files=tuple(state for state in states if state.path not in dropped),
+            root=self.root,
+            sweeps=tuple(self._sweeps[-MAX_SWEEPS:]),
+            scripts=tuple(scripts[-MAX_SCRIPTS:]),
+            tests=tuple(tests[-MAX_TESTS:]),
+            **{kind: newest(found[kind], limit) for kind, limit in LIMITS.items()},
         )
-
-    def sweeps(self) -> tuple[Sweep, ...]:
-        """The sweeps so far, oldest first."""
-        return tuple(self._sweeps[-MAX_SWEEPS:])
 
     def _operation(self, file: _File) -> Operation:
         if not file.changed or file.reset:
@@ -281,12 +253,6 @@ class FileBook:
             return Operation.MODIFIED
         before = self._files.get(self.key(file.moved_from)) if file.moved_from else None
         return Operation.RENAMED if before is not None and _was_there(before.origin) else Operation.CREATED
-
-
-def bounded(sources: Iterable[str]) -> tuple[str, ...]:
-    """The first and the newest of these ids, each once, without empty ones."""
-    unique = tuple(dict.fromkeys(source for source in sources if source))
-    return unique if len(unique) <= MAX_SOURCES else (unique[0], *unique[1 - MAX_SOURCES :])
 
 
 def covers(pattern: str, path: str) -> bool:
@@ -327,45 +293,5 @@ def merge(older: Ledger, newer: Ledger) -> Ledger:
         book.settle_root(newer.root)
     book.merge(newer.files, newer.sweeps)
     book.scripts |= {script.path: script.effects for script in newer.scripts}
-    return Ledger(
-        files=kept_files(book.states()),
-        root=book.root,
-        sweeps=book.sweeps(),
-        scripts=kept_scripts(book.scripts),
-        tests=(*older.tests, *newer.tests)[-MAX_TESTS:],
-        errors=newest((*older.errors, *newer.errors), MAX_ERRORS),
-        ids=newest((*older.ids, *newer.ids), MAX_IDS),
-        urls=newest((*older.urls, *newer.urls), MAX_URLS),
-        commands=newest((*older.commands, *newer.commands), MAX_COMMANDS),
-        mentioned=newest((*older.mentioned, *newer.mentioned), MAX_MENTIONED),
-    )
-
-
-def kept_files(states: tuple[FileState, ...]) -> tuple[FileState, ...]:
-    """All changed files, and the newest that were only read."""
-    read = [state for state in states if state.operation is Operation.READ and not (state.restored or state.undone)]
-    dropped = {state.path for state in read[: max(0, len(read) - MAX_READ)]}
-    return tuple(state for state in states if state.path not in dropped) if dropped else states
-
-
-def newest(found: Iterable[Mention], limit: int) -> tuple[Mention, ...]:
-    """Each text once, in the order of its first mention; what was mentioned in one message only goes first."""
-    merged: dict[str, Mention] = {}
-    for mention in found:
-        known = merged.get(mention.text)
-        merged[mention.text] = (
-            mention
-            if known is None
-            else Mention(text=mention.text, sources=bounded((*known.sources, *mention.sources)))
-        )
-    excess = len(merged) - limit
-    if excess > 0:
-        rare = [text for text, mention in merged.items() if len(mention.sources) < 2]  # noqa: PLR2004 - again
-        for text in [*rare, *(text for text in merged if text not in set(rare))][:excess]:
-            del merged[text]
-    return tuple(merged.values())
-
-
-def kept_scripts(scripts: Mapping[str, tuple[ScriptEffect, ...]]) -> tuple[Script, ...]:
-    """The newest scripts that do something to files."""
-    return tuple(Script(path=path, effects=effects) for path, effects in scripts.items() if effects)[-MAX_SCRIPTS:]
+    found = {kind: (*getattr(older, kind), *getattr(newer, kind)) for kind in LIMITS}
+    return book.ledger((*older.tests, *newer.tests), found)

@@ -1,8 +1,8 @@
-"""What a working agent did: files, commands, tests, errors, ids."""
+"""What a working agent did: files, commands, tests, errors, ids; and how a prompt shows it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,6 +15,12 @@ SHOWN_TESTS = 3
 """The newest test runs that are shown."""
 
 _KEEPING = "modified renamed created deleted restored tests errors ids urls read commands mentioned".split()
+
+MAX_SOURCES = 8
+"""Message ids that an entry names: the first, and the newest after it."""
+
+LIMITS = {"errors": 40, "ids": 300, "urls": 60, "commands": 40, "mentioned": 100}
+"""The newest literal strings of each kind that a ledger keeps."""
 
 
 class Operation(StrEnum):
@@ -40,7 +46,13 @@ class Origin(StrEnum):
     NEW = "new"
 
 
-class FileState(CheckedModel):
+class _Entry(CheckedModel):
+    """Strict, because a ledger is stored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class FileState(_Entry):
     """A file, as the messages leave it.
 
     Attributes:
@@ -54,8 +66,6 @@ class FileState(CheckedModel):
         moved_from: the name that it had before, if it was renamed.
         sources: ids of the messages that say so: the first and the newest.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     path: str
     operation: Operation
@@ -78,7 +88,7 @@ class SweepKind(StrEnum):
     RUN = "run"
 
 
-class Sweep(CheckedModel):
+class Sweep(_Entry):
     """One operation on many files, which also holds for files that only an older ledger knows.
 
     Attributes:
@@ -89,55 +99,45 @@ class Sweep(CheckedModel):
         source: id of the message that says so.
     """
 
-    model_config = ConfigDict(extra="forbid")
-
     kind: SweepKind
     pattern: str = ""
     target: str = ""
     source: str = ""
 
 
-class ScriptEffect(CheckedModel):
+class ScriptEffect(_Entry):
     """What running a script does to a file: a verb such as ``edit``, its path, and the second path of a move."""
-
-    model_config = ConfigDict(extra="forbid")
 
     verb: str
     path: str
     target: str = ""
 
 
-class Script(CheckedModel):
+class Script(_Entry):
     """A script or patch that was written, with what it does to files once it is run."""
-
-    model_config = ConfigDict(extra="forbid")
 
     path: str
     effects: tuple[ScriptEffect, ...]
 
 
-class Mention(CheckedModel):
+class Mention(_Entry):
     """A literal string worth keeping, and the ids of the first and the newest messages that hold it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: str
     sources: tuple[str, ...] = ()
 
 
-class TestRun(CheckedModel):
+class TestRun(_Entry):
     """The outcome of a test run: its counts as the runner wrote them, and the names of what failed."""
 
     __test__ = False  # pytest, this is no test
-
-    model_config = ConfigDict(extra="forbid")
 
     outcome: str
     failing: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
 
 
-class Ledger(CheckedModel):
+class Ledger(_Entry):
     """What a span of messages did; oldest first throughout, JSON by ``model_dump_json``.
 
     Attributes:
@@ -147,8 +147,6 @@ class Ledger(CheckedModel):
         scripts: files that do something to other files when they are run.
         tests, errors, ids, urls, commands, mentioned: the newest of each; mentioned are paths named in prose.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     files: tuple[FileState, ...] = ()
     root: str | None = None
@@ -239,3 +237,27 @@ def _line(group: _Group, newest: int) -> str:
     more = len(group.items) - newest
     shown = group.separator.join(group.items[more:])
     return f"{group.label}: " + (f"({more} older) " if more else "") + shown
+
+
+def bounded(sources: Iterable[str]) -> tuple[str, ...]:
+    """The first and the newest of these ids, each once, without empty ones."""
+    unique = tuple(dict.fromkeys(source for source in sources if source))
+    return unique if len(unique) <= MAX_SOURCES else (unique[0], *unique[1 - MAX_SOURCES :])
+
+
+def newest(found: Iterable[Mention], limit: int) -> tuple[Mention, ...]:
+    """Each text once, in the order of its first mention; what was mentioned in one message only goes first."""
+    merged: dict[str, Mention] = {}
+    for mention in found:
+        known = merged.get(mention.text)
+        merged[mention.text] = (
+            mention
+            if known is None
+            else Mention(text=mention.text, sources=bounded((*known.sources, *mention.sources)))
+        )
+    excess = len(merged) - limit
+    if excess > 0:
+        rare = [text for text, mention in merged.items() if len(mention.sources) < 2]  # noqa: PLR2004 - again
+        for text in [*rare, *(text for text in merged if text not in set(rare))][:excess]:
+            del merged[text]
+    return tuple(merged.values())

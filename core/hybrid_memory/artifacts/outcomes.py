@@ -1,4 +1,4 @@
-"""What the result of an action says: success, exit code, errors."""
+"""What the result of an action says: success, exit code, errors, and how test runs ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From messages to a ledger of what they did."""
+"""From messages to a ledger of what they did, alone or after those of an older ledger."""
 
 from __future__ import annotations
 
@@ -8,22 +8,8 @@ from collections.abc import Iterable, Sequence
 from hybrid_memory.artifacts import mentions
 from hybrid_memory.artifacts.calls import Action, actions
 from hybrid_memory.artifacts.commands import CommandReader
-from hybrid_memory.artifacts.files import (
-    MAX_COMMANDS,
-    MAX_ERRORS,
-    MAX_IDS,
-    MAX_MENTIONED,
-    MAX_TESTS,
-    MAX_URLS,
-    Effect,
-    FileBook,
-    bounded,
-    kept_files,
-    kept_scripts,
-    merge,
-    newest,
-)
-from hybrid_memory.artifacts.ledger import Ledger, Mention, Operation, ScriptEffect, TestRun
+from hybrid_memory.artifacts.files import Effect, FileBook, merge
+from hybrid_memory.artifacts.ledger import LIMITS, Ledger, Mention, Operation, ScriptEffect, TestRun, bounded
 from hybrid_memory.artifacts.outcomes import Outcome, errors, is_observation, outcome, possible, refused, verdicts
 from hybrid_memory.artifacts.scripts import diff_effects, is_patch, patch_effects, python_effects, status_effects
 from hybrid_memory.log.message import Message, Role
@@ -63,8 +49,8 @@ class _Strings:
         for text in texts:
             self._found.setdefault(text, {})[source] = None
 
-    def newest(self, limit: int) -> tuple[Mention, ...]:
-        return newest((Mention(text=text, sources=bounded(by)) for text, by in self._found.items()), limit)
+    def mentions(self) -> Iterable[Mention]:
+        return (Mention(text=text, sources=bounded(by)) for text, by in self._found.items())
 
 
 class _Reader:
@@ -75,7 +61,7 @@ class _Reader:
         self.outputs: list[str] = []
         self.open_file = ""
         self.runs_fences = False
-        self.errors, self.ids, self.urls, self.commands, self.mentioned = (_Strings() for _ in range(5))
+        self.found = {kind: _Strings() for kind in LIMITS}
         self.tests: list[TestRun] = []
 
     def read(self, message: Message) -> None:
@@ -90,35 +76,24 @@ class _Reader:
             self._prose(prose, source)
             if not self.pending:
                 self._apply(mentions.claims(text), source)
-            self.ids.add(mentions.ids("\n".join(action.literals for action in self.pending)), source)
+            self.found["ids"].add(mentions.ids("\n".join(action.literals for action in self.pending)), source)
         elif message.role is Role.TOOL or is_observation(text):
             self._result(message, text, source)
         else:
             self.pending = [action for action in self.pending if not action.fenced]
             self._settle_all()
             self._prose(text, source)
-            self.ids.add(mentions.ids(text), source)
-            self.errors.add(errors(Outcome(text, None)), source)
+            self.found["ids"].add(mentions.ids(text), source)
+            self.found["errors"].add(errors(Outcome(text, None)), source)
 
     def finish(self) -> Ledger:
         self._settle_all()
-        return Ledger(
-            files=kept_files(self.book.states()),
-            root=self.book.root,
-            sweeps=self.book.sweeps(),
-            scripts=kept_scripts(self.book.scripts),
-            tests=tuple(self.tests[-MAX_TESTS:]),
-            errors=self.errors.newest(MAX_ERRORS),
-            ids=self.ids.newest(MAX_IDS),
-            urls=self.urls.newest(MAX_URLS),
-            commands=self.commands.newest(MAX_COMMANDS),
-            mentioned=self.mentioned.newest(MAX_MENTIONED),
-        )
+        return self.book.ledger(self.tests, {kind: strings.mentions() for kind, strings in self.found.items()})
 
     def _prose(self, text: str, source: str) -> None:
-        self.urls.add(mentions.urls(text), source)
-        self.mentioned.add(mentions.paths(text), source)
-        self.ids.add(mentions.labelled_ids(text), source)
+        self.found["urls"].add(mentions.urls(text), source)
+        self.found["mentioned"].add(mentions.paths(text), source)
+        self.found["ids"].add(mentions.labelled_ids(text), source)
 
     def _result(self, message: Message, text: str, source: str) -> None:
         result = outcome(text)
@@ -126,9 +101,9 @@ class _Reader:
         if action is not None:
             self.runs_fences |= action.fenced
             self._settle(action, result)
-        self.errors.add(errors(result), source)
-        self.ids.add(mentions.ids(text), source)
-        self.urls.add(mentions.urls(text), source)
+        self.found["errors"].add(errors(result), source)
+        self.found["ids"].add(mentions.ids(text), source)
+        self.found["urls"].add(mentions.urls(text), source)
         for run, failing in verdicts(text):
             self.tests.append(TestRun(outcome=run, failing=failing, sources=bounded([source])))
         if action is None or action.command is None:
@@ -166,7 +141,7 @@ class _Reader:
             self._follow(result)
 
     def _run(self, command: str, source: str, result: Outcome | None) -> None:
-        self.commands.add([_short(command)], source)
+        self.found["commands"].add([_short(command)], source)
         effects = self.shell.effects(command)
         if result is not None:
             self._infer_root(effects, result.text)

@@ -1,11 +1,12 @@
-"""What running a piece of Python code does to files, as far as its text tells."""
+"""What Python code, patches, diffs and version-control status say about files, as far as their text tells."""
 
 from __future__ import annotations
 
 import ast
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 
 from hybrid_memory.artifacts.files import Effect
 
@@ -119,43 +120,40 @@ class _Reader:
         found = [self._paths(part) for part in parts]
         return ["/".join(options[0] for options in found)] if all(len(options) == 1 for options in found) else []
 
-    def _call(self, node: ast.Call) -> Iterator[Effect]:
+    def _argument(self, node: ast.Call, place: int = 0) -> list[str]:
+        return self._paths(node.args[place]) if len(node.args) > place else []
+
+    def _call(self, node: ast.Call) -> list[Effect]:
         match node.func:
             case ast.Name(id="open"):
-                mode = self._mode(node)
-                for path in self._paths(node.args[0] if node.args else None):
-                    if verb := _verb_of_mode(mode):
-                        yield Effect(verb, path)
+                return _each(_verb_of_mode(self._mode(node)), self._argument(node))
             case ast.Name(id=name) if _FILE_FUNCTION.fullmatch(name):
                 verb = next((verb for word, verb in _FUNCTION_VERBS if word in name), "read")
-                for path in self._paths(node.args[0] if node.args else None):
-                    yield Effect(verb, path)
+                return _each(verb, self._argument(node))
             case ast.Attribute(value=owner, attr=attribute):
-                yield from self._method(owner, attribute, node)
+                return self._method(owner, attribute, node)
+        return []
 
-    def _method(self, owner: ast.expr, attribute: str, node: ast.Call) -> Iterator[Effect]:
-        first = self._paths(node.args[0] if node.args else None)
+    def _method(self, owner: ast.expr, attribute: str, node: ast.Call) -> list[Effect]:
+        first = self._argument(node)
         verb = _OS_CALLS.get((owner.id, attribute)) if isinstance(owner, ast.Name) else None
         if verb in {"move", "copy"}:
-            targets = self._paths(node.args[1] if len(node.args) > 1 else None)
-            yield from (Effect(verb, path, target) for path, target in zip(first, targets, strict=False))
-        elif verb:
-            yield from (Effect(verb, path) for path in first)
-        elif attribute in _PATH_METHODS:
-            yield from (Effect(_PATH_METHODS[attribute], path) for path in self._paths(owner))
-        elif attribute in {"rename", "replace"} and len(node.args) == 1:
-            yield from (Effect("move", path, target) for path, target in zip(self._paths(owner), first, strict=False))
-        elif attribute == "open":
-            mode = first[0] if first else ""
-            yield from (Effect(verb, path) for path in self._paths(owner) if (verb := _verb_of_mode(mode)))
-        elif attribute in _WRITERS:
-            yield from (Effect("write", path) for path in first if "." in path)
+            return list(map(Effect, repeat(verb), first, self._argument(node, 1)))
+        if verb:
+            return _each(verb, first)
+        if attribute in _PATH_METHODS:
+            return _each(_PATH_METHODS[attribute], self._paths(owner))
+        if attribute in {"rename", "replace"} and len(node.args) == 1:
+            return list(map(Effect, repeat("move"), self._paths(owner), first))
+        if attribute == "open":
+            return _each(_verb_of_mode(first[0] if first else ""), self._paths(owner))
+        return _each("write" if attribute in _WRITERS else None, [path for path in first if "." in path])
 
     def _mode(self, node: ast.Call) -> str:
         for keyword in node.keywords:
             if keyword.arg == "mode":
                 return next(iter(self._paths(keyword.value)), "")
-        return next(iter(self._paths(node.args[1])), "") if len(node.args) > 1 else "r"
+        return next(iter(self._argument(node, 1)), "") if len(node.args) > 1 else "r"
 
     def _parameters(self, calls: list[ast.Call]) -> Iterator[Effect]:
         """Writes to a parameter of a function, for the literal paths that it is called with."""
@@ -171,10 +169,13 @@ class _Reader:
                             writers[function.name] = (names.index(name), verb)
         for call in calls if writers else ():
             match call:
-                case ast.Call(func=ast.Name(id=name), args=arguments) if name in writers:
+                case ast.Call(func=ast.Name(id=name)) if name in writers:
                     position, verb = writers[name]
-                    if position < len(arguments):
-                        yield from (Effect(verb, path) for path in self._paths(arguments[position]))
+                    yield from _each(verb, self._argument(call, position))
+
+
+def _each(verb: str | None, paths: Iterable[str]) -> list[Effect]:
+    return [Effect(verb, path) for path in paths] if verb else []
 
 
 def _verb_of_mode(mode: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Shell command lines as simple commands: words, redirections, here-documents."""
+"""Shell command lines as simple commands: words, redirections, here-documents; and which of the words are files."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from hybrid_memory import display
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.validation import shown, storable
+from hybrid_memory.validation import shown
 
 MAX_CHARS = 2000
 """Of a block, where nothing else was said."""
@@ -78,17 +78,6 @@ def checked_label(label: Any) -> str:
     if not isinstance(label, str) or not _LABEL.fullmatch(label):
         raise InvalidInputError(f"a block's label has 1 to 64 letters, digits, '_', '.' or '-', got {shown(label)}")
     return label
-
-
-def checked_text(name: str, text: Any) -> str:
-    """The text; raises `InvalidInputError` if it is none that can be stored."""
-    if not isinstance(text, str):
-        raise InvalidInputError(f"{name} must be text, got {shown(text)}")
-    try:
-        storable(text)
-    except ValueError as error:
-        raise InvalidInputError(f"{name} cannot be stored: {error}") from None
-    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hybrid_memory.blocks.block import MOST_CHARS, Block, Edit, checked_label, checked_length, checked_text
+from hybrid_memory.blocks.block import MOST_CHARS, Block, Edit, checked_label, checked_length
 from hybrid_memory.blocks.kept import BlocksProjection, KeptBlocks, Revision, payload
 from hybrid_memory.errors import IdConflictError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.event import EventKind
@@ -20,7 +20,7 @@ from hybrid_memory.store.projection import append_revision, revision_id
 from hybrid_memory.store.remember import stored_text
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
-from hybrid_memory.validation import checked_count, shown
+from hybrid_memory.validation import checked_count, checked_text, shown
 
 MOST_DESCRIBED = 2000
 """Characters of a description."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybrid_memory.config.compaction import CompactionConfig, PagingConfig, PresetName, PromptConfig, StrategyName
+from hybrid_memory.config.compaction import CompactionConfig, PagingConfig, PresetName, PromptConfig
 from hybrid_memory.config.learning import ConflictRule, LearningConfig, OrchestrationConfig
 from hybrid_memory.config.memory import CleaningLevel, MemoryConfig
 from hybrid_memory.config.recall import RecallConfig
@@ -23,5 +23,4 @@ __all__ = [
     "RecallConfig",
     "RedactionConfig",
     "RetentionConfig",
-    "StrategyName",
 ]

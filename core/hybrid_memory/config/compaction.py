@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, InstanceOf, field_validator, model_validator
 
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.validation import Duration, Settings
@@ -13,18 +13,25 @@ from hybrid_memory.validation import Duration, Settings
 DEFAULT_TOKENS = 30_000
 """Of a prompt for a model whose window is unknown: room for an agent with twenty tools and a long document."""
 
-StrategyName: TypeAlias = Literal[
-    "anchored", "regenerate", "compact", "recursive", "window", "merging", "importance", "llmlingua"
-]
-
 PresetName: TypeAlias = Literal["chat", "conversation", "agent", "memgpt"]
+
+
+@runtime_checkable
+class SummaryStrategy(Protocol):
+    """A strategy as an object: one of your own behind `hybrid_memory.context.summaries.strategy.Strategy`."""
+
+    @property
+    def name(self) -> str:
+        """By which a summary names it."""
+        ...
 
 
 class CompactionConfig(Settings):
     """When the oldest turns of a session are compacted into its summary, and how a prompt is shared out.
 
     Attributes:
-        strategy: how a summary is made; see docs/architecture.md.
+        strategy: how a summary is made: a name, of ours or of an installed package's, or an object; see
+            docs/architecture.md. Whether the name is known is told when the memory is opened.
         max_tokens: of a prompt, unless `assemble` is given another number.
         rounds: compact when the queue has so many turns of the user; None never asks.
         flush: compact when the prompt needs more than this share of its budget.
@@ -45,7 +52,7 @@ class CompactionConfig(Settings):
         InvalidConfigError: an unknown setting or a value out of range.
     """
 
-    strategy: StrategyName = "anchored"
+    strategy: str | InstanceOf[SummaryStrategy] = "anchored"
     max_tokens: int = Field(default=DEFAULT_TOKENS, ge=100)
     rounds: int | None = Field(default=None, ge=1)
     flush: float = Field(default=1.0, gt=0, le=1)

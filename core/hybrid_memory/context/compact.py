@@ -1,4 +1,4 @@
-"""``compact``, ``summary``, ``reset``: a session's queue and what stands for the turns before it, by hand."""
+"""Compaction: the oldest turns of a session go into its summary, and the cursor moves past them in one write."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hybrid_memory.artifacts import merge, read_on, render
-from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context import session as sessions
 from hybrid_memory.context.queue import Session, Unit
-from hybrid_memory.context.request import Request
+from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.context.session import costs_of, write_state
 from hybrid_memory.context.state import Attempt, QueueState
 from hybrid_memory.context.summaries.lines import shown as shown_lines
-from hybrid_memory.context.summaries.strategies import STRATEGIES
-from hybrid_memory.context.summaries.strategy import Job, Room, Strategy
+from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob, SummaryRoom, asks_again, resolve_strategy
 from hybrid_memory.context.summaries.summarise import again, audited, remaining, summarise
 from hybrid_memory.context.summary import Summary, written
 from hybrid_memory.context.triggers import excess
 from hybrid_memory.context.view import view
-from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
+from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import PRESSURE
 from hybrid_memory.log.receipt import Receipt
@@ -30,7 +28,6 @@ from hybrid_memory.store.reading import at_positions
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.validation import checked_count
-from hybrid_memory.validation import shown as shown_value
 
 RACES = 8
 """Times that another process may be faster before we say so."""
@@ -55,13 +52,13 @@ ATTEMPTS = 3
 async def compact(
     run: Runner, services: Services, scope: Scope, *, strategy: str | Strategy | None, keep: int | None
 ) -> Receipt:
-    """Fold all but the newest rounds.
+    """Compact all but the newest rounds.
 
     Raises:
         InvalidInputError: no such strategy, or a ``keep`` below 1.
     """
     services = await in_view(run, present(services), scope)
-    way = chosen_strategy(services.config.compaction, strategy)
+    way = resolve_strategy(services.config.compaction.strategy if strategy is None else strategy)
     rounds = services.config.compaction.keep_least if keep is None else checked_count("keep", keep, least=1)
     tokens = services.config.compaction.max_tokens
     await run.call(services.count, "")  # a counter may have tables to load, off the event loop
@@ -73,14 +70,14 @@ async def compact(
             session,
             costs_of(services),
             services.config.compaction,
-            Request(query="?", max_tokens=tokens),
+            PromptRequest(query="?", max_tokens=tokens),
             session.state.lines,
         )
         count = excess(services, seen, tokens, by_tokens=False, rounds=rounds)
         if not count and not retries(services, session):
             return Receipt()
-        if await fold(run, services, session, count, max_tokens=tokens, strategy=way):
-            return Receipt(folded=len(fresh_events(session, folding(session.queue.units, count)[0])))
+        if await compact_units(run, services, session, count, max_tokens=tokens, strategy=way):
+            return Receipt(compacted=len(fresh_events(session, compactable(session.queue.units, count)[0])))
     raise StoreUnavailableError(f"other processes kept compacting {scope} at the same time: try again")
 
 
@@ -105,7 +102,7 @@ async def summary(run: Runner, services: Services, scope: Scope) -> Summary:
     )
 
 
-async def fold(
+async def compact_units(
     run: Runner,
     services: Services,
     session: Session,
@@ -115,19 +112,19 @@ async def fold(
     strategy: str | Strategy | None = None,
     ask: bool = True,
 ) -> bool:
-    """Fold the oldest ``count`` units of the queue; False if another process was faster, and nothing was changed.
+    """Compact the oldest ``count`` units of the queue; False if another process was faster, and nothing was changed.
 
     ``max_tokens`` is the budget of the prompts that the summary is for. With a count of 0 only a span that the model
     failed on before is tried again. Without ``ask`` no model is asked now; `retries` then says that one is to be.
     """
-    way = chosen_strategy(services.config.compaction, strategy)
+    way = resolve_strategy(services.config.compaction.strategy if strategy is None else strategy)
     old = session.state
-    units, rest = folding(session.queue.units, count)
+    units, rest = compactable(session.queue.units, count)
     span = [event for event in fresh_events(session, units) if event.message.event != PRESSURE]
     shown = max(LEAST_SHOWN, int(services.config.compaction.summary_ratio * max_tokens))
     state = await _retried(run, services, session, way, shown) if ask else old
     if span:
-        job = Job(state.lines, span, space(services, span, shown))
+        job = SummaryJob(state.lines, span, space(services, span, shown))
         state = await _summarised(run, services, way, state, job, ask=ask)
     state = replace(
         state,
@@ -144,16 +141,11 @@ async def fold(
 
 def retries(services: Services, session: Session) -> bool:
     """Whether a model is to be asked once more about turns that it failed on."""
-    way = chosen_strategy(services.config.compaction, None)
-    return bool(session.state.retry) and services.language_model is not None and _asked_again(way)
+    way = resolve_strategy(services.config.compaction.strategy)
+    return bool(session.state.retry) and services.language_model is not None and asks_again(way)
 
 
-def _asked_again(way: Strategy) -> bool:
-    """Whether the model is asked again where it failed: for lines, or for the one text that goes on from the last."""
-    return way.schema is not None or way.name == "recursive"
-
-
-def folding(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequence[Unit]]:
+def compactable(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequence[Unit]]:
     """The oldest ``count`` units and the rest; with what the cursor passes: an orphan may stand inside an exchange.
 
     Fewer where the cursor would pass what must stay: the last turn of the user, or all that a model sees.
@@ -168,7 +160,7 @@ def folding(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequence
 
 
 def _passed(units: Sequence[Unit], count: int) -> int:
-    """How many units lie before the cursor when so many are folded."""
+    """How many units lie before the cursor when so many are compacted."""
     cursor = max((unit.last for unit in units[:count]), default=0)
     while count < len(units) and units[count].first <= cursor:
         count += 1
@@ -176,7 +168,7 @@ def _passed(units: Sequence[Unit], count: int) -> int:
 
 
 def fresh_events(session: Session, units: Sequence[Unit]) -> list[Event]:
-    """The events of these units that were not folded before, by position."""
+    """The events of these units that were not compacted before, by position."""
     state = session.state
     events = [event for unit in units for event in unit.events]
     fresh = [
@@ -188,22 +180,10 @@ def fresh_events(session: Session, units: Sequence[Unit]) -> list[Event]:
     return sorted(fresh, key=lambda event: event.position)
 
 
-def chosen_strategy(config: CompactionConfig, given: str | Strategy | None) -> Strategy:
-    """The strategy asked for, or the configured one; raises `InvalidInputError` if there is none of this name."""
-    wanted = config.strategy if given is None else given
-    if not isinstance(wanted, str):
-        if not all(callable(getattr(wanted, name, None)) for name in ("extract", "prompt", "read")):
-            raise InvalidInputError(f"a strategy is a name or has extract, prompt and read; got {shown_value(wanted)}")
-        return wanted
-    if wanted not in STRATEGIES:
-        raise InvalidInputError(f"no compaction strategy {wanted!r}: choose one of {', '.join(STRATEGIES)}")
-    return STRATEGIES[wanted]
-
-
-def space(services: Services, span: Sequence[Event], shown: int) -> Room:
+def space(services: Services, span: Sequence[Event], shown: int) -> SummaryRoom:
     """What the summary may cost after this span, where a prompt has so many tokens for it."""
     tokens = sum(services.count(event.message.text) for event in span)
-    return Room(
+    return SummaryRoom(
         standing=STANDING * shown,
         shown=shown,
         fresh=max(LEAST_FRESH, min(shown, int(FRESH_RATIO * tokens))),
@@ -213,7 +193,7 @@ def space(services: Services, span: Sequence[Event], shown: int) -> Room:
 
 
 async def _summarised(
-    run: Runner, services: Services, way: Strategy, state: QueueState, job: Job, *, ask: bool
+    run: Runner, services: Services, way: Strategy, state: QueueState, job: SummaryJob, *, ask: bool
 ) -> QueueState:
     span = job.span
     ledger = merge(state.ledger, read_on(state.ledger, [event.message for event in span]))
@@ -225,7 +205,7 @@ async def _summarised(
     earlier = remaining(state.audit, lines, report)
     missed = []
     unasked = not ask and services.language_model is not None
-    if (written.failed or unasked) and _asked_again(way):
+    if (written.failed or unasked) and asks_again(way):
         missed.append(Attempt(tuple(event.position for event in span), int(written.failed), report))
     return replace(
         state,
@@ -241,14 +221,14 @@ async def _summarised(
 async def _retried(run: Runner, services: Services, session: Session, way: Strategy, room: int) -> QueueState:
     """The state after the model was asked once more about the oldest span that it failed on."""
     state = session.state
-    if not state.retry or services.language_model is None or not _asked_again(way):
+    if not state.retry or services.language_model is None or not asks_again(way):
         return state
     attempt, *others = state.retry
     span = await at_positions(run, services, session.scope, attempt.positions)
     if not span:
         return replace(state, retry=tuple(others))
     ledger = render(state.ledger, max_tokens=LEDGER_TOKENS, count=services.count)
-    job = Job(state.lines, span, space(services, span, room))
+    job = SummaryJob(state.lines, span, space(services, span, room))
     written = await again(run, services, way, job, ledger)
     if written is None:
         later = [attempt.once_more] if attempt.tries + 1 < ATTEMPTS else []
@@ -273,14 +253,14 @@ def _stretches(state: QueueState, span: Sequence[Event]) -> list[tuple[int, int]
 
 
 def _kept(session: Session, rest: Sequence[Unit]) -> tuple[int, ...]:
-    """Positions of the opening instructions, and of what a reset kept and is not folded yet."""
+    """Positions of the opening instructions, and of what a reset kept and is not compacted yet."""
     left = {event.position for unit in rest for event in unit.events}
     opening = {event.position for unit in session.queue.instructions for event in unit.events}
     return tuple(sorted(opening | {position for position in session.state.kept if position in left}))
 
 
-def _anchor(folded: Sequence[Unit], rest: Sequence[Unit]) -> int:
+def _anchor(compacted: Sequence[Unit], rest: Sequence[Unit]) -> int:
     """The user's turn that the first of the remaining units belong to, if they don't begin with one."""
     if not rest or rest[0].opens:
         return 0
-    return next((unit.events[0].position for unit in reversed(folded) if unit.opens), 0)
+    return next((unit.events[0].position for unit in reversed(compacted) if unit.opens), 0)

@@ -1,4 +1,4 @@
-"""``condense``: texts shortened to a token budget, by whole sentences, by notes, or word by word."""
+"""``condense``: texts shortened to a token budget, by whole sentences, by the notes of a summary, or word by word."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.config.weights import Weights
 from hybrid_memory.context.compact import LEDGER_TOKENS
 from hybrid_memory.context.extractive import Offer, Piece, chosen, fitted, pieces
+from hybrid_memory.context.summaries.anchored import Anchored
 from hybrid_memory.context.summaries.importance import judged
 from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS
-from hybrid_memory.context.summaries.strategies import STRATEGIES
-from hybrid_memory.context.summaries.strategy import TURN_CHARS, Job, Room
+from hybrid_memory.context.summaries.strategy import TURN_CHARS, SummaryJob, SummaryRoom
 from hybrid_memory.context.summaries.summarise import summarise
 from hybrid_memory.context.summary import Line
 from hybrid_memory.errors import InvalidInputError
@@ -64,7 +64,7 @@ class _Outcome(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CondenseRequest:
     """A checked call of condense.
 
     Attributes:
@@ -102,7 +102,7 @@ class Request:
         )
 
 
-async def condense(run: Runner, services: Services, request: Request) -> Condensed:
+async def condense(run: Runner, services: Services, request: CondenseRequest) -> Condensed:
     """The texts, of at most so many tokens together; as they are if they fit."""
     compressor = services.compressor if request.how == "llmlingua" else None
     if request.how == "llmlingua" and compressor is None:
@@ -124,7 +124,7 @@ def _tokens(services: Services, texts: Sequence[str]) -> tuple[int, ...]:
     return tuple(services.count(text) if text else 0 for text in texts)
 
 
-async def _extracted(run: Runner, services: Services, request: Request) -> _Outcome:
+async def _extracted(run: Runner, services: Services, request: CondenseRequest) -> _Outcome:
     """The sentences that are worth most, from all texts together."""
     offered = [piece for row, text in enumerate(request.texts) for piece in pieces(row, text)]
     worths = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered]
@@ -132,7 +132,7 @@ async def _extracted(run: Runner, services: Services, request: Request) -> _Outc
     return _Outcome(texts, "extractive", note)
 
 
-async def _noted(run: Runner, services: Services, request: Request) -> _Outcome:
+async def _noted(run: Runner, services: Services, request: CondenseRequest) -> _Outcome:
     """The notes of an anchored summary: decisions, facts, what is to be done, files and ids."""
     notes, worths, failure = await noted(run, services, request.given, request.max_tokens)
     texts, note = await _best(run, services, request, notes, worths, texts=[""] * len(request.texts))
@@ -142,7 +142,7 @@ async def _noted(run: Runner, services: Services, request: Request) -> _Outcome:
 async def _best(
     run: Runner,
     services: Services,
-    request: Request,
+    request: CondenseRequest,
     offered: Sequence[Piece],
     worths: Sequence[float],
     *,
@@ -163,7 +163,7 @@ async def _best(
     return fitted(kept, texts, request.heads, max_tokens=request.max_tokens, count=services.count), note
 
 
-async def _shortened(run: Runner, services: Services, request: Request, compressor: TextCompressor) -> _Outcome:
+async def _shortened(run: Runner, services: Services, request: CondenseRequest, compressor: TextCompressor) -> _Outcome:
     """Each text without the words that say little, to its share of the budget; where that fails, by sentences."""
     sizes = [services.count(text) if text.strip() else 0 for text in request.texts]
     share = (request.max_tokens - sum(_tokens(services, request.heads))) / max(sum(sizes), 1)
@@ -233,8 +233,8 @@ async def noted(
             rows.append(row)
     artifacts, shown = _artifacts(services, events, max_tokens)
     size = CANDIDATES * max_tokens
-    room = Room(standing=size, shown=size, fresh=size, count=services.count, cleaning=services.config.cleaning)
-    written = await summarise(run, services, STRATEGIES["anchored"], Job((), events, room), shown)
+    room = SummaryRoom(standing=size, shown=size, fresh=size, count=services.count, cleaning=services.config.cleaning)
+    written = await summarise(run, services, Anchored(), SummaryJob((), events, room), shown)
     notes = [
         *((rows[line.last - 1], _bare(line, messages[rows[line.last - 1]]), line.importance) for line in written.lines),
         *((row, text, worth) for row, message in enumerate(messages) for text, worth in _results(message)),

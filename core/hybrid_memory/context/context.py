@@ -1,4 +1,4 @@
-"""A prompt, ready to be sent, and what did not fit into it."""
+"""A prompt, ready to be sent: its sections, what did not fit, and for each part why it stands as it does."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from hybrid_memory import display
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context.layout import memory_mark
-from hybrid_memory.context.plan import Plan
-from hybrid_memory.context.view import View
+from hybrid_memory.context.plan import PromptPlan
+from hybrid_memory.context.view import PromptView
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.recall.hit import Hit
@@ -102,7 +102,7 @@ class Context:
         breakpoints: rows of ``messages`` after which the prompt stays the same in the next call, or longer.
         pressure: share of the budget that is used by what stays in the prompt, in [0, 1].
         under_pressure: whether that is more than the configured share: time to save what matters.
-        compacted: why older turns were folded for this call; empty if they were not.
+        compacted: why older turns were compacted for this call; empty if they were not.
         reader: the tool that the prompt names for reading on; empty if it names none.
         preface: what stands in front of the question in marked places, for hosts that add the question themselves.
         plan: every part, with the reason why it stands as it does.
@@ -168,7 +168,7 @@ class Context:
             f"<div>{display.bar(sections, width='40em')}</div><small>{display.legend(sections)}</small>"
             + parts
             + (display.fold(f"plan: {display.counted(len(self.plan), 'part')}{lost}", plan) if self.plan else "")
-            + (f"<small>folded: {display.text(self.compacted)}</small>" if self.compacted else ""),
+            + (f"<small>compacted: {display.text(self.compacted)}</small>" if self.compacted else ""),
         )
 
     def _opened(self, name: str, words: str) -> str:
@@ -194,7 +194,7 @@ def _as_dict(message: Message, marked: bool) -> dict[str, Any]:
     return said
 
 
-def context_of(seen: View, plan: Plan, hits: Sequence[Hit], config: CompactionConfig) -> Context:
+def context_of(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit], config: CompactionConfig) -> Context:
     """The prompt with everything that it says of itself; ``hits`` is all that was recalled for it."""
     parts = plan.parts
     sections = _sections(seen, plan)
@@ -219,7 +219,7 @@ def context_of(seen: View, plan: Plan, hits: Sequence[Hit], config: CompactionCo
     )
 
 
-def _preface(plan: Plan) -> str:
+def _preface(plan: PromptPlan) -> str:
     """What the last message has in front of the question's own words."""
     question = plan.parts.question
     said = [*(message for message, _ in plan.parts.turns), *([] if question is None else [question])]
@@ -229,7 +229,7 @@ def _preface(plan: Plan) -> str:
     return last[: len(last) - len(own)].rstrip() if last.endswith(own) else ""
 
 
-def _sections(seen: View, plan: Plan) -> dict[str, str]:
+def _sections(seen: PromptView, plan: PromptPlan) -> dict[str, str]:
     parts = plan.parts
     notes = [note for _, note in parts.turns]
     if seen.request.layout == "classic" or seen.asked is None:
@@ -254,7 +254,7 @@ def _breakpoints(laid: Sequence[Message]) -> tuple[int, ...]:
     return tuple(dict.fromkeys([*first, len(laid) - 1])) if laid else ()
 
 
-def _pieces(seen: View, plan: Plan, hits: Sequence[Hit]) -> Iterator[Piece]:
+def _pieces(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit]) -> Iterator[Piece]:
     parts, count = plan.parts, seen.costs.count
     for section in ("identity", "instructions", "profile", "summary", "artifacts"):
         text = getattr(parts, section)
@@ -276,7 +276,7 @@ def _pieces(seen: View, plan: Plan, hits: Sequence[Hit]) -> Iterator[Piece]:
     yield from _recalled(seen, plan, hits)
 
 
-def _turns(seen: View, plan: Plan) -> Iterator[Piece]:
+def _turns(seen: PromptView, plan: PromptPlan) -> Iterator[Piece]:
     standing = {message.id for message, _ in plan.parts.turns}
     notes = {message.id: note for message, note in plan.parts.turns}
     for unit in seen.units:
@@ -294,7 +294,7 @@ def _turns(seen: View, plan: Plan) -> Iterator[Piece]:
                 yield Piece("recalled", _few(unit.note), seen.note_tokens(unit), "left out: newer notes", shown=False)
 
 
-def _recalled(seen: View, plan: Plan, hits: Sequence[Hit]) -> Iterator[Piece]:
+def _recalled(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit]) -> Iterator[Piece]:
     if seen.noted is not None and plan.parts.note:
         yield Piece(
             "recalled",

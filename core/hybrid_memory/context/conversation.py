@@ -1,4 +1,4 @@
-"""``compact``, ``summary``, ``reset``: a session's queue and what stands for the turns before it, by hand."""
+"""A conversation as the log has it: read, begun anew, or brought up to the copy that a host holds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOOKED_AT = 50
 
 
 async def conversation(run: Runner, services: Services, scope: Scope, limit: int | None) -> list[Message]:
-    """The messages that a session shows since it was last reset, folded or not, oldest first."""
+    """The messages that a session shows since it was last reset, compacted or not, oldest first."""
     most = None if limit is None else checked_count("limit", limit, least=0)
     services = await in_view(run, services, scope)
     # A handle without a session reads every session; only a reset of its own counts.

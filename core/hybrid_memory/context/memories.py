@@ -1,4 +1,7 @@
-"""What was recalled, as a note for a prompt; and the last messages of a conversation."""
+"""What is recalled for a prompt: whether a hit has to do with the question, and the note that shows it.
+
+A recall returns the best that there is, however far from the query. What was measured is in docs/decisions/0037.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hybrid_memory.context.layout import MEMORY_HEADINGS, language_of
+from hybrid_memory.context.offload.payloads import payload_of
+from hybrid_memory.context.view import PromptView
 from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.recall.hit import Hit
+from hybrid_memory.recall.recall import recall
+from hybrid_memory.recall.request import Request as RecallRequest
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.scope import Scope
+from hybrid_memory.store.services import Services
 from hybrid_memory.text.asking import asking_share
-from hybrid_memory.text.excerpts import excerpt
-from hybrid_memory.text.small_talk import is_memory
+from hybrid_memory.text.sentences import excerpt
+from hybrid_memory.text.small_talk import asks_nothing, is_memory
 from hybrid_memory.text.tokenize import terms
+
+IN_SIGHT = 100
+"""Hits that stand in the prompt anyway, at most, beyond which nothing else is looked for."""
+
+SPARE = 3
+"""Times as many hits are recalled, to make up for what is no memory."""
 
 MEMORY_CHARS = 600
 """Of a longer turn an excerpt is shown; the log has the rest."""
@@ -102,10 +119,60 @@ def memory_line(record: Record, wanted: frozenset[str]) -> str:
     return f"- [{record.at:%Y-%m-%d}] {line}"
 
 
+async def recalled(run: Runner, services: Services, seen: PromptView) -> list[Hit]:
+    """What to show for the question, best first: what has to do with it, and does not stand in the prompt anyway."""
+    request, scope = seen.request, seen.session.scope
+    if not request.k or not seen.words or seen.noted is not None or asks_nothing(seen.words):
+        return []
+    wanted = RecallRequest.of(
+        scope,
+        seen.words,
+        k=SPARE * request.k + min(len(seen.visible), IN_SIGHT),
+        within="user",
+        kinds=(RecordKind.TURN,),  # the words themselves; what was read from them stands in the profile
+        categories=(),
+        since=None,
+        until=None,
+        metadata=None,
+        weights=None,
+    )
+    hits = await recall(run, services, wanted)
+    texts = {message.text.strip() for unit in seen.units for message in unit.messages}
+    beside = request.host.beside
+    fresh = [
+        hit
+        for hit in hits
+        if not seen.visible.intersection(hit.record.sources)
+        and hit.record.text.strip() not in texts
+        and is_memory(hit.record.text)
+        and not _works_for(hit.record.scope.session, scope.session)
+        and (beside is None or hit.record.scope.session != beside)
+        and not _works_for(hit.record.scope.session, beside)
+    ]
+    bare = await _calls_alone(run, services, scope, fresh)
+    return fitting(seen.words, [hit for hit in fresh if hit.record.sources[0] not in bare][: request.k])
+
+
+def _works_for(session: str | None, parent: str | None) -> bool:
+    """Whether a session is one beneath another, as that of a sub-agent, whose answer stands in the other anyway."""
+    return parent is not None and session is not None and session.startswith(f"{parent}/")
+
+
+async def _calls_alone(run: Runner, services: Services, scope: Scope, hits: Sequence[Hit]) -> set[str]:
+    """Those that only call tools: without their results they say nothing, and the results are found themselves."""
+    asked = [hit.record.sources[0] for hit in hits if hit.record.speaker == Role.ASSISTANT]
+    events = await run.call(services.log.get, scope.owner, asked) if asked else []
+    return {event.id for event in events if event.kind is EventKind.MESSAGE and _only_calls(event.message)}
+
+
+def _only_calls(message: Message) -> bool:
+    return bool(message.tool_calls) and not payload_of(message).strip()
+
+
 def fitting(query: str, hits: Sequence[Hit]) -> list[Hit]:
     """The hits that may stand in a prompt as memories, in their order; none where the best of them does not fit.
 
-    Left out are turns that tell nothing; see `is_memory`. A hit fits by ``closeness + 0.4 * common words``, or because
+    A hit fits by ``closeness + 0.4 * common words``, or because
     it has word for word what the query quotes, or lies in the time that it asks about. One must reach the floor; beside
     it more than nothing is enough, since what is asked for often stands next to the turn that resembles the question.
     """
@@ -114,10 +181,9 @@ def fitting(query: str, hits: Sequence[Hit]) -> list[Hit]:
         math.inf if _asked_for(hit, query) else _nearness(hit, words, among=len(hits)) + WORDS * words
         for hit, words in zip(hits, shared, strict=True)
     ]
-    memories = [(hit, fit) for hit, fit in zip(hits, fits, strict=True) if is_memory(hit.record.text)]
-    if not any(fit >= FLOOR for _, fit in memories):
+    if not any(fit >= FLOOR for fit in fits):
         return []
-    return [hit for hit, fit in memories if fit > LEAST]
+    return [hit for hit, fit in zip(hits, fits, strict=True) if fit > LEAST]
 
 
 def common_words(query: str, texts: Sequence[str]) -> list[float]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hybrid_memory.context.plan import Plan
+from hybrid_memory.context.plan import PromptPlan
 from hybrid_memory.context.queue import Session
-from hybrid_memory.context.request import Request
+from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import PRESSURE, Role
 from hybrid_memory.log.port import Draft
@@ -28,7 +28,7 @@ ROLLBACKS = 100
 CUT = " … (cut: the block is longer than its share of the window)"
 
 
-def paged(services: View, request: Request) -> View:
+def paged(services: View, request: PromptRequest) -> View:
     """The view with the settings of the request's paging, if it has any."""
     if request.paging is None:
         return services
@@ -36,7 +36,7 @@ def paged(services: View, request: Request) -> View:
     return replace(services, config=services.config.model_copy(update={"compaction": compaction}))
 
 
-def bounded(services: Services, request: Request) -> Request:
+def bounded(services: Services, request: PromptRequest) -> PromptRequest:
     """The request with blocks that take no more than their share, the longest cut first."""
     blocks = dict(request.blocks)
     if request.paging is None or not blocks:
@@ -54,7 +54,7 @@ def bounded(services: Services, request: Request) -> Request:
     return replace(request, blocks=blocks)
 
 
-async def warned(run: Runner, services: Services, session: Session, request: Request, made: Plan) -> bool:
+async def warned(run: Runner, services: Services, session: Session, request: PromptRequest, made: PromptPlan) -> bool:
     """Tell the model that messages will leave its context, once before they do; whether it was told now."""
     full = made.tokens / request.max_tokens >= services.config.compaction.pressure
     if request.paging is None or not full:

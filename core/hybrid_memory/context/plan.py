@@ -15,14 +15,15 @@ from typing import TypeAlias
 from hybrid_memory.artifacts import changed_since, render
 from hybrid_memory.context.layout import PROGRESS_HEADINGS, Parts, language_of, memory_mark, messages
 from hybrid_memory.context.memories import memory_line, memory_note
-from hybrid_memory.context.relief import LEAST_INLINE, Relief, relieved
+from hybrid_memory.context.relief import LEAST_INLINE, Relief, Reliefs
 from hybrid_memory.context.shortening import shortened
-from hybrid_memory.context.view import PRIMING, View
+from hybrid_memory.context.view import PromptView
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokens import PRIMING
 
 CHAT_RECALL = 0.1
 """Share of the room for recall that a turn gets which asks nothing."""
@@ -44,7 +45,7 @@ PROGRESS = 0.1
 
 
 @dataclass(frozen=True)
-class Plan:
+class PromptPlan:
     """A prompt that is laid out.
 
     Attributes:
@@ -74,7 +75,7 @@ class _Try:
     short: dict[str, int] = field(default_factory=dict)
 
 
-def plan(seen: View, hits: Sequence[Hit]) -> Plan:
+def plan(seen: PromptView, hits: Sequence[Hit]) -> PromptPlan:
     """The prompt with everything that it was meant to have, or with as much of it as fits.
 
     What the caller's own parts and the last turn need stands in it in any case, so it may exceed its budget.
@@ -84,24 +85,25 @@ def plan(seen: View, hits: Sequence[Hit]) -> Plan:
         laid = messages(attempt.parts, seen.request.layout)
         tokens = seen.costs.of(laid) + seen.tools + PRIMING
         wanted = wanted or tokens
-        made = Plan(laid, tokens, wanted, attempt.parts, attempt.hits, attempt.short, _reader(seen, attempt))
+        made = PromptPlan(laid, tokens, wanted, attempt.parts, attempt.hits, attempt.short, _reader(seen, attempt))
         if tokens <= seen.budget:
             break
     return made
 
 
-def _reader(seen: View, attempt: _Try) -> str:
+def _reader(seen: PromptView, attempt: _Try) -> str:
     named = attempt.short or attempt.parts.summary
     return seen.reader if named else ""
 
 
-def _attempts(seen: View, hits: Sequence[Hit]) -> Iterator[_Try]:
+def _attempts(seen: PromptView, hits: Sequence[Hit]) -> Iterator[_Try]:
     """Less and less."""
-    kept = affordable(seen, hits)
+    reliefs = Reliefs(seen)
+    kept = affordable(seen, hits, reliefs)
     progress = "" if seen.noted is not None else _progress(seen)
     while True:
         note = noted(seen, kept, progress)
-        relief = relieved(seen, seen.costs.count(memory_mark(note, seen.request.marks)) + 1 if note else 0)
+        relief = reliefs.with_note(seen.costs.count(memory_mark(note, seen.request.marks)) + 1 if note else 0)
         yield _with_turns(seen, relief, note, kept, 1.0)
         if not kept:
             break
@@ -110,7 +112,7 @@ def _attempts(seen: View, hits: Sequence[Hit]) -> Iterator[_Try]:
     yield from _without_turns(seen, relief)
 
 
-def _with_turns(seen: View, relief: Relief, note: str, kept: Sequence[Hit], share: float) -> _Try:
+def _with_turns(seen: PromptView, relief: Relief, note: str, kept: Sequence[Hit], share: float) -> _Try:
     turns: list[tuple[Message, str]] = []
     for row, unit in enumerate(seen.units):
         stands = note if row == seen.asked else unit.note or ""
@@ -122,14 +124,14 @@ def _with_turns(seen: View, relief: Relief, note: str, kept: Sequence[Hit], shar
     return _Try(parts, kept, {long.event.id: long.tokens for long in relief.short.values()})
 
 
-def _shown(seen: View, event: Event, relief: Relief) -> Message:
+def _shown(seen: PromptView, event: Event, relief: Relief) -> Message:
     long = relief.short.get(event.position)
     if long is None:
         return seen.costs.whole(event)[0]
     return seen.costs.short(event, long.limit, seen.reader, long.question, fresh=False)[0]
 
 
-def _without_turns(seen: View, relief: Relief) -> Iterator[_Try]:
+def _without_turns(seen: PromptView, relief: Relief) -> Iterator[_Try]:
     """Fewer rounds; then the last one with its long messages shortened, then with fewer steps; at last all of it short.
 
     Notes are left out. What was not answered yet is shortened before a step of its round is lost.
@@ -142,7 +144,7 @@ def _without_turns(seen: View, relief: Relief) -> Iterator[_Try]:
     def tried(start: _Start) -> _Try:
         return replace(whole, parts=replace(whole.parts, turns=_from(whole.parts.turns, start)))
 
-    # Fewer turns never need more tokens, and a session that was never folded may have very many.
+    # Fewer turns never need more tokens, and a session that was never compacted may have very many.
     least = bisect_left(range(len(rounds)), True, key=lambda row: _tokens(seen, tried(rounds[row])) <= seen.budget)
     for start in rounds[least:]:
         yield tried(start)
@@ -157,11 +159,11 @@ def _without_turns(seen: View, relief: Relief) -> Iterator[_Try]:
         yield _pressed(seen, whole, bare, steps[-1] if steps else last, limit=limit, share=0)
 
 
-def _tokens(seen: View, attempt: _Try) -> int:
+def _tokens(seen: PromptView, attempt: _Try) -> int:
     return seen.costs.of(messages(attempt.parts, seen.request.layout)) + seen.tools + PRIMING
 
 
-def _pressed(seen: View, whole: _Try, relief: Relief, start: _Start, *, limit: int, share: float = 0.5) -> _Try:
+def _pressed(seen: PromptView, whole: _Try, relief: Relief, start: _Start, *, limit: int, share: float = 0.5) -> _Try:
     """The turns from here on with every message in so many tokens, as one that is not answered yet.
 
     What the relief shortened stays as it left it, unless that is still too much.
@@ -193,14 +195,14 @@ def _ends(text: str) -> str:
     return text if len(text) <= 2 * END else f"{text[:END]}\n{text[-END:]}"
 
 
-def noted(seen: View, kept: Sequence[Hit], progress: str) -> str:
+def noted(seen: PromptView, kept: Sequence[Hit], progress: str) -> str:
     """What stands with the question: what it was shown before, or what is recalled for it now."""
     if seen.noted is not None:
         return seen.noted
     return "\n".join(part for part in (progress, memory_note(kept, seen.words)) if part)
 
 
-def _progress(seen: View) -> str:
+def _progress(seen: PromptView) -> str:
     """Files that the turns in the prompt changed: the artifacts of the summary end where these turns begin.
 
     A note, and not part of the artifacts, because these must stay the same until the next compaction.
@@ -215,13 +217,14 @@ def _progress(seen: View) -> str:
     return f"{PROGRESS_HEADINGS[language_of(seen.words)]}\n{changed}" if changed else ""
 
 
-def affordable(seen: View, hits: Sequence[Hit]) -> list[Hit]:
+def affordable(seen: PromptView, hits: Sequence[Hit], reliefs: Reliefs) -> list[Hit]:
     """The best hits whose note fits into the share for it; the same words are not shown twice."""
-    budget = _note_room(seen)
+    if not hits:
+        return []
     kept: list[Hit] = []
     said: set[str] = set()
     wanted = frozenset(terms(seen.words))
-    room = budget - seen.costs.count(memory_note([], seen.words, bare=True))
+    room = _note_room(seen, reliefs) - seen.costs.count(memory_note([], seen.words, bare=True))
     for hit in hits:
         # Lines counted one by one may come to a token more than the note, never to less.
         tokens = seen.costs.count(memory_line(hit.record, wanted)) + 1
@@ -236,12 +239,12 @@ _Start: TypeAlias = tuple[int, int | None]
 """Where the turns begin, and the turn that then stands before them, if any."""
 
 
-def _note_room(seen: View) -> int:
+def _note_room(seen: PromptView, reliefs: Reliefs) -> int:
     """Tokens for what is recalled now: what earlier notes leave of their share, or all of it, for which these then go.
 
     Notes that leave change the prompt before the question, so that happens only where little is left of the share.
     """
-    bare = relieved(seen, 0).bare
+    bare = reliefs.with_note(0).bare
     most = seen.config.recall_ratio * seen.share
     taken = sum(seen.note_tokens(unit) for unit in seen.units if unit.first not in bare)
     left = most - taken
@@ -251,7 +254,7 @@ def _note_room(seen: View) -> int:
     return int(max(CHAT_RECALL, asks) * (left if left >= ENOUGH * most else most))
 
 
-def _starts(seen: View) -> tuple[list[_Start], list[_Start]]:
+def _starts(seen: PromptView) -> tuple[list[_Start], list[_Start]]:
     """Where the turns may begin: at a later round each time, then at a later step of the last one.
 
     The first message left is always the user's: the question, if it is none of the turns.

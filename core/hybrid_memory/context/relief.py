@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from hybrid_memory.context.view import View
+from hybrid_memory.context.queue import Unit
+from hybrid_memory.context.view import PromptView
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.media import is_media
 from hybrid_memory.log.message import Message, Role
@@ -31,7 +32,7 @@ LEFT_NOTES = 0.25
 """Share of the room for recalled notes that is filled once the oldest of them were left out."""
 
 
-def inline_limit(seen: View) -> int:
+def inline_limit(seen: PromptView) -> int:
     """Tokens beyond which a message is shortened when room is short."""
     return max(LEAST_INLINE, min(seen.config.offload_tokens, int(INLINE_SHARE * seen.request.max_tokens)))
 
@@ -62,89 +63,120 @@ class Relief:
     tokens: int = 0
     fresh: list[Long] = field(default_factory=list)
 
+    def copied(self) -> Relief:
+        """With collections of its own."""
+        return Relief(dict(self.short), set(self.bare), self.tokens, list(self.fresh))
 
-def relieved(seen: View, note: int) -> Relief:
-    """The turns in the room that they have, as far as what was answered can be shortened.
 
-    Args:
-        seen: the session.
-        note: tokens of what is recalled for the question now.
+class Reliefs:
+    """The relief of a conversation's turns, by what the note for the question takes.
+
+    The turns before the question are walked once, whatever notes are tried for it.
     """
-    twice = seen.note_tokens(seen.units[seen.asked]) if note and seen.asked is not None else 0
-    tokens, noted = (sum(costs) + note - twice for costs in (seen.whole, seen.notes.values()))
-    if tokens <= seen.room and noted <= seen.config.recall_ratio * seen.share:
-        return Relief(tokens=tokens)  # what fits at the end fitted all the way
-    walk = _Walk(seen)
-    for row, unit in enumerate(seen.units):
-        if unit.opens:
-            walk.question = unit.messages[0].text
-        walk.noted(unit.first, note if note and row == seen.asked else seen.note_tokens(unit))
-        if unit.role is Role.ASSISTANT:
-            walk.answered(in_words=not unit.messages[0].tool_calls)
-        for event in unit.events:
-            walk.said(event)
-        walk.relieve()
-    if seen.asked is None:
-        walk.noted(0, note)
-        walk.relieve()
-    return walk.found
+
+    def __init__(self, seen: PromptView) -> None:
+        self._seen = seen
+        self._before: _Walk | None = None
+
+    def with_note(self, note: int) -> Relief:
+        """The turns in the room that they have, as far as what was answered can be shortened.
+
+        Args:
+            note: tokens of what is recalled for the question now.
+        """
+        seen = self._seen
+        own = seen.note_tokens(seen.units[seen.asked]) if note and seen.asked is not None else 0
+        tokens, noted = (sum(costs) + note - own for costs in (seen.whole, seen.notes.values()))
+        if tokens <= seen.room and noted <= seen.config.recall_ratio * seen.share:
+            return Relief(tokens=tokens)  # what fits at the end fitted all the way
+        asked = len(seen.units) if seen.asked is None else seen.asked
+        if self._before is None:
+            self._before = _Walk(seen)
+            for unit in seen.units[:asked]:
+                self._before.pass_by(unit, seen.note_tokens(unit))
+        walk = self._before.copied()
+        for row, unit in enumerate(seen.units[asked:]):
+            walk.pass_by(unit, note if note and row == 0 else seen.note_tokens(unit))
+        if seen.asked is None:
+            walk.noted(0, note)
+            walk.relieve()
+        return walk.relief
 
 
 class _Walk:
     """Goes through the turns of a conversation, and shortens what is needed on the way."""
 
-    def __init__(self, seen: View) -> None:
-        self.found = Relief()
+    def __init__(self, seen: PromptView) -> None:
+        self.relief = Relief()
         self.question = ""
         self._seen = seen
         self._limit = inline_limit(seen)
-        self._ready: deque[Long] = deque()
-        self._notes: deque[tuple[int, int]] = deque()
-        self._noted = 0
+        self.ready: deque[Long] = deque()
+        self.notes: deque[tuple[int, int]] = deque()
+        self.note_tokens = 0
+
+    def pass_by(self, unit: Unit, note: int) -> None:
+        """A unit stands here, with a note of so many tokens."""
+        if unit.opens:
+            self.question = unit.messages[0].text
+        self.noted(unit.first, note)
+        if unit.role is Role.ASSISTANT:
+            self.answered(in_words=not unit.messages[0].tool_calls)
+        for event in unit.events:
+            self.said(event)
+        self.relieve()
+
+    def copied(self) -> _Walk:
+        """This walk so far, to be gone on with."""
+        walk = _Walk(self._seen)
+        walk.relief = self.relief.copied()
+        walk.question = self.question
+        walk.ready, walk.notes, walk.note_tokens = deque(self.ready), deque(self.notes), self.note_tokens
+        return walk
 
     def noted(self, position: int, tokens: int) -> None:
         """A note stands here; with too many of them the oldest go."""
         if not tokens:
             return
-        self._notes.append((position, tokens))
-        self._noted += tokens
-        self.found.tokens += tokens
+        self.notes.append((position, tokens))
+        self.note_tokens += tokens
+        self.relief.tokens += tokens
         most = self._seen.config.recall_ratio * self._seen.share
-        if self._noted > most:
-            while len(self._notes) > 1 and self._noted > LEFT_NOTES * most:
+        if self.note_tokens > most:
+            while len(self.notes) > 1 and self.note_tokens > LEFT_NOTES * most:
                 self._leave_out_a_note()
 
     def _leave_out_a_note(self) -> None:
-        position, tokens = self._notes.popleft()
-        self.found.bare.add(position)
-        self._noted -= tokens
-        self.found.tokens -= tokens
+        position, tokens = self.notes.popleft()
+        self.relief.bare.add(position)
+        self.note_tokens -= tokens
+        self.relief.tokens -= tokens
 
     def answered(self, *, in_words: bool) -> None:
         """The model answered what stands here; while it calls tools, the user's turn still waits."""
-        seen = [long for long in self.found.fresh if in_words or long.event.message.role is not Role.USER]
-        self._ready += seen
-        self.found.fresh = [long for long in self.found.fresh if long not in seen]
+        seen = [long for long in self.relief.fresh if in_words or long.event.message.role is not Role.USER]
+        self.ready += seen
+        self.relief.fresh = [long for long in self.relief.fresh if long not in seen]
 
     def said(self, event: Event) -> None:
         """A message stands here."""
         message, tokens = self._seen.costs.whole(event)
-        self.found.tokens += tokens
+        self.relief.tokens += tokens
         limit = USERS * self._limit if message.role is Role.USER else self._limit
         if tokens > WORTH * limit or _has_media(message):
-            self.found.fresh.append(Long(event, tokens, limit, self.question))
+            self.relief.fresh.append(Long(event, tokens, limit, self.question))
 
     def relieve(self) -> None:
         """Shorten what was answered, the oldest first, if there is no room for all of it."""
         room = self._seen.room
-        if self.found.tokens <= room:
+        if self.relief.tokens <= room:
             return
-        while self._ready and self.found.tokens > RELIEF * room:
-            long = self._ready.popleft()
+        while self.ready and self.relief.tokens > RELIEF * room:
+            long = self.ready.popleft()
             reader = self._seen.reader
             tokens = self._seen.costs.short(long.event, long.limit, reader, long.question, fresh=False)[1]
-            self.found.short[long.event.position] = long
-            self.found.tokens -= max(long.tokens - tokens, 0)
+            self.relief.short[long.event.position] = long
+            self.relief.tokens -= max(long.tokens - tokens, 0)
 
 
 def _has_media(message: Message) -> bool:

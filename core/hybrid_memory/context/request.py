@@ -47,7 +47,7 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PromptRequest:
     """A checked call of assemble."""
 
     query: str | None
@@ -59,9 +59,7 @@ class Request:
     tools: Sequence[Mapping[str, Any]] = ()
     k: int = MAX_HITS
     layout: Layout = "stable"
-    among: frozenset[str] | None = None
-    began: str | None = None
-    beside: str | None = None
+    host: Host = Host()
     reader: Reader | None = None
     wait: bool = True
     paging: PagingConfig | None = None
@@ -69,29 +67,22 @@ class Request:
 
     @classmethod
     def of(
-        cls, query: Any, *, max_tokens: Any, k: Any, layout: Any, tools: Any, blocks: Any, among: Any = None,
-        began: Any = None, beside: Any = None, reader: Any = None, wait: bool = True, paging: Any = None, **texts: Any,
+        cls, query: Any, *, max_tokens: Any, k: Any, layout: Any, tools: Any, blocks: Any, host: Any = None,
+        reader: Any = None, wait: bool = True, paging: Any = None, **texts: Any,
     ) -> Self:  # fmt: skip
         """The request, if its parts are in order; raises `InvalidInputError`."""
         if query is not None and (not isinstance(query, str) or not query.strip()):
             raise InvalidInputError(f"the query must be text, or None for the user's last turn; got {shown(query)}")
         _check_texts(texts)
-        for name, value in (("began", began), ("beside", beside)):
-            if not isinstance(value, str | None):
-                raise InvalidInputError(f"{name} must be text or None, got {shown(value)}")
         if layout not in get_args(Layout):
             raise InvalidInputError(f"layout must be one of {', '.join(get_args(Layout))}; got {shown(layout)}")
         if not isinstance(paging, PagingConfig | None):
             raise InvalidInputError(f"paging must be a PagingConfig or None, got {shown(paging)}")
         _check_blocks(blocks)
         _check_tools(tools)
-        if isinstance(among, str) or not isinstance(among, Collection | None) or _not_texts(among or ()):
-            raise InvalidInputError(f"among must be a list of message ids, got {shown(among)}")
         return cls(
             query=query,
-            among=None if among is None else frozenset(among),
-            began=began,
-            beside=beside,
+            host=_host(host),
             reader=_reader(reader),
             wait=bool(wait),
             paging=paging,
@@ -102,6 +93,21 @@ class Request:
             blocks=dict(blocks or {}),
             **texts,
         )
+
+
+def _host(host: Any) -> Host:
+    if host is None:
+        return Host()
+    if not isinstance(host, Host):
+        raise InvalidInputError(f"host must be a Host or None, got {shown(host)}")
+    named: tuple[tuple[str, Any], ...] = (("began", host.began), ("beside", host.beside))
+    for name, value in named:
+        if not isinstance(value, str | None):
+            raise InvalidInputError(f"{name} must be text or None, got {shown(value)}")
+    among: Any = host.among
+    if isinstance(among, str) or not isinstance(among, Collection | None) or _not_texts(among or ()):
+        raise InvalidInputError(f"among must be a list of message ids, got {shown(among)}")
+    return Host(None if among is None else frozenset(among), host.began, host.beside)
 
 
 def _check_blocks(blocks: Any) -> None:

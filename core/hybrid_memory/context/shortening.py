@@ -1,4 +1,4 @@
-"""How a message stands in a prompt that has no room for all of it."""
+"""How a message stands in a prompt, whole or shortened, and what it takes; each is counted once."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What became of the critical items of the turns that were folded: paths, numbers, dates, ids, names, decisions.
+    """What became of the critical items of the turns that were compacted: paths, numbers, dates, ids, names, decisions.
 
     Attributes:
         compactions: how many this covers.
@@ -115,7 +115,7 @@ class Summary:
     Attributes:
         lines: by section, oldest first within one.
         artifacts: the ledger: files with what became of them, commands, tests, errors, ids.
-        stretches: first and last position of each stretch that was folded, oldest first; each can be expanded.
+        stretches: first and last position of each stretch that was compacted, oldest first; each can be expanded.
         audit: over all compactions; ``latest`` over the last one.
         strategy: that made it; empty before the first compaction.
         text: all lines under their sections, then the artifacts.
@@ -149,7 +149,7 @@ class Summary:
 
     def __repr__(self) -> str:
         if not self:
-            return "<Summary: nothing was folded yet>"
+            return "<Summary: nothing was compacted yet>"
         return f"<Summary {self.strategy}: {self._told}; {self.audit!r}>"
 
     @property
@@ -158,7 +158,7 @@ class Summary:
 
     def _repr_html_(self) -> str:
         if not self:
-            return "<p>nothing was folded yet</p>"
+            return "<p>nothing was compacted yet</p>"
         parts = [
             f"<p><b>{section.replace('_', ' ')}</b></p>{''.join(self._opened(line) for line in lines)}"
             for section in Section

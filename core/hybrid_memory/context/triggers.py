@@ -1,4 +1,4 @@
-"""When to fold, and how much."""
+"""When to compact (too many tokens or rounds, too much that matters, or a change of topic), and how much."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context.queue import Unit, cut
 from hybrid_memory.context.summaries.importance import importance
-from hybrid_memory.context.view import View
+from hybrid_memory.context.view import PromptView
 from hybrid_memory.errors import HybridMemoryError
+from hybrid_memory.log.message import Role
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.text_index import TextIndex
+
+WORTH = 0.1
+"""Share of what does not fit that a compaction must free at least."""
 
 DRIFT_UNITS = 60
 """The newest units that are searched for a change of topic."""
@@ -38,8 +42,40 @@ _Rows = npt.NDArray[np.int64]
 _Values = npt.NDArray[np.float64]
 
 
-async def due(run: Runner, services: Services, seen: View, wanted: int, max_tokens: int) -> tuple[str, int]:
-    """Why to fold now, and how many units; nothing and 0 if there is no need or nothing to fold.
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Whether to compact now: why, how many units, and whether to ask a model ``again``; or ``later``, in a pause."""
+
+    why: str
+    count: int
+    again: bool
+    later: bool
+
+    @property
+    def behind(self) -> bool:
+        """Whether there is anything to do, now or later."""
+        return bool(self.count) or self.again
+
+
+async def due_now(run: Runner, services: Services, seen: PromptView, wanted: int, budget: int, *, again: bool) -> Due:
+    """What of `due` is worth doing: of what the model has answered, and enough of what does not fit."""
+    why, count = await due(run, services, seen, wanted, budget)
+    count = min(count, _answered_units(seen.session.queue.units))
+    if sum(seen.unit_costs[:count]) < WORTH * (wanted - budget):
+        why, count = "", 0  # what does not fit is one long message, which is shortened
+    return Due(why, count, again, later=not seen.request.wait and wanted <= budget)
+
+
+def _answered_units(units: Sequence[Unit]) -> int:
+    """How many units of the queue the model has answered; results that it has not read yet are not among them."""
+    last = next((row for row in reversed(range(len(units))) if units[row].role is Role.ASSISTANT), None)
+    if last is None:
+        return len(units)
+    return last if units[last].messages[0].tool_calls else last + 1
+
+
+async def due(run: Runner, services: Services, seen: PromptView, wanted: int, max_tokens: int) -> tuple[str, int]:
+    """Why to compact now, and how many units; nothing and 0 if there is no need or nothing to compact.
 
     The prompt needs ``wanted`` tokens of its budget ``max_tokens``.
     """
@@ -65,13 +101,13 @@ async def due(run: Runner, services: Services, seen: View, wanted: int, max_toke
     if reason.startswith("drift") and moved is not None:
         return reason, moved.row
     count = excess(services, seen, max_tokens, by_tokens=reason.startswith("tokens"))
-    # The turn that the rest answers is shown as long as any of that is: folded alone it would only be told twice.
+    # The turn that the rest answers is shown as long as any of that is: compacted alone it would only be told twice.
     alone = count == 1 and units[0].opens and not units[1].opens
     return ("", 0) if alone else (reason, count)
 
 
-def excess(services: Services, seen: View, max_tokens: int, *, by_tokens: bool, rounds: int | None = None) -> int:
-    """How many units to fold so that the rest fits: into its share of the budget, or into so many rounds."""
+def excess(services: Services, seen: PromptView, max_tokens: int, *, by_tokens: bool, rounds: int | None = None) -> int:
+    """How many units to compact so that the rest fits: into its share of the budget, or into so many rounds."""
     config = services.config.compaction
     units = seen.session.queue.evictable
     costs = seen.unit_costs
@@ -83,10 +119,10 @@ def excess(services: Services, seen: View, max_tokens: int, *, by_tokens: bool, 
     return cut(units, costs, max_tokens=max(room, 1), max_rounds=most)
 
 
-def _density(services: Services, seen: View, units: Sequence[Unit], max_tokens: int) -> float:
-    """The mean importance of the messages that would be folded."""
-    folded = units[: excess(services, seen, max_tokens, by_tokens=False)]
-    worth = [importance(message.text) for unit in folded for message in unit.messages]
+def _density(services: Services, seen: PromptView, units: Sequence[Unit], max_tokens: int) -> float:
+    """The mean importance of the messages that would be compacted."""
+    compacted = units[: excess(services, seen, max_tokens, by_tokens=False)]
+    worth = [importance(message.text) for unit in compacted for message in unit.messages]
     return float(np.mean(worth)) if worth else 0.0
 
 
@@ -128,13 +164,13 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """The state of a queue when it is asked whether to fold.
+    """The state of a queue when it is asked whether to compact.
 
     Attributes:
         rounds: turns of the user in the queue.
         tokens: that the prompt needs.
         max_tokens: its budget.
-        importance: mean importance of the turns that would be folded, in [0, 1]; 0 if there are none.
+        importance: mean importance of the turns that would be compacted, in [0, 1]; 0 if there are none.
         drift: the clearest change of topic in the queue; None without an embedder or without enough turns.
         before: turns of the user before that change.
     """
@@ -148,10 +184,10 @@ class Measures:
 
 
 def fired(config: CompactionConfig, measures: Measures) -> str:
-    """Why to fold now, such as ``tokens: 2113 of 2000``, or an empty text.
+    """Why to compact now, such as ``tokens: 2113 of 2000``, or an empty text.
 
     Tokens come first, then rounds, density and drift. Density waits for twice ``keep_rounds``, so that after it has
-    folded as many come again; drift for ``keep_least`` rounds on both sides of the change.
+    compacted as many come again; drift for ``keep_least`` rounds on both sides of the change.
     """
     limit = round(config.flush * measures.max_tokens)
     if measures.tokens > limit:

@@ -10,17 +10,22 @@ from hybrid_memory.artifacts import render
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context.layout import Parts, language_of, memory_mark
 from hybrid_memory.context.queue import Session, Unit
-from hybrid_memory.context.request import Request
+from hybrid_memory.context.request import PromptRequest
+from hybrid_memory.context.session import costs_of, hosted
 from hybrid_memory.context.shortening import Costs, excerpt
 from hybrid_memory.context.summaries.lines import shown
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.facts.portrait import portrait
 from hybrid_memory.log.message import Message
+from hybrid_memory.log.visible import visible
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.store.view import View
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.text.tokens import schema_tokens
+from hybrid_memory.text.tokens import PRIMING, schema_tokens
 
-PRIMING = 3
-"""Tokens that open the model's answer, in OpenAI's guide to counting."""
+PROFILE_RATIO = 0.1
+"""Share of the budget for what was learned of the user."""
 
 LEAST_ROOM = 0.25
 """Share of ``max_tokens`` that the conversation gets at least, however much the caller's own parts take."""
@@ -45,7 +50,7 @@ ANSWER_SHARE = 0.25
 
 
 @dataclass(frozen=True)
-class View:
+class PromptView:
     """A session as this call sees it.
 
     Attributes:
@@ -64,7 +69,7 @@ class View:
     session: Session
     costs: Costs
     config: CompactionConfig
-    request: Request
+    request: PromptRequest
     units: tuple[Unit, ...]
     question: Message | None
     words: str
@@ -116,7 +121,7 @@ class View:
 
     @property
     def unit_costs(self) -> list[int]:
-        """Tokens of each unit of the queue that may be folded; 0 for those that a model never sees."""
+        """Tokens of each unit of the queue that may be compacted; 0 for those that a model never sees."""
         by_position = {unit.first: cost for unit, cost in zip(self.units, self.whole, strict=True)}
         return [by_position.get(unit.first, 0) for unit in self.session.queue.evictable]
 
@@ -170,7 +175,33 @@ class View:
         return render(state.ledger, max_tokens=room, count=self.costs.count) if state.stretches else ""
 
 
-def view(session: Session, costs: Costs, config: CompactionConfig, request: Request, lines: Sequence[Line]) -> View:
+async def look(run: Runner, services: View, session: Session, request: PromptRequest) -> PromptView:
+    """The session as its host shows it, with the profile of the user."""
+    if request.profile is None:
+        known = await portrait(
+            run, services, session.scope, session.state.cursor, int(PROFILE_RATIO * request.max_tokens)
+        )
+        request = replace(request, profile=known)
+    shown_session, lines, among = session, session.state.lines, request.host.among
+    if among is not None:
+        shown_session, start = await hosted(run, services, session, among, request.host.began)
+        ids = frozenset(among)
+        lines = tuple(line for line in lines if line.first < start or not ids.isdisjoint(line.sources))
+    lines = tuple(line for line in lines if visible(line.last, services.hidden))
+    seen = view(shown_session, costs_of(services), services.config.compaction, request, lines)
+    # What is left out on purpose does not come back as a memory.
+    left_out = _ids(session) - _ids(shown_session)
+    return replace(seen, visible=seen.visible | left_out) if left_out else seen
+
+
+def _ids(session: Session) -> set[str]:
+    """Of the messages in its queue."""
+    return {event.id for unit in session.queue.units for event in unit.events}
+
+
+def view(
+    session: Session, costs: Costs, config: CompactionConfig, request: PromptRequest, lines: Sequence[Line]
+) -> PromptView:
     """What there is to show; raises `InvalidInputError` if nothing is asked.
 
     Args:
@@ -198,7 +229,7 @@ def view(session: Session, costs: Costs, config: CompactionConfig, request: Requ
     if request.reader is not None and request.reader.schema:
         tools += schema_tokens([request.reader.schema], costs.count)
     own = costs.of(parts.system) + tools + PRIMING
-    made = View(
+    made = PromptView(
         session=session, costs=costs, config=config, request=request, units=units,
         question=unsaid if asked is None else units[asked].messages[0], words=words.strip(), asked=asked,
         visible=frozenset(source for unit in units for source in (*(e.id for e in unit.events), *unit.recalled)),
@@ -223,7 +254,7 @@ def _asked(units: Sequence[Unit], query: str | None) -> int | None:
     return row if units[row].messages[0].text == query and not answered else None
 
 
-def _opening(session: Session, costs: Costs, request: Request) -> list[str]:
+def _opening(session: Session, costs: Costs, request: PromptRequest) -> list[str]:
     """The instructions that the conversation began with, each within its share of the budget."""
     found = []
     for unit in session.queue.instructions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.attributes import statement
 from hybrid_memory.facts.fact import USER, Claim, Stance
@@ -13,7 +14,6 @@ from hybrid_memory.log.author import principal_of
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import RESERVED
 from hybrid_memory.log.port import Draft
-from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import append_revision, number_of, revision_id

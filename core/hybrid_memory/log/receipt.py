@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -19,7 +20,7 @@ class Receipt:
         quarantined: those of the ids that wait for an admin of the space to approve them.
         waiting: those of the ids that are in the outbox, because the log could not be reached; they have no position.
         indexed, embedded: how many records and vectors were derived.
-        folded: how many messages went into the summary.
+        compacted: how many messages went into the summary.
         learned: how many claims were read from turns.
         archived: how many messages went into the archive.
         erased: what was forgotten where, or with ``dry_run`` would be: turns, claims, records, summary lines, ...
@@ -31,7 +32,7 @@ class Receipt:
     duplicates: tuple[str, ...] = ()
     indexed: int = 0
     embedded: int = 0
-    folded: int = 0
+    compacted: int = 0
     learned: int = 0
     erased: Mapping[str, int] = field(default_factory=dict)
     dry_run: bool = False
@@ -39,6 +40,12 @@ class Receipt:
     waiting: tuple[str, ...] = ()
     archived: int = 0
     note: str = ""
+
+    @property
+    def folded(self) -> int:
+        """Deprecated name of ``compacted``."""
+        warnings.warn("Receipt.folded is Receipt.compacted now", DeprecationWarning, stacklevel=2)
+        return self.compacted
 
     def __repr__(self) -> str:
         return f"<Receipt{' of a dry run' if self.dry_run else ''} {', '.join(self._told()) or 'nothing was done'}>"
@@ -53,7 +60,7 @@ class Receipt:
         lists = {"duplicates": self.duplicates, "quarantined": self.quarantined, "waiting": self.waiting}
         counts = {
             **{name: len(ids) for name, ids in lists.items()},
-            **{name: getattr(self, name) for name in ("indexed", "embedded", "folded", "learned", "archived")},
+            **{name: getattr(self, name) for name in ("indexed", "embedded", "compacted", "learned", "archived")},
             **{f"erased {name}": count for name, count in self.erased.items()},
         }
         return [

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hybrid_memory.arrays import Floats
+from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.derive import substance
 from hybrid_memory.index.port import Entry
@@ -18,7 +19,6 @@ from hybrid_memory.log.media import Media, media_of
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.visible import MAX_POSITION, joined, runs
 from hybrid_memory.models.port import MediaEmbedder
-from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import Erased, IndexProjection, put_vectors

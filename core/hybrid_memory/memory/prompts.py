@@ -18,10 +18,9 @@ from hybrid_memory.context.context import Context, Dropped
 from hybrid_memory.context.expand import Payload
 from hybrid_memory.context.layout import Layout
 from hybrid_memory.context.offload.payloads import Matches, Page
-from hybrid_memory.context.request import MAX_HITS, Host, Reader, Request
+from hybrid_memory.context.request import MAX_HITS, Host, PromptRequest, Reader
 from hybrid_memory.context.summaries.strategy import Strategy
 from hybrid_memory.context.summary import Line, Summary
-from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.receipt import Receipt
@@ -31,7 +30,6 @@ from hybrid_memory.memory.turns import Turns
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing.grant import Right
-from hybrid_memory.validation import shown
 
 PAGE_CHARS = 4000
 DIGEST_TOKENS = 200
@@ -109,16 +107,13 @@ class Prompts(Turns):
         if moved:
             host = replace(host or Host(), **moved)
             warnings.warn("give assemble(host=Host(...)) instead", DeprecationWarning, stacklevel=5)
-        if not isinstance(host, Host | None):
-            raise InvalidInputError(f"host must be a Host or None, got {shown(host)}")
-        services, outside = self._services, host or Host()
+        services = self._services
         if blocks is None:
             blocks = await self._shown(run, edited=paging is not None)
-        request = Request.of(
+        request = PromptRequest.of(
             query, max_tokens=services.config.compaction.max_tokens if max_tokens is None else max_tokens,
             identity=identity, instructions=instructions, blocks=blocks, profile=profile, tools=tools, k=k,
-            layout=layout, among=outside.among, began=outside.began, beside=outside.beside, reader=reader, wait=wait,
-            paging=paging,
+            layout=layout, host=host, reader=reader, wait=wait, paging=paging,
         )  # fmt: skip
         made = await assembling.assemble(run, services, self.scope, request)
         return self._runtime.after_assemble(self.scope, request, made)

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from typing import cast
 
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.sockets import found
 from hybrid_memory.text.tokens import TokenCounter, estimate_tokens
 
 SLICE_CHARS = 100_000
@@ -58,6 +60,20 @@ def token_counter(encoding: str = "cl100k_base") -> TokenCounter:
     if encoding not in _TABLES:
         raise InvalidInputError(f"encoding must be one of {', '.join(_TABLES)}, got {encoding!r}")
     return _Counter(encoding, _table_file(encoding) if _package("tiktoken") else None)
+
+
+def resolve_counter(wanted: TokenCounter | str | None) -> TokenCounter:
+    """The counter itself, or the one of this name among ours and the installed packages'; the usual one for None.
+
+    Raises:
+        InvalidConfigError: nobody offers the name.
+    """
+    if wanted is None or (isinstance(wanted, str) and wanted in _TABLES):
+        return token_counter(wanted or "cl100k_base")
+    if not isinstance(wanted, str):
+        return wanted
+    ours = dict.fromkeys(_TABLES, "") | {"estimate": "hybrid_memory.text.tokens:estimate_tokens"}
+    return cast("TokenCounter", found("token counter", wanted, ours))
 
 
 class _Counter:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from hybrid_memory.arrays import Floats
+from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.index.port import Entry, Use
 from hybrid_memory.index.semantic import SemanticIndex
@@ -17,7 +18,6 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.log.visible import runs
 from hybrid_memory.models.port import Embedder
-from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.outbox import drain

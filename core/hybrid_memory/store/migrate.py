@@ -11,11 +11,11 @@ import numpy as np
 
 from hybrid_memory import display
 from hybrid_memory.arrays import Floats
+from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError, StoreError
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event
 from hybrid_memory.models.port import Embedder
-from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import content_key, indexes

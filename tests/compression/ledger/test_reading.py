@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role
 from hybrid_memory.artifacts import merge, read_ledger, render
-from hybrid_memory.artifacts.files import MAX_IDS
-from hybrid_memory.artifacts.ledger import Ledger
+from hybrid_memory.artifacts.ledger import LIMITS, Ledger
 from hybrid_memory.artifacts.shell import parse
 
 
@@ -177,12 +176,12 @@ def test_addresses_lose_the_punctuation_around_them() -> None:
 
 def test_the_newest_and_the_repeated_ids_outlive_the_rest() -> None:
     often = [Message(role=Role.TOOL, content="KEEP99", id=f"k{n}") for n in range(2)]
-    many = [Message(role=Role.TOOL, content=f"NEW{n:05}", id=f"n{n}") for n in range(MAX_IDS + 50)]
+    many = [Message(role=Role.TOOL, content=f"NEW{n:05}", id=f"n{n}") for n in range(LIMITS["ids"] + 50)]
     ledger = merge(read_ledger(often), read_ledger(many))
     kept = [mention.text for mention in ledger.ids]
-    assert len(kept) == MAX_IDS
+    assert len(kept) == LIMITS["ids"]
     assert kept[0] == "KEEP99"
-    assert kept[-1] == f"NEW{MAX_IDS + 49:05}"
+    assert kept[-1] == f"NEW{len(many) - 1:05}"
 
 
 def test_changed_files_are_shown_last_to_go() -> None:

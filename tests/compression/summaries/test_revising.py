@@ -10,12 +10,12 @@ import pytest
 from hybrid_memory import Event, EventKind, Line, Message, Role, Scope
 from hybrid_memory.context.summaries.anchored import Anchored
 from hybrid_memory.context.summaries.lines import shown
-from hybrid_memory.context.summaries.strategy import Job, Room
+from hybrid_memory.context.summaries.strategy import SummaryJob, SummaryRoom
 from hybrid_memory.context.summary import written
 from hybrid_memory.text.tokens import estimate_tokens
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
-ROOM = Room(standing=900, shown=300, fresh=300, count=estimate_tokens)
+ROOM = SummaryRoom(standing=900, shown=300, fresh=300, count=estimate_tokens)
 FILLER = {
     False: [("The weather is lovely here.", "Enjoy the sun!"), ("I read a long book about birds.", "Nice.")],
     True: [("今天天气真不错。", "适合出去走走。"), ("我看了一本关于鸟类的书。", "听起来很有意思。")],
@@ -37,7 +37,7 @@ def summary(events: Sequence[Event], rounds: int) -> str:
     """What a prompt shows after every so many rounds were folded."""
     lines: list[Line] = []
     for start in range(0, len(events), 2 * rounds):
-        lines = Anchored().extract(Job(lines, events[start : start + 2 * rounds], ROOM))
+        lines = Anchored().extract(SummaryJob(lines, events[start : start + 2 * rounds], ROOM))
     return written(shown(lines, max_tokens=ROOM.shown, count=estimate_tokens))
 
 

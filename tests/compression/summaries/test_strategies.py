@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, get_args
+from importlib.metadata import EntryPoint
+from typing import Any
 
 import pytest
 
@@ -20,16 +21,17 @@ from hybrid_memory import (
     Scope,
     Section,
     open_memory,
+    sockets,
 )
-from hybrid_memory.config import StrategyName
 from hybrid_memory.context.summaries.lines import cost
-from hybrid_memory.context.summaries.strategies import STRATEGIES
-from hybrid_memory.context.summaries.strategy import Job, Room
-from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.context.summaries.strategy import STRATEGIES as NAMES
+from hybrid_memory.context.summaries.strategy import ModelKind, SummaryJob, SummaryRoom, resolve_strategy
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
 
+STRATEGIES = {name: resolve_strategy(name) for name in NAMES}
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
-ROOM = Room(standing=600, shown=200, fresh=200, count=estimate_tokens)
+ROOM = SummaryRoom(standing=600, shown=200, fresh=200, count=estimate_tokens)
 FIRST = [
     "My name is Nora Winter, and I live at 12 Elm Street.",
     "We decided to use the blue tiles for the bathroom.",
@@ -49,17 +51,12 @@ def span(texts: list[str], first: int = 1) -> list[Event]:
     return [event(position, text) for position, text in enumerate(texts, start=first)]
 
 
-def job(texts: list[str], standing: list[Line] | None = None, first: int = 1) -> Job:
-    return Job(standing or [], span(texts, first), ROOM)
+def job(texts: list[str], standing: list[Line] | None = None, first: int = 1) -> SummaryJob:
+    return SummaryJob(standing or [], span(texts, first), ROOM)
 
 
 def size(lines: list[Line]) -> int:
     return sum(cost(line, estimate_tokens) for line in lines)
-
-
-def test_the_names_are_those_of_the_configuration() -> None:
-    assert set(STRATEGIES) == set(get_args(StrategyName))
-    assert all(name == strategy.name for name, strategy in STRATEGIES.items())
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -149,7 +146,7 @@ def test_importance_keeps_critical_turns_word_for_word(text: str) -> None:
 
 def test_importance_keeps_system_messages_and_leaves_small_talk_out() -> None:
     told = event(1, "Answer with short sentences, and never in rhymes.", Role.SYSTEM)
-    (line,) = STRATEGIES["importance"].extract(Job([], [told, *span(["Ok.", "Haha!", "好的。"], 2)], ROOM))
+    (line,) = STRATEGIES["importance"].extract(SummaryJob([], [told, *span(["Ok.", "Haha!", "好的。"], 2)], ROOM))
     assert line.text == "system: Answer with short sentences, and never in rhymes."
 
 
@@ -240,7 +237,7 @@ def test_a_strategy_is_chosen_by_configuration_or_for_once(name: str) -> None:
         for memory, chosen in [(one, None), (other, name)]:
             alice = memory.scoped(user="a", session="s")
             alice.remember(said)
-            assert alice.compact(strategy=chosen, keep=1).folded == len(FIRST)
+            assert alice.compact(strategy=chosen, keep=1).compacted == len(FIRST)
             assert alice.summary().strategy == name
             summaries.append([line.text for line in alice.summary()])
         assert summaries[0] == summaries[1]
@@ -257,30 +254,75 @@ def test_strategies_can_be_switched_between_compactions() -> None:
             assert alice.expand(alice.summary()) == alice.history()[:-1]
 
 
-def test_a_strategy_of_the_callers_own() -> None:
-    class Shouting:
-        name = "shouting"
-        schema: Mapping[str, Any] | None = None
+class Shouting:
+    """A strategy of one's own, without a model."""
 
-        def extract(self, job: Job, /) -> list[Line]:
-            new = [
-                Line(Section.NOTES, event.message.text.upper(), (event.id,), event.position, event.position)
-                for event in job.span
-            ]
-            return [*job.standing, *new]
+    name = "shouting"
+    schema: Mapping[str, Any] | None = None
+    model: ModelKind = "language"
+    asks_again = False
 
-        def prompt(self, job: Job, /) -> list[Message]:
-            return []
+    def extract(self, job: SummaryJob, /) -> list[Line]:
+        new = [
+            Line(Section.NOTES, event.message.text.upper(), (event.id,), event.position, event.position)
+            for event in job.span
+        ]
+        return [*job.standing, *new]
 
-        def read(self, answer: Any, job: Job, /) -> list[Line]:
-            raise ValueError(answer)
+    def prompt(self, _job: SummaryJob, /) -> list[Message]:
+        return []
 
-    with opened() as memory:
+    def read(self, answer: Any, _job: SummaryJob, /) -> list[Line]:
+        raise ValueError(answer)
+
+
+@pytest.fixture
+def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that registers the strategy and a token counter."""
+    entries = [
+        EntryPoint("shouting", f"{__name__}:Shouting", "hybrid_memory.strategies"),
+        EntryPoint("words", f"{__name__}:words", "hybrid_memory.token_counters"),
+    ]
+    monkeypatch.setattr(sockets, "entry_points", lambda group: [entry for entry in entries if entry.group == group])
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+@pytest.mark.usefixtures("_installed")
+@pytest.mark.parametrize("given", [Shouting(), "shouting"])
+def test_a_strategy_of_ones_own_compacts_when_asked_and_in_the_background(given: Any) -> None:
+    with opened(strategy=given, rounds=2, keep_rounds=1, keep_least=1) as memory:
         alice = memory.scoped(user="a", session="s")
         alice.remember(["tea", "milk", "cup"])
-        alice.compact(strategy=Shouting(), keep=1)
-        assert [line.text for line in alice.summary()] == ["TEA", "MILK"]
+        alice.compact(keep=2)
+        assert [line.text for line in alice.summary()] == ["TEA"]
+        alice.assemble("saucer", wait=False)
+        alice.remember(["saucer", Message(role=Role.ASSISTANT, content="Here.")])
+        alice.flush()
+        assert [line.text for line in alice.summary()][:2] == ["TEA", "MILK"]
         assert alice.summary().strategy == "shouting"
+
+
+@pytest.mark.usefixtures("_installed")
+def test_a_token_counter_is_found_by_its_name() -> None:
+    def with_counter(name: str) -> HybridMemory:
+        return open_memory(MemoryConfig(url="memory://", embedder="hashing"), token_counter=name)
+
+    with with_counter("words") as memory:
+        alice = memory.scoped(user="a", session="s")
+        assert alice.assemble("Which of the two?").section_tokens["question"] == 4
+    with pytest.raises(InvalidConfigError, match="no token counter 'letters': choose one of cl100k_base, estimate"):
+        with_counter("letters")
+
+
+@pytest.mark.parametrize("wrong", [3, None, object()])
+def test_what_is_no_strategy_is_refused(wrong: Any) -> None:
+    with pytest.raises(InvalidConfigError, match="strategy"):
+        CompactionConfig(strategy=wrong)
+    with pytest.raises(InvalidConfigError, match="no strategy 'wishful': choose one of anchored"):
+        opened(strategy="wishful")
 
 
 def test_an_unknown_strategy_is_refused_before_anything_changes() -> None:

@@ -1,4 +1,7 @@
-"""What a JSON value says at a glance: its shape, small values, identifiers, a sample, and errors in it."""
+"""JSON payloads: what a value says at a glance, and paths into it, a small part of JSONPath.
+
+Paths such as ``$.flights[0].price``, ``flights[*].id``, ``items[10:20]``, ``["a key"]``.
+"""
 
 from __future__ import annotations
 

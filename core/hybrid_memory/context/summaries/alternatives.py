@@ -1,4 +1,8 @@
-"""Summaries that select: nothing, what is important, or one of what was said repeatedly; no model needed."""
+"""The strategies beside the anchored one.
+
+Three select without any model: nothing, what is important, or one of what was said repeatedly. Three write one piece of
+text: MemGPT's recursive summary, a dense one, and one by deleting tokens.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import Any
 
 from hybrid_memory.context.summaries.importance import CRITICAL, THRESHOLD, critical, importance, judged
 from hybrid_memory.context.summaries.lines import candidates, chosen, cost, line_of, merged, prose, updated
-from hybrid_memory.context.summaries.strategy import Job, transcript
+from hybrid_memory.context.summaries.strategy import ModelKind, SummaryJob, transcript
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Role
@@ -28,31 +32,33 @@ DENSE = 0.35
 SEPARATOR = " | "
 
 
-class Window:
+class WindowOnly:
     """Nothing stands for what leaves the queue; the log and recall have it."""
 
     name = "window"
     schema: Mapping[str, Any] | None = None
+    model: ModelKind = "language"
+    asks_again = False
 
-    def extract(self, _job: Job, /) -> list[Line]:
+    def extract(self, _job: SummaryJob, /) -> list[Line]:
         """No lines."""
         return []
 
-    def prompt(self, _job: Job, /) -> list[Message]:
+    def prompt(self, _job: SummaryJob, /) -> list[Message]:
         """No question."""
         return []
 
-    def read(self, answer: Any, _job: Job, /) -> list[Line]:
+    def read(self, answer: Any, _job: SummaryJob, /) -> list[Line]:
         """No lines."""
         raise ValueError(f"the window asks no model, so {answer!r} is no answer")
 
 
-class Importance(Window):
+class Importance(WindowOnly):
     """Turns above the threshold, the critical ones verbatim, others by their weightiest sentences."""
 
     name = "importance"
 
-    def extract(self, job: Job, /) -> list[Line]:
+    def extract(self, job: SummaryJob, /) -> list[Line]:
         """Standing lines and those of the span."""
         fresh: list[Line] = []
         for event in job.span:
@@ -69,12 +75,12 @@ class Importance(Window):
         return merged(job.standing, fresh, max_tokens=job.room.standing, count=job.room.count)
 
 
-class Merging(Window):
+class Merging(WindowOnly):
     """Turns that say nearly the same become one line, the newest and fullest, with all of them as its sources."""
 
     name = "merging"
 
-    def extract(self, job: Job, /) -> list[Line]:
+    def extract(self, job: SummaryJob, /) -> list[Line]:
         """Standing lines, and one for each group of the span."""
         groups: list[tuple[frozenset[str], list[Event]]] = []
         for event in job.span:
@@ -109,6 +115,8 @@ class Recursive:
 
     name = "recursive"
     schema: Mapping[str, Any] | None = None
+    model: ModelKind = "language"
+    asks_again = True
     share = 1.0
     task = (
         "Write the summary of a conversation so that somebody can go on with it: first what the summary so far says, "
@@ -116,14 +124,14 @@ class Recursive:
         "the language of the turns, at most {words} words, no heading."
     )
 
-    def extract(self, job: Job, /) -> list[Line]:
+    def extract(self, job: SummaryJob, /) -> list[Line]:
         """The weightiest sentences of the old summary and the span, in order, as one text."""
         size = int(job.room.shown * self.share)
         standing, said = updated(_parts(job.standing), job.span, job.room.cleaning)
         parts = chosen([*standing, *said], max_tokens=size, count=job.room.count)
         return _whole(_joined(parts), job.standing, job.span)
 
-    def prompt(self, job: Job, /) -> list[Message]:
+    def prompt(self, job: SummaryJob, /) -> list[Message]:
         """The old summary and the evicted turns."""
         before = "\n".join(line.text for line in job.standing)
         turns = transcript(job.span, job.room)
@@ -132,7 +140,7 @@ class Recursive:
         told = f"{told}\n\nWrite the summary of all of this now, without copying the turns."
         return [Message(role=Role.SYSTEM, content=task), Message(role=Role.USER, content=told)]
 
-    def read(self, answer: Any, job: Job, /) -> list[Line]:
+    def read(self, answer: Any, job: SummaryJob, /) -> list[Line]:
         """The model's text, cut to the room at a sentence."""
         if not isinstance(answer, str) or not answer.strip():
             raise ValueError(f"expected a summary as text, got {answer!r}")
@@ -145,10 +153,11 @@ class Recursive:
         return lines
 
 
-class Compact(Recursive):
+class Dense(Recursive):
     """The highest ratio: one dense text of a third of the room."""
 
     name = "compact"
+    asks_again = False
     share = DENSE
     task = (
         "Write the densest possible note of a conversation: names, numbers, dates, paths, codes, decisions and open "
@@ -159,13 +168,14 @@ class Compact(Recursive):
 class Shortened(Recursive):
     """LLMLingua: the turns themselves, without the tokens that a small model finds predictable.
 
-    The flow hands ``prompt`` to a `TextCompressor` instead of a language model; without one, or when it fails, the
-    deterministic text stands.
+    Without a compressor, or when it fails, the deterministic text stands.
     """
 
     name = "llmlingua"
+    model: ModelKind = "compressor"
+    asks_again = False
 
-    def prompt(self, job: Job, /) -> list[Message]:
+    def prompt(self, job: SummaryJob, /) -> list[Message]:
         """The old text and the turns, nothing else: all of it is to be shortened."""
         before = " ".join(line.text for line in job.standing)
         return [

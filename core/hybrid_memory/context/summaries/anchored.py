@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, chosen, merged, updated
-from hybrid_memory.context.summaries.strategy import Job, transcript
+from hybrid_memory.context.summaries.strategy import ModelKind, SummaryJob, transcript
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Role
@@ -66,20 +66,22 @@ class Anchored:
 
     name = "anchored"
     schema: Mapping[str, Any] | None = SCHEMA
+    model: ModelKind = "language"
+    asks_again = True
 
-    def extract(self, job: Job, /) -> list[Line]:
+    def extract(self, job: SummaryJob, /) -> list[Line]:
         """The most important sentences of the span, beside the standing lines."""
         standing, said = updated(job.standing, job.span, job.room.cleaning)
         fresh = chosen(said, max_tokens=job.room.fresh, count=job.room.count, besides=standing)
         return merged(standing, fresh, max_tokens=job.room.standing, count=job.room.count)
 
-    def prompt(self, job: Job, /) -> list[Message]:
+    def prompt(self, job: SummaryJob, /) -> list[Message]:
         """The standing lines for reference, and the turns to note."""
         known = "\n".join(f"- {line.text}" for line in job.standing[-20:])
         already = f"\n\nAlready noted, do not repeat:\n{known}" if known else ""
         return _question(f"{_TASK}\n\n{_described()}{already}", transcript(job.span, job.room))
 
-    def read(self, answer: Any, job: Job, /) -> list[Line]:
+    def read(self, answer: Any, job: SummaryJob, /) -> list[Line]:
         """The model's lines merged into the standing ones."""
         fresh = chosen(_lines(answer, job.span), max_tokens=job.room.fresh, count=job.room.count)
         standing, _ = updated(job.standing, job.span, job.room.cleaning)
@@ -91,12 +93,12 @@ class Regenerate(Anchored):
 
     name = "regenerate"
 
-    def extract(self, job: Job, /) -> list[Line]:
+    def extract(self, job: SummaryJob, /) -> list[Line]:
         """The most important of the standing lines and of the span's sentences."""
         standing, said = updated(job.standing, job.span, job.room.cleaning)
         return chosen([*standing, *said], max_tokens=job.room.shown, count=job.room.count)
 
-    def prompt(self, job: Job, /) -> list[Message]:
+    def prompt(self, job: SummaryJob, /) -> list[Message]:
         """The last summary and the span, both to be rewritten."""
         before = "\n".join(f"[{line.last}] {line.section}: {line.text}" for line in job.standing)
         return _question(
@@ -106,7 +108,7 @@ class Regenerate(Anchored):
             else transcript(job.span, job.room),
         )
 
-    def read(self, answer: Any, job: Job, /) -> list[Line]:
+    def read(self, answer: Any, job: SummaryJob, /) -> list[Line]:
         """The model's lines and nothing else."""
         return chosen(_lines(answer, job.span, job.standing), max_tokens=job.room.shown, count=job.room.count)
 

@@ -145,7 +145,7 @@ def revised(
             gone, kept = _gone(known, line, message.role)
             _drop(known, gone)
             asks = _asks(line, message.role)
-            # The assistant's are answered by the time that they are folded, or nobody cared to.
+            # The assistant's are answered by the time that they are compacted, or nobody cared to.
             known.append(None if asks and message.role is Role.ASSISTANT else kept)
             asked += [len(known) - 1] if asks else []
     count = len(standing)

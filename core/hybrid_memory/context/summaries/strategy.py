@@ -8,21 +8,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cache
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.context.summary import Line
+from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message
+from hybrid_memory.sockets import found
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.tokens import TokenCounter
+from hybrid_memory.validation import shown
+
+ModelKind: TypeAlias = Literal["language", "compressor"]
+
+_HOME = "hybrid_memory.context.summaries"
+
+STRATEGIES = {
+    "anchored": f"{_HOME}.anchored:Anchored",
+    "regenerate": f"{_HOME}.anchored:Regenerate",
+    "compact": f"{_HOME}.alternatives:Dense",
+    "recursive": f"{_HOME}.alternatives:Recursive",
+    "window": f"{_HOME}.alternatives:WindowOnly",
+    "merging": f"{_HOME}.alternatives:Merging",
+    "importance": f"{_HOME}.alternatives:Importance",
+    "llmlingua": f"{_HOME}.alternatives:Shortened",
+}
+"""Our own, by name; packages add theirs as entry points of ``hybrid_memory.strategies``."""
+
+_PARTS = ("name", "schema", "extract", "prompt", "read")
 
 TURN_CHARS = 1200
 """A longer turn is shown by its head and its tail."""
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class SummaryRoom:
     """What a summary may cost.
 
     Attributes:
@@ -39,34 +61,38 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SummaryJob:
     """What is to be summarised: the turns of a span, beside the lines that stand already."""
 
     standing: Sequence[Line]
     span: Sequence[Event]
-    room: Room
+    room: SummaryRoom
 
 
 class Strategy(Protocol):
-    """What a summary is made of.
+    """What a summary is made of; one written for version 0.9 may lack ``model`` and ``asks_again``.
 
     Attributes:
         name: by which it is chosen, and which the summary reports.
         schema: of the answer of a language model, as a JSON schema; None where the answer is text.
+        model: what ``prompt`` is for: the language model, or the `TextCompressor`, which shortens the first message.
+        asks_again: whether the model is asked again, three times in all, about turns that it failed on.
     """
 
     name: str
     schema: Mapping[str, Any] | None
+    model: ModelKind
+    asks_again: bool
 
-    def extract(self, job: Job, /) -> list[Line]:
+    def extract(self, job: SummaryJob, /) -> list[Line]:
         """All lines after this span, without a model; deterministic."""
         ...
 
-    def prompt(self, job: Job, /) -> list[Message]:
+    def prompt(self, job: SummaryJob, /) -> list[Message]:
         """What to ask a language model; empty if this strategy has no use for one."""
         ...
 
-    def read(self, answer: Any, job: Job, /) -> list[Line]:
+    def read(self, answer: Any, job: SummaryJob, /) -> list[Line]:
         """All lines after this span, from the model's answer: text, or an object for a schema.
 
         Raises:
@@ -75,12 +101,38 @@ class Strategy(Protocol):
         ...
 
 
-def transcript(span: Sequence[Event], room: Room) -> str:
+def resolve_strategy(wanted: object) -> Strategy:
+    """The strategy itself, or the one of this name among ours and the installed packages'.
+
+    Raises:
+        InvalidConfigError: nobody offers the name, or the object is no strategy.
+    """
+    made = _named(wanted) if isinstance(wanted, str) else wanted
+    missing = [name for name in _PARTS if not hasattr(made, name)]
+    if missing:
+        raise InvalidConfigError(
+            f"a strategy is a name, or has {', '.join(_PARTS)}; {shown(wanted)} has no {', '.join(missing)}"
+        )
+    return cast("Strategy", made)
+
+
+def asks_again(way: Strategy) -> bool:
+    """Whether a model is asked again about turns that it failed on."""
+    return getattr(way, "asks_again", way.schema is not None)
+
+
+@cache
+def _named(name: str) -> object:
+    offered = found("strategy", name, STRATEGIES)
+    return offered() if isinstance(offered, type) else offered
+
+
+def transcript(span: Sequence[Event], room: SummaryRoom) -> str:
     """One paragraph a turn: its number in brackets, who speaks, what is said."""
     return "\n".join(f"[{event.position}] {event.message.speaker}: {_said(event, room)}" for event in span)
 
 
-def _said(event: Event, room: Room) -> str:
+def _said(event: Event, room: SummaryRoom) -> str:
     text = event.message.text
     if len(text) > TURN_CHARS:
         text = f"{text[: TURN_CHARS * 2 // 3]} […] {text[-TURN_CHARS // 3 :]}"

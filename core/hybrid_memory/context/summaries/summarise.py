@@ -1,4 +1,4 @@
-"""The summary of a span: from a language model where there is one, checked; else deterministic."""
+"""The summary of a span, from a language model and checked, or deterministic; and the proof that nothing was lost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from hybrid_memory.context.summaries.importance import judged
 from hybrid_memory.context.summaries.lines import candidates, chosen, close, merged, prose
-from hybrid_memory.context.summaries.strategy import Job, Strategy
+from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob
 from hybrid_memory.context.summary import Audit, Line, Section
 from hybrid_memory.errors import ModelError
 from hybrid_memory.log.event import Event
@@ -62,7 +62,7 @@ _NEEDS = (("@:", _ADDRESSES), ("./", _FILES), ("0123456789", _FIGURES), ("", _NA
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenSummary:
     """A summary after a span: all lines, those that are new, whether the model failed, how many lines were put back."""
 
     lines: list[Line]
@@ -71,7 +71,7 @@ class Written:
     filled: int = 0
 
 
-async def summarise(run: Runner, services: Services, way: Strategy, job: Job, ledger: str) -> Written:
+async def summarise(run: Runner, services: Services, way: Strategy, job: SummaryJob, ledger: str) -> WrittenSummary:
     """The model's summary with the critical items that it dropped put back, or the deterministic one."""
     lines: list[Line] | None = None
     failed = False
@@ -85,10 +85,10 @@ async def summarise(run: Runner, services: Services, way: Strategy, job: Job, le
         lines = way.extract(job)
     else:
         lines, filled = _completed(lines, job, ledger)
-    return Written(*_measured(lines, job.standing, job.span), failed=failed, filled=filled)
+    return WrittenSummary(*_measured(lines, job.standing, job.span), failed=failed, filled=filled)
 
 
-async def again(run: Runner, services: Services, way: Strategy, job: Job, ledger: str) -> Written | None:
+async def again(run: Runner, services: Services, way: Strategy, job: SummaryJob, ledger: str) -> WrittenSummary | None:
     """The lines with those of a span that the model failed on before made anew; None if it fails again."""
     first, last = job.span[0].position, job.span[-1].position
     outside = [line for line in job.standing if not (first <= line.first and line.last <= last)]
@@ -101,7 +101,7 @@ async def again(run: Runner, services: Services, way: Strategy, job: Job, ledger
     if lines is None:
         return None
     lines, filled = _completed(lines, job, ledger)
-    return Written(*_measured(lines, outside, job.span), filled=filled)
+    return WrittenSummary(*_measured(lines, outside, job.span), filled=filled)
 
 
 def _measured(lines: Sequence[Line], standing: Sequence[Line], span: Sequence[Event]) -> tuple[list[Line], list[Line]]:
@@ -112,13 +112,13 @@ def _measured(lines: Sequence[Line], standing: Sequence[Line], span: Sequence[Ev
     return everything, [line for line in everything if line not in known]
 
 
-async def asked(run: Runner, services: Services, way: Strategy, job: Job) -> list[Line] | None:
+async def asked(run: Runner, services: Services, way: Strategy, job: SummaryJob) -> list[Line] | None:
     """The lines after a model was asked; None if there is none to ask; raises `ModelError`, whatever went wrong."""
     questions = way.prompt(job)
     if not questions or not job.span:
         return None
     try:
-        if way.name == "llmlingua":
+        if getattr(way, "model", "language") == "compressor":
             if services.compressor is None:
                 return None
             text = questions[0].text
@@ -137,7 +137,7 @@ async def asked(run: Runner, services: Services, way: Strategy, job: Job) -> lis
     return lines
 
 
-def _related(lines: list[Line], job: Job) -> list[Line]:
+def _related(lines: list[Line], job: SummaryJob) -> list[Line]:
     """The lines without those that the turns have hardly a word of, in their own script; ValueError if none is left."""
     fresh = _measured(lines, job.standing, job.span)[1]
     told = " ".join(event.message.text[:1000] for event in job.span)
@@ -151,7 +151,7 @@ def _related(lines: list[Line], job: Job) -> list[Line]:
     return kept
 
 
-def _completed(lines: Sequence[Line], job: Job, ledger: str) -> tuple[list[Line], int]:
+def _completed(lines: Sequence[Line], job: SummaryJob, ledger: str) -> tuple[list[Line], int]:
     """The model's lines and the sentences with critical items that it dropped, as far as there is room."""
     lost = unsaid(job.span, lines, ledger)
     wanted = {item.lower() for items in lost.values() for item in items}
@@ -182,10 +182,10 @@ def _items(text: str) -> tuple[str, ...]:
 
 def unsaid(span: Iterable[Event], lines: Sequence[Line], ledger: str) -> dict[int, list[str]]:
     """The critical items of each turn that are neither in a line nor in the ledger, by the turn's position."""
-    there = _folded([line.text for line in lines] + [ledger])
+    there = _plain([line.text for line in lines] + [ledger])
     missing: dict[int, list[str]] = {}
     for event in span:
-        lost = [item for item in critical_items(event) if _fold(item) not in there]
+        lost = [item for item in critical_items(event) if _plain_text(item) not in there]
         if lost:
             missing[event.position] = lost
     return missing
@@ -195,15 +195,15 @@ def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line],
     """What became of the critical items and decisions of a span.
 
     Args:
-        span: the turns that were folded.
+        span: the turns that were compacted.
         lines: of the summary, those that a prompt shows.
         fresh: that were written for the span.
         ledger: as text.
     """
-    in_lines, in_ledger = _folded([line.text for line in lines]), _fold(ledger)
+    in_lines, in_ledger = _plain([line.text for line in lines]), _plain_text(ledger)
     items = {item for event in span for item in critical_items(event)}
-    said = {item for item in items if _fold(item) in in_lines}
-    listed = {item for item in items - said if _fold(item) in in_ledger}
+    said = {item for item in items if _plain_text(item) in in_lines}
+    listed = {item for item in items - said if _plain_text(item) in in_ledger}
     decisions = [line for line in candidates(span, "light") if line.section is Section.DECISIONS]
     kept = [frozenset(terms(line.text)) for line in lines]
     noted = sum(any(_covered(decision, line) for line in kept) for decision in decisions)
@@ -247,9 +247,9 @@ def _covered(decision: Line, line: frozenset[str]) -> bool:
     return len(words & line) >= COVERED * len(words)
 
 
-def _folded(texts: Iterable[str]) -> str:
-    return _fold("\n".join(texts))
+def _plain(texts: Iterable[str]) -> str:
+    return _plain_text("\n".join(texts))
 
 
-def _fold(text: str) -> str:
+def _plain_text(text: str) -> str:
     return " ".join(text.lower().split())
