@@ -14,6 +14,7 @@ from hybrid_memory.config import CompactionConfig, MemoryConfig
 from hybrid_memory.config.weights import Weights
 from hybrid_memory.context import condense
 from hybrid_memory.context.condense import Condensed, How
+from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.port import FactExtractor
@@ -91,6 +92,7 @@ class HybridMemory(Verbs):
 
     @compaction.setter
     def compaction(self, config: CompactionConfig) -> None:
+        resolve_strategy(config.strategy)
         services = self._services
         services.config = services.config.model_copy(update={"compaction": config})
 
