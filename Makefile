@@ -115,8 +115,8 @@ test: $(STAMP)
 
 # Installed in front of what the environment has: an environment of their own would take minutes and half a gigabyte.
 test-oldest: $(OLDEST_STAMP)
-	@echo "== the tests of the adapters, with the oldest versions: pytest tests/langchain tests/llamaindex"
-	@PYTHONPATH=$(OLDEST) $(BIN)/python -m pytest -q $(SPREAD) -k "not ($(OTHERWISE))" tests/langchain tests/llamaindex $(ARGS)
+	@echo "== the tests of the adapters, with the oldest versions: pytest tests/langchain tests/llamaindex tests/adapters"
+	@PYTHONPATH=$(OLDEST) $(BIN)/python -m pytest -q $(SPREAD) -k "not ($(OTHERWISE))" tests/langchain tests/llamaindex tests/adapters $(ARGS)
 
 $(OLDEST_STAMP): $(STAMP)
 	@echo "== installing the oldest versions into $(OLDEST)"

@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, PrivateAttr
 from hybrid_memory import Condensed, Hit, HybridMemory, RecordKind, ScopedMemory, Scored, Weights
 from hybrid_memory.adapters import How, LruCache, Runner, Scalar, faces, instant
 from hybrid_memory.errors import InvalidInputError
-from langchain_hybrid_memory.editing import edited, told
+from langchain_hybrid_memory.editing import as_sources, edited
 
 _FILTERS = ("k", "within", "kinds", "categories", "since", "until", "filter", "weights", "spaces")
 
@@ -187,7 +187,7 @@ class HybridDocumentCompressor(BaseDocumentCompressor):
 
     def __call__(self, messages: Sequence[BaseMessage]) -> str:
         """A summary of all these messages; LangChain calls it off the event loop."""
-        condensed = self.memory.condense(told(messages), max_tokens=self.max_tokens, how=self.how)
+        condensed = self.memory.condense(as_sources(messages), max_tokens=self.max_tokens, how=self.how)
         summary = "\n".join(text for text in condensed.texts if text)
         # The ends of lines between them may cost a few tokens more.
         return self.memory.condense([summary], max_tokens=self.max_tokens).texts[0]

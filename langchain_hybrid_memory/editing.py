@@ -29,12 +29,12 @@ Count = Callable[[Sequence[BaseMessage]], int]
 Shorten = Callable[[str, str | None, int], str]
 
 
-def told(messages: Sequence[BaseMessage]) -> list[str | Message]:
+def as_sources(messages: Sequence[BaseMessage]) -> list[str | Message]:
     """The messages for `HybridMemory.condense`; an earlier summary by LangChain as bare text."""
-    return [_told(message) for message in messages]
+    return [_as_source(message) for message in messages]
 
 
-def _told(message: BaseMessage) -> str | Message:
+def _as_source(message: BaseMessage) -> str | Message:
     if message.additional_kwargs.get("lc_source") == "summarization":
         return str(message.text).partition("\n\n")[2] or str(message.text)
     try:
@@ -46,11 +46,8 @@ def _told(message: BaseMessage) -> str | Message:
 def edited(messages: list[AnyMessage], max_tokens: int, count: Count, shorten: Shorten) -> None:
     """Shorten tool results, then leave out exchanges, until the messages take ``max_tokens`` or no more can go.
 
-    Args:
-        messages: changed in place; the messages themselves are not.
-        max_tokens: of all of them.
-        count: the tokens of messages.
-        shorten: a text, the question that it was fetched for, and the tokens that it may take.
+    The list is changed in place, the messages in it are not. ``shorten`` takes a text, the question that it was fetched
+    for, and the tokens that it may take.
     """
     if count(messages) <= max_tokens:
         return

@@ -58,7 +58,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     An agent that is called inside a tool of another one works in a thread of its own beneath the other's, and recalls
     nothing of that one unless ``beside`` is False.
 
-    With ``paging`` the model manages its memory itself, as in MemGPT: it is told how, gets the functions of
+    With ``paging`` the model manages its memory itself, as in MemGPT: it gets instructions, the functions of
     `hybrid_memory.apps.agent` as tools, edits the blocks that stand in its prompt, is warned before turns leave the
     window, and searches for those that did. The user reads its answers, so there is no ``send_message``.
 
@@ -80,7 +80,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         reader: whether the model gets a tool to read on when room is short.
         model: whether the agent's own model also writes summaries and reads facts, if the memory has none yet.
         beside: whether an agent inside a tool leaves the conversation alone that it works for.
-        name: told apart from others of the same agent by it.
+        name: which no other middleware of the agent has.
 
     Raises:
         InvalidInputError: with paging, a label or text of ``blocks`` can be none of a block.
@@ -154,7 +154,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
         """Write what is new, and call the model with the prompt that the memory lays out."""
         request, follower = self._prompt(request)
-        return _noting(follower, handler(request))
+        return _with_note(follower, handler(request))
 
     async def awrap_model_call(
         self,
@@ -163,7 +163,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
         """Async twin of `wrap_model_call`."""
         request, follower = await self._aprompt(request)
-        return _noting(follower, await handler(request))
+        return _with_note(follower, await handler(request))
 
     async def _written_prompt(
         self, run: Runner, /, request: ModelRequest[ContextT]
@@ -247,7 +247,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         return self._max_tokens or budget_for(model, self._memory.compaction)
 
 
-def _noting(
+def _with_note(
     follower: Follower, response: ModelResponse[ResponseT]
 ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
     """The response, and the note of how far the log follows the state and which blocks the model was shown."""

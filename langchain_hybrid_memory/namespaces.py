@@ -1,4 +1,4 @@
-"""Any id as a label of LangGraph's namespaces, and back."""
+"""LangGraph's namespaces, made of any ids, and its filters on the values of items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts of the memory in the requests of a model."""
+"""Prompts of the memory in the requests of a model, and the tools by which it reads on or pages its memory."""
 
 from __future__ import annotations
 
@@ -47,19 +47,15 @@ class Prompts:
         self._converted = Conversions()
 
     def schemas(self, tools: Iterable[Any]) -> list[dict[str, Any]]:
-        """What a provider is told of the tools."""
+        """The tools as a provider gets them."""
         return [self._schema(tool) for tool in tools]
 
     def laid(
         self, request: ModelRequest[Any], context: Context, follower: Follower, reading: Reading | None
     ) -> ModelRequest[Any]:
-        """The request with this prompt, and at its end what others put there for this call.
+        """The request, which comes without the reader, with this prompt, and at its end what others added.
 
-        Args:
-            request: of the agent, without the reader.
-            context: the prompt.
-            follower: of the agent's state, all of whose messages the log has.
-            reading: the reader, which is bound if the prompt names it.
+        The reader is bound if the prompt names it.
         """
         laid = list(context.messages)
         head = laid.pop(0).text if laid and laid[0].role is Role.SYSTEM else ""
@@ -146,11 +142,11 @@ class Paging:
 
     @property
     def layout(self) -> dict[str, Any]:
-        """What `ScopedMemory.assemble` is told."""
+        """Arguments of `ScopedMemory.assemble`."""
         return {"instructions": MEMORY, "layout": "queue", "paging": self.config, "reader": READER}
 
     async def blocks(self, run: Runner, memory: ScopedMemory) -> dict[str, Block]:
-        """Those of the owner, who gets some where there never were any."""
+        """Those of the owner, who gets some if there never was one."""
         await run.call(prepared, memory, self.begins)
         return await run.call(memory.blocks)
 
@@ -161,5 +157,5 @@ def paging_tools(calls: Calls) -> list[BaseTool]:
 
 
 def written(blocks: Mapping[str, Block] | None) -> dict[str, Any]:
-    """What `ScopedMemory.assemble` is told of the blocks, as a model sees them that may edit them."""
+    """The blocks for `ScopedMemory.assemble`, as a model sees them that may edit them."""
     return {} if blocks is None else {"blocks": {label: block.written for label, block in blocks.items()}}

@@ -1,4 +1,4 @@
-"""Whose memory a run of an agent works on."""
+"""Whose memory a run works on: as the run names it, or beneath the agent in whose tool it works."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ class Binding:
             InvalidScopeError: no user is named, or another one than the server has authenticated.
         """
         config = _configurable(runtime)
-        places = [getattr(runtime, "context", None), config]
+        sources = [getattr(runtime, "context", None), config]
         signed_in = _authenticated(runtime, config)
         user = self.user
         if user is None:
-            user = _found("user", places)
+            user = _named("user", sources)
             if user is None:
                 user = signed_in
             elif signed_in is not None and user != signed_in:
@@ -86,9 +86,9 @@ class Binding:
             )
         return self.memory.scoped(
             user=user,
-            session=self.session or _found("session", places),
-            agent=self.agent or _found("agent", places),
-            tenant=self.tenant or _found("tenant", places),
+            session=self.session or _named("session", sources),
+            agent=self.agent or _named("agent", sources),
+            tenant=self.tenant or _named("tenant", sources),
         )
 
     def caller(self, runtime: Any) -> Caller | None:
@@ -126,13 +126,13 @@ def _authenticated(runtime: Any, configurable: Mapping[str, Any]) -> str | None:
     return None if identity is None else str(identity)
 
 
-def _found(part: str, places: list[Any]) -> str | None:
-    return next((value for place in places for value in _values(part, place)), None)
+def _named(part: str, sources: list[Any]) -> str | None:
+    return next((value for source in sources for value in _values(part, source)), None)
 
 
-def _values(part: str, place: Any) -> Iterator[str]:
+def _values(part: str, source: Any) -> Iterator[str]:
     for key in _KEYS[part]:
-        value = place.get(key) if isinstance(place, Mapping) else getattr(place, key, None)
+        value = source.get(key) if isinstance(source, Mapping) else getattr(source, key, None)
         # Ids of databases are numbers or UUIDs as often as they are text; an object would be no stable name.
         if isinstance(value, str | int | UUID) and not isinstance(value, bool):
             yield str(value)

@@ -1,4 +1,4 @@
-"""Which of a chain's inputs and outputs are turns of the conversation, and how turns look as text."""
+"""Which of a chain's inputs, outputs and tool steps are turns of the conversation, and how turns look as text."""
 
 from __future__ import annotations
 
@@ -31,16 +31,9 @@ OUTPUT_KEYS = ("output", "answer", "text", "response", "result")
 
 
 def pick(side: str, values: Mapping[str, Any], key: str | None, usual: Sequence[str]) -> Any:
-    """The value meant: under the key, else the only one, else under the first usual name, else the only text.
+    """The value under the key; without one under the first usual name, else the only one, else the only text.
 
-    Args:
-        side: what is looked for, ``input`` or ``output``.
-        values: by name.
-        key: the name, if it is known.
-        usual: names to look for, first one first.
-
-    Raises:
-        InvalidInputError: it is not clear which one.
+    Raises `InvalidInputError` if it is not clear which of the ``input`` or ``output`` is meant.
     """
     wanted = usual if key is None else (key,)
     for name in wanted:
@@ -108,17 +101,14 @@ def step_messages(steps: Any, asked: str) -> list[BaseMessage]:
     """The messages of the model, each with its tool calls, and the results behind it, paired by ``tool_call_id``.
 
     Parallel calls of one message stay one message. A call without an id gets one that follows from the words of the
-    user and the step. An observation that is no text stands there as JSON.
-
-    Args:
-        steps: pairs of an action and its observation; what is none, as other chains have it there, is left out.
-        asked: the words of the user.
+    user and the step. An observation that is no text becomes JSON. What is no pair of an action and its observation,
+    as other chains have it there, is left out.
     """
     rounds: list[_Round] = []
     for row, (action, observation) in enumerate(step for step in _listed(steps) if step[0].tool != _NO_TOOL):
         result = observation if isinstance(observation, str) else _written("observation", observation)
-        told = [asked, row, action.tool, json_form("tool_input", action.tool_input), result]
-        fresh_id = f"step-{sha256(json.dumps(told).encode()).hexdigest()[:24]}"
+        parts = [asked, row, action.tool, json_form("tool_input", action.tool_input), result]
+        fresh_id = f"step-{sha256(json.dumps(parts).encode()).hexdigest()[:24]}"
         said = _said(action)
         if not (rounds and rounds[-1].said == said and rounds[-1].answer(action, result, fresh_id)):
             rounds.append(_Round(said))

@@ -50,18 +50,13 @@ class Bound(BaseModel):
         memory: HybridMemory | None = None,
         **settings: Any,
     ) -> Self:
-        """One on an open memory, or on the store behind a URL, which is opened with the first use.
+        """One for an owner, on an open memory or the store behind a URL, which is opened with the first use.
 
-        Args:
-            user: whose memory it is; at least one of user, tenant and agent is needed.
-            tenant: whose, beside or instead of the user's.
-            agent: whose, beside or instead of the user's.
-            url: of the store, or the path of a YAML file.
-            memory: instead of ``url``; the caller closes it.
-            settings: the other fields; None is their default.
+        The caller closes a ``memory``; ``url`` may be the path of a YAML file. Settings are the other fields; None is
+        their default.
 
         Raises:
-            InvalidScopeError: nobody is named.
+            InvalidScopeError: neither a user nor a tenant nor an agent is named.
             InvalidConfigError: ``url`` and ``memory`` are both given, or a setting is out of range or unknown.
         """
         if unknown := [name for name in settings if name not in cls.model_fields]:

@@ -13,7 +13,7 @@ from llama_index.core.tools import FunctionTool
 from pydantic import Field, PrivateAttr
 
 from hybrid_memory import Context, HybridMemory, Message, PagingConfig, Role, ScopedMemory
-from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces, said
+from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces, without_notices
 from hybrid_memory.apps.agent import prepared
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.tools import FETCH
@@ -89,23 +89,18 @@ class HybridChatMemory(SessionBound, BaseMemory):
     ) -> Self:
         """A chat memory on an open memory, or on the store behind a URL, which is opened with the first use.
 
-        Args:
-            user: whose memory it is; at least one of user, tenant and agent is needed.
-            session: the conversation; without one a new one begins.
-            tenant: whose, beside or instead of the user's.
-            agent: whose, beside or instead of the user's.
-            url: of the store, or the path of a YAML file; chat memories of one process with the same URL share it.
-            memory: instead of ``url``; the caller closes it.
-            k: see the class; with ``paging`` 0 by default, since the model then searches itself.
-            token_limit: see the class. By default what the memory was configured with, else three quarters of the
-                model's window, and at most 128,000; else 30,000.
-            profile: see the class; with ``paging`` none by default, since the model then keeps its own in a block.
-            paging: lay the prompt out as in MemGPT: with the blocks of working context, which are made if there are
-                none, and a warning before turns leave it. The tools for it are ``HybridMemoryToolSpec(paging=True)``.
-            llm: the model that the prompts are for; by default ``Settings.llm``, if that was set. What it has room for
-                is serialised with the memory, and not the model.
-            model: whether it also writes summaries and reads facts, if the memory has no language model yet.
-            unknown: nothing else is accepted.
+        The arguments are the fields of the class, and ``memory``, which the caller closes, instead of ``url``. Without
+        a session a new one begins. Without a ``token_limit`` it is what the memory was configured with, else three
+        quarters of the model's window, and at most 128,000; else 30,000.
+
+        ``llm`` is the model that the prompts are for; by default ``Settings.llm``, if that was set. What it has room
+        for is serialised with the memory, and not the model. With ``model`` it also writes summaries and reads facts,
+        if the memory has no language model yet.
+
+        With ``paging`` the prompt is laid out as in MemGPT: with the blocks of working context, which are made if there
+        are none, and a warning before turns leave it. The tools for it are ``HybridMemoryToolSpec(paging=True)``.
+        Nothing is recalled and no profile shown then unless ``k`` and ``profile`` say so, since the model searches and
+        keeps its own.
 
         Raises:
             InvalidScopeError: nobody is named.
@@ -176,7 +171,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
     async def _get_all(self, run: Runner, /) -> list[ChatMessage]:
         """The whole conversation as it was said, since the last `reset` or as `set` made it."""
         memory = await self._session(run)
-        return as_chats(said(await run.call(memory.conversation)))
+        return as_chats(without_notices(await run.call(memory.conversation)))
 
     get_all, aget_all = faces(_get_all)
 

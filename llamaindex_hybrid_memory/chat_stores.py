@@ -101,7 +101,7 @@ class HybridChatStore(KeyedStore, AsyncDBChatStore):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
-        """The store that `to_dict` told of."""
+        """The store that `to_dict` describes."""
         return cls(**{name: value for name, value in {**data, **kwargs}.items() if name in cls.model_fields})
 
     async def get_messages(

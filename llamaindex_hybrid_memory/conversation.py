@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hybrid_memory import Message, ScopedMemory
-from hybrid_memory.adapters import Runner, new_id, said
+from hybrid_memory.adapters import Runner, new_id, without_notices
 from llamaindex_hybrid_memory.messages import to_chat_message
 
 
 async def show(run: Runner, session: ScopedMemory, wanted: Sequence[Message]) -> None:
     """Let a session show these messages, and write those that it lacks."""
     log = await run.call(session.history)
-    change = revision(log, said(await run.call(session.conversation)), wanted)
+    change = revision(log, without_notices(await run.call(session.conversation)), wanted)
     await run.call(session.remember, change.fresh)
     if change.keep is not None:
         await run.call(session.reset, keep=change.keep)
@@ -35,12 +35,7 @@ def revision(log: Sequence[Message], shown: Sequence[Message], wanted: Sequence[
     """How a session shows exactly the wanted messages.
 
     Those that begin the wanted ones and stand in the log in this order serve again; the others are written, since a
-    session shows its messages in the order of the log.
-
-    Args:
-        log: all messages of the session.
-        shown: those of them that it shows.
-        wanted: their ids don't count.
+    session shows its messages in the order of the log. The ids of the wanted ones don't count.
     """
     held = [_key(message) for message in log]
     keys = [_key(message) for message in wanted]

@@ -129,8 +129,8 @@ class KeyedLog:
         if key not in self._known:
             self._session(key)  # refuses what can be no key
             name = (self._root, "keys")
-            (there,) = await run.call(self._items.batch, [GetItem(name, key)])
-            await self._put(run, [PutItem(name, key, {})] if there is None else [])
+            (registered,) = await run.call(self._items.batch, [GetItem(name, key)])
+            await self._put(run, [PutItem(name, key, {})] if registered is None else [])
             self._known.add(key)
 
     async def _archived(self, run: Runner, key: str) -> tuple[set[str | None], set[str | None]]:

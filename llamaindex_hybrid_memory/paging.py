@@ -39,13 +39,7 @@ async def assembled(
 ) -> Context:
     """The prompt with instructions and blocks, for a model that pages its memory itself.
 
-    Args:
-        run: of the method that asks.
-        memory: of a session.
-        query: without one the user's last message is.
-        config: how the window is used.
-        url: by which the tools of the session find what the model was shown.
-        asked: of `ScopedMemory.assemble`.
+    The tools of the session find by the URL what the model was shown.
     """
     blocks = await run.call(memory.blocks)
     context = await run.call(

@@ -80,14 +80,14 @@ class HybridMemoryToolSpec(BaseToolSpec):
 
         Args:
             spec_functions: names, or pairs whose first is a name; by default all of this object.
-            func_to_metadata_mapping: for a name, what the model is told instead of our words.
+            func_to_metadata_mapping: for a name, another description for the model.
 
         Raises:
             InvalidInputError: a name is no tool's.
         """
         names = [one if isinstance(one, str) else one[0] for one in spec_functions or self.spec_functions]
-        told = func_to_metadata_mapping or {}
-        return [function_tool(tool, self._owner, told.get(tool.name)) for tool in self._named(names)]
+        descriptions = func_to_metadata_mapping or {}
+        return [function_tool(tool, self._owner, descriptions.get(tool.name)) for tool in self._named(names)]
 
 
 class ToolOwner(SessionBound):
@@ -119,9 +119,9 @@ class ToolOwner(SessionBound):
         return {"max_tokens": most, **(shown_to(self.url, memory.scope) if self.paging else {})}
 
 
-def function_tool(tool: MemoryTool, owner: ToolOwner, told: ToolMetadata | None = None) -> FunctionTool:
-    """The tool for LlamaIndex, with both faces; ``told`` is what the model is told of it instead of our words."""
-    metadata = told or ToolMetadata(
+def function_tool(tool: MemoryTool, owner: ToolOwner, described: ToolMetadata | None = None) -> FunctionTool:
+    """The tool for LlamaIndex, with both faces; ``described`` replaces our description of it."""
+    metadata = described or ToolMetadata(
         name=tool.name, description=tool.description, fn_schema=tool.arguments, return_direct=tool is SEND
     )
 

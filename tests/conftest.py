@@ -82,7 +82,7 @@ Child = Callable[..., "subprocess.CompletedProcess[str]"]
 def child() -> Child:
     """Runs a script of ``tests/children`` in a process of its own."""
 
-    def run(script: str, *arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    def run(script: str, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, str(CHILDREN / script), *arguments]
         return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)  # noqa: S603
 

@@ -28,7 +28,7 @@ class Line:
     """Another object, whose calls are counted by name, and which can be cut off.
 
     Attributes:
-        error: what every call raises while it is set, or those that `hits` is true of.
+        error: what calls raise while it is set: all, or those whose name and arguments `hits` is true of.
         breaks: a method by whose next call the line is cut, and whether "before" it reaches the object or "after".
         during: what happens once within the next call of a method, after the object answered.
     """
@@ -37,7 +37,7 @@ class Line:
         self.inner = inner
         self.calls: Counter[str] = Counter()
         self.error: Exception | None = None
-        self.hits: Callable[..., bool] = lambda *_, **__: True
+        self.hits: Callable[[str, tuple[Any, ...]], bool] = lambda name, _: name != "close"
         self.breaks: dict[str, tuple[str, Exception]] = {}
         self.during: dict[str, Callable[[], object]] = {}
 
@@ -48,8 +48,7 @@ class Line:
             self.calls[name] += 1
             when, error = self.breaks.pop(name, ("", None))
             self.error = error or self.error
-            cut = self.error is not None and name != "close" and self.hits(*args, **kwargs)
-            if self.error is not None and cut and when != "after":
+            if self.error is not None and when != "after" and self.hits(name, args):
                 raise self.error
             answer = method(*args, **kwargs)
             if what := self.during.pop(name, None):
@@ -90,3 +89,20 @@ def wait_until(done: Callable[[], bool]) -> None:
     while not done():
         assert time.monotonic() < deadline, "it never happened"
         time.sleep(0.01)
+
+
+def cpu_seconds(work: Callable[[str], object], text: str) -> float:
+    """What the processor works for it in this thread, whatever else runs meanwhile."""
+    start = time.thread_time()
+    work(text)
+    return time.thread_time() - start
+
+
+def assert_linear(work: Callable[[str], object], make: Callable[[int], str], size: int = 80_000) -> None:
+    """A text of this size takes the processor less than 24 times as long as an eighth of it; quadratic work takes 64.
+
+    Args:
+        make: a text of about so many characters.
+    """
+    short = max(min(cpu_seconds(work, make(size // 8)) for _ in range(3)), 0.0025)
+    assert any(cpu_seconds(work, make(size)) < 24 * short for _ in range(3))

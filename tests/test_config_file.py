@@ -12,6 +12,7 @@ from typing import Any, Final
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import InstanceOf
 
 from hybrid_memory import (
     ArchiveConfig,
@@ -29,6 +30,7 @@ from hybrid_memory import (
 from hybrid_memory.config import yaml
 from hybrid_memory.config.sections import translate
 from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.validation import Settings
 
 FILE: Final = """\
 url: redis://localhost:6379/0
@@ -554,6 +556,14 @@ def test_what_is_written_is_read_as_the_same_settings(config: MemoryConfig) -> N
 def test_breaks_of_lines_and_blanks_in_a_text_are_kept() -> None:
     config = MemoryConfig(outbox="a\x85b\u2028c\n\n d\u3000 ", embedder="记\x85", url="sqlite:///no: # yes\t")
     assert loaded(config.to_yaml()) == config
+
+
+def test_an_object_is_not_written() -> None:
+    class Own(Settings):
+        strategy: InstanceOf[object]
+
+    with pytest.raises(InvalidConfigError, match="give its name"):
+        yaml.dumped(Own(strategy=object()))
 
 
 def test_the_default_is_written_with_every_setting() -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hybrid_memory import Hit, HybridMemory, ScopedMemory
 from hybrid_memory.errors import StoreUnavailableError
+from tests.doubles import Line, line_to, texts
 
 if TYPE_CHECKING:
-    from hybrid_memory.index.semantic import SemanticIndex
-    from hybrid_memory.log.port import EventLog
     from tests.conftest import Face, Open
 
 pytestmark = pytest.mark.in_pairs("face", "url")
@@ -24,28 +22,12 @@ DAY = timedelta(days=1)
 FAILURE = "no route to the index"
 
 
-class Index:
-    """An index behind a line that can be cut, at once or in the midst of the next call of a method."""
+def cut(index: Line) -> None:
+    index.error = StoreUnavailableError(FAILURE)
 
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-        self.down = False
-        self.breaks: dict[str, str] = {}
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        method = getattr(self._inner, name)
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            when = self.breaks.pop(name, "")
-            self.down = self.down or bool(when)
-            if self.down and when != "after" and name != "close":
-                raise StoreUnavailableError(FAILURE)
-            answer = method(*args, **kwargs)
-            if when == "after":
-                raise StoreUnavailableError(FAILURE)
-            return answer
-
-        return call
+def found(hits: list[Hit]) -> set[str]:
+    return set(texts(hits))
 
 
 @pytest.fixture(params=["sqlite", "memory"])
@@ -53,28 +35,12 @@ def url(request: pytest.FixtureRequest, store: str) -> str:
     return store if request.param == "sqlite" else "memory://"
 
 
-def behind(memory: HybridMemory) -> Index:
-    """The memory's index, from now on behind a line."""
-    services = memory._runtime.services
-    index = Index(services.index)
-    services.index = cast("SemanticIndex", index)
-    return index
-
-
-def texts_of(hits: list[Hit]) -> list[str]:
-    return [hit.record.text for hit in hits]
-
-
-def found(hits: list[Hit]) -> set[str]:
-    return set(texts_of(hits))
-
-
 def test_the_log_answers_and_says_so(face: Face, opened: Open, url: str) -> None:
     memory = opened(url=url, clock=lambda: NOW)
-    index = behind(memory)
+    index = line_to(memory, "index")
     alice = memory.scoped(user="alice")
     alice.remember(["it rains", "my cat sleeps", "我的猫睡觉"], at=NOW - DAY, metadata={"tag": 1})
-    index.down = True
+    cut(index)
     hit = face(alice).recall("the cat", k=1)[0]
     assert hit.record.text == "my cat sleeps"
     assert (hit.record.at, hit.record.metadata, hit.record.scope) == (NOW - DAY, {"tag": 1}, alice.scope)
@@ -89,19 +55,19 @@ def test_the_log_answers_and_says_so(face: Face, opened: Open, url: str) -> None
 
 def test_without_a_common_word_the_newest_comes_first(face: Face, opened: Open) -> None:
     memory = opened(url="memory://", clock=lambda: NOW)
-    index = behind(memory)
+    index = line_to(memory, "index")
     alice = memory.scoped(user="alice")
     for days in (2, 30, 1):
         alice.remember(f"day {days}", at=NOW - days * DAY)
-    index.down = True
-    assert texts_of(face(alice).recall("zebra")) == ["day 1", "day 2", "day 30"]
+    cut(index)
+    assert texts(face(alice).recall("zebra")) == ["day 1", "day 2", "day 30"]
     assert face(memory.scoped(user="nobody")).recall("zebra") == []
 
 
 @pytest.fixture
-def filled(opened: Open, url: str) -> tuple[HybridMemory, Index, ScopedMemory]:
+def filled(opened: Open, url: str) -> tuple[HybridMemory, Line, ScopedMemory]:
     memory = opened(url=url, clock=lambda: NOW, recall={"cache_ttl": timedelta(0)})
-    index = behind(memory)
+    index = line_to(memory, "index")
     alice = memory.scoped(user="alice", session="s1")
     tagged: list[Any] = [1, True, "1", 1.0, None]
     for number, value in enumerate(tagged):
@@ -123,30 +89,30 @@ def filled(opened: Open, url: str) -> tuple[HybridMemory, Index, ScopedMemory]:
     ids=str,
 )  # fmt: skip
 def test_it_finds_the_turns_that_the_index_would_find(
-    face: Face, filled: tuple[HybridMemory, Index, ScopedMemory], where: dict[str, Any]
+    face: Face, filled: tuple[HybridMemory, Line, ScopedMemory], where: dict[str, Any]
 ) -> None:
     _, index, alice = filled
     expected = found(alice.recall("cat", k=50, **where))
-    index.down = True
+    cut(index)
     assert found(face(alice).recall("cat", k=50, **where)) == expected
 
 
-def test_no_more_than_k_are_returned(face: Face, filled: tuple[HybridMemory, Index, ScopedMemory]) -> None:
+def test_no_more_than_k_are_returned(face: Face, filled: tuple[HybridMemory, Line, ScopedMemory]) -> None:
     _, index, alice = filled
-    index.down = True
+    cut(index)
     for k in (1, 3, 6, 50):
         assert len(face(alice).recall("cat", k=k)) == min(k, 6)
 
 
 def test_what_is_rolled_back_stays_hidden_and_the_past_is_seen(
-    face: Face, filled: tuple[HybridMemory, Index, ScopedMemory]
+    face: Face, filled: tuple[HybridMemory, Line, ScopedMemory]
 ) -> None:
     _, index, alice = filled
     places = [event.position for event in alice._runtime.services.truth.read(alice.scope)]
     alice.rollback(places[2])
     expected = found(alice.recall("cat", k=50))
     past = found(alice.at(places[1]).recall("cat", k=50))
-    index.down = True
+    cut(index)
     assert found(face(alice).recall("cat", k=50)) == expected == {"cat 0", "cat 1", "cat 2"}
     assert found(face(alice.at(places[1])).recall("cat", k=50)) == past == {"cat 0", "cat 1"}
 
@@ -158,64 +124,64 @@ def test_what_is_rolled_back_stays_hidden_and_the_past_is_seen(
 )
 def test_what_is_too_old_stays_hidden(face: Face, opened: Open, url: str, retention: dict[str, Any]) -> None:
     memory = opened(url=url, clock=lambda: NOW, retention=retention, recall={"cache_ttl": timedelta(0)})
-    index = behind(memory)
+    index = line_to(memory, "index")
     alice = memory.scoped(user="alice")
     for days in range(6):
         alice.remember(f"cat {days}", at=NOW - days * DAY)
     expected = found(alice.recall("cat"))
     assert 0 < len(expected) < 6
-    index.down = True
+    cut(index)
     assert found(face(alice).recall("cat")) == expected
 
 
 def test_spaces_are_searched_too(face: Face, opened: Open, url: str) -> None:
     memory = opened(url=url)
-    index = behind(memory)
+    index = line_to(memory, "index")
     alice = memory.scoped(user="alice")
     alice.remember("my cat")
     alice.create_space("team").remember("the cat of the team")
     alice.create_space("other").remember("the cat of others")
-    index.down = True
+    cut(index)
     assert found(face(alice).recall("cat", spaces=["team"])) == {"my cat", "the cat of the team"}
     assert found(face(alice).recall("cat")) == {"my cat"}
 
 
 def test_system_messages_and_erased_words_are_found_by_no_path(face: Face, opened: Open) -> None:
     memory = opened(url="memory://")
-    index = behind(memory)
+    index = line_to(memory, "index")
     alice = memory.scoped(user="alice")
     alice.remember("answer about the cat", role="system")
     told = alice.remember(["the cat Quinzel", "the cat sleeps"])
     alice.forget(ids=told.ids[0])
-    index.down = True
-    assert texts_of(face(alice).recall("cat")) == ["the cat sleeps"]
+    cut(index)
+    assert texts(face(alice).recall("cat")) == ["the cat sleeps"]
 
 
 def test_redacted_words_stay_redacted(face: Face, opened: Open) -> None:
     memory = opened(url="memory://", redaction={"kinds": ["email"], "keep_original": True})
-    index = behind(memory)
+    index = line_to(memory, "index")
     alice = memory.scoped(user="alice")
     alice.remember("write to ann.lee@example.org about the cat")
-    index.down = True
+    cut(index)
     (hit,) = face(alice).recall("cat")
     assert "ann.lee" not in hit.record.text
 
 
 def test_an_outage_delays_the_index_and_loses_nothing(face: Face, opened: Open, url: str) -> None:
     memory = opened(url=url)
-    index = behind(memory)
+    index = line_to(memory, "index")
     alice = memory.scoped(user="alice")
     alice.remember("cat 0")
     face(alice).recall("cat")
-    index.down = True
+    cut(index)
     for number in range(1, 40):
         face(alice).remember(f"cat {number}")
         if number % 10 == 0:
-            assert f"cat {number}" in texts_of(face(alice).recall(f"cat {number}", k=1))
+            assert f"cat {number}" in texts(face(alice).recall(f"cat {number}", k=1))
     with pytest.raises(StoreUnavailableError, match=FAILURE):
         face(memory).flush()
     assert len(face(alice).history()) == 40
-    index.down = False
+    index.error = None
     hits = face(alice).recall("cat", k=50)
     assert found(hits) == {f"cat {number}" for number in range(40)}
     assert {hit.note for hit in hits} == {""}
@@ -227,26 +193,26 @@ def test_an_outage_delays_the_index_and_loses_nothing(face: Face, opened: Open, 
 def test_a_line_that_breaks_anywhere_loses_and_repeats_nothing(opened: Open, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - for tests
     memory = opened(url="memory://")
-    index = behind(memory)
+    index = line_to(memory, "index")
     alice = memory.scoped(user="alice")
     for number in range(30):
         alice.remember(f"cat {number}")
-        index.down = False
+        index.error = None
         method = chance.choice(["upsert", "put_vectors", "pending", "applied", "known", "matching", "places", "get"])
-        index.breaks = {method: chance.choice(["before", "after"])}
-        assert f"cat {number}" in texts_of(alice.recall(f"cat {number}", k=30))
-    index.down, index.breaks = False, {}
+        index.breaks = {method: (chance.choice(["before", "after"]), StoreUnavailableError(FAILURE))}
+        assert f"cat {number}" in texts(alice.recall(f"cat {number}", k=30))
+    index.error, index.breaks = None, {}
     memory.flush()
     stats = memory.stats()
     assert (stats.records, stats.vectors, stats.unindexed, stats.pending) == (30, 30, 0, 0)
-    assert sorted(texts_of(alice.recall("cat", k=99))) == sorted(f"cat {number}" for number in range(30))
+    assert sorted(texts(alice.recall("cat", k=99))) == sorted(f"cat {number}" for number in range(30))
 
 
 def test_prompts_go_on(face: Face, opened: Open) -> None:
     memory = opened(url="memory://")
-    index = behind(memory)
+    index = line_to(memory, "index")
     memory.scoped(user="alice", session="s1").remember("my cat is called Momo")
-    index.down = True
+    cut(index)
     chat = memory.scoped(user="alice", session="s2")
     context = face(chat).assemble("what is my cat called?", max_tokens=2000)
     assert "Momo" in context.text
@@ -256,10 +222,7 @@ def test_a_log_that_is_down_too_is_told(face: Face, opened: Open) -> None:
     memory = opened(url="memory://")
     alice = memory.scoped(user="alice")
     alice.remember("my cat")
-    services = memory._runtime.services
-    log = Index(services.log)
-    services.log = cast("EventLog", log)
-    behind(memory).down = True
-    log.down = True
+    for engine in ("log", "index"):
+        cut(line_to(memory, engine))
     with pytest.raises(StoreUnavailableError):
         face(alice).recall("cat")

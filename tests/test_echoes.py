@@ -9,6 +9,7 @@ from hybrid_memory.apps.agent import PAGING_FUNCTIONS
 from hybrid_memory.apps.agent.functions import SEND
 from hybrid_memory.log.echoes import OWN_TOOLS, is_echo
 from hybrid_memory.tools import SERVER_TOOLS
+from tests.doubles import texts
 
 if TYPE_CHECKING:
     from tests.conftest import Face
@@ -75,6 +76,6 @@ def test_what_is_forgotten_is_forgotten_in_its_echoes_too(alice: ScopedMemory, f
     assert planned.erased["tool messages rewritten"] == 3
     assert "zircon" in alice.history()[-1].text
     face(alice).forget(ids=[f"#{first}"])
-    told = [message.text for message in alice.history()]
+    told = texts(alice.history())
     assert not any("zircon" in text for text in told)
     assert told[-3:] == [f"#{other} user: I like tea.", 'memory_recall {"query": "code"}', "(forgotten)"]

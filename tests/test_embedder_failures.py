@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import Hit
 from hybrid_memory.errors import EmbedderMismatchError, ModelError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.faults import FaultyEmbedder
+from tests.doubles import texts
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
@@ -17,19 +17,14 @@ if TYPE_CHECKING:
 OFFLINE = ConnectionError("model host is offline")
 
 
-def texts_of(hits: list[Hit]) -> list[str]:
-    return [hit.record.text for hit in hits]
-
-
 def test_recall_falls_back_to_words_and_says_so(face: Face, opened: Open) -> None:
     embedder = FaultyEmbedder(HashingEmbedder())
-    memory = opened(embedder=embedder)
+    memory = opened(embedder=embedder, orchestration={"cache": 0})
     alice = memory.scoped(user="alice")
+    face(alice).remember(["my cat sleeps", "it rains in Berlin"])
     with embedder.failing(OFFLINE):
-        face(alice).remember(["my cat sleeps", "it rains in Berlin"])
         (hit,) = face(alice).recall("the cat", k=1)
-        assert hit.record.text == "my cat sleeps"
-        assert (hit.signals.vector, hit.signals.text) == (0, 1)
+        assert (hit.record.text, hit.signals.vector, hit.signals.text) == ("my cat sleeps", 0, 1)
         assert "model host is offline" in hit.note
         assert "model host is offline" in hit.why()
         stats = face(memory).stats()
@@ -38,20 +33,10 @@ def test_recall_falls_back_to_words_and_says_so(face: Face, opened: Open) -> Non
             face(memory).flush()
     receipt = face(memory).flush()
     assert (receipt.indexed, receipt.embedded) == (0, 2)
-    (hit,) = face(alice).recall("the cat", k=1)
-    assert hit.note == ""
-    assert hit.signals.vector == 1
-
-
-def test_a_failing_query_alone_falls_back_too(face: Face, opened: Open) -> None:
-    embedder = FaultyEmbedder(HashingEmbedder())
-    alice = opened(embedder=embedder).scoped(user="alice")
-    face(alice).remember(["my cat sleeps", "it rains in Berlin"])
     with embedder.failing(OFFLINE, methods={"embed_query"}):
-        (hit,) = face(alice).recall("the cat", k=1)
-        assert hit.record.text == "my cat sleeps"
-        assert "model host is offline" in hit.note
-    assert face(alice).recall("the cat", k=1)[0].note == ""
+        assert "model host is offline" in face(alice).recall("the cat", k=1)[0].note
+    (hit,) = face(alice).recall("the cat", k=1)
+    assert (hit.record.text, hit.note, hit.signals.vector) == ("my cat sleeps", "", 1)
 
 
 def test_vectors_made_before_a_failure_are_kept(face: Face, opened: Open) -> None:
@@ -86,18 +71,10 @@ def test_a_rebuild_that_fails_half_way_is_finished_by_flush(face: Face, opened: 
     embedder = FaultyEmbedder(HashingEmbedder(dim=32))
     with embedder.failing(OFFLINE), pytest.raises(ModelError):
         face(memory).rebuild(embedder=embedder)
-    assert texts_of(face(alice).recall("cat", k=1)) == ["my cat sleeps"]
+    assert texts(face(alice).recall("cat", k=1)) == ["my cat sleeps"]
     face(memory).flush()
     stats = face(memory).stats()
     assert (stats.vectors, stats.pending, stats.embedder) == (2, 0, "hashing-32")
-
-
-def test_an_embedder_of_another_name_is_refused_at_opening(face: Face, opened: Open) -> None:
-    with opened() as memory:
-        face(memory.scoped(user="alice")).remember("my cat sleeps")
-        face(memory).flush()
-    with pytest.raises(EmbedderMismatchError, match="hashing-256"):
-        opened(embedder=HashingEmbedder(dim=64))
 
 
 class Narrow:
@@ -116,10 +93,12 @@ class Narrow:
 
 
 @pytest.mark.parametrize("waiting", [False, True], ids=["all indexed", "one waiting"])
-def test_an_embedder_of_another_width_is_refused(face: Face, opened: Open, waiting: bool) -> None:
+def test_an_embedder_of_another_name_or_width_is_refused(face: Face, opened: Open, waiting: bool) -> None:
     with opened(embedder=Narrow(8)) as memory:
         face(memory.scoped(user="alice")).remember("my cat sleeps")
         face(memory).flush()
+    with pytest.raises(EmbedderMismatchError, match="mine"):
+        opened(embedder=HashingEmbedder(dim=64))
     with pytest.raises(EmbedderMismatchError, match="8"):  # noqa: PT012 - at opening, or at the latest when it matters
         memory = opened(embedder=Narrow(9))
         alice = memory.scoped(user="alice")
@@ -127,7 +106,7 @@ def test_an_embedder_of_another_width_is_refused(face: Face, opened: Open, waiti
             face(alice).remember("another")
         face(alice).recall("cat")
     with opened(embedder=Narrow(8)) as memory:
-        assert texts_of(face(memory.scoped(user="alice")).recall("cat", k=1)) == ["my cat sleeps"]
+        assert texts(face(memory.scoped(user="alice")).recall("cat", k=1)) == ["my cat sleeps"]
 
 
 @pytest.mark.parametrize(

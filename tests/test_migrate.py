@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import pytest
 
@@ -24,10 +24,12 @@ from hybrid_memory.errors import (
 from hybrid_memory.items.item import GetItem, PutItem
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.faults import FaultyEmbedder
+from tests.doubles import Line, end_of, line_to, texts
 
 if TYPE_CHECKING:
-    from hybrid_memory.log.port import EventLog
     from tests.conftest import Face, Open
+
+Make: TypeAlias = Callable[..., HybridMemory]
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -36,22 +38,14 @@ FACES = ["async", "blocking", "async", "blocking"]
 QUERIES = ["where does she live", "cat", "我住在哪里", "what happened last week"]
 
 
-class TargetLog:
-    """A log whose `restore` fails after some calls, or writes something else.
-
-    Attributes:
-        passes: calls that go well; None for all.
-        twist: what becomes of the events on the way.
-    """
+class TargetLog(Line):
+    """A log whose `restore` fails after so many calls, or writes something else than it is given."""
 
     def __init__(self, inner: Any) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self.passes: int | None = None
-        self.twist: Any = list
+        self.twist: Callable[[Sequence[Event]], Sequence[Event]] = list
         self.restored = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
 
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         if self.passes == 0:
@@ -59,26 +53,24 @@ class TargetLog:
         if self.passes is not None:
             self.passes -= 1
         self.restored += len(events)
-        self._inner.restore(owner, self.twist(events))
+        self.inner.restore(owner, self.twist(events))
 
 
 def behind(memory: HybridMemory) -> TargetLog:
     services = memory._runtime.services
     log = TargetLog(services.log)
-    services.log = cast("EventLog", log)
+    services.log = cast("Any", log)
     return log
 
 
 @pytest.fixture
-def make(opened: Open, tmp_path: Path) -> Any:
+def make(opened: Open, tmp_path: Path) -> Callable[..., HybridMemory]:
     """Opens an empty memory on an engine."""
-    made = 0
+    made = count()
 
     def on(engine: str, **settings: Any) -> HybridMemory:
-        nonlocal made
-        made += 1
-        url = "memory://" if engine == "memory" else f"sqlite:///{tmp_path / f'{made}.db'}"
-        return opened(url=url, power_safe=False, **{"clock": lambda: NOW, **settings})
+        url = "memory://" if engine == "memory" else f"sqlite:///{tmp_path / f'{next(made)}.db'}"
+        return opened(url=url, **{"clock": lambda: NOW, **settings})
 
     return on
 
@@ -94,7 +86,7 @@ def fill(memory: HybridMemory) -> None:
     alice.learn()
     memory.scoped(user="alice", session="s2").remember("I love jazz.", at=NOW)
     alice.forget(query="cat number 3")
-    place = max(memory._runtime.services.truth.heads(alice.scope).values())
+    place = end_of(alice)
     alice.remember("I will take this back.", at=NOW)
     alice.rollback(place)
     alice.remember("I live in Berlin now.", at=NOW)
@@ -141,7 +133,7 @@ def seen(memory: HybridMemory) -> dict[str, Any]:
             person.summary().lines,
             [found(person, query, spaces) for query in QUERIES],
         )
-    shown["past"] = [message.text for message in alice.at(NOW - 2 * DAY).history()]
+    shown["past"] = texts(alice.at(NOW - 2 * DAY).history())
     shown["items"] = memory.items("app").batch([GetItem(("users", "a"), "k")])
     shown["positions"] = {
         str(owner): [(event.position, event.id, event.kind) for event in memory._runtime.services.truth.read(owner)]
@@ -151,11 +143,9 @@ def seen(memory: HybridMemory) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("face", "source", "target"),
-    [(face, *pair) for face, pair in zip(FACES, PAIRS, strict=True)],
-    indirect=["face"],
+    ("face", "source", "target"), [(face, *pair) for face, pair in zip(FACES, PAIRS, strict=True)], indirect=["face"]
 )
-def test_the_copy_shows_what_the_original_shows(face: Face, make: Any, source: str, target: str) -> None:
+def test_the_copy_shows_what_the_original_shows(face: Face, make: Make, source: str, target: str) -> None:
     original, copy = make(source, recall={"count_uses": False}), make(target, recall={"count_uses": False})
     fill(original)
     expected = seen(original)
@@ -169,27 +159,17 @@ def test_the_copy_shows_what_the_original_shows(face: Face, make: Any, source: s
     assert (done.indexed, done.embedded) == (theirs.records, theirs.vectors)
 
 
-def test_what_was_forgotten_is_in_no_copy(make: Any, tmp_path: Path) -> None:
-    original, copy = make("memory"), make("sqlite")
-    alice = original.scoped(user="alice")
-    told = alice.remember(["my name is Quinzel", "my cat sleeps"])
-    alice.forget(ids=told.ids[0])
-    original.migrate(copy)
-    copy.close()
-    assert not any(b"Quinzel" in path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
-
-
-def test_life_goes_on_in_the_copy(face: Face, make: Any) -> None:
+def test_life_goes_on_in_the_copy(face: Face, make: Make) -> None:
     original, copy = make("sqlite"), make("memory")
     fill(original)
     face(original).migrate(copy)
     alice = copy.scoped(user="alice", session="s1")
-    before = max(copy._runtime.services.truth.heads(alice.scope).values())
+    before = end_of(alice)
     receipt = face(alice).remember("I live in Rome now.")
     assert receipt.positions[0] > before
-    assert "I live in Rome now." in [hit.record.text for hit in face(alice).recall("Rome")]
+    assert "I live in Rome now." in texts(face(alice).recall("Rome"))
     face(alice).forget(query="Rome")
-    assert "I live in Rome now." not in [message.text for message in alice.history()]
+    assert "I live in Rome now." not in texts(alice.history())
     face(alice).rollback(before)
     duplicate = original.scoped(user="bob").history()[0]
     assert face(copy.scoped(user="bob")).remember(duplicate).duplicates == (duplicate.id,)
@@ -197,29 +177,22 @@ def test_life_goes_on_in_the_copy(face: Face, make: Any) -> None:
         face(copy.scoped(user="eve")).recall("cat", spaces=["团队 {1}"])
 
 
-def test_vectors_are_taken_over_without_the_embedder(face: Face, make: Any) -> None:
-    embedder = FaultyEmbedder(HashingEmbedder())
-    original, copy = make("memory"), make("sqlite", embedder=embedder)
-    original.scoped(user="alice").remember([f"cat {number}" for number in range(70)])
-    original.flush()
-    assert face(original).migrate(copy).embedded == 70
-    assert embedder.calls == []
-    assert copy.stats().vectors == 70
-
-
-def test_turns_that_wait_for_their_vectors_get_them_in_the_copy(face: Face, make: Any) -> None:
+def test_turns_that_wait_for_their_vectors_get_them_in_the_copy(face: Face, make: Make) -> None:
     embedder = FaultyEmbedder(HashingEmbedder())
     original, copy = make("memory"), make("sqlite", embedder=embedder)
     alice = original.scoped(user="alice")
-    alice.remember("indexed cat")
+    alice.remember([f"cat {number}" for number in range(70)])
     original.flush()
+    assert face(original).migrate(copy).embedded == 70
+    assert embedder.calls == [], "vectors are taken over"
     alice.remember("new cat")
-    assert face(original).migrate(copy).embedded == 2
+    assert face(original).migrate(copy).embedded == 1
     assert embedder.calls == ["embed_documents"]
+    assert copy.stats().vectors == 71
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS[:2])
-def test_another_embedder_makes_vectors_of_its_own(face: Face, make: Any, source: str, target: str) -> None:
+def test_another_embedder_makes_vectors_of_its_own(face: Face, make: Make, source: str, target: str) -> None:
     other = HashingEmbedder(dim=32)
     original, copy = make(source), make(target, embedder=other)
     alice = original.scoped(user="alice")
@@ -234,7 +207,7 @@ def test_another_embedder_makes_vectors_of_its_own(face: Face, make: Any, source
     assert original.stats().embedder == "hashing-256"
 
 
-def test_a_copy_without_an_embedder_has_words_alone(make: Any) -> None:
+def test_a_copy_without_an_embedder_has_words_alone(make: Make) -> None:
     original, copy = make("sqlite"), make("memory", embedder="none")
     original.scoped(user="alice").remember("my cat sleeps")
     done = original.migrate(copy)
@@ -242,7 +215,7 @@ def test_a_copy_without_an_embedder_has_words_alone(make: Any) -> None:
     assert copy.scoped(user="alice").recall("cat")[0].signals.text == 1
 
 
-def test_an_embedder_that_fails_loses_no_event(face: Face, make: Any) -> None:
+def test_an_embedder_that_fails_loses_no_event(face: Face, make: Make) -> None:
     embedder = FaultyEmbedder(HashingEmbedder(dim=32))
     original, copy = make("memory"), make("sqlite", embedder=embedder)
     original.scoped(user="alice").remember(["my cat sleeps", "it rains"])
@@ -254,7 +227,7 @@ def test_an_embedder_that_fails_loses_no_event(face: Face, make: Any) -> None:
 
 
 def test_an_interrupted_copy_is_taken_up_where_it_stopped(
-    face: Face, make: Any, monkeypatch: pytest.MonkeyPatch
+    face: Face, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hybrid_memory.store.migrate.BATCH", 3)
     original, copy = make("sqlite", recall={"count_uses": False}), make("memory", recall={"count_uses": False})
@@ -275,7 +248,7 @@ def test_an_interrupted_copy_is_taken_up_where_it_stopped(
     assert seen(copy) == expected
 
 
-def test_a_later_copy_takes_what_is_new(face: Face, make: Any) -> None:
+def test_a_later_copy_takes_what_is_new(face: Face, make: Make) -> None:
     original, copy = make("sqlite"), make("memory")
     fill(original)
     first = face(original).migrate(copy)
@@ -292,7 +265,7 @@ def test_a_later_copy_takes_what_is_new(face: Face, make: Any) -> None:
     assert copy.scoped(user="alice", session="s1").history()[-1].text == "one more"
 
 
-def test_the_checksum_is_the_same_on_every_engine(make: Any) -> None:
+def test_the_checksum_is_the_same_on_every_engine(make: Make) -> None:
     original = make("memory")
     fill(original)
     one, other = make("sqlite"), make("memory")
@@ -302,7 +275,7 @@ def test_the_checksum_is_the_same_on_every_engine(make: Any) -> None:
 @pytest.mark.parametrize(
     "there", ["another owner", "other words", "more words", "other position"],
 )  # fmt: skip
-def test_a_target_with_memories_of_its_own_is_refused_unchanged(face: Face, make: Any, there: str) -> None:
+def test_a_target_with_memories_of_its_own_is_refused_unchanged(face: Face, make: Make, there: str) -> None:
     original, other = make("sqlite"), make("memory")
     original.scoped(user="alice").remember("my cat", id="a", at=NOW)
     if there == "another owner":
@@ -324,44 +297,40 @@ def test_a_target_with_memories_of_its_own_is_refused_unchanged(face: Face, make
     assert other.stats().events == stats.events
 
 
-def _without_one(events: Sequence[Event]) -> list[Event]:
-    return list(events[:-1])
+TWISTS: dict[str, Callable[[Sequence[Event]], Sequence[Event]]] = {
+    "an event short": lambda events: list(events[:-1]),
+    "other words": lambda events: [
+        replace(event, payload={**event.payload, "content": "other words"}) for event in events
+    ],
+}
 
 
-def _other_words(events: Sequence[Event]) -> list[Event]:
-    return [replace(event, payload={**event.payload, "content": "other words"}) for event in events]
-
-
-@pytest.mark.parametrize("twist", [_without_one, _other_words], ids=["an event short", "other words"])
-def test_a_broken_copy_is_told(face: Face, make: Any, twist: Any) -> None:
+@pytest.mark.parametrize("twist", TWISTS.values(), ids=TWISTS)
+def test_a_broken_copy_is_told(face: Face, make: Make, twist: Any) -> None:
     original, copy = make("memory"), make("sqlite")
     original.scoped(user="alice").remember(["one", "two", "three"])
     behind(copy).twist = twist
     with pytest.raises(StoreError, match="not like the original"):
         face(original).migrate(copy)
-    assert [message.text for message in original.scoped(user="alice").history()] == ["one", "two", "three"]
+    assert texts(original.scoped(user="alice").history()) == ["one", "two", "three"]
 
 
-def test_nothing_gives_an_empty_copy(face: Face, make: Any) -> None:
+def test_nothing_gives_an_empty_copy(face: Face, make: Make) -> None:
     done = face(make("memory")).migrate(make("sqlite"))
     assert (done.owners, done.events, done.indexed, done.embedded) == (0, 0, 0, 0)
 
 
-def test_what_waits_in_the_outbox_is_copied_too(make: Any, tmp_path: Path) -> None:
+def test_what_waits_in_the_outbox_is_copied_too(make: Make, tmp_path: Path) -> None:
     original, copy = make("sqlite", outbox=str(tmp_path / "outbox.db")), make("memory")
-    log = original._runtime.services.log
-
-    def down(*_: Any) -> None:
-        raise StoreUnavailableError("down")
-
-    log.append = down
+    log = line_to(original, "log")
+    log.error = StoreUnavailableError("down")
     original.scoped(user="alice").remember("said while it was down")
-    del log.append
+    log.error = None
     original.migrate(copy)
-    assert [message.text for message in copy.scoped(user="alice").history()] == ["said while it was down"]
+    assert texts(copy.scoped(user="alice").history()) == ["said while it was down"]
 
 
-def test_a_closed_memory_is_copied_from_and_to_no_more(face: Face, make: Any) -> None:
+def test_a_closed_memory_is_copied_from_and_to_no_more(face: Face, make: Make) -> None:
     original, copy = make("memory"), make("memory")
     copy.close()
     with pytest.raises(MemoryClosedError):
@@ -371,40 +340,23 @@ def test_a_closed_memory_is_copied_from_and_to_no_more(face: Face, make: Any) ->
         face(original).migrate(make("memory"))
 
 
-def test_hundreds_of_owners_and_batches(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.store.migrate.BATCH", 7)
-    original, copy = make("memory", embedder="none"), make("sqlite", embedder="none")
-    for owner in range(30):
-        original.scoped(user=f"user {owner}").remember([f"turn {number}" for number in range(owner)] or ["one"])
-    done = original.migrate(copy)
-    assert done.owners == 30
-    for owner in range(30):
-        name = f"user {owner}"
-        assert copy.scoped(user=name).history() == original.scoped(user=name).history()
-
-
-def test_what_is_written_meanwhile_is_copied_now_or_next_time(make: Any) -> None:
+def test_what_is_written_meanwhile_is_copied_now_or_next_time(make: Make) -> None:
     original, copy = make("sqlite", embedder="none"), make("memory", embedder="none")
     alice = original.scoped(user="alice")
     alice.remember("first")
-    done = threading.Event()
 
     def write() -> None:
         for number in range(200):
             alice.remember(f"turn {number}")
             if number % 20 == 0:
                 original.scoped(user=f"user {number}").remember("hello")
-        done.set()
 
     with ThreadPoolExecutor(max_workers=1) as pool:
         writing = pool.submit(write)
-        rounds = 0
-        while not done.is_set():
+        while not writing.done():
             original.migrate(copy)
-            rounds += 1
-        writing.result(timeout=30)
+        writing.result()
     original.migrate(copy)
-    assert rounds
     assert copy.scoped(user="alice").history() == alice.history()
     assert copy.stats().events == original.stats().events
     assert copy.stats().unindexed == 0

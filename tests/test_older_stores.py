@@ -11,6 +11,7 @@ import pytest
 
 from hybrid_memory.items import item
 from tests.data import store_0_9_0
+from tests.doubles import texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,4 +71,4 @@ def test_life_goes_on_in_a_store_of_0_9_0(older: HybridMemory) -> None:
     assert all(noor.expand(handle) for handle in old), "handles in prompts of the older version still lead somewhere"
     words = noor.history()[-1].text
     noor.forget(query=words)
-    assert words not in [message.text for message in noor.history()]
+    assert words not in texts(noor.history())

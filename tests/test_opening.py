@@ -7,10 +7,10 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 import pytest
 
@@ -25,6 +25,7 @@ from hybrid_memory.errors import (
     StoreVersionError,
     TextOnlyWarning,
 )
+from tests.doubles import PATIENCE
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
@@ -61,22 +62,10 @@ def test_a_relative_url_is_relative_to_the_working_folder(tmp_path: Path, monkey
     assert (tmp_path / "own.db").is_file()
 
 
-def test_a_path_may_hold_any_characters(opened: Open, tmp_path: Path) -> None:
-    folder = tmp_path / "with space ? # % 记忆"
-    folder.mkdir()
-    alice = opened(url=f"sqlite:///{folder / 'a?b#c%20.db'}").scoped(user="alice")
-    alice.remember("hello")
-    assert len(alice.recall("hello")) == 1
-    assert (folder / "a?b#c%20.db").is_file()
-
-
-def test_a_missing_folder_is_named(opened: Open, tmp_path: Path) -> None:
+def test_a_missing_folder_is_named_and_a_folder_is_no_store(opened: Open, tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailableError, match="absent"):
         opened(url=f"sqlite:///{tmp_path / 'absent' / 'memory.db'}")
     assert not (tmp_path / "absent").exists()
-
-
-def test_a_folder_is_no_store(opened: Open, tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailableError):
         opened(url=f"sqlite:///{tmp_path}")
 
@@ -94,26 +83,19 @@ def test_a_folder_that_cannot_be_written_is_reported(opened: Open, mode: int, na
             Path(folder).chmod(0o755)
 
 
-def test_a_text_file_is_not_taken_for_a_store(opened: Open, tmp_path: Path) -> None:
-    file = tmp_path / "notes.txt"
-    file.write_text("These are my notes.\n" * 100, encoding="utf-8")
-    before = file.read_bytes()
-    with pytest.raises(StoreUnavailableError, match=r"notes\.txt"):
-        opened(url=f"sqlite:///{file}")
-    assert file.read_bytes() == before
-
-
-def test_the_database_of_another_program_is_left_as_it_is(opened: Open, tmp_path: Path) -> None:
-    file = tmp_path / "browser.db"
-    with closing(sqlite3.connect(file)) as connection:
+def test_what_is_no_store_is_left_as_it_is(opened: Open, tmp_path: Path) -> None:
+    notes, browser = tmp_path / "notes.txt", tmp_path / "browser.db"
+    notes.write_text("These are my notes.\n" * 100, encoding="utf-8")
+    with closing(sqlite3.connect(browser)) as connection:
         connection.execute("CREATE TABLE bookmarks(url TEXT)")
         connection.execute("INSERT INTO bookmarks VALUES ('https://example.org')")
         connection.commit()
-    before = file.read_bytes()
-    with pytest.raises(StoreUnavailableError, match="another program"):
-        opened(url=f"sqlite:///{file}")
-    assert file.read_bytes() == before
-    assert [found.name for found in tmp_path.iterdir()] == ["browser.db"]
+    for file, told in ((notes, r"notes\.txt"), (browser, "another program")):
+        before = file.read_bytes()
+        with pytest.raises(StoreUnavailableError, match=told):
+            opened(url=f"sqlite:///{file}")
+        assert file.read_bytes() == before
+    assert {found.name for found in tmp_path.iterdir()} == {"notes.txt", "browser.db"}
 
 
 def test_a_store_of_a_newer_schema_is_left_as_it_is(face: Face, opened: Open, tmp_path: Path) -> None:
@@ -129,9 +111,14 @@ def test_a_store_of_a_newer_schema_is_left_as_it_is(face: Face, opened: Open, tm
     assert [message.id for message in face(opened().scoped(user="alice")).history()] == ["x"]
 
 
-def test_an_empty_file_becomes_a_store(face: Face, opened: Open, tmp_path: Path) -> None:
-    (tmp_path / "memory.db").touch()
-    face(opened().scoped(user="alice")).remember("hello")
+def test_an_empty_file_becomes_a_store_whatever_its_name(opened: Open, tmp_path: Path) -> None:
+    folder = tmp_path / "with space ? # % 记忆"
+    folder.mkdir()
+    (folder / "a?b#c%20.db").touch()
+    alice = opened(url=f"sqlite:///{folder / 'a?b#c%20.db'}").scoped(user="alice")
+    alice.remember("hello")
+    assert len(alice.recall("hello")) == 1
+    assert [path.name for path in folder.glob("*.db")] == ["a?b#c%20.db"]
 
 
 def test_a_damaged_store_is_reported(face: Face, opened: Open, tmp_path: Path) -> None:
@@ -148,22 +135,15 @@ def test_a_damaged_store_is_reported(face: Face, opened: Open, tmp_path: Path) -
 
 
 def test_many_may_open_a_new_store_at_once(opened: Open, tmp_path: Path) -> None:
-    for round_ in range(8):
-        url, start, errors = f"sqlite:///{tmp_path / f'{round_}.db'}", threading.Barrier(8), list[Exception]()
+    for attempt in range(8):
+        url, start = f"sqlite:///{tmp_path / f'{attempt}.db'}", threading.Barrier(8, timeout=PATIENCE)
 
-        def open_and_write(url: str = url, start: threading.Barrier = start, errors: list[Exception] = errors) -> None:
-            try:
-                start.wait()
-                opened(url=url).scoped(user="alice").remember("hello")
-            except Exception as error:  # noqa: BLE001 - shown below, whatever it is
-                errors.append(error)
+        def open_and_write(number: int, url: str = url, start: threading.Barrier = start) -> None:
+            start.wait()
+            opened(url=url).scoped(user="alice").remember(f"hello {number}")
 
-        threads = [threading.Thread(target=open_and_write) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert errors == []
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            list(pool.map(open_and_write, range(8)))
         assert opened(url=url).stats().events == 8
 
 
@@ -185,6 +165,9 @@ def test_without_the_local_embedder_recall_works_on_words_alone(
         assert "words alone" in hit.why()
         stats = face(memory).stats()
         assert (stats.embedder, stats.vectors, stats.pending) == (None, 0, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert open_memory(MemoryConfig(url="memory://", embedder="none")).stats().embedder is None, "by choice"
     with open_memory(MemoryConfig(url=store, embedder="hashing")) as memory:
         assert face(memory.scoped(user="alice")).recall("cat", k=1)[0].signals.vector == 1
         assert face(memory).stats().pending == 0
@@ -198,26 +181,10 @@ def test_a_missing_local_embedder_that_was_asked_for_is_an_error(store: str, mon
     assert isinstance(caught.value, ImportError)
 
 
-def test_text_only_by_choice_needs_no_warning(opened: Open) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        memory = opened(embedder="none")
-    memory.scoped(user="alice").remember("my cat sleeps")
-    assert [hit.record.text for hit in memory.scoped(user="alice").recall("cat")] == ["my cat sleeps"]
-    assert memory.stats().embedder is None
-
-
 def test_what_cannot_embed_is_refused_before_a_store_is_made(store: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="embed"):
         open_memory(MemoryConfig(url=store), embedder=object())
     assert list(tmp_path.iterdir()) == []
-
-
-def test_ids_are_uuids_of_version_7_in_order_of_time(opened: Open) -> None:
-    alice = opened(url="memory://").scoped(user="alice")
-    ids = [name for _ in range(10) for name in alice.remember([f"text {number}" for number in range(200)]).ids]
-    assert ids == sorted(set(ids))
-    assert {UUID(name).version for name in ids} == {7}
 
 
 @pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="counts open files in /dev/fd")

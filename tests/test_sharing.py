@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +13,6 @@ from hybrid_memory import (
     Category,
     Event,
     EventKind,
-    Grant,
     HybridMemory,
     Message,
     Right,
@@ -29,6 +29,7 @@ from hybrid_memory.memory.blocks import BlockHandle
 from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.testing.images import ColourEmbedder
+from tests.doubles import texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -264,51 +265,37 @@ def test_the_last_admin_stays(face: Face, memory: HybridMemory, team: SpaceMemor
         face(team).grants()
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"right": "read"},
-        {"user": "bob", "right": "owner"},
-        {"user": "bob", "right": None},
-        {"user": "", "right": "read"},
-        {"agent": 7, "right": "read"},
-        {"user": "bob", "right": "read", "trust": 1.1},
-        {"user": "bob", "right": "read", "trust": float("nan")},
-        {"user": "bob", "right": "read", "trust": "much"},
-        {"user": "bob", "right": "read", "trust": True},
-        {"user": "bob", "right": "admin", "trust": 0.4},
-    ],
-    ids=repr,
-)
-def test_a_grant_that_makes_no_sense_is_refused(face: Face, team: SpaceMemory, wrong: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError):
-        face(team).grant(**wrong)
+def test_a_grant_that_makes_no_sense_is_refused(face: Face, team: SpaceMemory) -> None:
+    wrong: list[dict[str, Any]] = [
+        {"right": "read"}, {"user": "bob", "right": "owner"}, {"user": "bob", "right": None},
+        {"user": "", "right": "read"}, {"agent": 7, "right": "read"}, {"user": "bob", "right": "admin", "trust": 0.4},
+        *({"user": "bob", "right": "read", "trust": trust} for trust in (1.1, float("nan"), "much", True)),
+    ]  # fmt: skip
+    for named in wrong:
+        with pytest.raises(InvalidInputError):
+            face(team).grant(**named)
     assert len(team.grants()) == 1
+    past: Any = face(team.at(NOON))
+    for verb, named in (("grant", {"user": "bob", "right": "read"}), ("revoke", {"user": "alice"}), ("audit", {})):
+        with pytest.raises(InvalidInputError, match="view of the past"):
+            getattr(past, verb)(**named)
 
 
 def test_a_space_is_made_once(face: Face, memory: HybridMemory) -> None:
-    alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
+    alice, bob, nobody = memory.scoped(user="alice"), memory.scoped(user="bob"), memory.scoped(tenant="north")
+    for name in ("", None, 7, "\x00", "x" * 513):
+        with pytest.raises(InvalidInputError, match="name of a space"):
+            face(alice).create_space(name)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="no user and no agent"):
+        face(nobody).create_space("team")
+    assert face(memory).stats().owners == 0
     made = face(alice).create_space("团队")
     for other in (alice, bob):
         with pytest.raises(InvalidInputError, match="there is a space '团队'"):
             face(other).create_space("团队")
     assert [grant.user for grant in made.grants()] == ["alice"]
     assert face(memory.scoped(tenant="north", user="bob")).create_space("团队").grants()[0].user == "bob"
-    assert face(alice).spaces() == ["团队"]
-    assert face(bob).spaces() == []
-
-
-@pytest.mark.parametrize("name", ["", None, 7, "\x00", "x" * 513])
-def test_a_space_needs_a_name(face: Face, memory: HybridMemory, name: Any) -> None:
-    with pytest.raises(InvalidInputError, match="name of a space"):
-        face(memory.scoped(user="alice")).create_space(name)
-    assert face(memory).stats().owners == 0
-
-
-def test_a_tenant_alone_shares_nothing(face: Face, memory: HybridMemory) -> None:
-    with pytest.raises(InvalidInputError, match="no user and no agent"):
-        face(memory.scoped(tenant="north")).create_space("team")
-    assert face(memory.scoped(tenant="north")).spaces() == []
+    assert [face(person).spaces() for person in (alice, bob, nobody)] == [["团队"], [], []]
 
 
 def test_a_space_that_is_not_there_leaves_no_trace(face: Face, memory: HybridMemory) -> None:
@@ -363,31 +350,26 @@ def test_a_rollback_leaves_rights_and_audit_as_they_are(face: Face, memory: Hybr
     with pytest.raises(AccessDeniedError):
         face(memory.scoped(user="eve").space("team")).history()
     face(team).rollback(before)
-    assert [message.text for message in face(memory.scoped(user="bob").space("team")).history()][-1] == (
-        "The last thing that stays."
-    )
+    assert texts(face(memory.scoped(user="bob").space("team")).history())[-1] == "The last thing that stays."
     assert [denial.who for denial in face(team).audit()] == ["user='eve'"]
-
-
-def test_a_view_of_the_past_cannot_be_decided_in(face: Face, team: SpaceMemory) -> None:
-    past = team.at(NOON)
-    for verb, named in (("grant", {"user": "bob", "right": "read"}), ("revoke", {"user": "alice"}), ("audit", {})):
-        with pytest.raises(InvalidInputError, match="view of the past"):
-            getattr(face(past), verb)(**named)
 
 
 def test_what_is_written_names_its_author(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     team.grant(agent="planner", right="write")
     face(memory.scoped(user="bob", agent="planner").space("team")).remember("The launch moved to Monday.")
-    hits = face(memory.scoped(user="alice")).recall("launch Monday Friday", spaces=["team"])
+    alice = memory.scoped(user="alice")
+    alice.remember("To myself.")
+    (own,) = face(alice).recall("myself", k=1)
+    assert (own.record.author, "written by" in own.why()) == ("", False)
+    hits = [hit for hit in face(alice).recall("launch Monday Friday", spaces=["team"]) if hit.record.scope.space]
     authors = {hit.record.text: hit.record.author for hit in hits if hit.record.kind == "turn"}
     assert authors["The launch moved to Monday."] == "user='bob' agent='planner'"
     assert authors["The launch is on Friday."] == "user='alice'"
     for hit in hits:
         assert hit.record.scope == Scope(space="team")
         assert f"in the space 'team', written by {hit.record.author}" in hit.why()
-        assert "space 'team'" in str(face(memory.scoped(user="alice")).why(hit))
+        assert "space 'team'" in str(face(alice).why(hit))
     assert {fact.author for fact in face(team).facts(history=True)} == {"user='alice'", "user='bob' agent='planner'"}
 
 
@@ -399,26 +381,12 @@ def test_in_a_space_everybody_speaks_of_themselves(face: Face, memory: HybridMem
     assert homes == {"alice": ("Berlin", True), "bob": ("Paris", True)}
 
 
-def test_own_memory_has_no_author(face: Face, memory: HybridMemory) -> None:
-    alice = memory.scoped(user="alice")
-    face(alice).remember("To myself.")
-    (hit,) = face(alice).recall("myself")
-    assert hit.record.author == ""
-    assert "written by" not in hit.why()
-
-
-@pytest.mark.parametrize(
-    "principal",
-    [
-        Scope(user="bob"),
-        Scope(agent="planner"),
-        Scope(user="bob' agent='planner"),
-        Scope(user='a"b', agent="it's"),
+def test_an_author_is_read_back_from_its_text() -> None:
+    for principal in (
+        Scope(user="bob"), Scope(agent="planner"), Scope(user="bob' agent='planner"), Scope(user='a"b', agent="it's"),
         Scope(user="user='x' \\' \n\t", agent="小助手 \\"),
-    ],
-)
-def test_an_author_is_read_back_from_its_text(principal: Scope) -> None:
-    assert principal_of(author_of(principal)) == principal
+    ):  # fmt: skip
+        assert principal_of(author_of(principal)) == principal
     assert author_of(Scope(tenant="north", user="bob")) == "user='bob'"
 
 
@@ -452,14 +420,11 @@ def test_diversity_compares_within_each_owner(face: Face, opened: Open) -> None:
     assert {hit.record.scope.space for hit in hits[:3]} == {None, "team"}
 
 
-@pytest.mark.parametrize("spaces", ["team", 7, [7], [""], None])
-def test_spaces_are_given_by_name(face: Face, memory: HybridMemory, team: SpaceMemory, spaces: Any) -> None:
-    with pytest.raises(InvalidInputError):
-        face(memory.scoped(user="alice")).recall("launch", spaces=spaces)
-
-
-def test_a_session_has_no_spaces(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
+def test_spaces_are_given_by_name_and_a_session_has_none(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     alice = memory.scoped(user="alice", session="s1")
+    for spaces in ["team", 7, [7], [""], None]:
+        with pytest.raises(InvalidInputError):
+            face(alice).recall("launch", spaces=spaces)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="leave spaces out"):
         face(alice).recall("launch", within="session", spaces=["team"])
 
@@ -469,7 +434,7 @@ def test_a_space_can_hold_several_conversations(face: Face, memory: HybridMemory
     plans, notes = alice.space("team", session="plans"), alice.space("team", session="notes")
     face(plans).remember("First the plan.")
     face(notes).remember("Then the note.")
-    assert [message.text for message in face(plans).history()] == ["First the plan."]
+    assert texts(face(plans).history()) == ["First the plan."]
     assert len(face(team).history()) == 5
     assert len(face(plans).recall("plan note", within="session")) == 1
 
@@ -518,15 +483,13 @@ def test_what_waits_in_quarantine_is_nowhere(
     memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     receipt = face(stranger).remember("The launch is never, says Zanzibar.", id="m1")
     assert receipt.ids == receipt.quarantined
-    for handle in (team, stranger):
-        assert all("Zanzibar" not in message.text for message in face(handle).history())
-        assert all("Zanzibar" not in message.text for message in face(handle).conversation())
-        assert all("Zanzibar" not in hit.record.text for hit in face(handle).recall("Zanzibar launch", k=50))
-        assert all("Zanzibar" not in fact.value for fact in face(handle).facts(history=True))
-        for verb in ("expand", "fetch"):
+    for handle in (face(team), face(stranger)):
+        said = texts(handle.history()) + texts(handle.conversation()) + texts(handle.recall("Zanzibar launch", k=50))
+        assert "Zanzibar" not in str([said, [fact.value for fact in handle.facts(history=True)]])
+        for verb in (handle.expand, handle.fetch):
             for name in ("m1", receipt.ids[0], f"#{receipt.positions[0]}"):
                 with pytest.raises(InvalidInputError):
-                    getattr(face(handle), verb)(name)
+                    verb(name)
     assert "Zanzibar" not in face(team).assemble(query="When is the launch?").text
     (waiting,) = face(team).quarantined()
     assert (waiting.author, waiting.message.text) == ("agent='crawler'", "The launch is never, says Zanzibar.")
@@ -541,7 +504,7 @@ def test_what_is_approved_becomes_a_turn_of_its_author(
         face(stranger).remember(text)
     permit, spam, park = face(team).quarantined()
     receipt = face(team).approve(permit)
-    assert [message.text for message in face(team).history()][3:] == ["The launch needs a permit."]
+    assert texts(face(team).history())[3:] == ["The launch needs a permit."]
     turn = face(team).history()[-1]
     assert (turn.id, turn.at, turn.role, turn.metadata) == (receipt.ids[0], NOON, "assistant", {"page": 3})
     assert permit.id == f"quarantined:{turn.id}"
@@ -585,7 +548,7 @@ def test_what_was_approved_is_forgotten_in_both_forms(face: Face, opened: Open, 
     name = next(event.id for event in memory._runtime.services.log.read(team.scope) if "Zanzibar" in str(event.payload))
     receipt = face(team).forget(ids=name if waited else name.removeprefix("quarantined:"))
     assert len(receipt.ids) == 2
-    assert [message.text for message in face(team).history()] == ["The park closes at eight."]
+    assert texts(face(team).history()) == ["The park closes at eight."]
     assert face(team).quarantined() == []
     memory.close()
     assert all(b"Zanzibar7391" not in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
@@ -604,7 +567,7 @@ def test_an_id_given_twice_waits_once_and_takes_no_other(face: Face, team: Space
     face(team).remember("The same words.", id="m2")
     face(stranger).remember("The same words.", id="m2")
     assert face(team).approve("quarantined:m2").duplicates == ("m2",)
-    assert [message.text for message in face(team).history()][3:] == ["A member takes this id.", "The same words."]
+    assert texts(face(team).history())[3:] == ["A member takes this id.", "The same words."]
 
 
 def test_the_same_id_in_two_conversations_is_told_apart(
@@ -624,17 +587,13 @@ def test_the_same_id_in_two_conversations_is_told_apart(
 
 
 def test_trust_that_is_given_later_counts_from_then_on(face: Face, team: SpaceMemory, stranger: SpaceMemory) -> None:
-    face(stranger).remember("Said too early.")
+    face(stranger).remember("Said too early.", id="x" * 500)
+    with pytest.raises(InvalidInputError, match="500 characters"):
+        face(stranger).remember("Too long to wait.", id="x" * 501)
     face(team).grant(agent="crawler", right="write", trust=0.5)
     assert face(stranger).remember("Said in time.").quarantined == ()
-    assert [message.text for message in face(team).history()][3:] == ["Said in time."]
+    assert texts(face(team).history())[3:] == ["Said in time."]
     assert [event.message.text for event in face(team).quarantined()] == ["Said too early."]
-
-
-def test_an_id_too_long_to_wait_is_refused(face: Face, team: SpaceMemory, stranger: SpaceMemory) -> None:
-    face(stranger).remember("Just fits.", id="x" * 500)
-    with pytest.raises(InvalidInputError, match="500 characters"):
-        face(stranger).remember("Too long.", id="x" * 501)
     assert face(team).approve(face(team).quarantined()).ids == ("x" * 500,)
 
 
@@ -686,20 +645,25 @@ def test_processes_that_grant_at_once_lose_nothing(opened: Open, store: str, chi
     assert {grant.user for grant in team.grants()} == {"alice", *expected}
 
 
+def at_once(*calls: Callable[[], object]) -> list[bool]:
+    """Which of them go through when all run at the same time."""
+
+    def went(call: Callable[[], object]) -> bool:
+        try:
+            call()
+        except (AccessDeniedError, InvalidInputError):
+            return False
+        return True
+
+    with ThreadPoolExecutor(max_workers=len(calls)) as pool:
+        return list(pool.map(went, calls))
+
+
 def test_of_two_admins_who_revoke_each_other_one_stays(memory: HybridMemory, team: SpaceMemory) -> None:
     for _ in range(10):
         team.grant(user="bob", right="admin")
         bob = memory.scoped(user="bob").space("team")
-
-        def revoke(pair: tuple[SpaceMemory, str]) -> bool:
-            try:
-                pair[0].revoke(user=pair[1])
-            except (AccessDeniedError, InvalidInputError):
-                return False
-            return True
-
-        with ThreadPoolExecutor(max_workers=2) as pool:
-            won = list(pool.map(revoke, [(team, "bob"), (bob, "alice")]))
+        won = at_once(partial(team.revoke, user="bob"), partial(bob.revoke, user="alice"))
         assert sum(won) == 1
         stayed, gone = ("alice", team) if won[0] else ("bob", bob)
         assert [grant.user for grant in gone.grants()] == [stayed]
@@ -716,22 +680,5 @@ def test_two_admins_who_approve_at_once_let_it_in_once(
     for number in range(10):
         stranger.remember(f"Number {number}.")
         waiting = team.quarantined()
-
-        def approve(handle: SpaceMemory, which: list[Event] = waiting) -> bool:
-            try:
-                handle.approve(which)
-            except InvalidInputError:
-                return False
-            return True
-
-        with ThreadPoolExecutor(max_workers=2) as pool:
-            assert sum(pool.map(approve, [team, bob])) == 1
+        assert sum(at_once(partial(team.approve, waiting), partial(bob.approve, waiting))) == 1
         assert len(team.history()) == 3 + number + 1
-
-
-def test_a_grant_is_a_value() -> None:
-    grant = Grant("bob", None, Right.READ, 1.0, by="user='alice'", at=NOON)
-    assert grant == Grant("bob", None, Right.READ, 1.0, by="user='alice'", at=NOON)
-    assert Right.ADMIN.includes(Right.WRITE)
-    assert Right.WRITE.includes(Right.WRITE)
-    assert not Right.READ.includes(Right.WRITE)

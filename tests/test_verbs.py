@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pytest
 
@@ -22,6 +23,7 @@ from hybrid_memory import (
 )
 from hybrid_memory.errors import InvalidInputError, MemoryClosedError
 from hybrid_memory.models.embedders import HashingEmbedder
+from tests.doubles import Clock, texts
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
@@ -51,14 +53,13 @@ def test_a_receipt_names_the_events_in_the_order_given(face: Face, alice: Scoped
     assert [message.id for message in face(alice).history()] == list(receipt.ids)
 
 
-def test_remembering_nothing_is_nothing(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
-    assert face(alice).remember([]).ids == ()
-    assert face(memory).stats().events == 0
-
-
-def test_ids_that_we_give_are_in_the_order_of_writing(face: Face, alice: ScopedMemory) -> None:
-    ids = [name for batch in range(20) for name in face(alice).remember([f"a {batch}", f"b {batch}"]).ids]
+def test_ids_that_we_give_are_of_version_7_in_the_order_of_writing(face: Face, memory: HybridMemory) -> None:
+    alice = face(memory.scoped(user="alice"))
+    assert alice.remember([]).ids == ()
+    ids = [name for _ in range(10) for name in alice.remember([f"text {number}" for number in range(100)]).ids]
     assert ids == sorted(set(ids))
+    assert {UUID(name).version for name in ids} == {7}
+    assert face(memory).stats().events == 1000
 
 
 def test_history_returns_every_message_as_it_was_said(face: Face, alice: ScopedMemory) -> None:
@@ -80,16 +81,14 @@ def test_history_returns_every_message_as_it_was_said(face: Face, alice: ScopedM
 def test_history_takes_the_newest_and_a_span(face: Face, alice: ScopedMemory) -> None:
     for hour in range(5):
         face(alice).remember(f"hour {hour}", at=NOON + timedelta(hours=hour))
-
-    def texts(**options: Any) -> list[str]:
-        return [message.text for message in face(alice).history(**options)]
-
-    assert texts(limit=2) == ["hour 3", "hour 4"]
-    assert texts(limit=0) == []
-    assert len(texts(limit=1000)) == 5
-    assert texts(since=NOON + timedelta(hours=1), until=NOON + timedelta(hours=3)) == ["hour 1", "hour 2"]
-    assert texts(since=NOON + timedelta(hours=1), until=NOON + timedelta(hours=4), limit=1) == ["hour 3"]
-    assert texts(since=NOON, until=NOON) == []
+    one, three, four = (NOON + timedelta(hours=hours) for hours in (1, 3, 4))
+    asked: list[tuple[dict[str, Any], list[str]]] = [
+        ({"limit": 2}, ["hour 3", "hour 4"]), ({"limit": 0}, []), ({"limit": 1000}, [f"hour {n}" for n in range(5)]),
+        ({"since": one, "until": three}, ["hour 1", "hour 2"]), ({"since": NOON, "until": NOON}, []),
+        ({"since": one, "until": four, "limit": 1}, ["hour 3"]),
+    ]  # fmt: skip
+    for options, expected in asked:
+        assert texts(face(alice).history(**options)) == expected, options
 
 
 def test_plain_options_go_to_every_message_and_its_own_win(face: Face, alice: ScopedMemory) -> None:
@@ -101,16 +100,12 @@ def test_plain_options_go_to_every_message_and_its_own_win(face: Face, alice: Sc
 
 
 def test_the_clock_says_when_and_what_is_recent(face: Face, opened: Open) -> None:
-    now = NOON
-
-    def clock() -> datetime:
-        return now
-
+    clock = Clock(NOON)
     alice = opened(clock=clock, url="memory://").scoped(user="alice")
     face(alice).remember("the same words", id="old")
-    now = NOON + timedelta(days=90)
+    clock.now = NOON + timedelta(days=90)
     face(alice).remember("the same words", id="new")
-    assert [message.at for message in face(alice).history()] == [NOON, now]
+    assert [message.at for message in face(alice).history()] == [NOON, clock.now]
     only = Weights(vector=0.5, text=0.5, neighbours=0, segment=0, recency=1.0, importance=0, use=0)
     hits = face(alice).recall("same words", weights=only)
     assert ids_of(hits) == ["new", "old"]
@@ -158,24 +153,13 @@ def test_recall_gives_at_most_k_and_what_there_is(face: Face, alice: ScopedMemor
     assert all(0 <= score <= 1 for score in scores)
 
 
-def test_without_adjustments_the_score_is_the_formula(face: Face, alice: ScopedMemory) -> None:
-    face(alice).remember(["my cat sleeps", "the dog runs", "a cat and a dog", "rain in Berlin", "我的猫"])
-    plain = Weights(vector=0.7, text=0.3, neighbours=0, segment=0, recency=0, importance=0, use=0)
-    hits = face(alice).recall("cat dog", weights=plain)
-    assert hits
-    for hit in hits:
-        assert hit.score == pytest.approx(0.7 * hit.signals.vector + 0.3 * hit.signals.text)
-        assert f"{hit.score:.3f} = " in hit.why()
-        assert hit.record.sources[0] in hit.why()
-
-
 def test_diversity_puts_something_new_before_a_repetition(face: Face, opened: Open) -> None:
     for diversity, second in ((0.0, "the cat sleeps"), (0.9, "rain in Berlin on a cat")):
         memory = opened(url="memory://", recall=RecallConfig(diversity=diversity, weights=Weights.plain()))
         for number, text in enumerate(["the cat sleeps", "the cat sleeps", "rain in Berlin on a cat"]):
             face(memory.scoped(user="alice", session=f"s{number}")).remember(text)
         hits = face(memory.scoped(user="alice")).recall("cat sleeps", k=2)
-        assert [hit.record.text for hit in hits] == ["the cat sleeps", second]
+        assert texts(hits) == ["the cat sleeps", second]
 
 
 @pytest.mark.parametrize(("face", "memory"), [("blocking", "memory"), ("async", "sqlite")], indirect=True)
@@ -191,16 +175,12 @@ def test_odd_queries_answer_or_refuse_clearly(face: Face, alice: ScopedMemory, q
 
 def test_flush_derives_what_is_new_once(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
     face(alice).remember([f"text {number}" for number in range(70)])
-    bob = memory.scoped(user="bob")
-    face(bob).remember("Bob's")
+    face(memory.scoped(user="bob")).remember("Bob's")
     before = face(memory).stats()
     assert (before.events, before.records, before.unindexed) == (71, 0, 71)
-    own = face(alice).flush()
-    assert (own.indexed, own.embedded) == (70, 70)
-    rest = face(memory).flush(progress=False)
-    assert (rest.indexed, rest.embedded) == (1, 1)
-    again = face(memory).flush()
-    assert (again.indexed, again.embedded) == (0, 0)
+    for owner, expected in ((alice, 70), (memory, 1), (memory, 0)):
+        done = face(owner).flush()
+        assert (done.indexed, done.embedded) == (expected, expected)
     after = face(memory).stats()
     assert (after.records, after.vectors, after.unindexed, after.pending) == (71, 71, 0, 0)
 
@@ -242,29 +222,23 @@ def test_rebuild_changes_the_embedder(face: Face, memory: HybridMemory, alice: S
     assert face(memory).stats().embedder == "hashing-32"
 
 
-@pytest.mark.parametrize(
-    "verb",
-    [
-        lambda face, memory, scoped: face(scoped).remember("x"),
-        lambda face, memory, scoped: face(scoped).recall("x"),
-        lambda face, memory, scoped: face(scoped).history(),
-        lambda face, memory, scoped: face(scoped).blocks(),
-        lambda face, memory, scoped: face(scoped).block("human").put("x"),
-        lambda face, memory, scoped: face(scoped).flush(),
-        lambda face, memory, scoped: face(memory).flush(),
-        lambda face, memory, scoped: face(memory).stats(),
-        lambda face, memory, scoped: face(memory).rebuild(),
-    ],
-    ids=["remember", "recall", "history", "blocks", "put block", "flush", "flush all", "stats", "rebuild"],
-)
-def test_after_close_every_verb_says_so(
-    face: Face, memory: HybridMemory, alice: ScopedMemory, verb: Callable[..., object]
-) -> None:
-    verb(face, memory, alice)
+VERBS: dict[str, Callable[[HybridMemory, ScopedMemory], object]] = {
+    "remember": lambda memory, alice: alice.remember("x"), "recall": lambda memory, alice: alice.recall("x"),
+    "history": lambda memory, alice: alice.history(), "blocks": lambda memory, alice: alice.blocks(),
+    "put block": lambda memory, alice: alice.block("human").put("x"), "flush": lambda memory, alice: alice.flush(),
+    "flush all": lambda memory, alice: memory.flush(), "stats": lambda memory, alice: memory.stats(),
+    "rebuild": lambda memory, alice: memory.rebuild(),
+}  # fmt: skip
+
+
+def test_after_close_every_verb_says_so(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
+    for verb in VERBS.values():
+        verb(face(memory), face(alice))
     face(memory).close()
     face(memory).close()
-    with pytest.raises(MemoryClosedError, match="open_memory"):
-        verb(face, memory, alice)
+    for verb in VERBS.values():
+        with pytest.raises(MemoryClosedError, match="open_memory"):
+            verb(face(memory), face(alice))
     assert "closed" in repr(memory)
 
 
@@ -278,13 +252,6 @@ async def test_a_block_closes_the_memory_at_its_end() -> None:
         await another.scoped(user="alice").aremember("hello")
     with pytest.raises(MemoryClosedError):
         await another.astats()
-
-
-def test_the_store_outlives_the_memory(face: Face, opened: Open) -> None:
-    with opened() as memory:
-        face(memory.scoped(user="alice", session="s1")).remember("The cat is called Miezi.", id="cat")
-    reopened = opened()
-    assert ids_of(face(reopened.scoped(user="alice", session="s2")).recall("cat called", k=1)) == ["cat"]
 
 
 def test_former_names_say_what_they_are_now(face: Face, alice: ScopedMemory) -> None:
@@ -315,7 +282,7 @@ def test_entries_are_read_by_id_or_position_though_they_are_hidden(face: Face, a
     (second,) = face(alice).remember("two", id="b").positions
     face(alice).flush()
     face(alice).rollback(first)
-    assert [message.text for message in face(alice).history()] == ["one"]
+    assert texts(face(alice).history()) == ["one"]
     assert [event.id for event in face(alice).events(which=["b", first, 99, "c"])] == ["a", "b"]
     assert [record.sources for record in face(alice).records([second])] == [("b",)]
     assert face(alice).count() == len(alice._runtime.services.truth.read(alice.scope.owner)) >= 3

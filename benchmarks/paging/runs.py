@@ -21,10 +21,9 @@ from hybrid_memory import (
     open_memory,
 )
 from hybrid_memory.apps.agent.instructions import rendered
-from hybrid_memory.context.view import PRIMING
 from hybrid_memory.log.message import PRESSURE
 from hybrid_memory.models.tokenizers import token_counter
-from hybrid_memory.text.tokens import message_tokens
+from hybrid_memory.text.tokens import PRIMING, message_tokens
 
 AGENT, USER = "assistant", "u"
 IDENTITY = "You answer questions about what was said and noted."

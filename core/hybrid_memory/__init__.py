@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hybrid_memory import moved
+
 if TYPE_CHECKING:
     from hybrid_memory.apps.agent import AgentRun, PagedAgent
     from hybrid_memory.blocks.block import Block
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     )
     from hybrid_memory.config.weights import Weights
     from hybrid_memory.context.condense import Condensed
-    from hybrid_memory.context.context import Context
+    from hybrid_memory.context.context import Context, Piece
     from hybrid_memory.context.expand import Payload
     from hybrid_memory.context.request import Host, Reader
     from hybrid_memory.context.summary import Audit, Line, Section, Summary
@@ -33,11 +35,12 @@ if TYPE_CHECKING:
     from hybrid_memory.facts.fact import Category, Fact, Facts, FactState
     from hybrid_memory.facts.profile import ProfileEntry, UserProfile
     from hybrid_memory.index.record import Record, RecordKind
-    from hybrid_memory.log.event import Event, EventKind
+    from hybrid_memory.log.event import Event, EventKind, Tier
     from hybrid_memory.log.message import Message, Role, ToolCall
     from hybrid_memory.log.receipt import Receipt
     from hybrid_memory.memory import HybridMemory, ScopedMemory, SpaceMemory
     from hybrid_memory.memory.blocks import BlockHandle
+    from hybrid_memory.memory.health import check_store
     from hybrid_memory.memory.opening import aopen_memory, open_memory
     from hybrid_memory.memory.stats import Stats
     from hybrid_memory.recall.hit import Hit, Hits, Scored, Signals
@@ -47,10 +50,14 @@ if TYPE_CHECKING:
     from hybrid_memory.runtime.tasks import Task
     from hybrid_memory.scope import Scope
     from hybrid_memory.sharing.grant import Denial, Grant, Right
+    from hybrid_memory.store.health import Finding
     from hybrid_memory.store.migrate import Migration
+    from hybrid_memory.store.remember import Content, as_messages
     from hybrid_memory.telemetry import observe
 
 __version__ = "0.10.0"
+
+moved.install()
 
 _HOME = {
     "AgentRun": "apps.agent",
@@ -61,6 +68,7 @@ _HOME = {
     "Category": "facts.fact",
     "CompactionConfig": "config",
     "Condensed": "context.condense",
+    "Content": "store.remember",
     "Context": "context.context",
     "Denial": "sharing.grant",
     "Event": "log.event",
@@ -69,6 +77,7 @@ _HOME = {
     "Fact": "facts.fact",
     "FactState": "facts.fact",
     "Facts": "facts.fact",
+    "Finding": "store.health",
     "Grant": "sharing.grant",
     "Hit": "recall.hit",
     "Hits": "recall.hit",
@@ -86,6 +95,7 @@ _HOME = {
     "PagedAgent": "apps.agent",
     "PagingConfig": "config",
     "Payload": "context.expand",
+    "Piece": "context.context",
     "Plan": "recall.plan",
     "ProfileEntry": "facts.profile",
     "Reader": "context.request",
@@ -107,10 +117,13 @@ _HOME = {
     "Stats": "memory.stats",
     "Summary": "context.summary",
     "Task": "runtime.tasks",
+    "Tier": "log.event",
     "ToolCall": "log.message",
     "UserProfile": "facts.profile",
     "Weights": "config.weights",
     "WorkStats": "runtime.statistics",
+    "as_messages": "store.remember",
+    "check_store": "memory.health",
     "aopen_memory": "memory.opening",
     "drive": "runtime.runners",
     "observe": "telemetry",
@@ -126,6 +139,7 @@ __all__ = [
     "Category",
     "CompactionConfig",
     "Condensed",
+    "Content",
     "Context",
     "Denial",
     "Event",
@@ -134,6 +148,7 @@ __all__ = [
     "Fact",
     "FactState",
     "Facts",
+    "Finding",
     "Grant",
     "Hit",
     "Hits",
@@ -151,6 +166,7 @@ __all__ = [
     "PagedAgent",
     "PagingConfig",
     "Payload",
+    "Piece",
     "Plan",
     "ProfileEntry",
     "Reader",
@@ -172,12 +188,15 @@ __all__ = [
     "Stats",
     "Summary",
     "Task",
+    "Tier",
     "ToolCall",
     "UserProfile",
     "Weights",
     "WorkStats",
     "__version__",
     "aopen_memory",
+    "as_messages",
+    "check_store",
     "drive",
     "observe",
     "open_memory",

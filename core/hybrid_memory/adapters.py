@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_length, checked_text
+from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_length
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
 from hybrid_memory.context.layout import Parts, language_of, memory_mark
@@ -25,19 +25,19 @@ from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.ids import TimeOrderedIds
 from hybrid_memory.log.message import PRESSURE, STOPPED, Message
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.memory.store import SWEEP_EVERY
+from hybrid_memory.memory.texts import SWEEP_EVERY
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
 from hybrid_memory.scope import check_name
 from hybrid_memory.text.small_talk import asks_nothing, is_memory
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.validation import instant
+from hybrid_memory.validation import checked_text, instant
 
 __all__ = [
     "LEAST_TOKENS", "SWEEP_EVERY", "TWINS", "FindItems", "GetItem", "How", "Item", "ItemOperation", "ListNamespaces",
     "LruCache", "Portion", "PutItem", "Runner", "Scalar", "budget_of", "checked_blocks", "estimate_tokens", "exchanges",
-    "faces", "instant", "new_id", "recollect", "said", "storable_name", "window",
+    "faces", "instant", "new_id", "recollect", "storable_name", "window", "without_notices",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -133,7 +133,7 @@ class Portion:
         return replace(self, profile="\n".join(self.profile.splitlines()[:-1]))
 
 
-def said(messages: Sequence[Message]) -> list[Message]:
+def without_notices(messages: Sequence[Message]) -> list[Message]:
     """The messages without those by which the memory itself speaks to a model."""
     return [message for message in messages if message.event not in (PRESSURE, STOPPED)]
 

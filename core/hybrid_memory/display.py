@@ -8,7 +8,8 @@ apart; each also has its name beside it.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 
@@ -105,3 +106,27 @@ def fold(summary: str, inner: str) -> str:
 def card(title: str, inner: str) -> str:
     """A headed block."""
     return f'<div style="max-width:64em"><div><strong>{title}</strong></div>{inner}</div>'
+
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total) while long work runs."""
+
+
+@contextmanager
+def progress_bar(label: str, *, shown: bool | None, unit: str = "turn") -> Iterator[Progress]:
+    """A callback that moves a bar.
+
+    Args:
+        label: what is being done.
+        shown: None shows it when stderr is a terminal.
+        unit: what is counted.
+    """
+    from tqdm import tqdm  # noqa: PLC0415 - 50 ms that an import of the package need not pay
+
+    with tqdm(desc=label, unit=unit, disable=None if shown is None else not shown, leave=False) as bar:
+
+        def advance(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield advance

@@ -8,12 +8,12 @@ Vectors are float32 unit rows. Contract suites are in `hybrid_memory.testing`.
 from __future__ import annotations
 
 from hybrid_memory.arrays import Floats, Ids
+from hybrid_memory.display import Progress
 from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.index.port import UNUSED, Entry, IndexEngine, IndexSize, Matches, Query, RecordColumns, Status, Use
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.port import Appended, Archive, Clock, Draft, EventLog, Expiring, IdSource, Key, LogSize
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
-from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.text.tokens import TokenCounter
 
 __all__ = [

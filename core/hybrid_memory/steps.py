@@ -102,13 +102,13 @@ class Step:
 
     def payload(self, since: int) -> dict[str, Any]:
         """What its event says, where everything up to ``since`` was dealt with before."""
-        said: dict[str, Any] = {"does": self.does.value, "since": since}
+        values: dict[str, Any] = {"does": self.does.value, "since": since}
         if self.does is Does.ANSWERED:
-            said |= {"opened": list(self.opened), "upto": self.upto, "blocks": dict(self.blocks)}
-            said |= {"goes_on": self.goes_on, "tokens": self.tokens}
+            values |= {"opened": list(self.opened), "upto": self.upto, "blocks": dict(self.blocks)}
+            values |= {"goes_on": self.goes_on, "tokens": self.tokens}
         if self.does is Does.YIELDED:
-            said |= {"since": self.upto, "why": self.why}
-        return said
+            values |= {"since": self.upto, "why": self.why}
+        return values
 
 
 def chain(events: Sequence[Event], *, number: int, since: int) -> Chain:
@@ -125,18 +125,18 @@ def chain(events: Sequence[Event], *, number: int, since: int) -> Chain:
     answered = [event for event in steps if event.payload["does"] == Does.ANSWERED]
     # Where a run was stopped before it saw everything, what it did lies behind `since`, and is over all the same.
     over = max((event.position for event in steps if event.payload["does"] == Does.YIELDED), default=0)
-    said = [event for event in events if event.kind is EventKind.MESSAGE]
+    messages = [event for event in events if event.kind is EventKind.MESSAGE]
     last = answered[-1] if answered else None
     seen = since if last is None else last.payload["upto"]
-    waiting = [event for event in said if event.position > seen and event.message.opens]
+    waiting = [event for event in messages if event.position > seen and event.message.opens]
     if number == 0:
-        spoken = max((event.position for event in said if event.message.role is Role.ASSISTANT), default=0)
+        spoken = max((event.position for event in messages if event.message.role is Role.ASSISTANT), default=0)
         waiting = [event for event in waiting[-1:] if event.position > spoken]
     answered = [event for event in answered if event.position > over]
-    answer = next((event for event in said if answered and event.id in answered[-1].sources), None)
+    answer = next((event for event in messages if answered and event.id in answered[-1].sources), None)
     results = {
         event.message.tool_call_id: event
-        for event in said
+        for event in messages
         if answer is not None and event.position > answer.position and event.message.role is Role.TOOL
     }
     calls = [] if answer is None else answer.message.tool_calls
@@ -167,13 +167,13 @@ async def work_left(run: Runner, services: Services, scope: Scope) -> Chain:
     newest = await _last(run, seen.truth, scope) if seen.partial else last
     since = 0 if last is None else last.payload["since"]
     events = await run.call(seen.log.read, scope, after=since, kinds=KINDS)
-    found = chain(events, number=number_of(newest), since=since)
-    return replace(found, rewound=seen.partial)
+    work = chain(events, number=number_of(newest), since=since)
+    return replace(work, rewound=seen.partial)
 
 
 async def _last(run: Runner, log: EventLog, scope: Scope) -> Event | None:
-    found = await run.call(log.read, scope, kinds=(EventKind.STEP,), limit=1, newest=True)
-    return found[-1] if found else None
+    steps = await run.call(log.read, scope, kinds=(EventKind.STEP,), limit=1, newest=True)
+    return steps[-1] if steps else None
 
 
 async def advance(run: Runner, services: Services, scope: Scope, before: Chain, step: Step) -> bool:

@@ -9,7 +9,7 @@ from hybrid_memory.errors import MissingDependencyError
 from hybrid_memory.memory import HybridMemory
 from hybrid_memory.runtime.statistics import CacheStats, KindStats, WorkStats
 
-OUTCOMES = ("done", "failed", "cancelled", "retried", "missed")
+OUTCOMES = ("done", "failed", "cancelled", "missed")
 QUANTILES = ("p50", "p95", "p99")
 
 Figures = Callable[[WorkStats], Iterable[tuple[float, dict[str, str]]]]

@@ -159,3 +159,14 @@ def positive_seconds(label: str, duration: object) -> float:
     if isinstance(duration, timedelta) and duration > timedelta(0):
         return duration.total_seconds()
     raise InvalidInputError(f"{label} must be a timedelta above 0, got {duration!r}")
+
+
+def checked_text(name: str, text: Any) -> str:
+    """The text; raises `InvalidInputError` if it is none that can be stored."""
+    if not isinstance(text, str):
+        raise InvalidInputError(f"{name} must be text, got {shown(text)}")
+    try:
+        storable(text)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} cannot be stored: {error}") from None
+    return text

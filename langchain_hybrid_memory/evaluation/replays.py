@@ -1,4 +1,4 @@
-"""One conversation with each of LangChain's memories."""
+"""One conversation with each of LangChain's memories, held within a budget."""
 
 from __future__ import annotations
 

@@ -33,15 +33,9 @@ _SCOPE = ("user", "session", "tenant", "agent")
 
 
 def placed(arguments: dict[str, Any], *, embedder: Any = None, language_model: Any = None) -> dict[str, Any]:
-    """The arguments, with a memory and whose it is: a new store if they name no memory.
+    """The arguments of a memory, with a new store and its owner if they name no memory.
 
-    Args:
-        arguments: of a chat memory.
-        embedder: for the new store; without one it finds words alone.
-        language_model: writes the summaries of the new store.
-
-    Raises:
-        InvalidConfigError: they name an owner, but no memory that could be theirs.
+    Raises `InvalidConfigError` if they name an owner, but no memory that could be theirs.
     """
     if arguments.get("memory") is not None:
         return arguments
@@ -99,15 +93,15 @@ def _where(given: HybridChatMessageHistory, arguments: dict[str, Any]) -> dict[s
 def _known_again(messages: Sequence[BaseMessage]) -> list[Message]:
     """The messages under ids that follow from what they say, so that reading them again writes nothing.
 
-    Their places are no part of the ids: old histories lose their beginning.
+    Their positions are no part of the ids: old histories lose their beginning.
     """
-    told: Counter[str] = Counter()
+    repeats: Counter[str] = Counter()
     known = []
     for message in messages:
         converted = from_langchain(message, keep_id=False)
         digest = hashlib.sha256(converted.model_dump_json(exclude={"extra"}).encode()).hexdigest()[:32]
-        known.append(converted.model_copy(update={"id": f"before-{told[digest]}-{digest}"}))
-        told[digest] += 1
+        known.append(converted.model_copy(update={"id": f"before-{repeats[digest]}-{digest}"}))
+        repeats[digest] += 1
     return known
 
 

@@ -111,8 +111,8 @@ class VectorStoreRetrieverMemory(BaseMemory):
     def _turn(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[Message]:
         hidden = {self.memory_key, *self.exclude_input_keys}
         said = _text({key: value for key, value in inputs.items() if key not in hidden})
-        told = ((Role.USER, said), (Role.ASSISTANT, _text(outputs)))
-        return [Message(role=role, content=text) for role, text in told if text]
+        turns = ((Role.USER, said), (Role.ASSISTANT, _text(outputs)))
+        return [Message(role=role, content=text) for role, text in turns if text]
 
     def _variables(self, found: Sequence[Document]) -> dict[str, Any]:
         return {self.memory_key: found if self.return_docs else "\n".join(each.page_content for each in found)}
@@ -137,8 +137,8 @@ def _documents(found: Iterable[tuple[Hit, Sequence[Message]]]) -> list[Document]
     for hit, around in found:
         exchange = _exchange(around, hit.record.sources[0])
         text = "\n".join(f"{message.speaker}: {message.text}" for message in exchange)
-        told = document(hit)
-        documents.setdefault(str(exchange[0].id), told.model_copy(update={"page_content": text}))
+        found_turn = document(hit)
+        documents.setdefault(str(exchange[0].id), found_turn.model_copy(update={"page_content": text}))
     return list(documents.values())
 
 

@@ -9,7 +9,7 @@
 
 They are used as ``FunctionAgent`` does: what the user says is put at once, the calls of tools and their results once
 the assistant has answered. Until then they stand behind what the memory shows, and no memory limits them. A question
-is asked as a chat engine asks it: the memory is told of it, and it follows what the memory shows.
+is asked as a chat engine asks it: the memory gets it, and it follows what the memory shows.
 
 None of them has a way back to what it left out. The system messages that a conversation begins with stand in front, as
 ``system_prompt`` does; the budgets below are of the rest, `room`. Where there is no model, the `StandIn` is shown the

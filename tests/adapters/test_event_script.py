@@ -173,7 +173,11 @@ def chain(memory: HybridMemory, user: str, session: str, model: Any) -> Chat:
 
 
 def executor(memory: HybridMemory, user: str, session: str, model: Any) -> Chat:
-    places = [MessagesPlaceholder("chat_history"), ("human", "{input}"), MessagesPlaceholder("agent_scratchpad")]
+    places: list[Any] = [
+        MessagesPlaceholder("chat_history"),
+        ("human", "{input}"),
+        MessagesPlaceholder("agent_scratchpad"),
+    ]
     owner: dict[str, Any] = {"memory": memory, "user": user, "session": session}
     chat = HybridChatMemory(memory_key="chat_history", return_messages=True, max_tokens=LIMIT, **owner)
     steps: Any = create_tool_calling_agent(model, [WEATHER], ChatPromptTemplate.from_messages(places))

@@ -84,7 +84,7 @@ def filled(schema: dict[str, Any]) -> Any:
 def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     """What every name of a model stands for."""
     given = Model()
-    monkeypatch.setattr("hybrid_memory.apps.cli.chatting.chat_model", lambda *_, **__: given)
+    monkeypatch.setattr("hybrid_memory.apps.cli.evaluating.chat_model", lambda name, **_: given if name else None)
     return given
 
 

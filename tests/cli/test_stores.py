@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import MemoryConfig, open_memory
-from hybrid_memory.apps.cli.stores import KEY, open_store, scoped
+from hybrid_memory.apps.cli.stores import KEY, Owner, open_store
 from hybrid_memory.errors import InvalidInputError, WrongKeyError
 
 
@@ -70,31 +70,31 @@ def test_the_key_of_an_encrypted_store_comes_from_the_environment(
 
 def test_the_owner_need_not_be_named_where_there_is_one(filled: Path) -> None:
     with open_store(str(filled), read_only=True) as memory:
-        assert scoped(memory).scope.user == "alice"
-        assert scoped(memory, session="spring").scope.session == "spring"
-        assert scoped(memory, user="bob").scope.user == "bob"
+        assert Owner().of(memory).scope.user == "alice"
+        assert Owner(session="spring").of(memory).scope.session == "spring"
+        assert Owner(user="bob").of(memory).scope.user == "bob"
         with pytest.raises(InvalidInputError, match=r"nothing of user='bob'; there are: user='alice'"):
-            scoped(memory, user="bob", known=True)
+            Owner(user="bob").of(memory, known=True)
 
 
 def test_of_several_owners_one_must_be_named_and_the_error_lists_them(tmp_path: Path) -> None:
     with open_store(str(tmp_path / "m.db"), create=True, embedder="none", background=False) as memory:
         with pytest.raises(InvalidInputError, match=r"is empty: whose memory is it to be\? give --user"):
-            scoped(memory)
+            Owner().of(memory)
         memory.scoped(user="alice").remember("a")
         memory.scoped(user="alice", agent="coder").remember("b")
         memory.scoped(user="bob", agent="coder", tenant="shop").remember("c")
         with pytest.raises(InvalidInputError, match=r"give --user, --agent or --tenant: .*bob"):
-            scoped(memory)
-        assert str(scoped(memory, user="alice", known=True).scope) == "user='alice'"
-        assert str(scoped(memory, agent="coder", user="alice", known=True).scope) == "user='alice' agent='coder'"
-        assert scoped(memory, user="bob", known=True).scope.tenant == "shop"
+            Owner().of(memory)
+        assert str(Owner(user="alice").of(memory, known=True).scope) == "user='alice'"
+        assert str(Owner(agent="coder", user="alice").of(memory, known=True).scope) == "user='alice' agent='coder'"
+        assert Owner(user="bob").of(memory, known=True).scope.tenant == "shop"
         with pytest.raises(InvalidInputError, match="give --user, --agent or --tenant"):
-            scoped(memory, agent="coder", known=True)
+            Owner(agent="coder").of(memory, known=True)
 
 
 def test_spaces_are_nobodys_own_memory(tmp_path: Path) -> None:
     with open_store(str(tmp_path / "m.db"), create=True, embedder="none", background=False) as memory:
         memory.scoped(user="alice").create_space("team").remember("for all")
         memory.scoped(user="alice").remember("for me")
-        assert str(scoped(memory).scope) == "user='alice'"
+        assert str(Owner().of(memory).scope) == "user='alice'"

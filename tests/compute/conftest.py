@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +13,14 @@ from hybrid_memory.runtime.tasks import Task
 Make = Callable[..., Scheduler]
 
 
+def until(happened: Callable[[], Any]) -> None:
+    """Wait for other threads."""
+    end = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
 class Hold:
     """Tasks that keep workers busy until they are released."""
 
@@ -21,12 +30,12 @@ class Hold:
 
         def work() -> None:
             begun.release()
-            assert self.released.wait(20)
+            assert self.released.wait(60)
 
         task = Task(work, **{"kind": "hold", "priority": 10, **fields})
         self.jobs = [scheduler.schedule(task) for _ in range(count)]
         for _ in range(count):
-            assert begun.acquire(timeout=20)
+            assert begun.acquire(timeout=60)
 
     def release(self) -> None:
         self.released.set()
@@ -56,6 +65,8 @@ def make() -> Iterator[Make]:
 
     def make_one(**settings: Any) -> Scheduler:
         made.append(Scheduler(**settings))
+        if isinstance(clock := settings.get("clock"), Clock):
+            clock.scheduler = made[-1]
         return made[-1]
 
     yield make_one

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextvars
-import random
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from datetime import timedelta
@@ -19,26 +17,17 @@ from hybrid_memory.errors import (
     DeadlineExceededError,
     InvalidInputError,
     MemoryClosedError,
-    ModelError,
     QueueFullError,
-    StoreUnavailableError,
 )
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task, at_priority, current_priority
+from tests.compute.conftest import until
 
 if TYPE_CHECKING:
     from tests.compute.conftest import Clock, Hold, Make
 
 CALLER: contextvars.ContextVar[str] = contextvars.ContextVar("caller", default="nobody")
 HOUR = timedelta(hours=1)
-
-
-def until(happened: Callable[[], Any]) -> None:
-    """Wait for other threads."""
-    end = time.monotonic() + 20
-    while not happened():
-        assert time.monotonic() < end
-        time.sleep(0.001)
 
 
 def kinds(scheduler: Scheduler, kind: str = "recall") -> Any:
@@ -57,7 +46,6 @@ def kinds(scheduler: Scheduler, kind: str = "recall") -> Any:
         ({"deadline": timedelta(0)}, "deadline must be a timedelta above 0"),
         ({"deadline": 5}, "deadline must be a timedelta above 0, got 5"),
         ({"scope": "alice"}, "scope must be a Scope, got 'alice'"),
-        ({"retries": -1}, "retries must be a whole number of at least 0, got -1"),
         ({"work": 7}, "work must be callable without arguments, got 7"),
     ],
 )
@@ -72,7 +60,6 @@ def test_a_task_that_makes_no_sense_is_refused_with_value_and_range(fields: dict
         ({"workers": 0}, "workers must be a whole number of at least 1, got 0"),
         ({"capacity": 0}, "capacity"),
         ({"concurrency": 0}, "concurrency"),
-        ({"concurrency": {"recall": 0}}, "recall must be"),
     ],
 )
 def test_limits_that_make_no_sense_are_refused(settings: dict[str, Any], says: str) -> None:
@@ -82,13 +69,13 @@ def test_limits_that_make_no_sense_are_refused(settings: dict[str, Any], says: s
 
 def test_the_future_holds_the_result_or_the_error_itself(make: Make) -> None:
     scheduler = make()
-    assert scheduler.schedule(Task(lambda: 42, "recall")).result(20) == 42
+    assert scheduler.schedule(Task(lambda: 42, "recall")).result(60) == 42
     error = ValueError("told")
 
     def fail() -> None:
         raise error
 
-    assert scheduler.schedule(Task(fail, "recall")).exception(20) is error
+    assert scheduler.schedule(Task(fail, "recall")).exception(60) is error
     assert (kinds(scheduler).done, kinds(scheduler).failed) == (1, 1)
 
 
@@ -98,8 +85,8 @@ def test_not_even_an_exit_ends_a_worker(make: Make) -> None:
     def leave() -> None:
         raise SystemExit(3)
 
-    assert isinstance(scheduler.schedule(Task(leave, "recall")).exception(20), SystemExit)
-    assert scheduler.schedule(Task(lambda: 1, "recall")).result(20) == 1
+    assert isinstance(scheduler.schedule(Task(leave, "recall")).exception(60), SystemExit)
+    assert scheduler.schedule(Task(lambda: 1, "recall")).result(60) == 1
 
 
 def test_threads_start_with_the_first_task_and_only_as_many_as_are_needed(make: Make) -> None:
@@ -107,9 +94,10 @@ def test_threads_start_with_the_first_task_and_only_as_many_as_are_needed(make: 
     scheduler = make(workers=8)
     assert set(threading.enumerate()) == before
     for number in range(20):
-        assert scheduler.schedule(Task(lambda number=number: number, "recall")).result(20) == number  # type: ignore[misc]
+        assert scheduler.schedule(Task(lambda number=number: number, "recall")).result(60) == number  # type: ignore[misc]
+        until(lambda: scheduler._pool._idle == 1)
     started = set(threading.enumerate()) - before
-    assert 1 <= len(started) <= 2  # a worker may not have gone back to wait when its result was read
+    assert len(started) == 1
     assert all(thread.daemon for thread in started)
 
 
@@ -121,29 +109,29 @@ def test_an_idle_worker_keeps_neither_the_result_nor_the_work(make: Make) -> Non
 
     scheduler = make(workers=1)
     job = scheduler.schedule(Task(Heavy, "recall"))
-    result = weakref.ref(job.result(20))
+    result = weakref.ref(job.result(60))
     until(lambda: scheduler._pool._idle == 1)
     job = scheduler.schedule(Task(int, "recall"))  # type: ignore[arg-type]
     until(lambda: result() is None)
 
 
 def test_no_kind_exceeds_its_limit_and_others_go_on(make: Make) -> None:
-    scheduler = make(workers=8, concurrency={"learning": 2})
+    scheduler = make(workers=8, concurrency=2)
     running, most, lock, go = [0], [0], threading.Lock(), threading.Event()
 
     def work() -> None:
         with lock:
             running[0] += 1
             most[0] = max(most[0], running[0])
-        assert go.wait(20)
+        assert go.wait(60)
         with lock:
             running[0] -= 1
 
     jobs = [scheduler.schedule(Task(work, "learning")) for _ in range(10)]
-    assert scheduler.schedule(Task(lambda: "through", "recall", 1)).result(20) == "through"
+    assert scheduler.schedule(Task(lambda: "through", "recall", 1)).result(60) == "through"
     until(lambda: running[0] == 2)
     go.set()
-    wait(jobs, timeout=20)
+    wait(jobs, timeout=60)
     assert most == [2]
     assert kinds(scheduler, "learning").done == 10
 
@@ -152,22 +140,18 @@ def test_background_work_never_holds_all_workers(make: Make, hold: Callable[...,
     scheduler = make(workers=3)
     hold(scheduler, 2, priority=7)
     background = scheduler.schedule(Task(int, "recall", 7))
-    assert scheduler.schedule(Task(lambda: "at once", "recall", 8)).result(20) == "at once"
+    assert scheduler.schedule(Task(lambda: "at once", "recall", 8)).result(60) == "at once"
     assert not background.done()
 
 
-def test_interactive_work_may_hold_all_workers(make: Make, hold: Callable[..., Hold]) -> None:
-    hold(make(workers=3), 3, priority=8)  # returns when all three have begun
-
-
 def test_an_idle_worker_takes_what_a_freed_limit_allows(make: Make, hold: Callable[..., Hold]) -> None:
-    scheduler = make(workers=3, concurrency={"learning": 1})
+    scheduler = make(workers=3, concurrency=1)
     first = hold(scheduler, kind="learning", priority=7)
     second = hold(scheduler, kind="indexing", priority=7)
     learning = scheduler.schedule(Task(partial(second.released.wait, 20), "learning", 9))
     background = scheduler.schedule(Task(lambda: "done", "recall", 3))
     first.release()  # frees the limit of learning and that of background work: for one worker each
-    assert background.result(20) == "done"
+    assert background.result(60) == "done"
     until(learning.running)
 
 
@@ -175,14 +159,14 @@ def test_context_variables_of_the_caller_go_along(make: Make) -> None:
     scheduler = make()
     CALLER.set("alice")
     job = scheduler.schedule(Task(lambda: (CALLER.get(), CALLER.set("changed")), "recall"))
-    assert job.result(20)[0] == "alice"
+    assert job.result(60)[0] == "alice"
     assert CALLER.get() == "alice"
 
 
 def test_a_task_runs_at_its_own_priority(make: Make) -> None:
     with at_priority(2):
         assert current_priority(5) == 2
-        assert make().schedule(Task(lambda: current_priority(5), "recall", 9)).result(20) == 9
+        assert make().schedule(Task(lambda: current_priority(5), "recall", 9)).result(60) == 9
     assert current_priority(5) == 5
     with pytest.raises(InvalidInputError, match="from 1 to 10, got 12"), at_priority(12):
         pass
@@ -198,7 +182,7 @@ def test_a_queued_task_can_be_cancelled_and_a_running_one_cannot(make: Make, hol
     assert not held.jobs[0].cancel()
     assert (kinds(scheduler).queued, kinds(scheduler).cancelled) == (3, 2)
     held.release()
-    assert not wait(jobs, timeout=20).not_done
+    assert not wait(jobs, timeout=60).not_done
     assert done == [1, 2, 4]
     with pytest.raises(CancelledError):
         jobs[0].result()
@@ -207,14 +191,14 @@ def test_a_queued_task_can_be_cancelled_and_a_running_one_cannot(make: Make, hol
 def test_a_task_that_did_not_begin_in_time_fails_though_no_worker_is_free(
     make: Make, hold: Callable[..., Hold], clock: Clock
 ) -> None:
-    scheduler = clock.scheduler = make(workers=1, clock=clock)
+    scheduler = make(workers=1, clock=clock)
     hold(scheduler)
     job = scheduler.schedule(Task(int, "recall", deadline=timedelta(seconds=3)))
     clock.advance(2.9)
     assert not job.done()
     clock.advance(0.1)
     with pytest.raises(DeadlineExceededError, match=r"recall task did not begin within 0:00:03"):
-        job.result(20)
+        job.result(60)
     assert (kinds(scheduler).missed, kinds(scheduler).failed, kinds(scheduler).queued) == (1, 1, 0)
 
 
@@ -225,77 +209,20 @@ def test_a_worker_does_not_begin_what_is_late(make: Make, hold: Callable[..., Ho
     clock.now += 10
     held.release()
     with pytest.raises(TimeoutError):
-        job.result(20)
+        job.result(60)
     assert kinds(scheduler).missed == 1
 
 
 def test_what_ends_after_its_deadline_is_delivered_and_counted(make: Make, clock: Clock) -> None:
-    scheduler = clock.scheduler = make(clock=clock)
+    scheduler = make(clock=clock)
 
     def work() -> str:
         clock.advance(60)
         return "late"
 
-    assert scheduler.schedule(Task(work, "recall", deadline=timedelta(seconds=30))).result(20) == "late"
+    assert scheduler.schedule(Task(work, "recall", deadline=timedelta(seconds=30))).result(60) == "late"
     stats = kinds(scheduler)
     assert (stats.missed, stats.done, stats.failed, stats.latency) == (1, 1, 0, 60)
-
-
-class Flaky:
-    """Fails so many times."""
-
-    def __init__(self, failures: int, error: type[Exception] = ModelError) -> None:
-        self.failures, self.error, self.calls = failures, error, 0
-
-    def __call__(self) -> str:
-        self.calls += 1
-        if self.calls <= self.failures:
-            raise self.error(f"failure {self.calls}")
-        return "done"
-
-
-@pytest.mark.parametrize("error", [ModelError, StoreUnavailableError])
-def test_a_failed_task_is_tried_again_after_growing_pauses_without_a_worker(
-    make: Make, clock: Clock, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
-) -> None:
-    pauses = []
-
-    def longest(low: float, high: float) -> float:
-        pauses.append((low, high))
-        return high
-
-    monkeypatch.setattr(random, "uniform", longest)
-    scheduler = clock.scheduler = make(workers=1, clock=clock)
-    work = Flaky(9, error)
-    job = scheduler.schedule(Task(work, "recall", retries=9))
-    for attempt in range(1, 10):
-        until(lambda attempt=attempt: kinds(scheduler).retried == attempt)  # type: ignore[misc]
-        until(lambda: scheduler.schedule(Task(lambda: "free", "other")).result(20) == "free")
-        clock.advance(pauses[-1][1] - 0.01)
-        assert work.calls == attempt
-        clock.advance(0.01)
-    assert job.result(20) == "done"
-    assert pauses == [(0, pause) for pause in (0.5, 1, 2, 4, 8, 16, 30, 30, 30)]
-    stats = kinds(scheduler)
-    assert (stats.done, stats.failed, stats.retried, stats.queued, stats.running) == (1, 0, 9, 0, 0)
-
-
-@pytest.mark.parametrize(("retries", "error", "calls"), [(2, ModelError, 3), (0, ModelError, 1), (5, ValueError, 1)])
-def test_in_the_end_the_last_error_is_delivered(
-    make: Make, monkeypatch: pytest.MonkeyPatch, retries: int, error: type[Exception], calls: int
-) -> None:
-    monkeypatch.setattr(random, "uniform", lambda *_: 0)
-    work = Flaky(100, error)
-    with pytest.raises(error, match=f"failure {calls}"):
-        make().schedule(Task(work, "recall", retries=retries)).result(20)
-    assert work.calls == calls
-
-
-def test_no_retry_is_waited_for_that_would_come_after_the_deadline(make: Make, clock: Clock) -> None:
-    work = Flaky(1)
-    task = Task(work, "recall", retries=3, deadline=timedelta(microseconds=1))
-    with pytest.raises(ModelError):
-        make(clock=clock).schedule(task).result(20)
 
 
 def test_a_full_queue_refuses_or_waits_until_there_is_room(make: Make, hold: Callable[..., Hold]) -> None:
@@ -309,11 +236,11 @@ def test_a_full_queue_refuses_or_waits_until_there_is_room(make: Make, hold: Cal
         waiting = pool.submit(scheduler.schedule, Task(lambda: "in", "recall"))
         until(lambda: len(scheduler._admission._waiting[False]) == 1)
         assert first[1].cancel()
-        assert not waiting.result(20).done()
+        assert not waiting.result(60).done()
         with pytest.raises(QueueFullError):
             scheduler.schedule(Task(int, "recall"), timeout=0)
         held.release()
-        assert waiting.result().result(20) == "in"
+        assert waiting.result().result(60) == "in"
     assert kinds(scheduler).queued == 0
 
 
@@ -323,7 +250,7 @@ def test_a_queue_full_of_background_work_lets_interactive_tasks_in(make: Make, h
     scheduler.schedule(Task(int, "learning", 3))
     with pytest.raises(QueueFullError):
         scheduler.schedule(Task(int, "learning", 3), timeout=0)
-    assert scheduler.schedule(Task(lambda: "in", "recall", 8), timeout=0).result(20) == "in"
+    assert scheduler.schedule(Task(lambda: "in", "recall", 8), timeout=0).result(60) == "in"
 
 
 def test_tasks_that_schedule_tasks_never_wait_for_room(make: Make) -> None:
@@ -332,8 +259,8 @@ def test_tasks_that_schedule_tasks_never_wait_for_room(make: Make) -> None:
     def work() -> Any:
         return [scheduler.schedule(Task(lambda: "inner", "recall")) for _ in range(5)]
 
-    inner = scheduler.schedule(Task(work, "recall")).result(20)
-    assert [job.result(20) for job in inner] == ["inner"] * 5
+    inner = scheduler.schedule(Task(work, "recall")).result(60)
+    assert [job.result(60) for job in inner] == ["inner"] * 5
 
 
 def test_a_deadline_holds_outside_too(make: Make, hold: Callable[..., Hold]) -> None:
@@ -341,7 +268,7 @@ def test_a_deadline_holds_outside_too(make: Make, hold: Callable[..., Hold]) -> 
     hold(scheduler)
     scheduler.schedule(Task(int, "recall"))
     job = scheduler.schedule(Task(int, "recall", deadline=timedelta(milliseconds=20)))
-    assert isinstance(job.exception(20), DeadlineExceededError)
+    assert isinstance(job.exception(60), DeadlineExceededError)
 
 
 def test_closing_waits_for_what_runs_and_cancels_what_is_queued(make: Make, hold: Callable[..., Hold]) -> None:
@@ -353,12 +280,12 @@ def test_closing_waits_for_what_runs_and_cancels_what_is_queued(make: Make, hold
         until(lambda: len(scheduler._admission._waiting[False]) == 1)
         closing = pool.submit(scheduler.close)
         with pytest.raises(MemoryClosedError):
-            outside.result(20)
-        assert not wait([queued], timeout=20).not_done
+            outside.result(60)
+        assert not wait([queued], timeout=60).not_done
         assert queued.cancelled()
         assert not closing.done()
         held.release()
-        closing.result(20)
+        closing.result(60)
     assert held.jobs[0].done()
     assert (kinds(scheduler).cancelled, kinds(scheduler).queued) == (2, 0)
     with pytest.raises(MemoryClosedError):
@@ -366,28 +293,9 @@ def test_closing_waits_for_what_runs_and_cancels_what_is_queued(make: Make, hold
     scheduler.close()
 
 
-def test_closing_ends_what_waits_for_a_retry_with_its_error(make: Make, clock: Clock) -> None:
-    scheduler = make(clock=clock)
-    job = scheduler.schedule(Task(Flaky(5), "recall", retries=5))
-    until(lambda: kinds(scheduler).retried == 1)
-    assert not job.cancel()
-    scheduler.close()
-    with pytest.raises(ModelError, match="failure 1"):
-        job.result(20)
-    assert (kinds(scheduler).failed, kinds(scheduler).queued) == (1, 0)
-
-
 def test_a_task_may_close_the_scheduler_that_runs_it(make: Make) -> None:
     scheduler = make()
-    scheduler.schedule(Task(scheduler.close, "recall")).result(20)
-
-
-def test_closing_without_waiting_returns_at_once(make: Make, hold: Callable[..., Hold]) -> None:
-    scheduler = make(workers=1)
-    held = hold(scheduler)
-    scheduler.close(wait=False)
-    held.release()
-    assert held.jobs[0].result(20) is None
+    scheduler.schedule(Task(scheduler.close, "recall")).result(60)
 
 
 def test_nothing_is_lost_or_done_twice_under_threads_that_schedule_and_cancel(make: Make) -> None:
@@ -410,7 +318,7 @@ def test_nothing_is_lost_or_done_twice_under_threads_that_schedule_and_cancel(ma
 
     with ThreadPoolExecutor(6) as pool:
         jobs = [job for made in pool.map(crowd, range(0, 1800, 300)) for job in made]
-    assert not wait([job for _, job in jobs], timeout=20).not_done
+    assert not wait([job for _, job in jobs], timeout=60).not_done
     assert sorted(done) == [number for number, job in jobs if not job.cancelled()]
     scheduler.close()
     stats = scheduler.statistics.snapshot().kinds.values()

@@ -25,7 +25,8 @@ from hybrid_memory import MemoryConfig, PagingConfig, Weights, errors
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 RESULTS = ROOT / "benchmarks" / "results"
-FLOWS = ROOT / "core" / "hybrid_memory" / "flows"
+CORE = ROOT / "core" / "hybrid_memory"
+FLOWS = {"remember": "store/remember.py", "recall": "recall/recall.py", "assemble": "context/assemble.py"}
 
 
 @pytest.fixture(scope="module")
@@ -173,9 +174,9 @@ def imported(module: Path) -> set[str]:
 
 def test_the_steps_of_a_verb_are_those_that_its_flow_takes() -> None:
     paths = yaml.safe_load((DOCS / "hooks" / "paths.yaml").read_text(encoding="utf-8"))
-    assert set(paths) == {"remember", "recall", "assemble"}
+    assert set(paths) == set(FLOWS)
     for verb, steps in paths.items():
-        names = imported(FLOWS / f"{verb}.py")
+        names = imported(CORE / FLOWS[verb])
         for step in steps:
             assert "module" not in step or any(name.startswith(step["module"]) for name in names), step
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.engines.conftest import Config
 
 WRITERS, EACH = 4, 60
-PATIENCE_SECONDS = 40
+PATIENCE_SECONDS = 60
 QUERIES = ["the tram to the harbour", "number 7", "渡轮 码头", "writer1-13"]
 
 

@@ -132,34 +132,34 @@ def answers(memory: HybridMemory, face: Face) -> dict[str, Any]:
     middle = MONDAY + timedelta(days=25)
 
     def found(owner: Any, query: str, **options: Any) -> list[tuple[str, float]]:
-        hits = face(owner, "recall", query, **options)
+        hits = face(owner).recall(query, **options)
         assert {hit.note for hit in hits} <= {""}
         return [(hit.record.text, round(hit.score, 3)) for hit in hits]
 
     def expanded(what: Any) -> list[str]:
-        return texts(face(one, "expand", what))
+        return texts(face(one).expand(what))
 
-    (hit,) = face(alice, "recall", "cat3 of the violin", k=1)
+    (hit,) = face(alice).recall("cat3 of the violin", k=1)
     return {
-        "history": texts(face(alice, "history")),
-        "history of a session": texts(face(one, "history")),
-        "the newest": texts(face(alice, "history", limit=45)),
-        "history between": texts(face(alice, "history", since=middle, until=middle + timedelta(days=20))),
-        "conversation": texts(face(one, "conversation", limit=40)),
+        "history": texts(face(alice).history()),
+        "history of a session": texts(face(one).history()),
+        "the newest": texts(face(alice).history(limit=45)),
+        "history between": texts(face(alice).history(since=middle, until=middle + timedelta(days=20))),
+        "conversation": texts(face(one).conversation(limit=40)),
         "found": found(alice, "cat3 of the violin", k=20),
         "found in Chinese": found(one, "月亮 cat5", k=20, within="session"),
         "found by metadata": found(alice, "the cat and the lamp", k=99, metadata={"town": "Porto"}),
-        "history then": texts(face(alice.at(middle), "history")),
+        "history then": texts(face(alice.at(middle)).history()),
         "found then": found(alice.at(middle), "cat40 garden", k=50),
-        "facts": [(fact.attribute, fact.value) for fact in face(alice, "facts", history=True)],
-        "facts then": [(fact.attribute, fact.value) for fact in face(alice.at(middle), "facts")],
-        "profile": face(alice, "profile").model_dump(exclude={"sources", "history", "facts"}),
-        "expanded hit": texts(face(alice, "expand", hit)),
+        "facts": [(fact.attribute, fact.value) for fact in face(alice).facts(history=True)],
+        "facts then": [(fact.attribute, fact.value) for fact in face(alice.at(middle)).facts()],
+        "profile": face(alice).profile().model_dump(exclude={"sources", "history", "facts"}),
+        "expanded hit": texts(face(alice).expand(hit)),
         "expanded id": expanded("m3"),
-        "expanded line": [expanded(line) for line in face(one, "summary").lines[:2]],
-        "summary": [line.text for line in face(one, "summary").lines],
-        "prompt": re.sub(r"#\d+(-\d+)?", "#", face(one, "assemble", "Which cats did I feed?", max_tokens=1500).text),
-        "bob": texts(face(memory.scoped(user="bob"), "history")),
+        "expanded line": [expanded(line) for line in face(one).summary().lines[:2]],
+        "summary": [line.text for line in face(one).summary().lines],
+        "prompt": re.sub(r"#\d+(-\d+)?", "#", face(one).assemble("Which cats did I feed?", max_tokens=1500).text),
+        "bob": texts(face(memory.scoped(user="bob")).history()),
     }
 
 
@@ -182,10 +182,10 @@ def test_what_is_archived_is_read_as_if_it_were_not(
     (alice,) = (owner for owner in hot.heads() if owner.user != "bob")
     before = hot._log.count(alice)
     # What was said 30 days ago to the minute stays; Bob's only message is the last of his log.
-    assert face(memory, "archive").archived == DAYS - 30
+    assert face(memory).archive().archived == DAYS - 30
     assert hot._log.count(alice) == before - 30
-    assert face(memory, "archive").archived == 0
-    assert face(oracle, "archive").archived == 0
+    assert face(memory).archive().archived == 0
+    assert face(oracle).archive().archived == 0
     assert answers(memory, face) == answers(oracle, face)
     alone = memory.scoped(**ALICE, session="s1")
     (said,) = alone.expand("m3")
@@ -213,16 +213,16 @@ def test_forgetting_reaches_the_archive(
     assert in_table("Porto") > 5
     for one in (memory, oracle):
         alice = one.scoped(**ALICE)
-        face(alice, "forget", ids=["m3", "m50"])
-        face(alice, "forget", query="Porto")
-        face(alice, "forget", before=MONDAY + timedelta(days=2))
+        face(alice).forget(ids=["m3", "m50"])
+        face(alice).forget(query="Porto")
+        face(alice).forget(before=MONDAY + timedelta(days=2))
         one.rebuild()
     assert [in_table(words) for words in ("cat3 ", "Porto", "cat1 ", "cat0 ")] == [0, 0, 0, 0]
     assert answers_without_ids(memory, face) == answers_without_ids(oracle, face)
     memory.close()
     memory = open_archived()
     assert answers_without_ids(memory, face) == answers_without_ids(oracle, face)
-    face(memory, "forget", **{name: value for name, value in ALICE.items() if name in {"user", "tenant"}})
+    face(memory).forget(user=ALICE["user"], tenant=ALICE["tenant"])
     assert in_table("cat") == 0
     assert memory.scoped(**ALICE).history() == []
     assert texts(memory.scoped(user="bob").history()) == ["Bob lives in Rome."]
@@ -230,9 +230,9 @@ def test_forgetting_reaches_the_archive(
 
 def answers_without_ids(memory: HybridMemory, face: Face) -> tuple[Any, ...]:
     alice = memory.scoped(**ALICE)
-    hits = face(alice, "recall", "cat3 Porto harbour", k=99)
-    facts = [(fact.attribute, fact.value) for fact in face(alice, "facts", history=True)]
-    return texts(face(alice, "history")), [(hit.record.text, round(hit.score, 3)) for hit in hits], facts
+    hits = face(alice).recall("cat3 Porto harbour", k=99)
+    facts = [(fact.attribute, fact.value) for fact in face(alice).facts(history=True)]
+    return texts(face(alice).history()), [(hit.record.text, round(hit.score, 3)) for hit in hits], facts
 
 
 def test_what_is_imported_into_the_past_can_be_rolled_back_from(

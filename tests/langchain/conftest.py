@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import pytest
 from blockbuster import blockbuster_ctx
+from langchain.agents import create_agent
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.tools import BaseTool
 from pydantic import Field
 
 
@@ -137,3 +140,54 @@ def orphans(prompt: Sequence[BaseMessage]) -> list[str]:
 @pytest.fixture(name="orphans")
 def _orphans() -> Callable[[Sequence[BaseMessage]], list[str]]:
     return orphans
+
+
+class Calling(FakeMessagesListChatModel):
+    """Calls tools from a script."""
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self
+
+
+def calls(*wanted: tuple[str, dict[str, Any]], start: int = 0) -> AIMessage:
+    made = [{"name": name, "args": args, "id": f"c{row}"} for row, (name, args) in enumerate(wanted, start)]
+    return AIMessage("", tool_calls=made)
+
+
+def agent_of(tools: list[BaseTool], *answers: AIMessage, **options: Any) -> Any:
+    return create_agent(Calling(responses=[*answers, AIMessage("Done.")]), tools, **options)
+
+
+def results(state: dict[str, Any]) -> list[ToolMessage]:
+    return [message for message in state["messages"] if isinstance(message, ToolMessage)]
+
+
+def run(agent: Any, face: str, **options: Any) -> dict[str, Any]:
+    """The state of an agent that was greeted."""
+    inputs = {"messages": [("user", "hi")]}
+    if face == "sync":
+        return agent.invoke(inputs, **options)  # type: ignore[no-any-return]
+    with blockbuster_ctx():
+        return asyncio.run(agent.ainvoke(inputs, **options))
+
+
+class ToolSuite:
+    """What the standard suites ask of each tool; they take an instance, and its example by its name."""
+
+    examples: ClassVar[dict[str, dict[str, Any]]]
+
+    @pytest.fixture(autouse=True)
+    def _given(self, one: BaseTool) -> None:
+        self.given = one
+
+    @property
+    def tool_constructor(self) -> BaseTool:
+        return self.given
+
+    @property
+    def tool_invoke_params_example(self) -> dict[str, Any]:
+        return self.examples[self.given.name]
+
+    @pytest.fixture
+    def tool(self, one: BaseTool) -> BaseTool:
+        return one

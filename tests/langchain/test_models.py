@@ -19,7 +19,7 @@ from langgraph.graph import END, START, StateGraph
 from pydantic import Field
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
-from hybrid_memory.models.embedders import HashingEmbedder, WrappedEmbedder
+from hybrid_memory.models.embedders import WrappedEmbedder
 from hybrid_memory.models.language import as_language_model
 
 Open = Callable[..., HybridMemory]
@@ -203,24 +203,3 @@ def test_embeddings_are_told_apart_by_what_they_load(fields: dict[str, Any], nam
     assert embedder.dim == 2
     np.testing.assert_allclose(embedder.embed_documents(["a", "b"]), [[0.6, 0.8]] * 2, rtol=1e-6)
     np.testing.assert_allclose(embedder.embed_query("a"), [0, 1])
-
-
-class Hashed(Embeddings):
-    """Counts words."""
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return HashingEmbedder(64).embed_documents(texts).tolist()  # type: ignore[no-any-return]
-
-    def embed_query(self, text: str) -> list[float]:
-        return self.embed_documents([text])[0]
-
-
-@pytest.mark.parametrize("words", ["A boat in the harbour.", "港口里的一条船。"])
-def test_a_memory_recalls_by_any_embeddings(opened: Open, face: Any, words: str) -> None:
-    memory = opened(embedder=Hashed())
-    alice = memory.scoped(user="alice")
-    face(alice, "remember", ["something else", words])
-    (hit, *_) = face(alice, "recall", words)
-    assert hit.record.text == words
-    assert hit.signals.vector > 0
-    assert (memory.stats().embedder, memory.stats().vectors) == ("Hashed", 2)

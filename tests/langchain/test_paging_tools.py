@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from blockbuster import blockbuster_ctx
-from langchain.agents import create_agent
 from langchain_anthropic import ChatAnthropic
-from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
-from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import ToolsIntegrationTests
@@ -22,6 +17,7 @@ from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.errors import InvalidInputError, MemoryClosedError, StoreUnavailableError
 from hybrid_memory.text.tokens import estimate_tokens
 from langchain_hybrid_memory import memory_tools
+from tests.langchain.conftest import ToolSuite, agent_of, calls, results, run
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "core_memory_append": {"label": "human", "content": "Likes tea."},
@@ -35,34 +31,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "fetch": {"handle": "#1", "where": "1-1"},
     "send_message": {"message": "Hello."},
 }
-
-
-class ScriptedModel(FakeMessagesListChatModel):
-    """Calls tools from a script."""
-
-    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
-        return self
-
-
-def calls(*wanted: tuple[str, dict[str, Any]], start: int = 0) -> AIMessage:
-    made = [{"name": name, "args": args, "id": f"c{row}"} for row, (name, args) in enumerate(wanted, start)]
-    return AIMessage("", tool_calls=made)
-
-
-def agent_of(tools: list[BaseTool], *answers: AIMessage, **options: Any) -> Any:
-    return create_agent(ScriptedModel(responses=[*answers, AIMessage("Done.")]), tools, **options)
-
-
-def results(state: dict[str, Any]) -> list[ToolMessage]:
-    return [message for message in state["messages"] if isinstance(message, ToolMessage)]
-
-
-def run(agent: Any, face: str, **options: Any) -> dict[str, Any]:
-    inputs = {"messages": [("user", "hi")]}
-    if face == "sync":
-        return agent.invoke(inputs, **options)  # type: ignore[no-any-return]
-    with blockbuster_ctx():
-        return asyncio.run(agent.ainvoke(inputs, **options))
 
 
 @pytest.fixture
@@ -80,32 +48,12 @@ def one(request: pytest.FixtureRequest, filled: HybridMemory) -> BaseTool:
     return found
 
 
-class Suite:
-    """What the standard suites ask of each tool; they take an instance, and its example by its name."""
-
-    @pytest.fixture(autouse=True)
-    def _given(self, one: BaseTool) -> None:
-        self.given = one
-
-    @property
-    def tool_constructor(self) -> BaseTool:
-        return self.given
-
-    @property
-    def tool_invoke_params_example(self) -> dict[str, Any]:
-        return EXAMPLES[self.given.name]
-
-    @pytest.fixture
-    def tool(self, one: BaseTool) -> BaseTool:
-        return one
+class TestUnits(ToolSuite, ToolsUnitTests):
+    examples = EXAMPLES
 
 
-class TestUnits(Suite, ToolsUnitTests):
-    pass
-
-
-class TestIntegration(Suite, ToolsIntegrationTests):
-    pass
+class TestIntegration(ToolSuite, ToolsIntegrationTests):
+    examples = EXAMPLES
 
 
 def test_providers_take_the_schemas(filled: HybridMemory) -> None:

@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 from blockbuster import blockbuster_ctx
-from langchain.agents import create_agent
-from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import ToolsIntegrationTests
@@ -22,6 +20,7 @@ from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.errors import InvalidInputError, InvalidScopeError, MemoryClosedError
 from hybrid_memory.text.tokens import estimate_tokens, schema_tokens
 from langchain_hybrid_memory.tools import memory_tools
+from tests.langchain.conftest import ToolSuite, agent_of, calls, results, run
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "memory_remember": {"text": "I like tea.", "category": "taste", "importance": 0.8},
@@ -33,27 +32,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }
 
 Agent = Callable[[list[BaseMessage], list[BaseTool]], Any]
-
-
-class ScriptedModel(FakeMessagesListChatModel):
-    """Calls tools from a script."""
-
-    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
-        return self
-
-
-def calls(*wanted: tuple[str, dict[str, Any]]) -> AIMessage:
-    return AIMessage(
-        "", tool_calls=[{"name": name, "args": args, "id": f"c{row}"} for row, (name, args) in enumerate(wanted)]
-    )
-
-
-def agent_of(tools: list[BaseTool], *answers: AIMessage) -> Any:
-    return create_agent(ScriptedModel(responses=[*answers, AIMessage("Done.")]), tools)
-
-
-def results(state: dict[str, Any]) -> list[ToolMessage]:
-    return [message for message in state["messages"] if isinstance(message, ToolMessage)]
 
 
 @pytest.fixture
@@ -69,32 +47,12 @@ def one(request: pytest.FixtureRequest, filled: HybridMemory) -> BaseTool:
     return found
 
 
-class Suite:
-    """What the standard suites ask of each tool; they take an instance, and its example by its name."""
-
-    @pytest.fixture(autouse=True)
-    def _given(self, one: BaseTool) -> None:
-        self.given = one
-
-    @property
-    def tool_constructor(self) -> BaseTool:
-        return self.given
-
-    @property
-    def tool_invoke_params_example(self) -> dict[str, Any]:
-        return EXAMPLES[self.given.name]
-
-    @pytest.fixture
-    def tool(self, one: BaseTool) -> BaseTool:
-        return one
+class TestUnits(ToolSuite, ToolsUnitTests):
+    examples = EXAMPLES
 
 
-class TestUnits(Suite, ToolsUnitTests):
-    pass
-
-
-class TestIntegration(Suite, ToolsIntegrationTests):
-    pass
+class TestIntegration(ToolSuite, ToolsIntegrationTests):
+    examples = EXAMPLES
 
 
 def test_all_tools_are_there_and_cheap(filled: HybridMemory) -> None:
@@ -125,14 +83,6 @@ def test_a_wrong_call_is_answered_as_an_error(filled: HybridMemory, arguments: d
     state = agent_of([recall], calls((recall.name, arguments))).invoke({"messages": [("user", "hi")]})
     assert results(state)[0].status == "error"
     assert state["messages"][-1].content == "Done."
-
-
-def run(agent: Any, face: str, **options: Any) -> dict[str, Any]:
-    inputs = {"messages": [("user", "hi")]}
-    if face == "sync":
-        return agent.invoke(inputs, **options)  # type: ignore[no-any-return]
-    with blockbuster_ctx():
-        return asyncio.run(agent.ainvoke(inputs, **options))
 
 
 @pytest.mark.parametrize("face", ["sync", "async"])

@@ -20,7 +20,6 @@ from sqlalchemy.pool import StaticPool
 from hybrid_memory import HybridMemory, Message
 from hybrid_memory.context.layout import MEMORY_HEADINGS
 from hybrid_memory.errors import InvalidConfigError, InvalidScopeError, StoreUnavailableError
-from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatStore, HybridMemoryBlock, from_chat_message
 from llamaindex_hybrid_memory.flushes import fresh
@@ -358,18 +357,8 @@ class TestContent:
 
         assert await ask(stranger, user("what is the code?")) == ""
 
-    async def test_recall_runs_once_a_turn(
-        self, block: HybridMemoryBlock, store: HybridMemory, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_recall_runs_once_a_turn(self, block: HybridMemoryBlock, recalls: list[str]) -> None:
         await flush(block, [user("My cat is called Pixel.")], "s0")
-        asked: list[str] = []
-        real = recall.recall
-
-        async def counted(run: Any, services: Any, request: Any, *rest: Any) -> Any:
-            asked.append(request.query)
-            return await real(run, services, request, *rest)
-
-        monkeypatch.setattr("hybrid_memory.memory.scoped.recall", counted)
         call = ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_call_id="c", tool_name="w", tool_kwargs={})])
         result = ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": "c"})
         question = user("my cat?")
@@ -384,7 +373,7 @@ class TestContent:
             assert len(seen) == 1
             assert "Pixel" in seen.pop()
 
-        assert asked == ["my cat?", "my cat?"]
+        assert recalls == ["my cat?", "my cat?"]
 
     async def test_what_was_just_flushed_can_be_recalled_in_the_same_turn(self, block: HybridMemoryBlock) -> None:
         assert await ask(block, user("my cat?")) == ""

@@ -244,14 +244,3 @@ def test_texts_and_questions_are_embedded_in_batches_of_the_models_size() -> Non
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-6)
     np.testing.assert_allclose(rows[0], rows[2])
     np.testing.assert_allclose(embedder.embed_query("a boat"), rows[0], rtol=1e-6)
-
-
-@pytest.mark.parametrize("words", ["A boat in the harbour.", "港口里的一条船。"])
-def test_a_memory_recalls_by_any_embedding(face: Any, words: str) -> None:
-    with open_memory(MemoryConfig(url="memory://", embedder="none"), embedder=Hashed(model_name="small")) as memory:
-        alice = memory.scoped(user="alice")
-        face(alice, "remember", ["something else", words])
-        (hit, *_) = face(alice, "recall", words)
-        assert hit.record.text == words
-        assert hit.signals.vector > 0
-        assert (memory.stats().embedder, memory.stats().vectors) == ("Hashed/small", 2)

@@ -41,7 +41,6 @@ from sqlalchemy.pool import StaticPool
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.context.layout import MEMORY_HEADINGS
-from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import (
     HybridBufferStore,
@@ -490,16 +489,8 @@ class TestAgentsAndEngines:
         )
 
     async def test_an_agent_recalls_once_a_run_and_leaks_no_state(
-        self, memory: Memory, scripted: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+        self, memory: Memory, scripted: Callable[..., Any], recalls: list[str]
     ) -> None:
-        asked: list[str] = []
-        real = recall.recall
-
-        async def counted(run: Any, services: Any, request: Any, *rest: Any) -> Any:
-            asked.append(request.query)
-            return await real(run, services, request, *rest)
-
-        monkeypatch.setattr("hybrid_memory.memory.scoped.recall", counted)
         tool = FunctionTool.from_defaults(fn=lambda: "rain", name="weather", description="The weather.")
         llm = scripted(call(1), call(2), "Pixel is inside, it rains.")
         agent = FunctionAgent(llm=llm, tools=[tool], initial_state={"mood": "secret"})
@@ -507,7 +498,7 @@ class TestAgentsAndEngines:
         with blockbuster_ctx():
             await agent.run("where is my cat?", memory=memory)
 
-        assert asked == ["where is my cat?"]
+        assert recalls == ["where is my cat?"]
         assert all("My cat is called Pixel." in str(prompt) for prompt in llm.seen)
         kept = await memory.aget_all()
         assert roles(kept) == ["user", "assistant", "tool", "assistant", "tool", "assistant"]

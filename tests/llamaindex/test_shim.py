@@ -22,7 +22,7 @@ SHIM = "llama_index.memory.hybrid"
 def python(script: str, *options: str) -> str:
     """What a fresh interpreter prints."""
     command = [sys.executable, "-W", "error", *options, "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -67,7 +67,7 @@ def test_it_stands_beside_another_integration_when_installed(installed: Path) ->
     libraries = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
     script = f"""
 import sys
-sys.path[1:1] = [{str(installed)!r}]
+sys.path[:0] = [{str(installed)!r}]
 sys.path += {libraries}
 from llama_index.memory.hybrid import HybridChatMemory
 from llama_index.memory.other import OtherMemory
@@ -79,27 +79,6 @@ print(hybrid_memory.__file__, llama_index.memory.hybrid.__file__, llama_index.me
     # Without `site` nothing reads the file that makes the repository importable.
     files = python(script, "-S", "-P").split()
     assert [Path(file).is_relative_to(installed) for file in files] == [True, True, True]
-
-
-def test_importing_it_loads_no_llama_index() -> None:
-    assert python(f"import sys, {SHIM}; print('llama_index.core' in sys.modules)") == "False\n"
-
-
-def test_without_llama_index_the_error_names_the_extra() -> None:
-    script = f"""
-import sys
-class Missing:
-    def find_spec(self, name, path=None, target=None):
-        if name == "llama_index.core":
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, Missing())
-from hybrid_memory.errors import MissingDependencyError
-try:
-    from {SHIM} import HybridChatMemory
-except MissingDependencyError as error:
-    print(error.extra)
-"""
-    assert python(script) == "llamaindex\n"
 
 
 def test_it_has_the_public_names_and_no_others() -> None:

@@ -3,9 +3,9 @@ from __future__ import annotations
 import contextvars
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +22,7 @@ from hybrid_memory.models.language import as_language_model
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.runtime.time_limits import MAX_HANGING
 from hybrid_memory.testing import FaultyModel, ScriptedModel
+from tests.doubles import PATIENCE, wait_until
 
 TALK = [
     Message(role=Role.SYSTEM, content="Be short."),
@@ -225,10 +226,8 @@ def hanging() -> Iterator[FaultyModel]:
 
 
 def test_a_hanging_model_is_left_after_the_time_limit(hanging: FaultyModel) -> None:
-    started = time.monotonic()
     with pytest.raises(ModelError, match=r"'faulty' took longer than 0\.1 s"):
         as_language_model(hanging, timeout=SHORT).complete(QUESTION)
-    assert 0.1 <= time.monotonic() - started < 5
 
 
 def test_hanging_calls_are_bounded_until_one_comes_back(hanging: FaultyModel) -> None:
@@ -238,37 +237,32 @@ def test_hanging_calls_are_bounded_until_one_comes_back(hanging: FaultyModel) ->
         with pytest.raises(ModelError, match="longer than"):
             model.complete(QUESTION)
     for _ in range(20):
-        started = time.monotonic()
         with pytest.raises(ModelError, match="hangs: 4 calls"):
             model.complete(QUESTION)
-        assert time.monotonic() - started < 0.1
     assert hanging.calls == MAX_HANGING
     assert threading.active_count() <= before + MAX_HANGING
     hanging.release()
-    answer = None
-    deadline = time.monotonic() + 10
-    while answer is None and time.monotonic() < deadline:
-        try:
-            answer = model.complete(QUESTION)
-        except ModelError:
-            time.sleep(0.01)
-    assert answer == "too late"
-    assert threading.active_count() <= before + 1
+
+    def answers() -> bool:
+        with suppress(ModelError):
+            return model.complete(QUESTION) == "too late"
+        return False
+
+    wait_until(answers)
+    wait_until(lambda: threading.active_count() <= before + 1)
 
 
 def test_threads_that_hang_do_not_hold_up_the_exit(child: Any) -> None:
-    started = time.monotonic()
     done = child("hanging_model.py")
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["ModelError"] * 2
-    assert time.monotonic() - started < 30
 
 
 def test_calls_from_many_threads_run_side_by_side() -> None:
     together = threading.Barrier(8)
 
     def meets(prompt: str) -> str:
-        together.wait(10)
+        together.wait(PATIENCE)
         return prompt
 
     model = as_language_model(meets)

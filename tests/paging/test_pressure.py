@@ -61,7 +61,7 @@ class Watched:
         return watched
 
     def count(self, messages: Sequence[Message]) -> int:
-        return sum(message_tokens(message, self.agent._runtime.services.count) for message in messages)
+        return sum(message_tokens(message, self.agent._store.token_counter) for message in messages)
 
     def turns(self, context: Context) -> list[Message]:
         """The conversation in a prompt, without the system message, the summary and the memory's own warnings."""
@@ -251,8 +251,8 @@ def test_a_long_block_is_cut_in_the_prompt_and_nowhere_else(make: Make) -> None:
     agent.send("Hello")
     system = script.prompts[-1][0].text
     blocks = system[system.index("\n<human>\n") :]
-    assert agent._runtime.services.count(blocks) <= SHARES.blocks * 3000 + 30
-    assert agent._runtime.services.count(blocks) > SHARES.blocks * 3000 * 0.6
+    assert agent._store.token_counter(blocks) <= SHARES.blocks * 3000 + 30
+    assert agent._store.token_counter(blocks) > SHARES.blocks * 3000 * 0.6
     assert f"({len(long)} of 6000 characters)" in blocks
     assert "(cut: the block is longer than its share of the window)" in blocks
     assert "Find a barometer." in blocks
@@ -275,6 +275,5 @@ def test_a_turn_of_a_megabyte_fits_as_a_digest_and_can_be_fetched(make: Make) ->
 
 def watched_tokens(agent: PagedAgent, script: Script) -> int:
     return max(
-        3 + sum(message_tokens(message, agent._runtime.services.count) for message in prompt)
-        for prompt in script.prompts
+        3 + sum(message_tokens(message, agent._store.token_counter) for message in prompt) for prompt in script.prompts
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,14 +28,13 @@ ROUNDS = 3
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[RedisServer]:
     # While everysec has the disk write what it has, it keeps the next writes in memory: a kill may lose these.
-    debug = ("--enable-debug-command", "local")
-    with RedisServer(tmp_path / "redis", appendfsync="always", options=debug) as server:
+    with RedisServer(tmp_path / "redis", appendfsync="always") as server:
         yield server
 
 
 def until_there(write: object) -> None:
     """Call it again and again until the server is back, as a caller would."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while True:
         try:
             write()  # type: ignore[operator]
@@ -63,7 +64,6 @@ def test_a_killed_server_loses_and_doubles_nothing(server: RedisServer) -> None:
             while len(acknowledged) < round_ * WRITERS * EACH // (ROUNDS + 1):
                 time.sleep(0.002)
             server.kill()
-            time.sleep(0.05)
             server.start()
         for job in writing:
             job.result()
@@ -99,17 +99,16 @@ def test_an_index_answers_whole_after_a_restart(server: RedisServer) -> None:
     index.close()
 
 
-def test_a_server_that_stopped_answering_is_told_in_time(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_stopped_answering_is_given_up(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hybrid_memory.engines.redis.connection.CALL_SECONDS", 0.3)
     log = RedisLog(RedisConnection(server.url))
-    other = RedisConnection(server.url)
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        blocked = pool.submit(other._client.execute_command, "DEBUG", "SLEEP", 1)
-        time.sleep(0.1)
+    assert server._process is not None
+    os.kill(server._process.pid, signal.SIGSTOP)
+    try:
         with pytest.raises(StoreUnavailableError, match="imeout"):
             log.count(ALICE)
-        blocked.exception()
+    finally:
+        os.kill(server._process.pid, signal.SIGCONT)
     until_there(lambda: log.append(ALICE, [draft(1)]))
     assert log.count(ALICE) == 1
     log.close()
-    other.close()

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,13 +55,9 @@ def test_a_share_lies_between_0_and_1(text: str) -> None:
     assert 0 <= asking_share(text) <= 1
 
 
-def test_a_long_turn_is_read_at_its_head_and_fast() -> None:
-    question = "Where are the garden keys? "
-    start = time.perf_counter()
-    assert asking_share(question + "The river was wide. " * 100_000) == asking_share(
-        (question + "The river was wide. " * 100_000)[:MAX_CHARS]
-    )
-    assert time.perf_counter() - start < 1
+def test_a_long_turn_is_read_at_its_head() -> None:
+    long = "Where are the garden keys? " + "The river was wide. " * 100_000
+    assert asking_share(long) == asking_share(long[:MAX_CHARS])
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.text.cleaning import clean
+from tests.doubles import assert_linear
 
 LEVELS: tuple[CleaningLevel, ...] = ("light", "strong")
 
@@ -206,11 +205,4 @@ def test_protected_spans_survive_byte_for_byte(
     ],
 )
 def test_long_repeats_take_linear_time(unit: str) -> None:
-    def seconds(size: int) -> float:
-        text = f"b {unit * (size // len(unit))}x"
-        start = time.perf_counter()
-        clean(text, "strong")
-        return time.perf_counter() - start
-
-    # Quadratic time would make it 64 times as long.
-    assert seconds(80_000) < 24 * max(seconds(10_000), 0.0025)
+    assert_linear(lambda text: clean(text, "strong"), lambda size: f"b {unit * (size // len(unit))}x")

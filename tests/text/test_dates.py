@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from time import perf_counter
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory.text.dates import find_times
+from tests.doubles import assert_linear
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 5, 20, 10, 30, tzinfo=BERLIN)
@@ -375,11 +375,4 @@ def test_the_tuesday_of_the_next_iso_week(words: str, wall: datetime) -> None:
 
 @pytest.mark.parametrize("unit", ["at 3 ", "in two ", "一", "周一", "明天下午三点", "9", "2019-", " ", "last "])
 def test_time_grows_with_the_text_only(unit: str) -> None:
-    def seconds(text: str) -> float:
-        begin = perf_counter()
-        find_times(text, NOW)
-        return perf_counter() - begin
-
-    find_times(unit, NOW)
-    short = min(seconds(unit * 250) for _ in range(3))
-    assert min(seconds(unit * 2000) for _ in range(2)) < 8 * 4 * short + 0.005
+    assert_linear(lambda text: find_times(text, NOW), lambda size: unit * (size // len(unit)), 2000 * len(unit))

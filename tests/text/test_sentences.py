@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory.text.sentences import blocks, sentences
+from tests.doubles import assert_linear
 
 BITS = st.sampled_from(
     [
@@ -99,11 +98,4 @@ def test_blocks_add_up_to_the_text(text: str) -> None:
     ],
 )
 def test_long_repeats_take_linear_time(unit: str) -> None:
-    def seconds(size: int) -> float:
-        text = f" {unit * (size // len(unit))} x"
-        start = time.perf_counter()
-        sentences(text)
-        return time.perf_counter() - start
-
-    # Quadratic time would make it 64 times as long.
-    assert seconds(80_000) < 24 * max(seconds(10_000), 0.0025)
+    assert_linear(sentences, lambda size: f" {unit * (size // len(unit))} x")

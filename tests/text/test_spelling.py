@@ -1,4 +1,4 @@
-"""Slips of the fingers: how many are forgiven, and what was meant."""
+"""Misspellings: how many edits are allowed, and which terms are close."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.text.spelling import nearly, slips
+from hybrid_memory.text.spelling import allowed_edits, close_terms
 
 words = st.text("abcde", min_size=1, max_size=9)
 
@@ -39,30 +39,30 @@ def distance(one: str, other: str) -> int:
     ],
 )
 def test_longer_words_are_forgiven_more(term: str, forgiven: int) -> None:
-    assert slips(term) == forgiven
+    assert allowed_edits(term) == forgiven
 
 
 @pytest.mark.parametrize("term", ["marahton", "marthon", "marathonn", "marxthon", "mratahon"])
-def test_a_letter_too_many_too_few_wrong_or_swapped_is_a_slip(term: str) -> None:
-    assert nearly(term, ["berlin", "marathon", "m"], 3) == ["marathon"]
+def test_a_letter_too_many_too_few_wrong_or_swapped_is_an_edit(term: str) -> None:
+    assert close_terms(term, ["berlin", "marathon", "m"], 3) == ["marathon"]
 
 
-def test_a_word_that_is_there_is_no_slip_of_another() -> None:
-    assert nearly("marathon", ["marathons", "marathon"], 3) == []
+def test_a_word_that_is_there_is_no_misspelling_of_another() -> None:
+    assert close_terms("marathon", ["marathons", "marathon"], 3) == []
 
 
 def test_the_first_letter_is_taken_for_right() -> None:
-    assert nearly("barathon", ["marathon"], 3) == []
+    assert close_terms("barathon", ["marathon"], 3) == []
 
 
 @given(words, st.lists(words, max_size=12), st.integers(1, 4))
 def test_it_is_what_a_search_by_the_textbook_finds(term: str, vocabulary: list[str], k: int) -> None:
     near = sorted((distance(term, other), other) for other in set(vocabulary) if other[0] == term[0])
-    within = [other for apart, other in near if apart <= slips(term)]
-    expected = [] if term in vocabulary or not slips(term) else within[:k]
-    assert nearly(term, set(vocabulary), k) == expected
+    within = [other for apart, other in near if apart <= allowed_edits(term)]
+    expected = [] if term in vocabulary or not allowed_edits(term) else within[:k]
+    assert close_terms(term, set(vocabulary), k) == expected
 
 
 @given(st.text(), st.lists(st.text(min_size=1)))
 def test_any_term_is_answered_from_the_vocabulary(term: str, vocabulary: list[str]) -> None:
-    assert set(nearly(term, vocabulary, 2)) <= set(vocabulary)
+    assert set(close_terms(term, vocabulary, 2)) <= set(vocabulary)

@@ -10,7 +10,7 @@ from typing import Any
 
 from hybrid_memory import display
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.validation import shown, storable
+from hybrid_memory.validation import shown
 
 MAX_CHARS = 2000
 """Of a block, where nothing else was said."""
@@ -68,9 +68,9 @@ class Block:
         full = len(self.value) / self.max_chars
         marks = " · read-only" if self.read_only else ""
         marks += f" · {display.text(self.space)}" if self.space else ""
-        told = f"{len(self.value)} of {self.max_chars} characters, revision {self.revision}{marks}"
+        status = f"{len(self.value)} of {self.max_chars} characters, revision {self.revision}{marks}"
         used = display.bar([display.Part("used", min(full, 1.0), display.CONTEXT, f"{full:.0%}")], width="8em")
-        return display.under(display.CONTEXT, display.text(self.value), f"<b>{escape(self.label)}</b> {used} {told}")
+        return display.under(display.CONTEXT, display.text(self.value), f"<b>{escape(self.label)}</b> {used} {status}")
 
 
 def checked_label(label: Any) -> str:
@@ -78,17 +78,6 @@ def checked_label(label: Any) -> str:
     if not isinstance(label, str) or not _LABEL.fullmatch(label):
         raise InvalidInputError(f"a block's label has 1 to 64 letters, digits, '_', '.' or '-', got {shown(label)}")
     return label
-
-
-def checked_text(name: str, text: Any) -> str:
-    """The text; raises `InvalidInputError` if it is none that can be stored."""
-    if not isinstance(text, str):
-        raise InvalidInputError(f"{name} must be text, got {shown(text)}")
-    try:
-        storable(text)
-    except ValueError as error:
-        raise InvalidInputError(f"{name} cannot be stored: {error}") from None
-    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +114,15 @@ class Edit:
         return checked_length(block.label, text, block.max_chars)
 
     def _check_unique(self, old: str, block: Block) -> None:
-        found = block.value.count(old) if old else 0
-        if not found:
+        count = block.value.count(old) if old else 0
+        if not count:
             raise InvalidInputError(
                 f"{shown(old)} is not in the block {block.label!r}, give a part of it letter for letter; "
                 f"it says:\n{block.value}"
             )
-        if found > 1:
+        if count > 1:
             raise InvalidInputError(
-                f"{shown(old)} stands {found} times in the block {block.label!r}: give a longer part"
+                f"{shown(old)} stands {count} times in the block {block.label!r}: give a longer part"
             )
 
 

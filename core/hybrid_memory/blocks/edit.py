@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hybrid_memory.blocks.block import MOST_CHARS, Block, Edit, checked_label, checked_length, checked_text
+from hybrid_memory.blocks.block import MOST_CHARS, Block, Edit, checked_label, checked_length
 from hybrid_memory.blocks.kept import BlocksProjection, KeptBlocks, Revision, payload
 from hybrid_memory.errors import IdConflictError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.event import EventKind
@@ -20,7 +20,7 @@ from hybrid_memory.store.projection import append_revision, revision_id
 from hybrid_memory.store.remember import stored_text
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
-from hybrid_memory.validation import checked_count, shown
+from hybrid_memory.validation import checked_count, checked_text, shown
 
 MOST_DESCRIBED = 2000
 """Characters of a description."""
@@ -48,18 +48,18 @@ class Owned:
 
 async def blocks(run: Runner, owned: Owned) -> dict[str, Block]:
     """The blocks that there are, with what the spaces of those attached say now, where they may be read."""
-    found = {}
+    shown_here = {}
     for label, block in (await kept_blocks(run, owned.services, owned.scope)).standing.items():
         if block.space is None:
-            found[label] = block
+            shown_here[label] = block
             continue
-        there = sharing.named(owned.principal, block.space)
-        held = (await sharing.standing(run, owned.services, there)).right(owned.principal)
+        space = sharing.named(owned.principal, block.space)
+        held = (await sharing.standing(run, owned.services, space)).right(owned.principal)
         # Left out without a denial in the audit: nobody asked for it, the prompt did.
-        shared = None if held is None else (await kept_blocks(run, owned.services, there)).get(label)
+        shared = None if held is None else (await kept_blocks(run, owned.services, space)).get(label)
         if shared is not None and shared.space is None:
-            found[label] = replace(shared, space=block.space)
-    return found
+            shown_here[label] = replace(shared, space=block.space)
+    return shown_here
 
 
 async def home(run: Runner, owned: Owned, label: str, verb: str, needed: Right = Right.WRITE) -> Owned:
@@ -122,7 +122,7 @@ async def edit(
     _check_known(seen, call, sources)
 
     def change(kept: KeptBlocks) -> Revision | None:
-        block = _there(kept, label)
+        block = _existing(kept, label)
         _refuse_attached(block)
         if call and any(made.call == call for made in kept.histories[label]):
             return None
@@ -155,8 +155,8 @@ async def attach(run: Runner, owned: Owned, label: str, space: str) -> Block:
         InvalidInputError: there is one here already, or none in the space.
         AccessDeniedError: the space may not be read.
     """
-    (there,) = await sharing.reached(run, owned.services, owned.principal, [space], "attach_block")
-    block = _there(await kept_blocks(run, owned.services, there), label)
+    (home,) = await sharing.reached(run, owned.services, owned.principal, [space], "attach_block")
+    block = _existing(await kept_blocks(run, owned.services, home), label)
     _refuse_attached(block)
 
     def change(kept: KeptBlocks) -> Revision:
@@ -173,7 +173,7 @@ async def remove(run: Runner, services: Services, scope: Scope, label: str) -> B
     """Take a block out of the prompt; its history stays."""
 
     def change(kept: KeptBlocks) -> Revision:
-        return Revision(replace(_there(kept, label), change="remove", removed=True, sources=()))
+        return Revision(replace(_existing(kept, label), change="remove", removed=True, sources=()))
 
     return await _changed(run, services, scope, label, change)
 
@@ -195,7 +195,7 @@ async def _changed(run: Runner, services: Services, scope: Scope, label: str, ch
         kept = await kept_blocks(run, services, scope)
         made = change(kept)
         if made is None:
-            return _there(kept, label)
+            return _existing(kept, label)
         block = replace(made.block, revision=number, at=services.clock(), author=services.author)
         revision = Revision(block, made.call, made.base or number)
         if await append_revision(run, services, scope.owner, _draft(services, revision)) is not None:
@@ -253,7 +253,7 @@ def _refuse_attached(block: Block | None) -> None:
         )
 
 
-def _there(kept: KeptBlocks, label: str) -> Block:
+def _existing(kept: KeptBlocks, label: str) -> Block:
     block = kept.get(checked_label(label))
     if block is None:
         raise InvalidInputError(_missing(kept, label))
@@ -261,8 +261,8 @@ def _there(kept: KeptBlocks, label: str) -> Block:
 
 
 def _missing(kept: KeptBlocks, label: str) -> str:
-    there = ", ".join(map(repr, kept.standing)) or "none"
-    return f"there is no block {label!r}; there are: {there}"
+    labels = ", ".join(map(repr, kept.standing)) or "none"
+    return f"there is no block {label!r}; there are: {labels}"
 
 
 def _checked(services: Services, wanted: Edit) -> Edit:

@@ -73,28 +73,28 @@ class KeptBlocks:
 
 def revision(event: Event) -> Revision:
     """The block after this event."""
-    said = event.payload
+    payload = event.payload
     block = Block(
-        label=said["label"],
-        value=said["value"],
-        description=said["description"],
-        max_chars=said["max_chars"],
-        read_only=said["read_only"],
-        revision=said["number"],
-        change=said["change"],
+        label=payload["label"],
+        value=payload["value"],
+        description=payload["description"],
+        max_chars=payload["max_chars"],
+        read_only=payload["read_only"],
+        revision=payload["number"],
+        change=payload["change"],
         at=event.at,
         author=event.author,
         sources=event.sources,
-        space=said.get("space"),
-        removed=said.get("removed", False),
+        space=payload.get("space"),
+        removed=payload.get("removed", False),
     )
-    return Revision(block, said.get("call", ""), said.get("base", said["number"]))
+    return Revision(block, payload.get("call", ""), payload.get("base", payload["number"]))
 
 
 def payload(made: Revision) -> dict[str, Any]:
     """What the event says; `revision` reads it."""
     block = made.block
-    said: dict[str, Any] = {
+    values: dict[str, Any] = {
         "label": block.label,
         "number": block.revision,
         "change": block.change,
@@ -104,14 +104,14 @@ def payload(made: Revision) -> dict[str, Any]:
         "read_only": block.read_only,
     }
     if made.base != block.revision:
-        said["base"] = made.base
+        values["base"] = made.base
     if made.call:
-        said["call"] = made.call
+        values["call"] = made.call
     if block.space is not None:
-        said["space"] = block.space
+        values["space"] = block.space
     if block.removed:
-        said["removed"] = True
-    return said
+        values["removed"] = True
+    return values
 
 
 class BlocksProjection(FoldedProjection[KeptBlocks]):
@@ -143,14 +143,14 @@ def rewritten(changes: Sequence[Event], erasure: Erasure) -> dict[int, dict[str,
     by_label: dict[str, list[Event]] = {}
     for change in changes:
         by_label.setdefault(change.payload["label"], []).append(change)
-    found: dict[int, dict[str, Any]] = {}
+    payloads: dict[int, dict[str, Any]] = {}
     for events in by_label.values():
         banned, described = _banned(events, gone, erasure.words), _described(events, gone)
         for event in events:
             payload = _without(event.payload, banned, described, erasure.words)
             if payload != event.payload:
-                found[event.position] = payload
-    return found
+                payloads[event.position] = payload
+    return payloads
 
 
 def _banned(events: Iterable[Event], gone: Collection[int], words: str) -> set[str]:
@@ -169,14 +169,14 @@ def _banned(events: Iterable[Event], gone: Collection[int], words: str) -> set[s
 
 def _described(events: Iterable[Event], gone: Collection[int]) -> set[str]:
     """The descriptions that go with who gave them."""
-    found: set[str] = set()
+    descriptions: set[str] = set()
     before = ""
     for event in events:
         now = event.payload["description"]
         if now != before and event.position in gone:
-            found.add(now)
+            descriptions.add(now)
         before = now
-    return found
+    return descriptions
 
 
 def _without(payload: dict[str, Any], banned: set[str], descriptions: set[str], words: str) -> dict[str, Any]:

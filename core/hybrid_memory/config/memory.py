@@ -81,7 +81,7 @@ class MemoryConfig(Settings):
         return yaml.loaded(cls, content, str(path), translate=sections.translate)
 
     def to_yaml(self) -> str:
-        """All settings, as `from_yaml` reads them."""
+        """All settings, as `from_yaml` reads them; raises `InvalidConfigError` for an object that no file can hold."""
         from hybrid_memory.config import yaml  # noqa: PLC0415 - only who writes YAML pays for it
 
         return yaml.dumped(self)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, PydanticSerializationError
 
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.validation import Settings, shown
@@ -172,8 +172,11 @@ def loaded(model: type[S], content: bytes, file: str, *, translate: Callable[[Do
 
 
 def dumped(settings: Settings) -> str:
-    """The settings as YAML."""
-    values = settings.model_dump(mode="json")
+    """The settings as YAML; raises `InvalidConfigError` for an object that no file can hold."""
+    try:
+        values = settings.model_dump(mode="json")
+    except PydanticSerializationError as error:
+        raise InvalidConfigError(f"no file can hold a setting that is an object, give its name: {error}") from error
     text: str = yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
     return text
 

@@ -17,12 +17,13 @@ from hybrid_memory.context.layout import PROGRESS_HEADINGS, Parts, language_of, 
 from hybrid_memory.context.memories import memory_line, memory_note
 from hybrid_memory.context.relief import LEAST_INLINE, Relief, Reliefs
 from hybrid_memory.context.shortening import shortened
-from hybrid_memory.context.view import PRIMING, PromptView
+from hybrid_memory.context.view import PromptView
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokens import PRIMING
 
 CHAT_RECALL = 0.1
 """Share of the room for recall that a turn gets which asks nothing."""

@@ -76,9 +76,9 @@ async def hosted(
     again = await at_positions(run, replace(view, log=view.truth), session.scope, lost)
     units = session.queue.units
     if again:
-        said = [event for unit in units for event in unit.events]
+        events = [event for unit in units for event in unit.events]
         notes = {unit.events[0].id: unit for unit in units if unit.note is not None}
-        units = _noted(queue(sorted([*said, *again], key=lambda event: event.position)).units, notes)
+        units = _noted(queue(sorted([*events, *again], key=lambda event: event.position)).units, notes)
     first = await run.call(view.truth.get, session.scope, [began]) if began else []
     start = _beginning(first, units, ids)
     if start is None:
@@ -113,8 +113,8 @@ def _warns(unit: Unit) -> bool:
 async def _last_state(run: Runner, log: EventLog, scope: Scope) -> Event | None:
     # A handle without a session reads every session, but its queue has a state of its own.
     limit = None if scope.session is None else 1
-    found = await run.call(log.read, scope, kinds=STATES, limit=limit, newest=True)
-    return next((event for event in reversed(found) if event.scope.session == scope.session), None)
+    states = await run.call(log.read, scope, kinds=STATES, limit=limit, newest=True)
+    return next((event for event in reversed(states) if event.scope.session == scope.session), None)
 
 
 async def write_state(
@@ -198,10 +198,10 @@ def _goes(note: Event, erasure: Erasure) -> bool:
 async def _rewrite(run: Runner, services: Services, event: Event, erasure: Erasure) -> None:
     """Let a revision of a session's summary be written anew, as if the turns had never been; one may stay as it is."""
     turns, counts = erasure.turns, erasure.counts
-    places = {turn.position for turn in turns}
+    positions = {turn.position for turn in turns}
     state = QueueState.of(event)
-    covered = [place for place in places if any(first <= place <= last for first, last in state.stretches)]
-    if not covered and not places.intersection(state.kept):
+    covered = [place for place in positions if any(first <= place <= last for first, last in state.stretches)]
+    if not covered and not positions.intersection(state.kept):
         return
     session = event.scope
     gone = {turn.id for turn in turns if turn.scope == session}
@@ -213,10 +213,10 @@ async def _rewrite(run: Runner, services: Services, event: Event, erasure: Erasu
     state = replace(
         state,
         lines=tuple(dict.fromkeys(kept)),
-        ledger=await _ledger(run, services, session, state, lambda position: position not in places),
-        kept=tuple(place for place in state.kept if place not in places),
-        anchor=0 if state.anchor in places else state.anchor,
-        retry=tuple(_remaining(state.retry, places)),
+        ledger=await _ledger(run, services, session, state, lambda position: position not in positions),
+        kept=tuple(place for place in state.kept if place not in positions),
+        anchor=0 if state.anchor in positions else state.anchor,
+        retry=tuple(_remaining(state.retry, positions)),
     )
     erasure.rewrite({event.position: state.as_payload()}, "summaries rewritten")
 
@@ -227,8 +227,8 @@ async def _rewritten(run: Runner, services: Services, session: Scope, line: Line
         return line
     left = [source for source in line.sources if source not in gone]
     events = await run.call(services.truth.get, session, left) if left else []
-    said = [event for event in events if event.kind is EventKind.MESSAGE]
-    offered = candidates(said, services.config.cleaning)
+    messages = [event for event in events if event.kind is EventKind.MESSAGE]
+    offered = candidates(messages, services.config.cleaning)
     best = max(offered, key=lambda other: (other.section is line.section, other.importance), default=None)
     return None if best is None else replace(best, section=line.section)
 
@@ -245,6 +245,6 @@ async def _ledger(
     return ledger
 
 
-def _remaining(attempts: Sequence[Attempt], places: set[int]) -> list[Attempt]:
-    left = [replace(a, positions=tuple(p for p in a.positions if p not in places)) for a in attempts]
+def _remaining(attempts: Sequence[Attempt], positions: set[int]) -> list[Attempt]:
+    left = [replace(a, positions=tuple(p for p in a.positions if p not in positions)) for a in attempts]
     return [attempt for attempt in left if attempt.positions]

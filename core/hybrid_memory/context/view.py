@@ -22,10 +22,7 @@ from hybrid_memory.log.visible import visible
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.view import View
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.text.tokens import schema_tokens
-
-PRIMING = 3
-"""Tokens that open the model's answer, in OpenAI's guide to counting."""
+from hybrid_memory.text.tokens import PRIMING, schema_tokens
 
 PROFILE_RATIO = 0.1
 """Share of the budget for what was learned of the user."""

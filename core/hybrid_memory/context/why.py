@@ -51,10 +51,10 @@ async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Expla
 async def _of_fact(run: Runner, services: Services, scope: Scope, fact: Fact, known: dict[int, Fact]) -> Explanation:
     chain = _chain(fact, known)
     told = [part for one in chain for part in one.positions]
-    steps = [_told(fact), *(f"replaced {_told(old)}" for old in chain[1:] if old.id not in fact.rivals)]
+    steps = [_described(fact), *(f"replaced {_described(old)}" for old in chain[1:] if old.id not in fact.rivals)]
     if fact.superseded_by in known:
-        steps.append(f"replaced by {_told(known[fact.superseded_by])}")
-    steps += [f"disputed with {_told(known[rival])}" for rival in fact.rivals if rival in known]
+        steps.append(f"replaced by {_described(known[fact.superseded_by])}")
+    steps += [f"disputed with {_described(known[rival])}" for rival in fact.rivals if rival in known]
     return Explanation(
         about=str(fact), steps=tuple(steps), turns=await _turns(run, services, scope, told), facts=tuple(chain)
     )
@@ -68,7 +68,7 @@ def _chain(fact: Fact, known: dict[int, Fact]) -> list[Fact]:
     return chain
 
 
-def _told(fact: Fact) -> str:
+def _described(fact: Fact) -> str:
     until = "" if fact.valid_to is None else f" to {fact.valid_to:%Y-%m-%d}"
     author = f", written by {fact.author}" if fact.author else ""
     return (
@@ -87,7 +87,7 @@ async def _of_hit(run: Runner, services: Services, scope: Scope, hit: Hit) -> Ex
         for fact in known
         if place in fact.records or (hit.record.kind in {RecordKind.TURN, RecordKind.MEDIA} and place in fact.positions)
     ]
-    steps = [hit.why(), *(f"{'says' if fact.current else 'once said'} {_told(fact)}" for fact in behind)]
+    steps = [hit.why(), *(f"{'says' if fact.current else 'once said'} {_described(fact)}" for fact in behind)]
     turns = await _turns(run, services, home, [hit.record.turn])
     return Explanation(about=repr(hit), steps=tuple(steps), turns=turns, facts=tuple(behind))
 
@@ -110,7 +110,7 @@ async def _of_field(run: Runner, services: Services, scope: Scope, field: str) -
     positions = [position for fact in behind for position in fact.positions]
     return Explanation(
         about=f"{field}: {getattr(mine, field)!r}",
-        steps=tuple(_told(fact) for fact in behind) or ("nothing was said of it",),
+        steps=tuple(_described(fact) for fact in behind) or ("nothing was said of it",),
         turns=await _turns(run, services, scope, positions),
         facts=tuple(behind),
     )
@@ -121,5 +121,5 @@ async def _turns(
 ) -> tuple[tuple[str, Message], ...]:
     view = await in_view(run, services, scope)
     events: Sequence[Any] = await at_positions(run, view, scope.owner, sorted(set(positions)))
-    said = [event for event in events if event.kind is EventKind.MESSAGE]
-    return tuple((handle(event.position, event.position), event.message) for event in said)
+    messages = [event for event in events if event.kind is EventKind.MESSAGE]
+    return tuple((handle(event.position, event.position), event.message) for event in messages)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.facts.attributes import attribute as attribute_of
 from hybrid_memory.facts.fact import Category, Claim, Fact
@@ -19,7 +20,6 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.log.visible import visible
 from hybrid_memory.runtime.caches import LruCache
-from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import trust
@@ -184,9 +184,9 @@ async def knowledge(run: Runner, view: View) -> Knowledge:
         return cached
     claims = await claims_in(run, view)
     trusted = await trust(run, view, view.owner)
-    found = resolve(claims, rule=view.config.learning.conflicts, trust=trusted)
+    resolved_facts = resolve(claims, rule=view.config.learning.conflicts, trust=trusted)
     turns = sorted((turn_of(event), "" if _settles(event) else event.scope.session or "") for event in claims)
-    known = Knowledge(mark, found, Outdated.of(found), tuple(turns))
+    known = Knowledge(mark, resolved_facts, Outdated.of(resolved_facts), tuple(turns))
     cache.put(key, known)
     return known
 
@@ -215,7 +215,7 @@ async def _mark(run: Runner, view: View) -> tuple[int, ...]:
     # In a space it also counts who is trusted how much.
     kinds = MARKS if view.owner.space is None else (*MARKS, EventKind.GRANT)
     newest = [await run.call(view.truth.read, view.owner, kinds=(kind,), limit=1, newest=True) for kind in kinds]
-    return tuple(found[0].position if found else 0 for found in newest)
+    return tuple(events[0].position if events else 0 for events in newest)
 
 
 async def settle(run: Runner, services: Services, scope: Scope, fact: Any) -> Receipt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.attributes import statement
 from hybrid_memory.facts.fact import USER, Claim, Stance
@@ -13,7 +14,6 @@ from hybrid_memory.log.author import principal_of
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import RESERVED
 from hybrid_memory.log.port import Draft
-from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import append_revision, number_of, revision_id
@@ -37,29 +37,6 @@ class Extractors:
 
     rules: FactExtractor | None = None
     reader: FactExtractor | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Progress:
-    """How far the turns of an owner were read, by extractor; ``number`` of its last revision in the log."""
-
-    number: int
-    cursors: dict[str, int]
-
-    @classmethod
-    def of(cls, event: Event | None) -> _Progress:
-        if event is None:
-            return cls(0, {})
-        return cls(number_of(event), dict(event.payload["cursors"]))
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """What an extractor read in one step: the claims, and the last turn."""
-
-    reader: str
-    claims: list[Draft]
-    upto: int
 
 
 async def learn(
@@ -86,24 +63,23 @@ async def _catch_up(
 ) -> int:
     """Let one extractor read on, step by step; each step is durable, and made once however many processes try."""
     count = done = 0
-    by_calls = extractor is services.state(Extractors).reader
-    limit = CALL_TURNS if by_calls else READ_BATCH
+    by_model = extractor is services.state(Extractors).reader
+    limit = CALL_TURNS if by_model else READ_BATCH
+    number, cursors = await _progress(run, services, owner)
     while True:
-        read = await _read_so_far(run, services, owner)
-        after = read.cursors.get(extractor.name, 0)
+        after = cursors.get(extractor.name, 0)
         turns = await run.call(services.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=limit)
-        turns = _within(services, turns) if by_calls else turns
+        turns = _within(services, turns) if by_model else turns
         if not turns:
             return count
         claims = _drafts(extractor.name, await _claims(run, services, extractor, turns))
-        step = _Step(extractor.name, claims, turns[-1].position)
-        written = await _write(run, services, owner, read, step)
-        while not written:
-            # Another process was faster. If it wrote for another extractor, what a model answered is still good.
-            read = await _read_so_far(run, services, owner)
-            if read.cursors.get(extractor.name, 0) != after:
-                break
-            written = await _write(run, services, owner, read, step)
+        written = False
+        # Another process may be faster. If it writes for another extractor, what a model answered is still good.
+        while not written and cursors.get(extractor.name, 0) == after:
+            payload = {"cursors": {**cursors, extractor.name: turns[-1].position}}
+            marker = services.draft(EventKind.LEARNED, payload, id=revision_id("learned", number + 1))
+            written = await append_revision(run, services, owner, marker, [*claims, marker]) is not None
+            number, cursors = await _progress(run, services, owner)
         if written:
             count, done = count + len(claims), done + len(turns)
             if progress is not None:
@@ -111,9 +87,10 @@ async def _catch_up(
                 progress(done, done + left)
 
 
-async def _read_so_far(run: Runner, services: Services, owner: Scope) -> _Progress:
-    found = await run.call(services.truth.read, owner, kinds=(EventKind.LEARNED,), limit=1, newest=True)
-    return _Progress.of(found[0] if found else None)
+async def _progress(run: Runner, services: Services, owner: Scope) -> tuple[int, dict[str, int]]:
+    """The last revision's number, and the position up to which each extractor has read."""
+    newest = await run.call(services.truth.read, owner, kinds=(EventKind.LEARNED,), limit=1, newest=True)
+    return (number_of(newest[0]), newest[0].payload["cursors"]) if newest else (0, {})
 
 
 def _within(services: Services, turns: Sequence[Event]) -> list[Event]:
@@ -135,33 +112,26 @@ async def _claims(
     by_session: dict[str | None, list[Event]] = {}
     for turn in turns:
         by_session.setdefault(turn.scope.session, []).append(turn)
-    places = {turn.position: turn for turn in turns}
-    found: list[Claim] = []
-    for told in by_session.values():
+    by_position = {turn.position: turn for turn in turns}
+    claims: list[Claim] = []
+    for session in by_session.values():
         before = await run.call(
             services.truth.read,
-            told[0].scope,
-            upto=told[0].position - 1,
+            session[0].scope,
+            upto=session[0].position - 1,
             kinds=(EventKind.MESSAGE,),
             limit=BEFORE,
             newest=True,
         )
         # A handle without a session writes to none, but reads all: those of others are no context.
-        before = [turn for turn in before if turn.scope == told[0].scope]
+        before = [turn for turn in before if turn.scope == session[0].scope]
         try:
-            found += await run.call(extractor.extract, learnt(services, told), learnt(services, before))
+            claims += await run.call(extractor.extract, learnt(services, session), learnt(services, before))
         except ModelError:
             raise
         except Exception as error:
             raise ModelError(f"{extractor.name} could not read the turns: {type(error).__name__}: {error}") from error
-    return [(places[claim.source], claim) for claim in found if claim.source in places]
-
-
-async def _write(run: Runner, services: Services, owner: Scope, read: _Progress, step: _Step) -> bool:
-    """Append the claims and how far was read, all or nothing; False if another process was faster."""
-    cursors = {**read.cursors, step.reader: step.upto}
-    marker = services.draft(EventKind.LEARNED, {"cursors": cursors}, id=revision_id("learned", read.number + 1))
-    return await append_revision(run, services, owner, marker, [*step.claims, marker]) is not None
+    return [(by_position[claim.source], claim) for claim in claims if claim.source in by_position]
 
 
 def _drafts(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:

@@ -59,15 +59,17 @@ async def _called(run: Runner, view: View, known: Knowledge) -> list[str]:
     about: dict[str, list[int]] = {}
     for fact in known.facts:
         about.setdefault(fact.subject, []).extend(fact.positions)
-    most = sorted(about.values(), key=lambda places: (-len(places), places))[:SUBJECTS]
-    places = sorted({place for places in most for place in (min(places, default=0), max(places, default=0))})
-    key = (view.owner, tuple(places), known.mark[1])
+    most = sorted(about.values(), key=lambda positions: (-len(positions), positions))[:SUBJECTS]
+    positions = sorted(
+        {place for positions in most for place in (min(positions, default=0), max(positions, default=0))}
+    )
+    key = (view.owner, tuple(positions), known.mark[1])
     portraits = view.state(FactsProjection).portraits
     name = portraits.get(key)
     if name is None:
-        turns = await at_positions(run, view, view.owner, places)
-        said = [turn.message for turn in turns if turn.kind is EventKind.MESSAGE]
-        names = {message.name or "" for message in said if message.role is Role.USER}
+        turns = await at_positions(run, view, view.owner, positions)
+        messages = [turn.message for turn in turns if turn.kind is EventKind.MESSAGE]
+        names = {message.name or "" for message in messages if message.role is Role.USER}
         name = names.pop() if len(names) == 1 else ""
         portraits.put(key, name)
     return [*ids, name] if name else ids
@@ -147,5 +149,5 @@ async def _alike(run: Runner, services: Services, mine: Collection[Fact]) -> Cal
         rows = await embedding(run, services.embedder.embed_documents, values)
     except ModelError:
         return None
-    places = {value: place for place, value in enumerate(values)}
-    return lambda one, other: float(np.dot(rows[places[one]], rows[places[other]]))
+    rows_of = {value: row for row, value in enumerate(values)}
+    return lambda one, other: float(np.dot(rows[rows_of[one]], rows[rows_of[other]]))

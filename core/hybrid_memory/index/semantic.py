@@ -12,7 +12,7 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.index.port import IndexEngine, IndexSize, Matches
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.scope import Scope
-from hybrid_memory.text.spelling import nearly, slips
+from hybrid_memory.text.spelling import allowed_edits, close_terms
 
 RANKED_TERMS = 12
 """Where frequent terms are left out, at most so many remain: each is counted over the whole store, 50 us of work."""
@@ -94,28 +94,31 @@ class SemanticIndex(IndexEngine):
     def spellings(self, term: str, owner: Scope, k: int) -> list[str]:
         """At most k terms of the owner's records that differ from this one by a misspelling or two, nearest first.
 
-        As `hybrid_memory.text.spelling.nearly` has it: none if the owner has the term itself.
+        As `hybrid_memory.text.spelling.close_terms` has it: none if the owner has the term itself.
         """
-        if not slips(term) or self.terms(owner, [term]):
+        if not allowed_edits(term) or self.terms(owner, [term]):
             return []
-        return nearly(term, self.terms(owner, near=term), k)
+        return close_terms(term, self.terms(owner, near=term), k)
 
     def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
         """Inner product with each of these records, NaN where it has no vector yet; shape (n,)."""
-        rows, there = self.vector_rows(owner, ids, len(vector))
-        return np.where(there, rows @ vector, np.float32(np.nan)).astype(np.float32)
+        rows, there = self.vector_rows(owner, ids)
+        scores = np.full(len(ids), np.nan, dtype=np.float32)
+        if there.any():
+            scores[there] = rows[there] @ vector
+        return scores
 
     def likeness(self, owner: Scope, ids: Ids) -> Floats:
         """Inner products among these records, of shape (n, n); 0 where one has no vector yet."""
-        embedder = self.embedder()
-        rows, _ = self.vector_rows(owner, ids, embedder[1] if embedder else 0)
+        rows, _ = self.vector_rows(owner, ids)
         products: Floats = rows @ rows.T
         return products
 
-    def vector_rows(self, owner: Scope, ids: Ids, dim: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """The vectors of these records, zeros where one has none, and which have one; shapes (n, dim) and (n,)."""
-        rows, there = np.zeros((len(ids), dim), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
         stored = self.vectors(ids.tolist(), owner) if len(ids) else {}
+        width = len(next(iter(stored.values()), ()))
+        rows, there = np.zeros((len(ids), width), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
         for row, number in enumerate(ids.tolist()):
             if (vector := stored.get(number)) is not None:
                 rows[row], there[row] = vector, True

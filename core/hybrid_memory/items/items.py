@@ -21,9 +21,8 @@ from hybrid_memory.recall.recall import recall
 from hybrid_memory.recall.request import MAX_QUERY_CHARS, Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.reading import runs
+from hybrid_memory.store.indexing import erase
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.text_index import TextIndex
 from hybrid_memory.store.view import View, view_of
 
 Name: TypeAlias = tuple[Namespace, str]
@@ -121,18 +120,18 @@ def _shown(name: Name, item: KeptItem, score: float | None = None) -> Item:
 
 async def _found(run: Runner, services: Services, job: _Batch, asked: FindItems) -> list[Item]:
     """The items by rank, and behind them what cannot be ranked, the one that was put last first."""
-    there = await run.call(_wanted, job.kept, job.now, asked)
+    wanted = await run.call(_wanted, job.kept, job.now, asked)
     scores: dict[Name, float] = {}
-    rest, upto = there, asked.offset + asked.limit
-    if asked.query.strip() and there:
-        scores = await _ranked(run, services, job, asked, there)
-        rest = {name: item for name, item in there.items() if not item.indexed}
+    rest, upto = wanted, asked.offset + asked.limit
+    if asked.query.strip() and wanted:
+        scores = await _ranked(run, services, job, asked, wanted)
+        rest = {name: item for name, item in wanted.items() if not item.indexed}
     newest = nlargest(upto - len(scores), rest, key=lambda name: rest[name].position) if len(scores) < upto else []
-    found = []
+    result = []
     for name in [*scores, *newest][asked.offset : upto]:
-        job.read(there[name], refresh=asked.refresh)
-        found.append(_shown(name, there[name], scores.get(name)))
-    return found
+        job.read(wanted[name], refresh=asked.refresh)
+        result.append(_shown(name, wanted[name], scores.get(name)))
+    return result
 
 
 def _wanted(kept: KeptItems, now: datetime, asked: FindItems) -> dict[Name, KeptItem]:
@@ -144,24 +143,24 @@ def _wanted(kept: KeptItems, now: datetime, asked: FindItems) -> dict[Name, Kept
 
 
 async def _ranked(
-    run: Runner, services: Services, job: _Batch, asked: FindItems, there: dict[Name, KeptItem]
+    run: Runner, services: Services, job: _Batch, asked: FindItems, wanted: dict[Name, KeptItem]
 ) -> dict[Name, float]:
     """Scores of at least as many items as are asked for, best first: an item's score is that of its best text."""
-    spread = {namespace for namespace, _ in there}
+    spread = {namespace for namespace, _ in wanted}
     narrow = spread if len(spread) < min(len(job.kept.items), NARROWED) else ()
     where = Where(job.owner, categories=frozenset(map(category_of, narrow)))
     count = asked.offset + asked.limit
     among = sum(len(job.kept.items[namespace]) for namespace in spread)
-    k = count * among // len(there) + CANDIDATES // 10
+    k = count * among // len(wanted) + CANDIDATES // 10
     while True:
         request = Request(query=asked.query[:MAX_QUERY_CHARS], k=k, where=where, weights=Weights.plain())
         hits = await recall(run, _view(services, job.owner), request)
         scores: dict[Name, float] = {}
         for hit in hits:
-            said = hit.record.metadata
-            name = tuple(said.get("namespace", ())), said.get("key", "")
+            metadata = hit.record.metadata
+            name = tuple(metadata.get("namespace", ())), metadata.get("key", "")
             # What somebody put since then stands for what it replaced.
-            if name in there and (hit.record.id in there[name].texts or hit.record.id > job.kept.position):
+            if name in wanted and (hit.record.id in wanted[name].texts or hit.record.id > job.kept.position):
                 scores.setdefault(name, hit.score)
         if len(scores) >= count or len(hits) < k:
             return scores
@@ -199,16 +198,7 @@ def _draft(services: Services, now: datetime, payload: dict[str, Any]) -> Draft:
 
 
 async def _destroy(run: Runner, services: Services, owner: Scope, *, scrub: Literal["now", "later", "never"]) -> None:
-    """Destroy what counts no more; the index drops it when it follows the log, and has the files cleaned if it is so.
-
-    Cleaning writes a whole file anew: 0.3 s for 30 MB.
-    """
+    """Destroy what counts no more; to clean the files writes a whole one anew: 0.3 s for 30 MB."""
     kept = await services.state(ItemsProjection).read(run, services, owner)
-    if not kept.dead:
-        return
-    note = services.draft(EventKind.ERASED, {"positions": runs(sorted(kept.dead)), "scrub": scrub})
-    # A process that has read the texts already can then no longer index them.
-    texts = services.state(TextIndex)
-    await texts.follow(run, services, owner)
-    await run.call(services.truth.erase, owner, sorted(kept.dead), {}, note)
-    await texts.follow(run, services, owner)
+    if kept.dead:
+        await erase(run, services, owner, kept.dead, scrub=scrub)

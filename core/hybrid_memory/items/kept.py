@@ -113,15 +113,15 @@ class _Changes:
         self._places: dict[int, tuple[Namespace, str]] | None = None
 
     def add(self, event: Event) -> None:
-        said = event.payload
+        payload = event.payload
         self._position = event.position
         if event.kind is EventKind.ERASED:
             self._erase(event)
-        elif "swept" in said:
+        elif "swept" in payload:
             self._sweep(event)
-        elif "refreshed" in said:
+        elif "refreshed" in payload:
             self._refresh(event)
-        elif "of" in said:
+        elif "of" in payload:
             self._add_text(event)
         else:
             self._put(event)

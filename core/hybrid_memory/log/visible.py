@@ -89,6 +89,11 @@ def joined(stretches: Iterable[tuple[int, int]]) -> Stretches:
     return tuple(found)
 
 
+def runs(positions: Iterable[int]) -> Stretches:
+    """The stretches that these positions make up."""
+    return joined((position, position) for position in positions)
+
+
 def visible(position: int, stretches: Stretches) -> bool:
     """Whether a position lies in none of the hidden stretches."""
     row = bisect_right(stretches, (position, MAX_POSITION)) - 1

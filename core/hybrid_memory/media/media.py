@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hybrid_memory.arrays import Floats
+from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.derive import substance
 from hybrid_memory.index.port import Entry
@@ -16,13 +17,11 @@ from hybrid_memory.log.echoes import is_echo
 from hybrid_memory.log.event import Event, EventKind, handle
 from hybrid_memory.log.media import Media, media_of
 from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.visible import MAX_POSITION, joined
+from hybrid_memory.log.visible import MAX_POSITION, joined, runs
 from hybrid_memory.models.port import MediaEmbedder
-from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import Erased, IndexProjection, put_vectors
-from hybrid_memory.store.reading import runs
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.cleaning import clean
@@ -48,7 +47,7 @@ class MediaIndex(IndexProjection):
     reads = (EventKind.MESSAGE, EventKind.ERASED)
     batch = 64
 
-    def there(self, services: Services) -> bool:
+    def exists(self, services: Services) -> bool:
         """Whether there is an index of media, now or before."""
         return services.media is not None
 
@@ -83,10 +82,10 @@ class MediaIndex(IndexProjection):
     async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
         """Give waiting records their vectors, those of one kind together."""
         count, (index, embedder) = 0, ready(services)
-        while waiting := await run.call(index.pending, owner, EMBED_BATCH):
-            records = [record for record, _ in waiting]
-            found = await _data(run, services, owner, records)
-            known = {number: media for number, media in found.items() if media.kind in embedder.kinds}
+        while pending := await run.call(index.pending, owner, EMBED_BATCH):
+            records = [record for record, _ in pending]
+            behind = await _data(run, services, owner, records)
+            known = {number: media for number, media in behind.items() if media.kind in embedder.kinds}
             if lost := [record.id for record in records if record.id not in known]:
                 # Erased meanwhile, or of a kind that the embedder had when they were indexed.
                 await run.call(index.delete, lost)
@@ -129,11 +128,11 @@ def _entries(services: Services, event: Event, kinds: frozenset[str]) -> Iterato
     """What the index takes for the media of a message, by what is said with them."""
     if event.kind is not EventKind.MESSAGE or not isinstance(event.message.content, list):
         return
-    found = [(block, media) for block, media in _media(event.message) if media.kind in kinds]
-    if not found or event.message.role is Role.SYSTEM or is_echo(event.message):
+    media_blocks = [(block, media) for block, media in _media(event.message) if media.kind in kinds]
+    if not media_blocks or event.message.role is Role.SYSTEM or is_echo(event.message):
         return
     words = learnt(services, [event])[0].message.text
-    for block, media in found:
+    for block, media in media_blocks:
         record = _record(event, block, media, "\n".join(part for part in (words, media.name) if part))
         yield Entry(record, " ".join(terms(clean(record.text, services.config.cleaning))))
 
@@ -167,18 +166,18 @@ def _record(event: Event, block: int, media: Media, words: str) -> Record:
 def _media(message: Message) -> list[tuple[int, Media]]:
     """The media of a message that have their data with them, each with the number of its block."""
     blocks = message.content[:MAX_BLOCKS] if isinstance(message.content, list) else []
-    found = ((number, media_of(block)) for number, block in enumerate(blocks))
-    return [(number, media) for number, media in found if media is not None]
+    decoded = ((number, media_of(block)) for number, block in enumerate(blocks))
+    return [(number, media) for number, media in decoded if media is not None]
 
 
 async def _data(run: Runner, services: Services, owner: Scope, records: Sequence[Record]) -> dict[int, Media]:
     """The media behind these records, by record."""
-    found: dict[int, Media] = {}
-    for first, last in runs(sorted({record.turn for record in records})):
-        said = (EventKind.MESSAGE,)
-        for event in await run.call(services.truth.read, owner.owner, after=first - 1, upto=last, kinds=said):
-            found |= {event.position * MAX_BLOCKS + block: media for block, media in _media(event.message)}
-    return {record.id: found[record.id] for record in records if record.id in found}
+    data: dict[int, Media] = {}
+    for first, last in runs({record.turn for record in records}):
+        kinds = (EventKind.MESSAGE,)
+        for event in await run.call(services.truth.read, owner.owner, after=first - 1, upto=last, kinds=kinds):
+            data |= {event.position * MAX_BLOCKS + block: media for block, media in _media(event.message)}
+    return {record.id: data[record.id] for record in records if record.id in data}
 
 
 def media_key(embedder: str, kind: str, data: bytes) -> bytes:

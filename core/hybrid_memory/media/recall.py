@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class MediaRequest:
     """A checked call of recall_media; either a text or an example."""
 
     text: str
@@ -71,16 +71,16 @@ def _example(query: Any) -> Media | None:
     if isinstance(query, str):
         return None
     if isinstance(query, Mapping):
-        found = media_of(query)
-        if found is None:
+        example = media_of(query)
+        if example is None:
             raise InvalidInputError(f"this content block has no data that can be decoded: {shown(query)}")
-        return found
+        return example
     if isinstance(query, bytes | bytearray | memoryview) and len(query):
         return media_in(bytes(query))
     raise InvalidInputError(f"ask with a text, the bytes of an example, or a content block; got {shown(query)}")
 
 
-async def recall_media(run: Runner, services: Services, request: Request) -> list[Hit]:
+async def recall_media(run: Runner, services: Services, request: MediaRequest) -> list[Hit]:
     """At most k hits, best first; the index of media is brought up to the log first."""
     index, embedder = ready(services)
     asked = replace(request, example=_of_kind(request, embedder))
@@ -99,7 +99,7 @@ async def recall_media(run: Runner, services: Services, request: Request) -> lis
     return await _ranked(run, view, asked, Asked(request.text, vector, plan), note)
 
 
-def _of_kind(request: Request, embedder: MediaEmbedder) -> Media | None:
+def _of_kind(request: MediaRequest, embedder: MediaEmbedder) -> Media | None:
     """The example with its kind; raises `InvalidInputError` for a kind that is not embedded."""
     example, wanted = request.example, request.where.categories
     possible = sorted(embedder.kinds)
@@ -118,7 +118,7 @@ def _of_kind(request: Request, embedder: MediaEmbedder) -> Media | None:
 
 
 async def _query_vector(
-    run: Runner, services: Services, index: SemanticIndex, embedder: MediaEmbedder, request: Request
+    run: Runner, services: Services, index: SemanticIndex, embedder: MediaEmbedder, request: MediaRequest
 ) -> tuple[Floats | None, str]:
     """The unit vector of the text or the example, and why there is none.
 
@@ -142,13 +142,13 @@ async def _query_vector(
         services.state(RecallProjection).passages.put(key, vector)
     if example is not None and not vector.any():
         raise InvalidInputError(f"{embedder.name!r} cannot read this example: give another, or a text")
-    there = await run.call(index.embedder)
-    if there is not None and there != (embedder.name, len(vector)):
-        raise EmbedderMismatchError(there, (embedder.name, len(vector)))
+    stored = await run.call(index.embedder)
+    if stored is not None and stored != (embedder.name, len(vector)):
+        raise EmbedderMismatchError(stored, (embedder.name, len(vector)))
     return vector, ""
 
 
-async def _embedded(run: Runner, embedder: MediaEmbedder, request: Request) -> Floats:
+async def _embedded(run: Runner, embedder: MediaEmbedder, request: MediaRequest) -> Floats:
     if request.example is None:
         return await run.call(embedder.embed_query, request.text)
     rows = await run.call(embedder.embed_media, [request.example.data], request.example.kind)
@@ -156,7 +156,7 @@ async def _embedded(run: Runner, embedder: MediaEmbedder, request: Request) -> F
     return vector
 
 
-async def _ranked(run: Runner, view: View, request: Request, asked: Asked, note: str) -> list[Hit]:
+async def _ranked(run: Runner, view: View, request: MediaRequest, asked: Asked, note: str) -> list[Hit]:
     """The hits among what the paths of the plan find; the view is one of the index of media."""
     retention = view.config.retention.ttl.get(RecordKind.TURN.value)
     where = request.where
@@ -185,7 +185,7 @@ async def _ranked(run: Runner, view: View, request: Request, asked: Asked, note:
     ]
 
 
-def _weights(request: Request, asked: Asked) -> Weights:
+def _weights(request: MediaRequest, asked: Asked) -> Weights:
     """Nearness and words, 0.7 to 0.3; of an example nearness alone, and without a vector the words."""
     if request.example is not None:
         return replace(Weights.plain(), vector=1.0, text=0.0)

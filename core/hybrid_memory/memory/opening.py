@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import warnings
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config import MemoryConfig
@@ -37,6 +38,9 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import TokenCounter
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 COUNTED_TEXTS = 10_000
 """Texts whose tokens are remembered."""
@@ -110,12 +114,6 @@ def open_memory(
         engines.close()
         raise
     rules = extractor or BilingualRules()
-
-    def models(given: Any) -> tuple[LanguageModel | None, FactExtractor | None]:
-        writer = _language_model(given, config, statistics, counted)
-        return writer, _reader(writer, rules, profile)
-
-    language_model, reader = models(language_model)
     services = Services(
         log=ReadOnlyLog(engines.log) if read_only else engines.log,
         index=engines.index,
@@ -129,45 +127,33 @@ def open_memory(
         config=config,
         count=counted,
         ranker=ranker or WeightedMean(),
-        language_model=language_model,
         compressor=compressor,
-        states=(Extractors(rules, reader), *projections(profile, embeddings)),
+        states=(Extractors(rules), *projections(profile, embeddings)),
         statistics=statistics,
         read_only=read_only,
     )
     statistics.watch("answers", services.state(RecallProjection).answers)
-    return HybridMemory(services, lambda given: batched(as_embedder(given)), engines.rekey, models)
+    reader = partial(_reader, rules=rules, profile=profile)
+    memory = HybridMemory(services, lambda given: batched(as_embedder(given)), engines.rekey, reader)
+    try:
+        memory.adopt(language_model)
+    except BaseException:
+        memory.close()
+        raise
+    return memory
 
 
-async def aopen_memory(
-    source: str | Path | MemoryConfig = "sqlite:///memory.db",
-    *,
-    embedder: Any = None,
-    language_model: Any = None,
-    compressor: TextCompressor | None = None,
-    token_counter: TokenCounter | str | None = None,
-    extractor: FactExtractor | None = None,
-    ranker: Ranker | None = None,
-    clock: Clock | None = None,
-    profile: type[UserProfile] = UserProfile,
-    key: Key | None = None,
-    read_only: bool = False,
-) -> HybridMemory:
-    """Async twin of `open_memory`: reads the model and migrates the store off the event loop."""
-    return await asyncio.to_thread(
-        open_memory,
-        source,
-        embedder=embedder,
-        language_model=language_model,
-        compressor=compressor,
-        token_counter=token_counter,
-        extractor=extractor,
-        ranker=ranker,
-        clock=clock,
-        profile=profile,
-        key=key,
-        read_only=read_only,
-    )
+def _off_the_loop(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    @wraps(function)
+    async def twin(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(function, *args, **kwargs)
+
+    twin.__name__ = twin.__qualname__ = f"a{function.__name__}"
+    twin.__doc__ = f"Async twin of `{function.__name__}`: reads the model and migrates the store off the event loop."
+    return twin
+
+
+aopen_memory = _off_the_loop(open_memory)
 
 
 def _config(source: str | Path | MemoryConfig) -> MemoryConfig:
@@ -238,20 +224,7 @@ def _embedder(config: MemoryConfig) -> Embedder | None:
         return None
 
 
-def _language_model(
-    model: Any, config: MemoryConfig, statistics: Statistics, count: TokenCounter
-) -> LanguageModel | None:
-    if model is None:
-        return None
-    from hybrid_memory.models.language import as_language_model  # noqa: PLC0415 - only who has a model pays for it
-    from hybrid_memory.models.measured import MeasuredModel  # noqa: PLC0415 - only who has a model pays for it
-
-    return MeasuredModel(as_language_model(model, timeout=config.compaction.model_timeout), statistics, count)
-
-
-def _reader(model: LanguageModel | None, rules: FactExtractor, profile: type[UserProfile]) -> FactExtractor | None:
-    if model is None:
-        return None
+def _reader(model: LanguageModel, rules: FactExtractor, profile: type[UserProfile]) -> FactExtractor:
     from hybrid_memory.facts.reader.extractor import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
 
     return ModelExtractor(model, rules=rules, fields=field_guide(profile))

@@ -14,11 +14,11 @@ from weakref import WeakValueDictionary
 from hybrid_memory.context.assemble import Assembled, compact_ahead
 from hybrid_memory.context.context import Context
 from hybrid_memory.context.request import PromptRequest
+from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
 from hybrid_memory.facts.learn import learn
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.recall.cache import RecallProjection, note_uses
-from hybrid_memory.runtime.progress import progress_bar
 from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task
@@ -98,7 +98,7 @@ class Runtime:
         if config.learning.background:
             self._pause(("learn", scope.owner), partial(self._learn, scope.owner), "learning", scope.owner)
             if scope in self._behind:
-                self._pause(("fold", scope), partial(self._fold, scope), "summarization", scope.owner)
+                self._pause(("compact", scope), partial(self._compact, scope), "summarization", scope.owner)
 
     def after_recall(self) -> None:
         """Something was found: let its uses be noted by and by."""
@@ -107,24 +107,24 @@ class Runtime:
             self._again(USES_EVERY, self.note_uses)
 
     def after_assemble(self, scope: Scope, request: PromptRequest, prompt: Assembled) -> Context:
-        """The prompt; if its caller cannot wait, what is to be folded is left for the pause after the answer."""
+        """The prompt; if its caller cannot wait, what is to be compacted is left for the pause after the answer."""
         if prompt.behind and not request.wait:
             self._behind[scope] = request
         self.after_recall()
         return prompt.context
 
-    async def fold_ahead(self, run: Runner, owner: Scope | None) -> None:
-        """Fold now what was left for a pause, of this owner or of all."""
+    async def compact_due(self, run: Runner, owner: Scope | None) -> None:
+        """Compact now what was left for a pause, of this owner or of all."""
         for scope in list(self._behind):
             if owner is None or scope.owner == owner:
-                await self._folded(run, scope)
+                await self._compacted(run, scope)
 
     async def note_uses(self, run: Runner, services: Services) -> None:
         """Write down which records were used since the last time."""
         for owner in services.state(RecallProjection).uses.counted():
             await note_uses(run, services, owner)
 
-    async def _folded(self, run: Runner, scope: Scope) -> None:
+    async def _compacted(self, run: Runner, scope: Scope) -> None:
         request = self._behind.get(scope)
         if request is not None and await compact_ahead(run, self.services, scope, request):
             self._behind.pop(scope, None)
@@ -138,8 +138,8 @@ class Runtime:
         task = Task(lambda: drive(flow(INLINE, self._services)), kind="maintenance", priority=BACKGROUND)
         self.scheduler.every(interval, task)
 
-    def _fold(self, scope: Scope) -> None:
-        drive(self._folded(INLINE, scope))
+    def _compact(self, scope: Scope) -> None:
+        drive(self._compacted(INLINE, scope))
 
     def _learn(self, owner: Scope) -> None:
         drive(learn(INLINE, self._services, owner, model=True))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 from hybrid_memory import display, steps
 from hybrid_memory.context import why as explaining
 from hybrid_memory.context.summary import Line
+from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.facts import facts as knowing
 from hybrid_memory.facts import learn as learning
@@ -24,7 +25,6 @@ from hybrid_memory.memory.faces import faces, renamed
 from hybrid_memory.memory.prompts import Prompts
 from hybrid_memory.memory.runtime import flush_owners
 from hybrid_memory.recall.hit import Hit
-from hybrid_memory.runtime.progress import progress_bar
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing import decide as sharing
 from hybrid_memory.sharing.grant import Right
@@ -197,7 +197,7 @@ class ScopedMemory(Prompts):
             InvalidInputError: none or several are given, or an id is not there. Nothing was destroyed.
             StoreUnavailableError: another process keeps the engine from cleaning its files; call it again.
         """
-        request = forgetting.Request.of(
+        request = forgetting.ForgetRequest.of(
             self.scope, ids=ids, query=query, user=user, before=before, expired=expired, dry_run=dry_run
         )
         return await forgetting.forget(run, self._services, self.scope, request)
@@ -214,7 +214,7 @@ class ScopedMemory(Prompts):
             ModelError: the embedder failed; texts are indexed, and the vectors that wait are made next time.
         """
         services = self._services
-        await self._runtime.fold_ahead(run, self.scope.owner)
+        await self._runtime.compact_due(run, self.scope.owner)
         return await flush_owners(run, services, [self.scope.owner], progress)
 
     flush, aflush = faces(_flush, needs=Right.READ)

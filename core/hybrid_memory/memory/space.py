@@ -123,7 +123,7 @@ class SpaceMemory(ScopedMemory):
 
     async def _quarantined(self, run: Runner) -> list[Event]:
         """The messages that wait for an admin, oldest first, each an event with ``id``, ``author`` and ``message``."""
-        return await quarantine.waiting(run, self._services, self.scope)
+        return await quarantine.quarantined(run, self._services, self.scope)
 
     quarantined, aquarantined = faces(_quarantined, needs=Right.ADMIN)
 

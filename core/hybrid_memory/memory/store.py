@@ -1,9 +1,9 @@
-"""The handle of a store, and of what applications keep in it under keys of their own."""
+"""The handle of a store."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -11,28 +11,21 @@ from typing import Any, Self, TypeVar
 
 from hybrid_memory import display
 from hybrid_memory.config import CompactionConfig, MemoryConfig
-from hybrid_memory.config.weights import Weights
-from hybrid_memory.context import condense
-from hybrid_memory.context.condense import Condensed, How
 from hybrid_memory.context.summaries.strategy import resolve_strategy
+from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.port import FactExtractor
-from hybrid_memory.items import items
-from hybrid_memory.items.item import ItemOperation, ItemResult
 from hybrid_memory.log.delegating import ReadOnlyLog
-from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import Key
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory import stats
-from hybrid_memory.memory.faces import Verbs, faces
+from hybrid_memory.memory.faces import faces
 from hybrid_memory.memory.runtime import Runtime, flush_owners
 from hybrid_memory.memory.scoped import ScopedMemory
 from hybrid_memory.memory.stats import Stats
+from hybrid_memory.memory.texts import SWEEP_EVERY, ItemMemory, Texts
 from hybrid_memory.models.port import Embedder, LanguageModel
-from hybrid_memory.recall import score
-from hybrid_memory.recall.hit import Scored
-from hybrid_memory.runtime.progress import progress_bar
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.runtime.tasks import Job, Task
@@ -45,17 +38,16 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import TokenCounter
 
 T = TypeVar("T")
-SWEEP_EVERY = timedelta(minutes=5)
 
 
-class HybridMemory(Verbs):
+class HybridMemory(Texts):
     """A memory store. Open one with `open_memory`, close it or use it in a ``with`` block; any thread may call it.
 
     Args:
         services: its ports, from `hybrid_memory.memory.opening`.
         as_embedder: turns what the caller gives to `rebuild` into an embedder.
         rekey: gives an encrypted store another key.
-        as_models: makes of a language model what writes summaries, and what reads facts.
+        as_reader: makes of a language model what reads facts.
     """
 
     def __init__(
@@ -63,17 +55,13 @@ class HybridMemory(Verbs):
         services: Services,
         as_embedder: Callable[[Any], Embedder],
         rekey: Callable[[Key], None] | None = None,
-        as_models: Callable[[Any], tuple[LanguageModel | None, FactExtractor | None]] | None = None,
+        as_reader: Callable[[LanguageModel], FactExtractor] | None = None,
     ) -> None:
         self._runtime = Runtime(services)
         self._runtime.start()
         self._as_embedder = as_embedder
         self._rekey = rekey
-        self._as_models = as_models
-
-    @property
-    def _services(self) -> Services:
-        return self._runtime.services
+        self._as_reader = as_reader
 
     @property
     def url(self) -> str:
@@ -112,8 +100,10 @@ class HybridMemory(Verbs):
             InvalidInputError: it is no language model.
         """
         services = self._services
-        if services.language_model is None and self._as_models is not None:
-            services.language_model, services.state(Extractors).reader = self._as_models(language_model)
+        if services.language_model is None and self._as_reader is not None:
+            model = self.language_model(language_model)
+            services.language_model = model
+            services.state(Extractors).reader = None if model is None else self._as_reader(model)
 
     def language_model(self, model: Any = None, *, timeout: timedelta | None = None) -> LanguageModel | None:
         """This model, with its calls measured, or without one that of the memory, if it has one.
@@ -181,80 +171,9 @@ class HybridMemory(Verbs):
         """
         return ItemMemory(self._runtime, Scope(tenant=tenant, agent=agent), sweep_every)
 
-    async def _score(
-        self,
-        run: Runner,
-        query: str,
-        texts: Sequence[str],
-        *,
-        k: int | None = None,
-        vectors: Sequence[Any] | None = None,
-        at: Sequence[datetime | None] | None = None,
-        weights: Weights | None = None,
-        diversity: float | None = None,
-    ) -> list[Scored]:
-        """The texts that answer the query best, best first, scored as `ScopedMemory.recall` scores records; unstored.
-
-        ``0.7 * vector + 0.3 * text`` by default, with the statistics of these texts. Without an embedder, or when it
-        fails, the words take the weight of both, and `Scored.note` says so.
-
-        Args:
-            query: a question or any text.
-            texts: of any kind.
-            k: how many at most; None is all.
-            vectors: of each text, from the memory's embedder; None where it is to be made.
-            at: when each text was written, aware, or None; counts if the weights have a recency.
-            weights: of vector, text and recency, the configured ones by default; the other signals need a memory. With
-                no weight on vector nothing is embedded.
-            diversity: 0 ranks by score alone; towards 1, texts that repeat better ones fall back (MMR).
-
-        Raises:
-            InvalidInputError: a query that is empty or no text, k below 1, other than one vector or instant a text, a
-                naive instant, a vector of another width.
-        """
-        request = score.Request.of(
-            query, texts, k=k, vectors=vectors, at=at, weights=weights, diversity=diversity
-        )  # fmt: skip
-        return await score.score(run, self._services, request)
-
-    score, ascore = faces(_score)
-
-    async def _condense(
-        self,
-        run: Runner,
-        texts: Sequence[str | Message],
-        *,
-        max_tokens: int,
-        query: str | None = None,
-        how: How = "extractive",
-        weights: Weights | None = None,
-    ) -> Condensed:
-        """The texts shortened to so many tokens together, in their order, empty where nothing of one fits; unstored.
-
-        They stay as they are if they fit. ``extractive`` keeps the sentences that say most, from all texts together:
-        each word for word, code blocks and addresses whole. ``anchored`` keeps the notes of an anchored summary,
-        written by the language model if there is one: decisions, facts, what is to be done, files and ids.
-        ``llmlingua`` lets the compressor leave out words; where it fails, sentences are left out, and the note says so.
-
-        Args:
-            texts: to shorten; what is left of a message begins with its speaker.
-            max_tokens: of all of them, by the memory's token counter.
-            query: what they are to answer; without one what matters by itself is kept.
-            how: see above.
-            weights: of vector and text for the query; words alone by default. With a weight on vector every sentence is
-                embedded, which finds a little more and takes far longer.
-
-        Raises:
-            InvalidInputError: no compressor for ``llmlingua``, an empty query, or a budget below 1.
-        """
-        request = condense.CondenseRequest.of(texts, query=query, max_tokens=max_tokens, how=how, weights=weights)
-        return await condense.condense(run, self._services, request)
-
-    condense, acondense = faces(_condense)
-
     async def _flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
         """Do all derived work now, for every owner; see `ScopedMemory.flush`."""
-        await self._runtime.fold_ahead(run, None)
+        await self._runtime.compact_due(run, None)
         return await flush_owners(run, self._services, None, progress)
 
     flush, aflush = faces(_flush)
@@ -408,40 +327,3 @@ class HybridMemory(Verbs):
             return self.stats()._repr_html_()
         except HybridMemoryError as error:
             return f"<p>{display.text(repr(self))}: {display.text(error)}</p>"
-
-
-class ItemMemory(Verbs):
-    """Values under namespaces and keys, apart from all turns; made by `HybridMemory.items`.
-
-    Attributes:
-        scope: whose they are.
-        sweep_every: what has expired is never found; it is destroyed with the first write after this time.
-    """
-
-    def __init__(self, runtime: Runtime, scope: Scope, sweep_every: timedelta = SWEEP_EVERY) -> None:
-        self._runtime = runtime
-        self.scope = scope
-        self.sweep_every = sweep_every
-
-    async def _batch(self, run: Runner, operations: Sequence[ItemOperation]) -> list[ItemResult]:
-        """The results, in the order of the operations: `GetItem`, `FindItems`, `PutItem`, `ListNamespaces`.
-
-        What is read is what stood before the batch. Its puts are durable when this returns, all or none; of several
-        under one key the last one counts, and an item keeps the instant when it was put first. What is destroyed
-        leaves log, index and files with all its earlier values.
-
-        Raises:
-            StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
-        """
-        return await items.batch(run, self._runtime.services, self.scope, operations, self.sweep_every)
-
-    batch, abatch = faces(_batch)
-
-    async def _sweep(self, run: Runner) -> int:
-        """Destroy now what has expired; returns how many items that were."""
-        return await items.sweep(run, self._runtime.services, self.scope)
-
-    sweep, asweep = faces(_sweep)
-
-    def __repr__(self) -> str:
-        return f"<ItemMemory {self.scope} in {self._runtime}>"

@@ -214,15 +214,7 @@ class Turns(Handle):
         Args:
             query: as given to `recall`.
             what: the turn: a handle such as ``#12``, the id of its event, or what recall found of it.
-            k: as given to `recall`, and so are all others.
-            within: see there.
-            kinds: see there.
-            categories: see there.
-            since: see there.
-            until: see there.
-            metadata: see there.
-            weights: see there.
-            intent: see there.
+            k: as given to `recall`, as are all others.
 
         Raises:
             InvalidInputError: there is no such turn of this owner, or `recall` would not take an argument.
@@ -270,7 +262,7 @@ class Turns(Handle):
         """
         services = self._services
         with at_priority(INTERACTIVE), services.statistics.timed("recall_media"):
-            request = media_recall.Request.of(
+            request = media_recall.MediaRequest.of(
                 self.scope, query, k=k, kinds=kinds, since=since, until=until, within=within
             )
             return await media_recall.recall_media(run, services, request)

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hybrid_memory.arrays import Floats
+from hybrid_memory.display import Progress
 from hybrid_memory.index.record import Where
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.caches import Counts, LruCache
-from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import Projection

@@ -24,13 +24,13 @@ from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.retention import retained
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View
-from hybrid_memory.text.dates.time_span import TimeSpan
-from hybrid_memory.text.spelling import slips
+from hybrid_memory.text.dates.rules import TimeSpan
+from hybrid_memory.text.spelling import allowed_edits
 from hybrid_memory.text.tokenize import terms
 
 NEIGHBOURS = 2
 SPELT_WORDS = 8
-"""Words of a query that may be slips: each may cost a look through the terms of the owner."""
+"""Words of a query that may be misspelt: each may cost a look through the terms of the owner."""
 
 _NONE: Ids = np.empty(0, dtype=np.int64)
 _NOTHING = Matches(ids=_NONE, scores=np.empty(0, dtype=np.float32))
@@ -201,11 +201,13 @@ async def centred(
 
 
 async def _words(run: Runner, services: Services, where: Where, asked: Asked) -> tuple[list[str], dict[str, str]]:
-    """The terms to look for, and which of the query's were taken for slips."""
+    """The terms to look for, and which of the query's were taken for misspelt."""
     words = terms(asked.query)
     corrected: dict[str, str] = {}
     # The longest are the rarest, and the most easily mistyped.
-    for word in sorted(dict.fromkeys(word for word in words if slips(word)), key=len, reverse=True)[:SPELT_WORDS]:
+    for word in sorted(dict.fromkeys(word for word in words if allowed_edits(word)), key=len, reverse=True)[
+        :SPELT_WORDS
+    ]:
         if meant := await run.call(services.index.spellings, word, where.scope.owner, 1):
             corrected[word] = meant[0]
     words = [corrected.get(word, word) for word in words]

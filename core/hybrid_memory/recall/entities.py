@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hybrid_memory.text.names import COMPOUND_SURNAMES, SURNAMES
+from hybrid_memory.text.speakers import COMPOUND_SURNAMES, SURNAMES
 from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS
 
 MAX_ENTITIES = 8

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from hybrid_memory.recall.entities import Entity, entities, folded
 from hybrid_memory.text.dates import find_times
-from hybrid_memory.text.dates.time_span import TimeSpan
+from hybrid_memory.text.dates.rules import TimeSpan
 from hybrid_memory.text.tokenize import LETTER
 
 

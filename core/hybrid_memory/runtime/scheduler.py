@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-import random
 import threading
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from hybrid_memory.errors import (
-    DeadlineExceededError,
-    MemoryClosedError,
-    ModelError,
-    QueueFullError,
-    StoreUnavailableError,
-)
+from hybrid_memory.errors import DeadlineExceededError, MemoryClosedError, QueueFullError
 from hybrid_memory.runtime.queues import AdmissionQueue, Allowed, PriorityQueue
 from hybrid_memory.runtime.recurring import Debounced, Periodic
 from hybrid_memory.runtime.statistics import Statistics
@@ -31,10 +24,6 @@ from hybrid_memory.validation import positive_seconds, whole
 T = TypeVar("T")
 
 PER_KIND = 10
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-"""Before a retry, in seconds: at most the first, doubled for each further one, and never more than the longest."""
-DOUBLINGS = 16
-"""More would only make larger numbers."""
 
 
 class Scheduler:
@@ -44,7 +33,7 @@ class Scheduler:
     arrival. Interactive tasks, of priority 8 and more, have one worker that no other task takes, and room of their own.
 
     Args:
-        concurrency: how many tasks of a kind run at once, for all kinds or by kind; 10 for a kind that is not given.
+        concurrency: how many tasks of a kind run at once.
         workers: how many tasks run at once; by default 4 and one a core, at most 32.
         capacity: how many tasks may be queued, interactive and others each; then `schedule` waits.
         statistics: counts what is done.
@@ -57,17 +46,13 @@ class Scheduler:
     def __init__(
         self,
         *,
-        concurrency: Mapping[str, int] | int = PER_KIND,
+        concurrency: int = PER_KIND,
         workers: int | None = None,
         capacity: int = 10_000,
         statistics: Statistics | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         workers = min(32, 4 + (os.cpu_count() or 1)) if workers is None else workers
-        limits = dict(concurrency) if isinstance(concurrency, Mapping) else {}
-        limit = PER_KIND if isinstance(concurrency, Mapping) else concurrency
-        for label, number in [("workers", workers), ("concurrency", limit), *limits.items()]:
-            whole(label, number, 1)
         self.statistics = statistics or Statistics()
         self._clock = clock
         self._lock = threading.Lock()
@@ -75,9 +60,13 @@ class Scheduler:
         self._admission = AdmissionQueue(whole("capacity", capacity, 1))
         self._timer = Timer(clock)
         self._debounced = Debounced(self._timer, self._start)
-        self._retrying: set[AnyJob] = set()
         self._pool = WorkerPool(
-            workers, limits, limit, self._lock, take=self._take, more=self._queue.any, run=self._run
+            whole("workers", workers, 1),
+            whole("concurrency", concurrency, 1),
+            self._lock,
+            take=self._take,
+            more=self._queue.any,
+            run=self._run,
         )
         self._closed = False
 
@@ -134,18 +123,14 @@ class Scheduler:
         self._debounced.ask(key, max(0.0, delay.total_seconds()), task)
 
     def close(self, *, wait: bool = True) -> None:
-        """Cancel what is queued, and wait for what runs; what waits for a retry fails with its last error."""
+        """Cancel what is queued, and wait for what runs."""
         with self._lock:
             self._closed = True
             jobs = [*self._queue.jobs(), *self._admission.close(MemoryClosedError())]
-            retrying = list(self._retrying)
             self._pool.close()
         self._timer.close()
         for job in jobs:
-            if not job.cancel() and self._withdrawn(job):  # it began once, and is queued again
-                self._fail(job, job.error)
-        for job in retrying:
-            self._retry(job)
+            job.cancel()
         if wait:
             self._timer.join()
             self._pool.join()
@@ -158,16 +143,12 @@ class Scheduler:
                 raise MemoryClosedError
             entered = self._admission.admit(job, forced=forced or threading.current_thread() in self._pool)
             self.statistics.queued(task.kind)
-            self._enqueue(job, admitted=entered is None)
+            if task.deadline is not None:
+                job.expiry = self._timer.later(job.expires - job.since, partial(self._expire, job))
+            if entered is None:
+                self._queue.put(job)
+                self._pool.wake()
         return job, entered
-
-    def _enqueue(self, job: AnyJob, *, admitted: bool) -> None:
-        """Queue the job, and fail it if it is still queued at its deadline. The lock is held."""
-        if job.task.deadline is not None:
-            job.expiry = self._timer.later(job.expires - self._clock(), partial(self._expire, job))
-        if admitted:
-            self._queue.put(job)
-            self._pool.wake()
 
     def _start(self, task: Task[Any]) -> AnyJob | None:
         try:
@@ -209,16 +190,21 @@ class Scheduler:
 
     def _expire(self, job: AnyJob) -> None:
         if self._withdrawn(job):
-            if job.attempt or job.set_running_or_notify_cancel():
-                self._fail(job, _too_late(job))
+            if job.set_running_or_notify_cancel():
+                self._fail_late(job)
             else:
                 self._count_cancelled(job)
 
-    def _fail(self, job: AnyJob, error: BaseException | None) -> None:
-        """End a job that does not begin (again)."""
+    def _fail_late(self, job: AnyJob) -> None:
+        """End a job that did not begin in time."""
         self._timer.cancel(job.expiry)
-        self.statistics.abandoned(job.task.kind, late=isinstance(error, DeadlineExceededError))
-        job.set_exception(error)
+        self.statistics.expired(job.task.kind)
+        job.set_exception(
+            DeadlineExceededError(
+                f"the {job.task.kind} task did not begin within {job.task.deadline}: give it more time or a higher "
+                "priority"
+            )
+        )
 
     def _take(self, allowed: Allowed) -> AnyJob | None:
         job = self._queue.take(allowed)
@@ -227,59 +213,24 @@ class Scheduler:
         return job
 
     def _run(self, job: AnyJob) -> None:
-        if job.attempt == 0 and not job.set_running_or_notify_cancel():
+        if not job.set_running_or_notify_cancel():
             self._count_cancelled(job)
             return
         kind, began = job.task.kind, self._clock()
         if job.expires <= began:
-            self._fail(job, _too_late(job))
+            self._fail_late(job)
             return
         self._timer.cancel(job.expiry)
         self.statistics.started(kind, began - job.since)
-        result, error = None, None
         try:
             result = job.run()
-        except BaseException as raised:  # noqa: BLE001 - it is the caller's, whatever it is
-            error = raised
-            if self._will_retry(job, error):
-                return
-        ended = self._clock()
-        self.statistics.ended(kind, ended - began, failed=error is not None, late=ended > job.expires)
-        if error is None:
-            job.set_result(result)
-        else:
+        except BaseException as error:  # noqa: BLE001 - it is the caller's, whatever it is
+            self._count_ended(job, began, failed=True)
             job.set_exception(error)
+        else:
+            self._count_ended(job, began, failed=False)
+            job.set_result(result)
 
-    def _will_retry(self, job: AnyJob, error: BaseException) -> bool:
-        """Whether the job, which failed, will be done again after a pause."""
-        if job.attempt >= job.task.retries or not isinstance(error, ModelError | StoreUnavailableError):
-            return False
-        longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(job.attempt, DOUBLINGS))
-        pause = random.uniform(0, longest)  # noqa: S311 - no secret
-        with self._lock:
-            if self._closed or self._clock() + pause >= job.expires:
-                return False
-            job.attempt, job.error = job.attempt + 1, error
-            self._retrying.add(job)
-            self.statistics.retried(job.task.kind)
-            self._timer.later(pause, partial(self._retry, job))
-            return True
-
-    def _retry(self, job: AnyJob) -> None:
-        """Queue a job again after its pause; where the scheduler was closed meanwhile, end it."""
-        with self._lock:
-            if job not in self._retrying:
-                return
-            self._retrying.remove(job)
-            if not self._closed:
-                job.since = self._clock()
-                self._admission.admit(job, forced=True)
-                self._enqueue(job, admitted=True)
-                return
-        self._fail(job, job.error)
-
-
-def _too_late(job: AnyJob) -> DeadlineExceededError:
-    return DeadlineExceededError(
-        f"the {job.task.kind} task did not begin within {job.task.deadline}: give it more time or a higher priority"
-    )
+    def _count_ended(self, job: AnyJob, began: float, *, failed: bool) -> None:
+        ended = self._clock()
+        self.statistics.ended(job.task.kind, ended - began, failed=failed, late=ended > job.expires)

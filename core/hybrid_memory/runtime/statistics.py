@@ -66,14 +66,6 @@ class Statistics:
             raise
         self.ran(kind, time.perf_counter() - began)
 
-    def retried(self, kind: str) -> None:
-        """A task that had begun failed, and waits for another attempt."""
-        with self._lock:
-            counts = self._of(kind)
-            counts.running -= 1
-            counts.queued += 1
-            counts.retried += 1
-
     def cancelled(self, kind: str) -> None:
         """A queued task was cancelled."""
         with self._lock:
@@ -81,13 +73,13 @@ class Statistics:
             counts.queued -= 1
             counts.cancelled += 1
 
-    def abandoned(self, kind: str, *, late: bool) -> None:
-        """A queued task failed without being begun (again); late is because of its deadline."""
+    def expired(self, kind: str) -> None:
+        """A queued task did not begin before its deadline."""
         with self._lock:
             counts = self._of(kind)
             counts.queued -= 1
             counts.failed += 1
-            counts.missed += late
+            counts.missed += 1
 
     def model_call(self, tokens: int = 0) -> None:
         """A language model was asked; tokens in and out together."""
@@ -128,7 +120,7 @@ class _Kind:
     """The counters of one kind of work."""
 
     def __init__(self) -> None:
-        self.done = self.failed = self.cancelled = self.retried = self.missed = self.running = self.queued = 0
+        self.done = self.failed = self.cancelled = self.missed = self.running = self.queued = 0
         self.latency: float | None = None
         self.waiting: float | None = None
         self.recent: deque[float] = deque(maxlen=RECENT)
@@ -163,8 +155,7 @@ class KindStats:
 
     Attributes:
         done, failed, cancelled: how each ended; failed counts those whose deadline passed before they began, too.
-        retried: further attempts; missed: began or ended after the deadline.
-        running, queued: now; queued counts what waits for a retry, too.
+        missed: began or ended after the deadline; running, queued: now.
         latency: moving average of the run time; waiting: of the time in the queue.
         p50, p95, p99: of the run time, over the last 1,024.
     """
@@ -172,7 +163,6 @@ class KindStats:
     done: int = 0
     failed: int = 0
     cancelled: int = 0
-    retried: int = 0
     missed: int = 0
     running: int = 0
     queued: int = 0
@@ -247,7 +237,7 @@ class WorkStats:
         return f"{self.model_calls:,} model calls, {self.tokens:,} tokens, {self.batches:,} batches{size}"
 
     def _kind_rows(self) -> list[list[str]]:
-        counts = ("done", "failed", "cancelled", "retried", "missed", "running", "queued")
+        counts = ("done", "failed", "cancelled", "missed", "running", "queued")
         times = ("latency", "waiting", "p50", "p95", "p99")
         rows = [["kind", *counts, *(f"{name} ms" for name in times)]]
         for kind, stats in sorted(self.kinds.items()):

@@ -30,13 +30,12 @@ class Task(Generic[T]):
     """Work to be scheduled.
 
     Args:
-        work: called once, and again for each retry, on a thread of the scheduler.
+        work: called once, on a thread of the scheduler.
         kind: what it does; each kind has its own limit and figures. The library's own are embedding, recall, reasoning,
             summarization, learning, indexing and maintenance.
         priority: 1 to 10, 10 first; from 8 on it is interactive.
         deadline: how long after it was scheduled it must have begun.
         scope: whose work it is; scopes take turns.
-        retries: how often it is done again after a `ModelError` or a `StoreUnavailableError`.
 
     Raises:
         InvalidInputError: an argument is out of its range.
@@ -47,13 +46,11 @@ class Task(Generic[T]):
     priority: int = 5
     deadline: timedelta | None = None
     scope: Scope | None = None
-    retries: int = 0
 
     def __post_init__(self) -> None:
         _check("work", self.work, callable(self.work), "callable without arguments")
         _check("kind", self.kind, _is_name(self.kind), "a name, such as 'recall'")
         whole("priority", self.priority, LOWEST, HIGHEST)
-        whole("retries", self.retries, 0)
         if self.deadline is not None:
             positive_seconds("deadline", self.deadline)
         _check("scope", self.scope, self.scope is None or isinstance(self.scope, Scope), "a Scope")
@@ -95,12 +92,10 @@ def current_priority(default: int) -> int:
 class Job(Future[T]):
     """The future of a task; can be awaited too, on any event loop.
 
-    To cancel it, or the asyncio task that awaits it, cancels a task that has not begun. One that has begun, or waits
-    for a retry, goes on.
+    To cancel it, or the asyncio task that awaits it, cancels a task that has not begun. One that has begun goes on.
 
     Attributes:
         task: what is done; since: when it was queued; expires: its deadline, both on the scheduler's clock.
-        attempt: how often it failed and is done again; error: why the last time.
         expiry: what ends it at its deadline.
     """
 
@@ -109,8 +104,6 @@ class Job(Future[T]):
         self.task = task
         self.since = now
         self.expires = float("inf") if task.deadline is None else now + task.deadline.total_seconds()
-        self.attempt = 0
-        self.error: BaseException | None = None
         self.expiry: Planned | None = None
         self._context = contextvars.copy_context()
         self._drop = drop

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from hybrid_memory.runtime.queues import Allowed
 from hybrid_memory.runtime.tasks import AnyJob
@@ -14,7 +14,7 @@ class WorkerPool:
 
     Args:
         workers: how many jobs run at once; where it is more than one, one of them runs interactive jobs only.
-        limits: how many of each kind; limit: how many of every other kind.
+        limit: how many of one kind.
         lock: held by whoever calls `wake`, and while ``take`` and ``more`` are called.
         take: gives the next job among those that are allowed; more: whether there is another.
         run: does a job; never raises.
@@ -23,7 +23,6 @@ class WorkerPool:
     def __init__(
         self,
         workers: int,
-        limits: Mapping[str, int],
         limit: int,
         lock: threading.Lock,
         *,
@@ -32,7 +31,6 @@ class WorkerPool:
         run: Callable[[AnyJob], None],
     ) -> None:
         self._workers = workers
-        self._limits = limits
         self._limit = limit
         self._changed = threading.Condition(lock)
         self._take = take
@@ -69,7 +67,7 @@ class WorkerPool:
                 thread.join()
 
     def _allowed(self, kind: str, interactive: bool) -> bool:
-        if self._running.get(kind, 0) >= self._limits.get(kind, self._limit):
+        if self._running.get(kind, 0) >= self._limit:
             return False
         return interactive or self._workers == 1 or self._in_background < self._workers - 1
 

@@ -88,8 +88,8 @@ async def create(run: Runner, services: Services, member: Member) -> None:
     """
     first = _given(member.principal.user, member.principal.agent, Right.ADMIN)
     if await append_revision(run, services, member.space, _decision(services, member, Standing(), first)) is None:
-        there = member.space.space
-        raise InvalidInputError(f"there is a space {there!r}: choose another name, or ask its admin")
+        name = member.space.space
+        raise InvalidInputError(f"there is a space {name!r}: choose another name, or ask its admin")
 
 
 def _given(user: str | None, agent: str | None, right: Right | None, trust: float = 1.0) -> dict[str, Any]:
@@ -167,10 +167,10 @@ def _grantee(user: Any, agent: Any) -> tuple[str | None, str | None]:
 
 def _change(user: str | None, agent: str | None, right: Right | None, trust: float = 1.0) -> Decision:
     def decision(known: Standing) -> tuple[dict[str, Any], list[Draft]]:
-        there = known.grants.get((user, agent))
-        if right is None and there is None:
+        current = known.grants.get((user, agent))
+        if right is None and current is None:
             raise InvalidInputError(f"there is no grant for {Scope(user=user, agent=agent)}: see grants()")
-        if there is not None and there.right is Right.ADMIN and right is not Right.ADMIN and known.admins == 1:
+        if current is not None and current.right is Right.ADMIN and right is not Right.ADMIN and known.admins == 1:
             raise InvalidInputError(f"{Scope(user=user, agent=agent)} is the last admin: make another one first")
         return _given(user, agent, right, trust), []
 
@@ -198,10 +198,10 @@ async def denials(run: Runner, services: Services, space: Scope) -> list[Denial]
 
 async def readable(run: Runner, services: Services, principal: Scope) -> list[Scope]:
     """The spaces of their tenant that this user and agent may read, by name."""
-    there = [
+    spaces = [
         owner for owner in await run.call(services.truth.heads) if owner.space and owner.tenant == principal.tenant
     ]
-    rights = {space: (await standing(run, services, space)).right(principal) for space in there}
+    rights = {space: (await standing(run, services, space)).right(principal) for space in spaces}
     return sorted((space for space, right in rights.items() if right is not None), key=str)
 
 
@@ -217,10 +217,10 @@ async def reached(run: Runner, services: Services, principal: Scope, spaces: Any
     if isinstance(spaces, str) or not isinstance(spaces, Collection):
         raise InvalidInputError(f"spaces must be a list of names, or 'all', got {shown(spaces)}")
     asked = Asked(verb, Right.READ, trusted=False)
-    found = {named(principal, name): None for name in spaces}
-    for space in found:
+    chosen = {named(principal, name): None for name in spaces}
+    for space in chosen:
         await admitted(run, services, Member(principal, space), asked)
-    return list(found)
+    return list(chosen)
 
 
 def named(principal: Scope, name: Any, session: str | None = None) -> Scope:

@@ -125,11 +125,11 @@ class Standing:
 
 def _given(event: Event) -> tuple[Grantee, Grant | None]:
     """The last word for a grantee; None takes what they had."""
-    said = event.payload
-    user, agent = said["user"], said["agent"]
-    if said["right"] is None:
+    payload = event.payload
+    user, agent = payload["user"], payload["agent"]
+    if payload["right"] is None:
         return (user, agent), None
-    return (user, agent), Grant(user, agent, Right(said["right"]), said["trust"], by=event.author, at=event.at)
+    return (user, agent), Grant(user, agent, Right(payload["right"]), payload["trust"], by=event.author, at=event.at)
 
 
 def _closeness(grant: Grant) -> int:

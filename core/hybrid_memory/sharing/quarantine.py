@@ -20,7 +20,7 @@ from hybrid_memory.store.view import in_view, present
 from hybrid_memory.validation import shown
 
 
-async def waiting(run: Runner, services: Services, scope: Scope) -> list[Event]:
+async def quarantined(run: Runner, services: Services, scope: Scope) -> list[Event]:
     """The messages that were neither approved nor rejected, oldest first."""
     view = await in_view(run, present(services), scope)
     known = await standing(run, services, scope.owner)
@@ -68,20 +68,22 @@ async def reject(run: Runner, services: Services, scope: Scope, which: Any) -> R
     """
     chosen = await _chosen(run, services, scope, which)
     handles = tuple(f"#{event.position}" for event in chosen)
-    return await forgetting.forget(run, services, scope, forgetting.Request(ids=handles))
+    return await forgetting.forget(run, services, scope, forgetting.ForgetRequest(ids=handles))
 
 
 async def _chosen(run: Runner, services: Services, scope: Scope, which: Any) -> list[Event]:
     """The waiting messages that are meant."""
-    there = await waiting(run, services, scope)
+    pending = await quarantined(run, services, scope)
     items = [which] if isinstance(which, str | Event) or not isinstance(which, Collection) else list(which)
     chosen: dict[int, Event] = {}
     for item in items:
-        found = [event for event in there if item in (event.id, event)]
-        if len(found) != 1:
-            several = "several messages have this id, give what quarantined() returns" if found else "see quarantined()"
+        matching = [event for event in pending if item in (event.id, event)]
+        if len(matching) != 1:
+            several = (
+                "several messages have this id, give what quarantined() returns" if matching else "see quarantined()"
+            )
             raise InvalidInputError(f"which one is {shown(item)}? {several}")
-        chosen[found[0].position] = found[0]
+        chosen[matching[0].position] = matching[0]
     if not chosen:
         raise InvalidInputError("no message is named: give ids, or what quarantined() returns")
     return [chosen[position] for position in sorted(chosen)]

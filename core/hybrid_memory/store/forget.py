@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.author import principal_of
@@ -15,10 +15,9 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import indexes
+from hybrid_memory.store.indexing import erase, indexes
 from hybrid_memory.store.outbox import drain
 from hybrid_memory.store.projection import Erasure, plain, projections
-from hybrid_memory.store.reading import runs
 from hybrid_memory.store.retention import expired_turns
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
@@ -31,7 +30,7 @@ NAMES = {EventKind.MESSAGE: "turns", EventKind.QUARANTINED: "turns", EventKind.P
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ForgetRequest:
     """A checked call of forget; exactly one of the first five is given."""
 
     ids: tuple[Any, ...] = ()
@@ -42,7 +41,7 @@ class Request:
     dry_run: bool = False
 
     @classmethod
-    def of(cls, scope: Scope, *, ids: Any, query: Any, user: Any, before: Any, expired: bool, dry_run: bool) -> Request:
+    def of(cls, scope: Scope, *, ids: Any, query: Any, user: Any, before: Any, expired: bool, dry_run: bool) -> Self:
         """The request, if its parts are in order; raises `InvalidInputError`."""
         given = [value for value in (ids, query, user, before, expired or None) if value is not None]
         if len(given) != 1:
@@ -76,7 +75,7 @@ def _names(services: Services, item: Any) -> Sequence[str]:
     raise InvalidInputError(f"ids must be event ids, handles, hits, facts or lines, got {shown(item)}")
 
 
-async def forget(run: Runner, services: Services, scope: Scope, request: Request) -> Receipt:
+async def forget(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> Receipt:
     """Destroy what is asked for with everything derived from it, or say what would be destroyed.
 
     Raises:
@@ -85,12 +84,13 @@ async def forget(run: Runner, services: Services, scope: Scope, request: Request
     """
     await drain(run, present(services))
     chosen = await _chosen(run, services, scope, request)
-    receipt = await _destroy(run, services, scope, chosen, request)
+    erasure = Erasure(scope, chosen, words=request.query, user=request.user)
+    receipt = await _destroy(run, services, erasure, dry_run=request.dry_run)
     if not request.dry_run:
         await _clean(run, services)
     if request.query and scope.session is not None:
-        found = {event.position for event in await _asked(run, services, scope.owner, request)}
-        if left := len(found.difference(receipt.positions)):
+        matching = {event.position for event in await _asked(run, services, scope.owner, request)}
+        if left := len(matching.difference(receipt.positions)):
             note = f"{left:,} of other sessions hold these words too: a handle without a session reaches them"
             receipt = replace(receipt, note=note)
     return receipt
@@ -103,15 +103,14 @@ async def forget_user(run: Runner, services: Services, user: str, tenant: str | 
         StoreUnavailableError: it was destroyed, but another process keeps the engine from cleaning up; try again.
     """
     await drain(run, services)
-    request = Request(user=user, dry_run=dry_run)
     receipts = []
     for owner in await run.call(services.truth.heads):
         if owner.tenant != tenant or (owner.user != user and owner.space is None):
             continue
-        said = await run.call(services.truth.read, owner, kinds=SAID)
+        turns = await run.call(services.truth.read, owner, kinds=SAID)
         if owner.space is not None:
-            said = [event for event in said if event.author and principal_of(event.author).user == user]
-        receipts.append(await _destroy(run, services, owner, said, request))
+            turns = [event for event in turns if event.author and principal_of(event.author).user == user]
+        receipts.append(await _destroy(run, services, Erasure(owner, turns, user=user), dry_run=dry_run))
     if not dry_run:
         await _clean(run, services)
     counts = sum((Counter(receipt.erased) for receipt in receipts), Counter())
@@ -132,74 +131,66 @@ async def _clean(run: Runner, services: Services) -> None:
         await index.scrub(run, services)
 
 
-async def _destroy(run: Runner, services: Services, scope: Scope, turns: list[Event], request: Request) -> Receipt:
-    erasure = await _planned(run, services, scope, turns, request)
-    receipt = Receipt(
+async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run: bool) -> Receipt:
+    await _complete(run, services, erasure)
+    turns, gone = erasure.turns, [event.position for event in erasure.gone]
+    counts = dict(+erasure.counts)
+    if (gone or erasure.rewritten) and not dry_run:
+        counts["records"] = await erase(run, services, erasure.scope.owner, gone, erasure.rewritten)
+    return Receipt(
         ids=tuple(event.id for event in turns),
         positions=tuple(event.position for event in turns),
-        erased=dict(+erasure.counts),
-        dry_run=request.dry_run,
+        erased=counts,
+        dry_run=dry_run,
     )
-    gone = erasure.gone
-    if request.dry_run or not (gone or erasure.rewritten):
-        return receipt
-    positions = [event.position for event in gone]
-    note = services.draft(EventKind.ERASED, {"positions": [list(stretch) for stretch in runs(positions)]})
-    # A process that has read the turns already can then no longer index them.
-    for index in indexes(services):
-        await index.follow(run, services, scope.owner)
-    await run.call(services.truth.erase, scope.owner, positions, erasure.rewritten, note)
-    records = sum([await index.drop(run, services, scope.owner, note.payload) for index in indexes(services)])
-    return replace(receipt, erased={**receipt.erased, "records": records})
 
 
-async def _planned(run: Runner, services: Services, scope: Scope, turns: list[Event], request: Request) -> Erasure:
-    """Everything that follows from these turns, and what repeats the words that were asked for."""
-    erasure = Erasure(scope, turns, words=request.query, user=request.user)
-    erasure.counts.update(NAMES[event.kind] for event in turns)
+async def _complete(run: Runner, services: Services, erasure: Erasure) -> None:
+    """Add everything that follows from the turns, and what repeats the words that were asked for."""
+    owner = erasure.scope.owner
+    erasure.counts.update(NAMES[event.kind] for event in erasure.turns)
     for projection in projections(services):
         if kinds := projection.repeats:
-            events = await run.call(services.truth.read, scope.owner, kinds=kinds)
+            events = await run.call(services.truth.read, owner, kinds=kinds)
             await projection.forget(run, services, events, erasure)
-    messages = [event for event in turns if event.kind is EventKind.MESSAGE]
-    said = await run.call(services.truth.read, scope.owner, kinds=(EventKind.MESSAGE,)) if messages else []
-    cleared = {event.position: without(event, messages) for event in said}
+    messages = [event for event in erasure.turns if event.kind is EventKind.MESSAGE]
+    candidates = await run.call(services.truth.read, owner, kinds=(EventKind.MESSAGE,)) if messages else []
+    cleared = {event.position: without(event, messages) for event in candidates}
     echoes = {position: payload for position, payload in cleared.items() if payload is not None}
     erasure.rewrite(echoes, "tool messages rewritten")
-    return erasure
 
 
-async def _chosen(run: Runner, services: Services, scope: Scope, request: Request) -> list[Event]:
+async def _chosen(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> list[Event]:
     """The turns and payloads that are asked for, by position; what was approved in a space, in both its forms."""
     chosen = await _with_notes(run, services, scope, await _asked(run, services, scope, request))
     if scope.space is None or not chosen:
         return chosen
-    found = {event.position: event for event in chosen}
+    wanted = {event.position: event for event in chosen}
     ids = {(event.scope, event.id) for event in chosen}
     waited = {(event.scope, source) for event in chosen for source in event.sources}
     for event in await run.call(services.truth.read, scope.owner, kinds=SAID):
         if (event.scope, event.id) in waited or ids.intersection((event.scope, source) for source in event.sources):
-            found[event.position] = event
-    return [found[position] for position in sorted(found)]
+            wanted[event.position] = event
+    return [wanted[position] for position in sorted(wanted)]
 
 
 async def _with_notes(run: Runner, services: Services, scope: Scope, chosen: list[Event]) -> list[Event]:
     """These turns, the notes that were made of them, and what stood in their place before they were edited."""
     ids = {event.id for event in chosen}
-    said = await run.call(services.truth.read, scope.owner, kinds=(EventKind.MESSAGE,)) if ids else []
+    messages = await run.call(services.truth.read, scope.owner, kinds=(EventKind.MESSAGE,)) if ids else []
     edited = {
         name
         for event in chosen
         if event.kind is EventKind.MESSAGE and event.message.replaces
         for name in event.message.made_of
     }
-    notes = [event for event in said if "made_of" in event.payload.get("extra", ()) and event.id not in ids]
+    notes = [event for event in messages if "made_of" in event.payload.get("extra", ()) and event.id not in ids]
     made = [event for event in notes if not ids.isdisjoint(event.message.made_of)]
-    made += [event for event in said if event.id in edited - ids and event not in made]
+    made += [event for event in messages if event.id in edited - ids and event not in made]
     return sorted([*chosen, *made], key=lambda event: event.position) if made else chosen
 
 
-async def _asked(run: Runner, services: Services, scope: Scope, request: Request) -> list[Event]:
+async def _asked(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> list[Event]:
     if request.ids:
         return await _named(run, services, scope, request.ids)
     if request.expired:
@@ -222,7 +213,7 @@ def _words(event: Event) -> str:
 
 
 async def _named(run: Runner, services: Services, scope: Scope, items: Sequence[Any]) -> list[Event]:
-    found: dict[int, Event] = {}
+    by_position: dict[int, Event] = {}
     for name in [name for item in items for name in _names(services, item)]:
         if name.startswith("#") and name[1:].isdigit():
             events = await run.call(services.truth.read, scope.owner, after=int(name[1:]) - 1, upto=int(name[1:]))
@@ -232,5 +223,5 @@ async def _named(run: Runner, services: Services, scope: Scope, items: Sequence[
         events = [event for event in events if event.kind in SAID]
         if not events:
             raise InvalidInputError(f"nothing of {scope} has the id {name!r}: nothing was forgotten")
-        found |= {event.position: event for event in events}
-    return [found[position] for position in sorted(found)]
+        by_position |= {event.position: event for event in events}
+    return [by_position[position] for position in sorted(by_position)]

@@ -5,18 +5,19 @@ from __future__ import annotations
 import hashlib
 import logging
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from hybrid_memory.arrays import Floats
+from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.index.port import Entry, Use
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.visible import runs
 from hybrid_memory.models.port import Embedder
-from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.outbox import drain
@@ -78,7 +79,7 @@ class IndexProjection(Projection):
     def port(self, services: Services) -> SemanticIndex:
         """The index itself."""
 
-    def there(self, services: Services) -> bool:
+    def exists(self, services: Services) -> bool:
         """Whether this memory has it."""
         return True
 
@@ -138,8 +139,8 @@ class IndexProjection(Projection):
             ModelError: the embedder failed; the records are there, and the vectors that wait are made next time.
             EmbedderMismatchError: the store's vectors come from another embedder.
         """
-        indexed = await self.follow(run, services, owner) if self.there(services) else 0
-        if not self.there(services) or not self.embeds(services):
+        indexed = await self.follow(run, services, owner) if self.exists(services) else 0
+        if not self.exists(services) or not self.embeds(services):
             return Receipt(indexed=indexed)
         embedded = await self.embed(run, services, owner, progress)
         await run.call(self.port(services).train, owner)
@@ -167,7 +168,28 @@ class IndexProjection(Projection):
 
 def indexes(services: Services) -> list[IndexProjection]:
     """Those of this memory."""
-    return [state for state in services.states if isinstance(state, IndexProjection) and state.there(services)]
+    return [state for state in services.states if isinstance(state, IndexProjection) and state.exists(services)]
+
+
+async def erase(
+    run: Runner,
+    services: Services,
+    owner: Scope,
+    positions: Iterable[int],
+    rewritten: Mapping[int, dict[str, Any]] | None = None,
+    **scrub: str,
+) -> int:
+    """Destroy events of the owner, give others a new payload, and let both leave the indexes.
+
+    Returns how many records went. ``scrub`` is noted in the log: whether whoever follows it is to clean up now.
+    """
+    gone = sorted(positions)
+    payload = {"positions": [list(stretch) for stretch in runs(gone)], **scrub}
+    # A process that has read the events already can then no longer index them.
+    for index in indexes(services):
+        await index.follow(run, services, owner)
+    await run.call(services.truth.erase, owner, gone, rewritten or {}, services.draft(EventKind.ERASED, payload))
+    return sum([await index.drop(run, services, owner, payload) for index in indexes(services)])
 
 
 def uses_of(events: Sequence[Event]) -> dict[int, Use]:

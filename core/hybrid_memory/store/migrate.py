@@ -11,11 +11,11 @@ import numpy as np
 
 from hybrid_memory import display
 from hybrid_memory.arrays import Floats
+from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError, StoreError
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event
 from hybrid_memory.models.port import Embedder
-from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import content_key, indexes
@@ -36,8 +36,8 @@ async def migrate(run: Runner, source: Services, target: Services, progress: Pro
     """
     await drain(run, source)
     heads = await run.call(source.truth.heads)
-    there = await run.call(target.truth.heads)
-    for owner, head in there.items():
+    copied = await run.call(target.truth.heads)
+    for owner, head in copied.items():
         if await checksum(run, source, owner, upto=head) != await checksum(run, target, owner, upto=head):
             raise InvalidInputError(f"the target has memories of {owner} that are not here: give an empty store")
     total = sum([await run.call(source.truth.count, owner) for owner in heads])

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
+from hybrid_memory.display import Progress
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import RESERVED
@@ -15,7 +16,6 @@ from hybrid_memory.log.port import Appended, Draft, EventLog
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.log.visible import Horizon, Stretches
 from hybrid_memory.runtime.caches import LruCache
-from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
@@ -198,7 +198,7 @@ async def append_revision(
     try:
         return await run.call(services.truth.append, owner, drafts or [revision])
     except IdConflictError:
-        there = await run.call(services.truth.get, owner, [revision.id])
-        if not any(event.scope.session == revision.session for event in there):
+        taken = await run.call(services.truth.get, owner, [revision.id])
+        if not any(event.scope.session == revision.session for event in taken):
             raise
         return None

@@ -8,7 +8,7 @@ from datetime import datetime
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message
-from hybrid_memory.log.visible import within
+from hybrid_memory.log.visible import runs, within
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
@@ -33,10 +33,10 @@ async def history(
     most = None if limit is None else checked_count("limit", limit, least=0)
     check_span(since, until)
     services = await in_view(run, services, scope)
-    said = (EventKind.MESSAGE,)
+    kinds = (EventKind.MESSAGE,)
     more = None if most is None else most + len(services.superseded)
     events = placed(
-        await run.call(services.log.read, scope, since=since, until=until, kinds=said, limit=more, newest=True), 0
+        await run.call(services.log.read, scope, since=since, until=until, kinds=kinds, limit=more, newest=True), 0
     )
     return [event.message for event in (events if most is None else events[max(0, len(events) - most) :])]
 
@@ -71,6 +71,21 @@ async def events(
     )
 
 
+async def entries(run: Runner, services: Services, scope: Scope, which: Collection[str | int]) -> list[Event]:
+    """The entries with these ids or positions, by position, also those that are hidden.
+
+    Raises:
+        InvalidInputError: one of them is neither.
+    """
+    if isinstance(which, str) or not all(isinstance(one, str | int) for one in which):
+        raise InvalidInputError(f"which must be a collection of ids or positions, got {shown(which)}")
+    names = [one for one in which if isinstance(one, str)]
+    events = await run.call(services.truth.get, scope, names) if names else []
+    for position in (one for one in which if not isinstance(one, str)):
+        events += await run.call(services.truth.read, scope, after=position - 1, upto=position)
+    return sorted({event.position: event for event in events}.values(), key=lambda event: event.position)
+
+
 def placed(
     events: Sequence[Event], cursor: int, kept: Collection[int] = (), stretches: Sequence[tuple[int, int]] = ()
 ) -> list[Event]:
@@ -82,13 +97,13 @@ def placed(
     if not any(_replaces(event) for event in events):
         return list(events)
 
-    def there(event: Event) -> bool:
+    def shown(event: Event) -> bool:
         place = _replaces(event) or event.position
         if place > cursor or event.position <= cursor or not {place, event.position}.isdisjoint(kept):
             return True
         return within(place, stretches) and not within(event.position, stretches)
 
-    return sorted(filter(there, events), key=lambda event: _replaces(event) or event.position)
+    return sorted(filter(shown, events), key=lambda event: _replaces(event) or event.position)
 
 
 def _replaces(event: Event) -> int | None:
@@ -96,34 +111,8 @@ def _replaces(event: Event) -> int | None:
 
 
 async def at_positions(run: Runner, services: Services, scope: Scope, positions: Iterable[int]) -> list[Event]:
-    """The events at these positions, which grow; a run of neighbours is read at once."""
+    """The events at these positions, in their order; neighbours are read at once."""
     events: list[Event] = []
     for first, last in runs(positions):
         events += await run.call(services.log.read, scope, after=first - 1, upto=last)
     return events
-
-
-def runs(positions: Iterable[int]) -> list[tuple[int, int]]:
-    """First and last of each run of consecutive numbers."""
-    found: list[tuple[int, int]] = []
-    for position in positions:
-        if found and position == found[-1][1] + 1:
-            found[-1] = (found[-1][0], position)
-        else:
-            found.append((position, position))
-    return found
-
-
-async def entries(run: Runner, services: Services, scope: Scope, which: Collection[str | int]) -> list[Event]:
-    """The entries with these ids or positions, by position, also those that are hidden.
-
-    Raises:
-        InvalidInputError: one of them is neither.
-    """
-    if isinstance(which, str) or not all(isinstance(one, str | int) for one in which):
-        raise InvalidInputError(f"which must be a collection of ids or positions, got {shown(which)}")
-    names = [one for one in which if isinstance(one, str)]
-    found = await run.call(services.truth.get, scope, names) if names else []
-    for place in (one for one in which if not isinstance(one, str)):
-        found += await run.call(services.truth.read, scope, after=place - 1, upto=place)
-    return sorted({event.position: event for event in found}.values(), key=lambda event: event.position)

@@ -57,12 +57,12 @@ async def remember(
         appended = await run.call(services.log.append, scope.owner, drafts)
     except StoreUnavailableError as error:
         return await put_aside(run, services, scope.owner, drafts, error)
-    said = appended[: len(messages)]
-    ids = tuple(event.id for event in said)
+    written = appended[: len(messages)]
+    ids = tuple(event.id for event in written)
     return Receipt(
         ids=ids,
-        positions=tuple(event.position for event in said),
-        duplicates=tuple(event.id for event in said if not event.fresh),
+        positions=tuple(event.position for event in written),
+        duplicates=tuple(event.id for event in written if not event.fresh),
         quarantined=() if services.trusted else ids,
     )
 

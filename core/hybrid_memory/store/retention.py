@@ -35,9 +35,11 @@ def retention(age_seconds: Array, importance: Array, uses: Numbers, half_life_se
     return np.asarray(np.maximum(left, np.finfo(np.float64).tiny))
 
 
-def retained(services: Services, places: RecordColumns) -> npt.NDArray[np.bool_]:
+def retained(services: Services, columns: RecordColumns) -> npt.NDArray[np.bool_]:
     """Which of the records are remembered well enough to be found; all where nothing is to be forgotten."""
-    return kept(services, np.maximum(places.at, places.last_used), places.importance.astype(np.float64), places.uses)
+    return kept(
+        services, np.maximum(columns.at, columns.last_used), columns.importance.astype(np.float64), columns.uses
+    )
 
 
 def kept(services: Services, fresh: Array, importance: Array, uses: Ids) -> npt.NDArray[np.bool_]:
@@ -60,8 +62,8 @@ async def expired_turns(run: Runner, services: Services, scope: Scope) -> list[E
     old = {event.position for event in events if age is not None and event.at < now - age}
     for start in range(0, len(events), WHOLE_BATCH):
         ids = np.array([event.position for event in events[start : start + WHOLE_BATCH]], dtype=np.int64)
-        places = await run.call(services.index.columns, ids, Where(scope), 0)
-        old |= set(places.ids[~retained(services, places)].tolist())
+        columns = await run.call(services.index.columns, ids, Where(scope), 0)
+        old |= set(columns.ids[~retained(services, columns)].tolist())
     return [event for event in events if event.position in old]
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from hybrid_memory.arrays import Floats
+from hybrid_memory.display import Progress
 from hybrid_memory.index.derive import derive, index_terms, passage
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.runtime.caches import LruCache
-from hybrid_memory.runtime.progress import Progress
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import Erased, IndexProjection, content_key, embedding, put_vectors, scrubbed
@@ -65,11 +65,11 @@ class TextIndex(IndexProjection):
 
     async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
         """Drop the records of what was erased; the turns after it are indexed again without its words."""
-        index, places = services.index, [p for first, last in erased["positions"] for p in range(first, last + 1)]
-        records = await run.call(index.get, places)
+        index, positions = services.index, [p for first, last in erased["positions"] for p in range(first, last + 1)]
+        records = await run.call(index.get, positions)
         if all(record.kind is RecordKind.ITEM for record in records):  # nothing was made with their words
             return await run.call(index.delete, [record.id for record in records])
-        ids = np.array(places, dtype=np.int64)
+        ids = np.array(positions, dtype=np.int64)
         around = await run.call(index.columns, ids, Where(owner.owner), 1)
         gone = np.isin(around.ids, ids)
         keys = set(zip(around.segments[gone].tolist(), (around.ordinals[gone] + 1).tolist(), strict=True))
@@ -102,11 +102,11 @@ class TextIndex(IndexProjection):
         def wanted() -> bool:
             return services.embedder is embedder
 
-        while wanted() and (waiting := await run.call(services.index.pending, owner, EMBED_BATCH)):
-            texts = {record.id: passage(record, previous, cleaning) for record, previous in waiting}
+        while wanted() and (pending := await run.call(services.index.pending, owner, EMBED_BATCH)):
+            texts = {record.id: passage(record, previous, cleaning) for record, previous in pending}
             content = {number: (content_key(embedder.name, text), text) for number, text in texts.items()}
             if await put_vectors(run, services.index, embedder.name, content, embed, wanted=wanted):
-                count += len(waiting)
+                count += len(pending)
             if progress is not None:
                 progress(count, count + (await run.call(services.index.size)).pending)
         return count
@@ -123,9 +123,9 @@ class TextIndex(IndexProjection):
 
 async def _anew(run: Runner, services: Services, record: Record) -> Entry:
     """What the index takes of a turn once more, since another one stands before it now."""
-    said = await run.call(
+    turns = await run.call(
         services.truth.read, record.scope, upto=record.id, kinds=(EventKind.MESSAGE,), limit=3, newest=True
     )
-    derived = derive(learnt(services, [event for event in said if event.scope == record.scope]), {})
+    derived = derive(learnt(services, [event for event in turns if event.scope == record.scope]), {})
     before = derived[-1].previous if derived else None
     return Entry(record, index_terms(record, before, services.config.cleaning))

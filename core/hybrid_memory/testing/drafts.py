@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Draft, EventLog, Readable, Reading
+from hybrid_memory.log.port import Draft, EventLog, Readable, Selection
 from hybrid_memory.scope import Scope
 
 NOON = datetime(2024, 5, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -71,15 +72,12 @@ def assert_readings_agree(log: Readable, written: Sequence[Event], scopes: Seque
             and (since is None or event.at >= since)
             and (until is None or event.at < until)
         ]
-        asked: Reading = {
-            "after": after, "upto": upto, "kinds": kinds, "ids": ids, "since": since, "until": until,
-        }  # fmt: skip
+        asked = Selection(after=after, upto=upto, kinds=kinds, ids=ids, since=since, until=until)
         for limit in (0, 1, 7, 1000, None):
-            first: Reading = {**asked, "limit": limit}
-            assert log.read(scope, **first) == expected[:limit], first
+            first = replace(asked, limit=limit)
+            assert log.read(scope, **first.asked()) == expected[:limit], first
             newest = expected if limit is None else expected[max(0, len(expected) - limit) :]
-            last: Reading = {**first, "newest": True}
-            assert log.read(scope, **last) == newest, last
+            assert log.read(scope, **replace(first, newest=True).asked()) == newest, first
         assert log.count(scope.owner, after=after) == sum(
             event.scope.owner == scope.owner and event.position > after for event in written
         )

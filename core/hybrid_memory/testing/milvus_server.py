@@ -13,7 +13,7 @@ from typing import Self
 
 from hybrid_memory.errors import MissingDependencyError, StoreUnavailableError
 
-START_SECONDS = 30.0
+START_SECONDS = 60.0
 
 
 class MilvusServer:

@@ -1,4 +1,4 @@
-"""Who speaks in a turn: transcripts often come as ``Name: words`` under one role."""
+"""Who speaks in a turn, as transcripts often come as ``Name: words`` under one role, and what names begin with."""
 
 from __future__ import annotations
 
@@ -44,3 +44,14 @@ def voice(text: str) -> tuple[str, str]:
     if found is None or not _LABELS.isdisjoint(found[1].lower().split()):
         return "", text
     return found[1], text[found.end() :]
+
+
+SURNAMES = (
+    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟"
+    "谭陆汪范"
+    "金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤温康施文牛樊葛邢安齐伍庞颜倪"
+    "庄聂章鲁"
+    "岳翟殷詹申欧耿关兰焦俞左柳甘祝包宁尚符舒阮柯纪梅童凌毕单季裴霍涂成苗谷盛曲翁冉骆蓝路游辛靳"
+)
+
+COMPOUND_SURNAMES = "欧阳 司马 上官 诸葛 司徒 夏侯 皇甫 尉迟 公孙 慕容 长孙 令狐".split()

@@ -1,4 +1,4 @@
-"""Terms that differ by a slip of the fingers."""
+"""Terms that a misspelt one may stand for."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ LEAST_CHARS = 4
 LONG_CHARS = 8
 
 
-def slips(term: str) -> int:
-    """How many slips are forgiven: none in fewer than 4 letters, 1 up to 7, 2 beyond; none where it is no Latin word.
+def allowed_edits(term: str) -> int:
+    """How many edits a misspelling may have: none in fewer than 4 letters, 1 up to 7, 2 beyond; none in other scripts.
 
-    In a shorter word one slip makes another word, and a Chinese term of one or two characters is all meaning.
+    In a shorter word one edit makes another word, and a Chinese term of one or two characters is all meaning.
     """
     if len(term) < LEAST_CHARS or not term.isascii() or not term.isalpha():
         return 0
     return 1 if len(term) < LONG_CHARS else 2
 
 
-def nearly(term: str, vocabulary: Iterable[str], k: int) -> list[str]:
-    """At most k terms of the vocabulary that are within `slips` of this one; none if it is a term itself.
+def close_terms(term: str, vocabulary: Iterable[str], k: int) -> list[str]:
+    """At most k terms of the vocabulary that are within `allowed_edits` of this one; none if it is a term itself.
 
-    By optimal string alignment distance: a slip is a letter too many, too few or wrong, or two that changed places.
+    By optimal string alignment distance: an edit is a letter too many, too few or wrong, or two that changed places.
     The first letter is taken for right. Nearest first, then in alphabetical order.
     """
-    most = slips(term)
+    most = allowed_edits(term)
     if not most:
         return []
     near = [other for other in vocabulary if other[0] == term[0] and abs(len(other) - len(term)) <= most]

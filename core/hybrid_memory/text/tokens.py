@@ -124,3 +124,7 @@ class TokenCounter(Protocol):
     def __call__(self, text: str, /) -> int:
         """0 or more."""
         ...
+
+
+PRIMING = 3
+"""Tokens that open the model's answer, in OpenAI's guide to counting."""

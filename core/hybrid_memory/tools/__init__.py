@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.tools.knowing import PROFILE, WHY
+from hybrid_memory.tools.knowing import PROFILE, SHARE, WHY
 from hybrid_memory.tools.notes import FORGET, REMEMBER, UPDATE
 from hybrid_memory.tools.reading import EXPAND, FETCH, RECALL
-from hybrid_memory.tools.sharing import SHARE
 from hybrid_memory.tools.tool import MAX_TOKENS, Answer, MemoryTool
 from hybrid_memory.validation import shown
 

@@ -13,9 +13,18 @@ from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.tools.reach import home
 from hybrid_memory.tools.tool import Call, MemoryTool
-from hybrid_memory.tools.versions import NOTED_WITH, REPLACES, UPDATED, named, newest, position, updates, with_older
+from hybrid_memory.tools.versions import (
+    NOTED_WITH,
+    REPLACES,
+    UPDATED,
+    home,
+    named,
+    newest,
+    position,
+    updates,
+    with_older,
+)
 from hybrid_memory.validation import CheckedModel
 
 NOTED = "memory_remember"

@@ -19,12 +19,11 @@ from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.cleaning import clean
-from hybrid_memory.text.excerpts import excerpt
+from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.tools.reach import home, reached
 from hybrid_memory.tools.tool import Call, MemoryTool
-from hybrid_memory.tools.versions import NOTED_WITH, named, newest, stretch, updates
+from hybrid_memory.tools.versions import NOTED_WITH, home, named, newest, reached, stretch, updates
 from hybrid_memory.validation import CheckedModel, shown
 
 MAX_HITS = 10

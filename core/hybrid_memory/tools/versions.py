@@ -1,4 +1,4 @@
-"""Handles as a model writes them, and which note took the place of which turn."""
+"""Handles as a model writes them, which note took the place of which turn, and which memories a call reaches."""
 
 from __future__ import annotations
 
@@ -84,3 +84,24 @@ def _chain(place: int, replaced: Mapping[int, Record]) -> set[int]:
 def named(place: int) -> str:
     """The handle of one turn."""
     return handle(place, place)
+
+
+async def reached(call: Call, memory: ScopedMemory) -> list[ScopedMemory]:
+    """The memory, and behind it those of the call's spaces that its user and agent may read now."""
+    if not call.spaces:
+        return [memory]
+    readable = frozenset(await call(memory.spaces))
+    return [memory, *(memory.space(name) for name in call.spaces if name in readable)]
+
+
+async def home(call: Call, memory: ScopedMemory, place: int) -> ScopedMemory:
+    """Where the turn at this position of the log stands; the memory itself if it stands nowhere that is reached."""
+    if not call.spaces:
+        return memory
+    for there in await reached(call, memory):
+        try:
+            await call(there.expand, named(place))
+        except InvalidInputError:
+            continue
+        return there
+    return memory

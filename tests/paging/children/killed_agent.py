@@ -64,7 +64,7 @@ def agent_of(memory: HybridMemory, paid: str, cycle: str) -> PagedAgent:
 def killed(url: str, paid: str, place: int, when: str) -> None:
     """Send a message, and be killed at this append."""
     agent = agent_of(open_memory(MemoryConfig(url=url, embedder="none", power_safe=False)), paid, f"{place}-{when}")
-    log = agent._runtime.services.truth
+    log = agent.memory._runtime.services.truth
     inner, appends = log.append, [0]
 
     def append(*args: Any) -> Any:

@@ -4,7 +4,6 @@ Arguments: the file, the last step to do; it then waits to be killed.
 """
 
 import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,7 +33,7 @@ def main() -> None:
         sys.stdout.write(f"{name}\n")
         sys.stdout.flush()
         if name == last:
-            time.sleep(60)
+            sys.stdin.readline()
 
 
 if __name__ == "__main__":

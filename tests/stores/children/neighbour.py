@@ -1,4 +1,4 @@
-"""Writes turns to a store and searches it until a line comes in on stdin, then prints how many turns it wrote."""
+"""Writes turns to a store and searches it until a line comes in on stdin; a line after each, at last their number."""
 
 import sys
 import threading
@@ -40,9 +40,8 @@ def main() -> None:
         if found != [position] or len(index.nearest(row, Where(BOB), 10_000).ids) != number + 1:
             raise AssertionError(f"turn {number} is not found")
         number += 1
-        if number == 1:
-            sys.stdout.write("writing\n")
-            sys.stdout.flush()
+        sys.stdout.write("writing\n")
+        sys.stdout.flush()
     index.train(BOB)
     index.close()
     sys.stdout.write(f"{number}\n")

@@ -11,21 +11,17 @@ from datetime import timedelta, tzinfo
 from functools import partial
 from typing import Any, Self
 
+from hybrid_memory import Content, HybridMemory, Message, Role, ScopedMemory, as_messages
+from hybrid_memory.analysis import PRESSURE, STOPPED
 from hybrid_memory.apps.agent.executor import CustomFunction, Executor, Function
 from hybrid_memory.apps.agent.functions import functions_named
 from hybrid_memory.apps.agent.instructions import answer_tokens, instructions, prepared
 from hybrid_memory.apps.agent.loop import AgentRun, Frame, Limits, Loop
 from hybrid_memory.apps.agent.searching import FETCH
 from hybrid_memory.apps.agent.timers import Alarm, Rhythm, cron_rhythm, steady_rhythm
-from hybrid_memory.blocks.block import checked_text
 from hybrid_memory.config import PagingConfig
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Role
-from hybrid_memory.memory import HybridMemory, ScopedMemory
-from hybrid_memory.models.language import as_language_model
-from hybrid_memory.models.measured import MeasuredModel
-from hybrid_memory.store.remember import Content, as_messages
-from hybrid_memory.validation import checked_count, positive_seconds, shown
+from hybrid_memory.validation import checked_count, checked_text, positive_seconds, shown
 
 MOST_INSTRUCTIONS = 0.45
 """Share of a prompt that identity and instructions may take."""
@@ -88,8 +84,8 @@ class PagedAgent:
         model_timeout: timedelta = timedelta(minutes=5),
     ) -> None:
         self.memory: ScopedMemory = memory.scoped(tenant=tenant, user=user, agent=agent, session=session)
-        self._runtime = self.memory._runtime  # noqa: SLF001 - what stands behind the verbs
-        services = self._runtime.services
+        self._store = memory
+        count = memory.token_counter
         self.functions = _functions(memory_functions, functions)
         frame = Frame(
             identity=checked_text("identity", identity),
@@ -99,19 +95,15 @@ class PagedAgent:
             paging=_paging(paging),
             reader=next((function.name for function in self.functions if function is FETCH), None),
         )
-        _check_room(frame, services.count(frame.identity) + services.count(frame.instructions))
+        _check_room(frame, count(frame.identity) + count(frame.instructions))
         for name, limit in (("function_timeout", function_timeout), ("model_timeout", model_timeout)):
             positive_seconds(name, limit)
-        thinking = services.language_model
-        if model is not None:
-            thinking = MeasuredModel(
-                as_language_model(model, timeout=model_timeout), services.statistics, services.count
-            )
+        thinking = memory.language_model(model, timeout=model_timeout)
         if thinking is None:
             raise InvalidInputError("an agent needs a model: PagedAgent(model=...) or open_memory(language_model=...)")
         self._loop = Loop(
             memory=self.memory,
-            services=services,
+            count=count,
             model=thinking,
             executor=Executor(
                 self.memory,
@@ -232,7 +224,6 @@ class PagedAgent:
                 why = self._loop.run(self._running, loop)
             finally:
                 self._running = None
-                self._runtime.after_write(self.memory.scope)
             said = tuple(self._loop.said_since(after))
         replies = [message.text for message in said if message.role is Role.ASSISTANT and not message.tool_calls]
         return AgentRun(tuple(replies), said, why)
@@ -250,7 +241,7 @@ class PagedAgent:
 
     def _alarm(self, rhythm: Rhythm, text: str) -> Alarm:
         _told("timer", text)
-        alarm = Alarm(rhythm, text, self._runtime, self._wake)
+        alarm = Alarm(rhythm, text, self._store, self._wake)
         self._alarms.append(alarm)
         return alarm
 
@@ -260,7 +251,7 @@ class PagedAgent:
             self._event([])
 
     def __repr__(self) -> str:
-        return f"<PagedAgent {self.memory.scope} with {len(self.functions)} functions in {self._runtime}>"
+        return f"<PagedAgent {self.memory.scope} with {len(self.functions)} functions in {self._store.url}>"
 
 
 def _paging(config: Any) -> PagingConfig:

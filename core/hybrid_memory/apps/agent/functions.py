@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
+from hybrid_memory import Block, ScopedMemory
 from hybrid_memory.apps.agent.searching import ARCHIVE, EXPAND, FETCH, SEARCH, SEARCH_ARCHIVE, SEARCH_DATE
-from hybrid_memory.blocks.block import Block
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.tools import MemoryTool, tools_named
 from hybrid_memory.tools.tool import Call
 from hybrid_memory.validation import CheckedModel

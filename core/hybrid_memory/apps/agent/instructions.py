@@ -6,12 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hybrid_memory import Block, Message, Role, ScopedMemory, ToolCall
 from hybrid_memory.apps.agent.executor import CustomFunction, Function
 from hybrid_memory.apps.agent.functions import SEND
 from hybrid_memory.apps.agent.reading import HEARTBEAT, THOUGHTS
-from hybrid_memory.blocks.block import Block
-from hybrid_memory.log.message import Message, Role, ToolCall
-from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.tools import MAX_TOKENS
 
 MEMORY = (

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hybrid_memory import display, steps
+from hybrid_memory import EventKind, Message, Role, ScopedMemory, ToolCall, display
+from hybrid_memory.analysis import STOPPED, as_event
 from hybrid_memory.apps.agent.executor import Executor
 from hybrid_memory.apps.agent.instructions import rendered
 from hybrid_memory.apps.agent.reading import read
 from hybrid_memory.config import PagingConfig
-from hybrid_memory.context.layout import as_event
-from hybrid_memory.context.view import PRIMING
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.message import STOPPED, Message, Role, ToolCall
-from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.models.port import LanguageModel
-from hybrid_memory.runtime.runners import INLINE, drive
+from hybrid_memory.ports import LanguageModel
 from hybrid_memory.steps import FAILED, Chain, Does, Next, Step
-from hybrid_memory.store.services import Services
 from hybrid_memory.text.structured import encodable
-from hybrid_memory.text.tokens import message_tokens
+from hybrid_memory.text.tokens import PRIMING, TokenCounter, message_tokens
 from hybrid_memory.validation import shown
 
 MAX_CALLS = 4
@@ -34,6 +27,9 @@ WRITING = 1.04
 
 TRIES = 6
 """Times that a prompt is laid out, each in a smaller budget, until it fits as the model reads it."""
+
+LOOKED_AT = 64
+"""Of the newest messages, to find those of a run; more where it was longer."""
 
 YIELDED = "yielded"
 AGAIN = "You asked to be called again."
@@ -86,14 +82,15 @@ class Loop:
     """The work of one agent in one session; whoever calls `run` holds its lock.
 
     Attributes:
-        memory: of the session; services: its ports.
+        memory: of the session.
+        count: counts tokens.
         model: what thinks.
         executor: what makes its calls.
         writing: how many times longer the last prompt was as the model read it than as it was counted.
     """
 
     memory: ScopedMemory
-    services: Services
+    count: TokenCounter
     model: LanguageModel
     executor: Executor
     frame: Frame
@@ -113,7 +110,7 @@ class Loop:
         """
         again, asked, why = True, False, ""
         while True:
-            chain = drive(steps.work_left(INLINE, self.services, self.memory.scope))
+            chain = self.memory.work_left()
             todo = chain.next
             if todo is Next.WAIT:
                 return why or "nothing to do"
@@ -129,7 +126,7 @@ class Loop:
             else:
                 step = Step(Does.YIELDED, upto=chain.head, why=YIELDED)
             # Where another process was faster, the log says what is to be done now, and a call may be that one's.
-            done = drive(steps.advance(INLINE, self.services, self.memory.scope, chain, step))
+            done = self.memory.advance(chain, step)
             again, asked = not done, asked or (done and todo is Next.ASK)
             why = step.why if done else why
             if stopped and done:
@@ -157,7 +154,7 @@ class Loop:
             upto=chain.head,
             blocks={label: block.revision for label, block in there.items()},
             goes_on=answer.goes_on,
-            tokens=tokens + self.services.count(text),
+            tokens=tokens + self.count(text),
         )
 
     def _prompt(self, blocks: dict[str, str]) -> tuple[list[Message], int]:
@@ -172,7 +169,7 @@ class Loop:
             prompt = rendered(context.messages)
             if prompt[-1].role is Role.ASSISTANT:  # what providers take for the beginning of the next answer
                 prompt.append(Message(content=as_event(AGAIN).content))
-            tokens = PRIMING + sum(message_tokens(message, self.services.count) for message in prompt)
+            tokens = PRIMING + sum(message_tokens(message, self.count) for message in prompt)
             self.writing = max(tokens / context.tokens, 1.0)
             if tokens <= frame.max_tokens:
                 return prompt, tokens
@@ -201,14 +198,17 @@ class Loop:
 
     def said_last(self) -> int:
         """The place of the last message in the log; 0 without any."""
-        events = self.services.log.read(self.memory.scope, kinds=(EventKind.MESSAGE,), limit=1, newest=True)
+        events = self.memory.events(kinds=(EventKind.MESSAGE,), limit=1)
         return events[-1].position if events else 0
 
-    def said_since(self, position: int) -> Sequence[Message]:
+    def said_since(self, position: int) -> list[Message]:
         """The messages behind this place in the log."""
-        scope = self.memory.scope
-        events = self.services.log.read(scope, after=position, kinds=(EventKind.MESSAGE,))
-        return [event.message for event in events]
+        limit = LOOKED_AT
+        while True:
+            events = self.memory.events(kinds=(EventKind.MESSAGE,), limit=limit)
+            if len(events) < limit or events[0].position <= position:
+                return [event.message for event in events if event.position > position]
+            limit *= 4
 
 
 def _result(call: ToolCall, text: str, *, failed: bool) -> Message:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
+from hybrid_memory import ToolCall
 from hybrid_memory.apps.agent.functions import SEND
-from hybrid_memory.log.message import ToolCall
 from hybrid_memory.text.structured import Piece, cut_off, encodable, parse_object, pieces
 
 HEARTBEAT = "request_heartbeat"

@@ -10,13 +10,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field
 
+from hybrid_memory import Hit, Message, Receipt, Record, RecordKind, Role, ScopedMemory
+from hybrid_memory.analysis import is_echo
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.log.echoes import is_echo
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.recall.hit import Hit
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.tools import reading
 from hybrid_memory.tools.notes import outside

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import time
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -13,10 +13,8 @@ from typing import Any
 
 from cronsim import CronSim, CronSimError
 
+from hybrid_memory import HybridMemory, Task
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
-from hybrid_memory.memory.runtime import Runtime
-from hybrid_memory.runtime.tasks import Task
-from hybrid_memory.runtime.timer import Timer
 from hybrid_memory.validation import shown
 
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
@@ -78,35 +76,36 @@ class Alarm:
         due: the next time.
     """
 
-    def __init__(self, rhythm: Rhythm, text: str, runtime: Runtime, wake: Callable[[str, str], None]) -> None:
+    def __init__(self, rhythm: Rhythm, text: str, memory: HybridMemory, wake: Callable[[str, str], None]) -> None:
         self.text = text
+        self.due = rhythm.after(memory.now())
         self._rhythm = rhythm
-        self._runtime = runtime
+        self._memory = memory
         self._wake = wake
-        self._timer = Timer(time.monotonic)
+        self._cancelled = threading.Event()
         self._name = hashlib.blake2b(f"{rhythm.name}\n{text}".encode(), digest_size=6).hexdigest()
-        self.due = self._plan(runtime.services.clock())
+        threading.Thread(target=self._run, name="hybrid-memory-alarm", daemon=True).start()
 
     def cancel(self) -> None:
         """The agent is not woken any more."""
-        self._timer.close()
+        self._cancelled.set()
 
-    def _plan(self, after: datetime) -> datetime:
-        self.due = self._rhythm.after(after)
-        wait = (self.due - self._runtime.services.clock()).total_seconds()
-        self._timer.later(max(wait, 0.0), self._ring)
-        return self.due
-
-    def _ring(self) -> None:
-        """Called by the timer, which must not wait: the agent works on a thread of the scheduler."""
-        name = f"timer-{self._name}-{self.due.astimezone(UTC):%Y%m%dT%H%M%S}"
-        task = Task(partial(self._wake, name, self.text), kind="reasoning")
+    def _run(self) -> None:
         try:
-            job = self._runtime.scheduler.schedule(task, timeout=0)
-            job.add_done_callback(lambda done: _tell(done.exception() if not done.cancelled() else None))
-            self._plan(max(self.due, self._runtime.services.clock()))
+            while not self._cancelled.wait(self._wait()):
+                self._ring()
+                self.due = self._rhythm.after(max(self.due, self._memory.now()))
         except HybridMemoryError as error:
             _tell(error)
+
+    def _wait(self) -> float:
+        return min(max((self.due - self._memory.now()).total_seconds(), 0.0), threading.TIMEOUT_MAX)
+
+    def _ring(self) -> None:
+        """Let the agent work on a thread of the scheduler."""
+        name = f"timer-{self._name}-{self.due.astimezone(UTC):%Y%m%dT%H%M%S}"
+        job = self._memory.schedule(Task(partial(self._wake, name, self.text), kind="reasoning"), timeout=0)
+        job.add_done_callback(lambda done: _tell(done.exception() if not done.cancelled() else None))
 
     def __repr__(self) -> str:
         return f"<Alarm {self._rhythm.name}, next at {self.due:%Y-%m-%d %H:%M:%S %Z}: {shown(self.text)}>"

@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,16 +17,7 @@ from hybrid_memory.apps.cli.knowledge import show_profile
 from hybrid_memory.apps.cli.printing import as_json as written
 from hybrid_memory.apps.cli.printing import one_line, printable, show
 from hybrid_memory.apps.cli.recalling import show_hits
-from hybrid_memory.apps.cli.stores import (
-    AgentName,
-    AsJson,
-    SessionName,
-    StoreName,
-    TenantName,
-    UserName,
-    open_store,
-    scoped,
-)
+from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, open_store, with_owner
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -44,16 +36,14 @@ BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-comp
 MaxTokens = Annotated[int, typer.Option(min=1, help="Of every prompt.")]
 
 
+@with_owner()
 def chat(
     store: StoreName,
     *,
     model: ModelName = None,
     base_url: BaseUrl = None,
     max_tokens: MaxTokens = 4000,
-    tenant: TenantName = None,
-    user: UserName = None,
-    agent: AgentName = None,
-    session: SessionName = None,
+    owner: Owner,
     as_json: AsJson = False,
 ) -> None:
     """Chat with a model that remembers; without a model, see what the memory finds for what you say.
@@ -63,33 +53,22 @@ def chat(
 
     Example: hybrid-memory chat memory.db --user alice --model anthropic:claude-sonnet-4-5
     """
-    answering = _model(model, base_url)
+    answering = chat_model(model, base_url=base_url)
     with open_store(store, create=True) as memory:
-        owner = scoped(memory, tenant=tenant, user=user, agent=agent).scope
-        there = memory.owners()
-        if there and owner not in there:
-            typer.echo(f"{one_line(str(owner))} is new in this store", err=True)
-        name = session or f"chat-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-        whose = memory.scoped(tenant=owner.tenant, user=owner.user, agent=owner.agent, session=name)
+        session = owner.session or f"chat-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+        whose = replace(owner, session=session).of(memory)
+        there, who = memory.owners(), whose.scope.owner
+        if there and who not in there:
+            typer.echo(f"{one_line(str(who))} is new in this store", err=True)
         talk = _Talk(whose, answering, max_tokens, as_json=as_json)
         if sys.stdin.isatty() and not as_json:
             show(
-                f"{owner}, session {name}; {'model ' + model if model else 'no model, recall alone'}. {HELP}",
+                f"{who}, session {session}; {'model ' + model if model else 'no model, recall alone'}. {HELP}",
                 style="dim",
             )
         for line in _lines():
             if not talk.heard(line):
                 break
-
-
-def _model(name: str | None, base_url: str | None) -> Any:
-    from hybrid_memory.apps.cli.chatting import chat_model  # noqa: PLC0415 - only who has a model pays for it
-
-    if name is None:
-        if base_url is not None:
-            raise InvalidInputError("a base URL needs the name of its model: give --model")
-        return None
-    return chat_model(name, base_url=base_url)
 
 
 def _lines() -> Iterator[str]:
@@ -190,8 +169,8 @@ NO_KEY = "none"
 """A server of one's own asks for no key, but the client insists on one."""
 
 
-def chat_model(name: str, *, base_url: str | None = None) -> Any:
-    """A chat model of LangChain, made by its ``init_chat_model``.
+def chat_model(name: str | None, *, base_url: str | None = None) -> Any:
+    """A chat model of LangChain, made by its ``init_chat_model``; None without a name.
 
     Args:
         name: ``provider:model``, such as ``anthropic:claude-sonnet-4-5``; of an endpoint just the model.
@@ -201,6 +180,10 @@ def chat_model(name: str, *, base_url: str | None = None) -> Any:
         MissingDependencyError: LangChain is not installed.
         InvalidInputError: there is no such provider, its package is not installed, or its key is missing.
     """
+    if name is None:
+        if base_url is not None:
+            raise InvalidInputError("a base URL needs the name of its model: give --model")
+        return None
     try:
         # By name, as the core knows no framework.
         make = importlib.import_module("langchain.chat_models").init_chat_model

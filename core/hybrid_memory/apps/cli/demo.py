@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -75,7 +74,7 @@ def _print(whose: ScopedMemory) -> None:
         "tokens": context.tokens,
         "max_tokens": context.max_tokens,
         "section_tokens": dict(context.section_tokens),
-        "plan": [asdict(piece) for piece in context.plan],
+        "plan": context.plan,
         "messages": context.as_dicts(),
     }
     known = shapes.profile(whose.profile(), history=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hybrid_memory.apps.cli.chatting import chat_model
+from hybrid_memory.apps.cli.printing import agreed
 from hybrid_memory.apps.cli.stores import EmbedderName
 from hybrid_memory.apps.cli.transfer import read_transcripts
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError
@@ -124,8 +125,8 @@ def evaluate(
         read_transcripts(transcripts, form),
         method or METHODS,
         max_tokens=max_tokens,
-        model=_model(model, base_url),
-        judge=_model(judge, judge_url),
+        model=chat_model(model, base_url=base_url),
+        judge=chat_model(judge, base_url=judge_url),
         embedder=_embedder(embedder),
         compressor=_compressor(lingua, method or ()),
         written=written,
@@ -143,12 +144,6 @@ def evaluate(
     _told(report, out, as_json=as_json)
     if report.failures:
         raise typer.Exit(1)
-
-
-def _model(name: str | None, base_url: str | None) -> Any:
-    from hybrid_memory.apps.cli.chatting import chat_model  # noqa: PLC0415
-
-    return None if name is None else chat_model(name, base_url=base_url)
 
 
 def _embedder(name: EmbedderName) -> Any:
@@ -188,11 +183,7 @@ def _agreed(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> None
     for reason in evaluation.left_out:
         typer.echo(f"left out: {printable(reason)}", err=True)
     typer.echo(f"{evaluation!r}"[1:-1] + f": {evaluation.estimate()}", err=True)
-    if not asks or yes:
-        return
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise InvalidInputError("a model would be asked, and nobody is there to agree: give --yes")
-    if not typer.confirm("Go on?", err=True):
+    if asks and not agreed("Go on?", "a model would be asked, and nobody is there to agree: give --yes", yes=yes):
         raise typer.Exit(0)
 
 

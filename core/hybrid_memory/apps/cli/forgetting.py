@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
@@ -10,21 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_memory.apps.cli import shapes
-from hybrid_memory.apps.cli.printing import one_line, print_json, show, when
+from hybrid_memory.apps.cli.printing import agreed, one_line, print_json, show, when
 from hybrid_memory.apps.cli.recalling import handle
-from hybrid_memory.apps.cli.stores import (
-    MOMENT,
-    AgentName,
-    AsJson,
-    SessionName,
-    StoreName,
-    TenantName,
-    UserName,
-    moment,
-    open_store,
-    scoped,
-)
+from hybrid_memory.apps.cli.stores import MOMENT, AsJson, Owner, StoreName, moment, open_store, with_owner
 from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -64,6 +51,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would go
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
+@with_owner()
 def forget(
     store: StoreName,
     *,
@@ -74,10 +62,7 @@ def forget(
     everything: Everything = False,
     dry_run: DryRun = False,
     yes: Yes = False,
-    tenant: TenantName = None,
-    user: UserName = None,
-    agent: AgentName = None,
-    session: SessionName = None,
+    owner: Owner,
     as_json: AsJson = False,
 ) -> None:
     """Destroy turns and everything derived from them: vectors, facts, lines of summaries, notes. It cannot be undone.
@@ -89,18 +74,21 @@ def forget(
     given = {"ids": [handle(one) for one in ids] if ids else None, "query": query, "before": before, "expired": expired}
     with open_store(store, background=False) as memory:
         # All of a user is more than what one owner has, so that none need fit.
-        known = not everything or user is None or agent is not None
-        whose = scoped(memory, tenant=tenant, user=user, agent=agent, session=session, known=known)
+        known = not everything or owner.user is None or owner.agent is not None
+        whose = owner.of(memory, known=known)
         which = {name: value for name, value in given.items() if value}
         does = _forgetting(memory, whose, which, everything=everything)
         planned = does(dry_run=True)
         _told(whose, planned, err=as_json)
         done = planned
         if planned.erased and not dry_run:
-            _agreed(yes=yes)
+            refusal = "nothing was forgotten: nobody is there to agree; give --yes, or --dry-run to look"
+            if not agreed("Forget this for good?", refusal, yes=yes):
+                typer.echo("nothing was forgotten", err=True)
+                raise typer.Exit(0)
             done = does(dry_run=False)
     if as_json:
-        print_json(shapes.receipt(done))
+        print_json(done)
     elif done is not planned:
         show("forgotten")
 
@@ -138,14 +126,3 @@ def _told(whose: ScopedMemory, planned: Receipt, *, err: bool) -> None:
                 show(line, indent=2, err=err)
     if len(planned.positions) > SHOWN_TURNS:
         show(f"and {len(planned.positions) - SHOWN_TURNS:,} more", indent=2, err=err)
-
-
-def _agreed(*, yes: bool) -> None:
-    """Go on only if somebody said so."""
-    if yes:
-        return
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise InvalidInputError("nothing was forgotten: nobody is there to agree; give --yes, or --dry-run to look")
-    if not typer.confirm("Forget this for good?", err=True):
-        typer.echo("nothing was forgotten", err=True)
-        raise typer.Exit(0)

@@ -9,16 +9,7 @@ import typer
 from hybrid_memory.apps.cli import shapes
 from hybrid_memory.apps.cli.printing import print_json, show, show_rows, when
 from hybrid_memory.apps.cli.recalling import handle
-from hybrid_memory.apps.cli.stores import (
-    AgentName,
-    AsJson,
-    SessionName,
-    StoreName,
-    TenantName,
-    UserName,
-    open_store,
-    scoped,
-)
+from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, with_owner
 
 if TYPE_CHECKING:
     from hybrid_memory import Fact, ProfileEntry, UserProfile
@@ -29,24 +20,22 @@ STYLES = ("cyan", "", "dim", "")
 History = Annotated[bool, typer.Option("--history", help="With what each field held before.")]
 
 
+@with_owner(session=False)
 def profile(
     store: StoreName,
     *,
     history: History = False,
-    tenant: TenantName = None,
-    user: UserName = None,
-    agent: AgentName = None,
+    owner: Owner,
     as_json: AsJson = False,
 ) -> None:
     """Show what is known of a user: each value with its confidence, since when it stands, and the turn that says so.
 
     Example: hybrid-memory profile memory.db --user alice --history
     """
-    with open_store(store, background=False) as memory:
-        whose = scoped(memory, tenant=tenant, user=user, agent=agent, known=True)
+    with owner.opened(store) as whose:
         known, facts = whose.profile(), whose.facts(history=history)
     if as_json:
-        print_json({**shapes.profile(known, history=history), "facts": [shapes.fact(fact) for fact in facts]})
+        print_json({**shapes.profile(known, history=history), "facts": facts})
         return
     show_profile(known, history=history)
     told = {number for entries in known.sources.values() for one in entries for number in one.facts}
@@ -100,14 +89,12 @@ Strategy = Annotated[
 Keep = Annotated[int | None, typer.Option(min=1, help="Rounds that stay word for word.")]
 
 
+@with_owner()
 def summary(
     store: StoreName,
     *,
     expand: Expanded = None,
-    tenant: TenantName = None,
-    user: UserName = None,
-    agent: AgentName = None,
-    session: SessionName = None,
+    owner: Owner,
     as_json: AsJson = False,
 ) -> None:
     """Show the summary of a conversation, each line with the handle that leads to its words.
@@ -116,13 +103,12 @@ def summary(
 
     Example: hybrid-memory summary memory.db --session s1 --expand 12-40
     """
-    with open_store(store, background=False, embedder="none") as memory:
-        whose = scoped(memory, tenant=tenant, user=user, agent=agent, session=session, known=True)
+    with owner.opened(store, embedder="none") as whose:
         if expand is not None:
             _expanded(whose.expand(handle(expand)), as_json=as_json)
             return
         folded = whose.summary()
-        others = [] if folded or session is not None else _folded_sessions(whose)
+        others = [] if folded or owner.session is not None else _folded_sessions(whose)
     if as_json:
         print_json(shapes.summary(folded))
         return
@@ -149,15 +135,13 @@ def _folded_sessions(whose: ScopedMemory) -> list[str]:
     return list(dict.fromkeys(name for name in names if name is not None))
 
 
+@with_owner()
 def compact(
     store: StoreName,
     *,
     strategy: Strategy = None,
     keep: Keep = None,
-    tenant: TenantName = None,
-    user: UserName = None,
-    agent: AgentName = None,
-    session: SessionName = None,
+    owner: Owner,
     as_json: AsJson = False,
 ) -> None:
     """Fold all but the newest rounds of a conversation into its summary; the log keeps every word.
@@ -166,8 +150,7 @@ def compact(
 
     Example: hybrid-memory compact memory.db --session s1 --keep 2
     """
-    with open_store(store, background=False) as memory:
-        whose = scoped(memory, tenant=tenant, user=user, agent=agent, session=session, known=True)
+    with owner.opened(store) as whose:
         receipt = whose.compact(strategy=strategy, keep=keep)
         folded = whose.summary()
     if as_json:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -100,15 +104,35 @@ def show_rows(
     typer.echo("\n".join(line.rstrip() for line in drawn.get().splitlines()))
 
 
+def agreed(question: str, refusal: str, *, yes: bool) -> bool:
+    """Whether somebody says so, on a terminal; without one, `InvalidInputError` with the refusal."""
+    if yes:
+        return True
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InvalidInputError(refusal)
+    return typer.confirm(question, err=True)
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON over several lines."""
     typer.echo(as_json(value, indent=2))
 
 
 def as_json(value: Any, *, indent: int | None = None) -> str:
-    """The value as JSON, in which everything that a terminal would act on is escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    """The value as JSON, dataclasses by their fields; everything that a terminal would act on is escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=_fields)
     return "".join(char if char == "\n" or unicodedata.category(char)[0] != "C" else _escaped(char) for char in text)
+
+
+def _fields(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return fields_of(value) if is_dataclass(value) else str(value)
+
+
+def fields_of(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass as they are."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def _escaped(char: str) -> str:

@@ -10,18 +10,7 @@ import typer
 
 from hybrid_memory.apps.cli import shapes
 from hybrid_memory.apps.cli.printing import bar, one_line, print_json, printable, show, when
-from hybrid_memory.apps.cli.stores import (
-    AgentName,
-    AsJson,
-    SessionName,
-    Since,
-    StoreName,
-    TenantName,
-    Until,
-    UserName,
-    open_store,
-    scoped,
-)
+from hybrid_memory.apps.cli.stores import AsJson, Owner, Since, StoreName, Until, with_owner
 
 if TYPE_CHECKING:
     from hybrid_memory import Hit
@@ -31,6 +20,7 @@ Most = Annotated[int, typer.Option("-k", min=1, help="How many hits at most.")]
 Why = Annotated[bool, typer.Option("--why", help="Show the arithmetic of each score.")]
 
 
+@with_owner()
 def search(
     store: StoreName,
     query: Query,
@@ -39,10 +29,7 @@ def search(
     why: Why = False,
     since: Since = None,
     until: Until = None,
-    tenant: TenantName = None,
-    user: UserName = None,
-    agent: AgentName = None,
-    session: SessionName = None,
+    owner: Owner,
     as_json: AsJson = False,
 ) -> None:
     """Search a memory; with a session only that conversation.
@@ -52,9 +39,8 @@ def search(
 
     Example: hybrid-memory search memory.db "where does she live?" -k 3 --why
     """
-    with open_store(store, background=False) as memory:
-        whose = scoped(memory, tenant=tenant, user=user, agent=agent, session=session, known=True)
-        hits = whose.recall(query, k=k, within="session" if session else "user", since=since, until=until)
+    with owner.opened(store) as whose:
+        hits = whose.recall(query, k=k, within="session" if owner.session else "user", since=since, until=until)
     if as_json:
         print_json([shapes.hit(hit) for hit in hits])
         return
@@ -65,7 +51,7 @@ def search(
 
 def show_hits(hits: Sequence[Hit], *, why: bool) -> None:
     """Print each hit: its score as a bar, who said what, and what speaks for it."""
-    from hybrid_memory.recall.hit import parts  # noqa: PLC0415 - half a second that help need not take
+    from hybrid_memory.analysis import parts  # noqa: PLC0415 - half a second that help need not take
 
     for hit in hits:
         record = hit.record
@@ -79,29 +65,26 @@ def show_hits(hits: Sequence[Hit], *, why: bool) -> None:
 
 
 if TYPE_CHECKING:
-    from hybrid_memory.log.event import Event
+    from hybrid_memory import Event
 
 Newest = Annotated[int, typer.Option("--limit", "-n", min=0, help="The newest so many; 0 for all.")]
 
 
+@with_owner()
 def history(
     store: StoreName,
     *,
     limit: Newest = 20,
     since: Since = None,
     until: Until = None,
-    tenant: TenantName = None,
-    user: UserName = None,
-    agent: AgentName = None,
-    session: SessionName = None,
+    owner: Owner,
     as_json: AsJson = False,
 ) -> None:
     """Show what was said, oldest first, each turn with its handle.
 
     Example: hybrid-memory history memory.db --since 2026-03-01 -n 50
     """
-    with open_store(store, background=False, embedder="none") as memory:
-        whose = scoped(memory, tenant=tenant, user=user, agent=agent, session=session, known=True)
+    with owner.opened(store, embedder="none") as whose:
         events = whose.events(kinds=["message"], since=since, until=until, limit=limit or None)
     if as_json:
         print_json([shapes.turn(event) for event in events])
@@ -135,15 +118,14 @@ WithinHits = Annotated[int, typer.Option("-k", min=1, help="With --query: how ma
 _NUMBER = re.compile(r"#?(\d{1,18}(?:-#?\d{1,18})?)")
 
 
+@with_owner(session=False)
 def why(
     store: StoreName,
     what: What,
     *,
     query: ForQuery = None,
     k: WithinHits = 10,
-    tenant: TenantName = None,
-    user: UserName = None,
-    agent: AgentName = None,
+    owner: Owner,
     as_json: AsJson = False,
 ) -> None:
     """Say where something comes from, word for word; with --query, why a turn comes back for it or does not.
@@ -153,8 +135,7 @@ def why(
     Example: hybrid-memory why memory.db profession
     Example: hybrid-memory why memory.db 12 --query "where does she live?"
     """
-    with open_store(store, background=False) as memory:
-        whose = scoped(memory, tenant=tenant, user=user, agent=agent, known=True)
+    with owner.opened(store) as whose:
         told = _of_turn(whose, what) if query is None else whose.why_not(query, handle(what), k=k)
     if as_json:
         print_json(shapes.explanation(told))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import webbrowser
+from dataclasses import astuple
 from typing import Annotated
 
 import typer
@@ -12,12 +13,12 @@ import typer
 from hybrid_memory.apps.cli.stores import (
     WHOSE,
     AgentName,
+    Owner,
     SessionName,
     StoreName,
     TenantName,
-    UserName,
     open_store,
-    scoped,
+    with_owner,
 )
 
 TOKEN = "HYBRID_MEMORY_MCP_TOKEN"  # noqa: S105 - the name of a variable
@@ -97,16 +98,14 @@ Write = Annotated[bool, typer.Option("--write", help="Let the page forget turns;
 Browser = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")]
 
 
+@with_owner()
 def inspect(
     store: StoreName,
     *,
     port: PagePort = 0,
     write: Write = False,
     browser: Browser = False,
-    tenant: TenantName = None,
-    user: UserName = None,
-    agent: AgentName = None,
-    session: SessionName = None,
+    owner: Owner,
 ) -> None:
     """Look at a store in a browser: its log, searches with their scores, facts, summaries and prompts.
 
@@ -117,9 +116,7 @@ def inspect(
     from hybrid_memory.apps.inspector import serve  # noqa: PLC0415 - optional, and slow
 
     with open_store(store, read_only=not write, background=False) as memory:
-        scope = None
-        if any(name is not None for name in (tenant, user, agent, session)):
-            scope = scoped(memory, tenant=tenant, user=user, agent=agent, session=session, known=True).scope
+        scope = owner.of(memory, known=True).scope if any(astuple(owner)) else None
 
         def ready(address: str) -> None:
             typer.echo(f"Open {address}")

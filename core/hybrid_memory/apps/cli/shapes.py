@@ -4,17 +4,17 @@ A message has ``handle`` (``#12``), ``session``, ``id``, ``at``, ``role``, ``con
 ``name``, ``tool_calls``, ``tool_call_id``, ``importance``, ``metadata``, ``extra``.
 A hit has ``handle``, ``score``, ``kind``, ``speaker``, ``at``, ``session``, ``text``, ``sources``, ``signals``,
 ``weights``, ``why``, ``metadata``, and of a shared space ``space`` and ``author``.
-An explanation has ``about``, ``steps``, ``turns`` (messages) and ``facts``.
+An explanation has ``about``, ``steps``, ``turns`` (messages) and ``facts``. What is not here is printed by its fields.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from hybrid_memory.apps.cli.printing import fields_of
+
 if TYPE_CHECKING:
-    from hybrid_memory import Explanation, Fact, Hit, Message, ProfileEntry, Receipt, Scope, Stats, Summary, UserProfile
-    from hybrid_memory.log.event import Event
+    from hybrid_memory import Event, Explanation, Hit, Message, Scope, Stats, Summary, UserProfile
 
 
 def message(said: Message) -> dict[str, Any]:
@@ -36,80 +36,48 @@ def hit(found: Hit) -> dict[str, Any]:
     return {
         "handle": f"#{record.turn}",
         "score": found.score,
-        "kind": record.kind.value,
+        "kind": record.kind,
         "speaker": record.speaker,
-        "at": record.at.isoformat(),
+        "at": record.at,
         "session": record.scope.session,
         "text": record.text,
-        "sources": list(record.sources),
-        "signals": asdict(found.signals),
-        "weights": asdict(found.weights),
+        "sources": record.sources,
+        "signals": found.signals,
+        "weights": found.weights,
         "why": found.why(),
         "metadata": record.metadata,
         **shared,
     }
 
 
-def fact(known: Fact) -> dict[str, Any]:
-    """What was learned."""
-    values = asdict(known)
-    instants = {name: at.isoformat() for name in ("valid_from", "valid_to", "due") if (at := values[name]) is not None}
-    return {**values, "category": known.category.value, "state": known.state.value, **instants}
-
-
 def explanation(told: Explanation) -> dict[str, Any]:
     """Where something comes from."""
-    return {
-        "about": told.about,
-        "steps": list(told.steps),
-        "turns": [{"handle": name, **message(said)} for name, said in told.turns],
-        "facts": [fact(known) for known in told.facts],
-    }
+    return {**fields_of(told), "turns": [{"handle": name, **message(said)} for name, said in told.turns]}
 
 
 def profile(known: UserProfile, *, history: bool) -> dict[str, Any]:
     """``fields`` with their values, ``sources`` by field, and ``history`` by field where it is asked for."""
-    shape: dict[str, Any] = {
-        "fields": known.model_dump(mode="json"),
-        "sources": {name: [_entry(one) for one in entries] for name, entries in known.sources.items()},
-    }
-    if history:
-        shape["history"] = {name: [_entry(one) for one in known.history(name)] for name in type(known).model_fields}
-    return shape
-
-
-def _entry(one: ProfileEntry) -> dict[str, Any]:
-    return {
-        **asdict(one),
-        "state": one.state.value,
-        "valid_from": one.valid_from.isoformat(),
-        "valid_to": None if one.valid_to is None else one.valid_to.isoformat(),
-    }
+    former = {"history": {name: known.history(name) for name in type(known).model_fields}} if history else {}
+    return {"fields": known.model_dump(mode="json"), "sources": known.sources, **former}
 
 
 def summary(folded: Summary) -> dict[str, Any]:
     """``strategy``, ``lines``, ``handles`` of the stretches, ``artifacts``, ``audit`` and the whole ``text``."""
-    lines = [{**asdict(line), "section": line.section.value, "handle": line.handle} for line in folded.lines]
     return {
         "strategy": folded.strategy,
-        "lines": lines,
-        "handles": list(folded.handles),
+        "lines": [{**fields_of(line), "handle": line.handle} for line in folded.lines],
+        "handles": folded.handles,
         "artifacts": folded.artifacts.model_dump(mode="json"),
-        "audit": asdict(folded.audit),
+        "audit": folded.audit,
         "text": folded.text,
     }
 
 
-def receipt(done: Receipt) -> dict[str, Any]:
-    """What a write did; see `Receipt`."""
-    return asdict(done)
-
-
 def stats(told: Stats) -> dict[str, Any]:
     """What a store holds; see `Stats`; without what this process did."""
-    return {name: value for name, value in asdict(told).items() if name != "work"}
+    return {name: value for name, value in fields_of(told).items() if name != "work"}
 
 
 def scope(whose: Scope) -> dict[str, Any]:
     """``tenant``, ``user``, ``agent`` and ``space``."""
-    return {name: value for name, value in asdict(whose).items() if name != "session"}
+    return {name: value for name, value in fields_of(whose).items() if name != "session"}

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import wraps
+from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +20,9 @@ from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, Wrong
 
 if TYPE_CHECKING:
     from hybrid_memory import HybridMemory, MemoryConfig, Scope, ScopedMemory
+
+SHOWN = 10
+"""Owners that an error lists."""
 
 KEY = "HYBRID_MEMORY_KEY"
 """The environment variable with the key of an encrypted store: on the command line others would see it."""
@@ -170,46 +179,69 @@ def store_key(config: MemoryConfig) -> str | None:
     return None if store_file(config) is None else os.environ.get(KEY) or None
 
 
-def scoped(
-    memory: HybridMemory,
-    *,
-    tenant: str | None = None,
-    user: str | None = None,
-    agent: str | None = None,
-    session: str | None = None,
-    known: bool = False,
-) -> ScopedMemory:
-    """The memory of the owner that is named, or of the only one that there is.
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Who is named on the command line, perhaps with one of their sessions; nobody is the only owner that there is."""
 
-    Args:
-        memory: open.
-        tenant: of the owner; if none of these three is given, the store must have exactly one owner.
-        user: of the owner.
-        agent: of the owner.
-        session: of theirs.
-        known: the store must have something of the owner already. Then what is given need only fit one owner.
+    tenant: str | None = None
+    user: str | None = None
+    agent: str | None = None
+    session: str | None = None
 
-    Raises:
-        InvalidInputError: no owner or several fit; the error lists them.
-    """
-    named = {"tenant": tenant, "user": user, "agent": agent}
-    given = {part: name for part, name in named.items() if name is not None}
-    if given and not known:
-        return memory.scoped(**named, session=session)
-    owners = [owner for owner in memory.owners() if owner.space is None]
-    fitting = [owner for owner in owners if all(getattr(owner, part) == name for part, name in given.items())]
-    exact = [owner for owner in fitting if len(given) == sum(getattr(owner, part) is not None for part in named)]
-    match exact or fitting:
-        case [owner]:
-            return memory.scoped(tenant=owner.tenant, user=owner.user, agent=owner.agent, session=session)
-        case []:
-            raise InvalidInputError(_nobody(memory, given, owners))
-        case several:
-            raise InvalidInputError(f"whose memory? give --user, --agent or --tenant: {_listed(several)}")
+    @contextmanager
+    def opened(self, store: str, *, embedder: Any = None) -> Iterator[ScopedMemory]:
+        """What a store has of them, as a verb takes it that ends at once."""
+        with open_store(store, background=False, embedder=embedder) as memory:
+            yield self.of(memory, known=True)
+
+    def of(self, memory: HybridMemory, *, known: bool = False) -> ScopedMemory:
+        """Their memory.
+
+        Args:
+            memory: open; if neither tenant, user nor agent is named, it must have exactly one owner.
+            known: it must have something of the owner already. Then what is named need only fit one owner.
+
+        Raises:
+            InvalidInputError: no owner or several fit; the error lists them.
+        """
+        named = {"tenant": self.tenant, "user": self.user, "agent": self.agent}
+        given = {part: name for part, name in named.items() if name is not None}
+        if given and not known:
+            return memory.scoped(**named, session=self.session)
+        owners = [owner for owner in memory.owners() if owner.space is None]
+        fitting = [owner for owner in owners if all(getattr(owner, part) == name for part, name in given.items())]
+        exact = [owner for owner in fitting if len(given) == sum(getattr(owner, part) is not None for part in named)]
+        match exact or fitting:
+            case [owner]:
+                return memory.scoped(tenant=owner.tenant, user=owner.user, agent=owner.agent, session=self.session)
+            case []:
+                raise InvalidInputError(_nobody(memory, given, owners))
+            case several:
+                raise InvalidInputError(f"whose memory? give --user, --agent or --tenant: {_listed(several)}")
 
 
-SHOWN = 10
-"""Owners that an error lists."""
+def with_owner(*, session: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let Typer fill in the parameter ``owner`` of a verb by the options that name one."""
+    options = {
+        "tenant": TenantName,
+        "user": UserName,
+        "agent": AgentName,
+        **({"session": SessionName} if session else {}),
+    }
+    named = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=of) for name, of in options.items()]
+
+    def declared(verb: Callable[..., None]) -> Callable[..., None]:
+        @wraps(verb)
+        def called(**given: Any) -> None:
+            owner = Owner(**{name: given.pop(name) for name in options})
+            verb(**given, owner=owner)
+
+        parts = inspect.signature(verb, eval_str=True).parameters.values()
+        shown = [one for part in parts for one in (named if part.name == "owner" else [part])]
+        called.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        return called
+
+    return declared
 
 
 def _nobody(memory: HybridMemory, given: dict[str, str], owners: list[Scope]) -> str:

@@ -22,18 +22,7 @@ import typer
 
 from hybrid_memory.apps.cli import shapes
 from hybrid_memory.apps.cli.printing import as_json, print_json, show
-from hybrid_memory.apps.cli.stores import (
-    AgentName,
-    AsJson,
-    EmbeddedBy,
-    EmbedderName,
-    SessionName,
-    StoreName,
-    TenantName,
-    UserName,
-    open_store,
-    scoped,
-)
+from hybrid_memory.apps.cli.stores import AsJson, EmbeddedBy, EmbedderName, Owner, StoreName, open_store, with_owner
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError
 
 if TYPE_CHECKING:
@@ -160,16 +149,14 @@ Form = Annotated[
 ]
 
 
+@with_owner()
 def import_chats(
     store: StoreName,
     files: Files,
     *,
     form: Form = "auto",
     embedder: EmbeddedBy = EmbedderName.AUTO,
-    tenant: TenantName = None,
-    user: UserName = None,
-    agent: AgentName = None,
-    session: SessionName = None,
+    owner: Owner,
     as_json: AsJson = False,
 ) -> None:
     """Import chats from files: each conversation is a session of its own, with dates, tool calls and speakers.
@@ -180,12 +167,12 @@ def import_chats(
     Example: hybrid-memory import memory.db conversations.json --user alice
     """
     said = read_sessions(files, form)
-    if session is not None:
+    if owner.session is not None:
         if len(said) > 1:
             raise InvalidInputError(f"--session takes one conversation, and these files hold {len(said)}: leave it out")
-        said = [Said(session, one.messages) for one in said]
+        said = [Said(owner.session, one.messages) for one in said]
     with open_store(store, create=True, background=False, embedder=embedder.given) as memory:
-        whose = scoped(memory, tenant=tenant, user=user, agent=agent)
+        whose = replace(owner, session=None).of(memory)
         before = remembered(memory, whose, said)
         derived = whose.flush()
     messages, sessions = sum(len(one.messages) for one in said), list(dict.fromkeys(one.session for one in said))
@@ -207,7 +194,7 @@ def import_chats(
 
 def remembered(memory: HybridMemory, whose: ScopedMemory, said: Sequence[Said]) -> int:
     """Write all of it under a progress bar; returns how many messages were there before."""
-    from hybrid_memory.runtime.progress import progress_bar  # noqa: PLC0415 - half a second that help need not take
+    from hybrid_memory.display import progress_bar  # noqa: PLC0415 - half a second that help need not take
 
     total = sum(len(one.messages) for one in said)
     done = known = 0
@@ -240,22 +227,19 @@ Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to
 WrittenAs = Annotated[ExportForm, typer.Option(help="jsonl keeps everything; openai is what others read.")]
 
 
+@with_owner()
 def export(
     store: StoreName,
     *,
     out: Out = STDOUT,
     form: WrittenAs = ExportForm.JSONL,
-    tenant: TenantName = None,
-    user: UserName = None,
-    agent: AgentName = None,
-    session: SessionName = None,
+    owner: Owner,
 ) -> None:
     """Write all messages of an owner to a file, or of one session; hybrid-memory import reads them back.
 
     Example: hybrid-memory export memory.db --user alice --out alice.jsonl
     """
-    with open_store(store, background=False, embedder="none") as memory:
-        whose = scoped(memory, tenant=tenant, user=user, agent=agent, session=session, known=True)
+    with owner.opened(store, embedder="none") as whose:
         lines = _by_message(whose) if form is ExportForm.JSONL else _by_session(whose)
         if out == STDOUT:
             for line in lines:

@@ -20,11 +20,11 @@ from hybrid_memory.apps.evaluation.replaying import Journal
 from hybrid_memory.apps.evaluation.report import Report
 from hybrid_memory.apps.evaluation.running import Plan, Run
 from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
+from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.language import as_language_model
-from hybrid_memory.models.port import TextCompressor
 from hybrid_memory.models.tokenizers import token_counter as default_counter
-from hybrid_memory.runtime.progress import progress_bar
+from hybrid_memory.ports import TextCompressor
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
 
 METHODS = (

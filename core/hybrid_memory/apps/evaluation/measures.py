@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from hybrid_memory import Message
 from hybrid_memory.apps.evaluation.methods.method import Prompt
-from hybrid_memory.log.message import Message
-from hybrid_memory.models.port import LanguageModel
+from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
 
 

@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hybrid_memory import Message, Role
 from hybrid_memory.apps.evaluation.measures import Metered, Prompts
 from hybrid_memory.apps.evaluation.methods.method import Method, Replay, Setting
 from hybrid_memory.apps.evaluation.probing.probe import Probe, plain
 from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.models.port import LanguageModel
+from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.tokenize import cjk_share
 from hybrid_memory.text.tokens import TokenCounter
 

@@ -29,9 +29,9 @@ from hybrid_memory.apps.evaluation.probing.probe import Probe
 from hybrid_memory.apps.evaluation.replaying import Journal, answered, replayed
 from hybrid_memory.apps.evaluation.report import Figures, Judging, Outcome, Report, figures
 from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
+from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError, ModelError
-from hybrid_memory.models.port import LanguageModel
-from hybrid_memory.runtime.progress import Progress
+from hybrid_memory.ports import LanguageModel
 
 Case: TypeAlias = tuple[str, str, str]
 """Transcript, probe and method, by name."""

@@ -23,13 +23,11 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from hybrid_memory import __version__
+from hybrid_memory import HybridMemory, Scope, __version__
 from hybrid_memory.apps.inspector import knowledge, log, prompts, search
 from hybrid_memory.apps.inspector.guard import HEADERS, Guard, finished, form_token, from_own_form
-from hybrid_memory.apps.inspector.reading import PageRequest, key_of, moment_of, reading, scope_of, warm_up
+from hybrid_memory.apps.inspector.reading import PageRequest, key_of, moment_of, scope_of, warm_up
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, StoreUnavailableError
-from hybrid_memory.memory import HybridMemory
-from hybrid_memory.scope import Scope
 
 _log = logging.getLogger(__name__)
 
@@ -101,7 +99,7 @@ class _Inspector:
 
     def __init__(self, memory: HybridMemory, token: str, *, writable: bool) -> None:
         self._memory = memory
-        self._reading = reading(memory)
+        self._reading = memory.as_read_only()
         self._token = token
         self._writable = writable
 

@@ -8,14 +8,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
+from hybrid_memory import Block, Event, EventKind, Fact, Line, ProfileEntry, Section, Summary, UserProfile
+from hybrid_memory.analysis import Ledger, handle
 from hybrid_memory.apps.inspector.log import Row, row_of
-from hybrid_memory.apps.inspector.reading import RECENT, PageRequest, handle_of, services_of, state_of
-from hybrid_memory.artifacts.ledger import Ledger
-from hybrid_memory.blocks.block import Block
-from hybrid_memory.context.summary import Line, Section, Summary
-from hybrid_memory.facts.fact import Fact
-from hybrid_memory.facts.profile import ProfileEntry, UserProfile
-from hybrid_memory.log.event import Event, EventKind, handle
+from hybrid_memory.apps.inspector.reading import RECENT, PageRequest, state_of
 
 THINGS = 60
 """Of which facts are told, on one page."""
@@ -108,7 +104,7 @@ def _now(request: PageRequest) -> datetime:
     if isinstance(request.at, datetime):
         return request.at
     if request.at is None:
-        return services_of(request.memory).clock()
+        return request.memory.now()
     last = request.seen(request.scope.owner).events(limit=1)
     return last[0].at if last else datetime.now(UTC)
 
@@ -151,7 +147,7 @@ def _blocks(request: PageRequest) -> list[Block]:
 def _unread(request: PageRequest) -> bool:
     """Whether the newest message was not read for facts yet; what was read late counts from its turn on."""
     said = request.seen(request.scope.owner).events(kinds=(EventKind.MESSAGE,), limit=1)
-    read = handle_of(request.memory, request.scope.owner).events(kinds=(EventKind.LEARNED,), limit=1)
+    read = request.memory.for_scope(request.scope.owner).events(kinds=(EventKind.LEARNED,), limit=1)
     upto = max(read[0].payload["cursors"].values(), default=0) if read else 0
     return bool(said) and said[0].position > upto
 
@@ -205,7 +201,7 @@ def _summary(request: PageRequest) -> dict[str, Any]:
 
 def _turns(request: PageRequest, ids: list[str]) -> list[Event]:
     """The turns with these ids: what is behind a summary that is to be seen, is to be seen too."""
-    return services_of(request.memory).log.get(request.scope, ids) if ids else []
+    return request.memory.for_scope(request.scope).events(which=ids)
 
 
 def _line(line: Line, found: dict[str, Event]) -> dict[str, Any]:

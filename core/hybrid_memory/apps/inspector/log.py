@@ -8,12 +8,10 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from hybrid_memory.apps.inspector.reading import PageRequest, handle_of, key_of, services_of, tiers_of
+from hybrid_memory import Event, EventKind, HybridMemory, Message, Tier
+from hybrid_memory.analysis import handle
+from hybrid_memory.apps.inspector.reading import PageRequest, key_of, tiers_of
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.index.record import Record
-from hybrid_memory.log.event import Event, EventKind, Tier, handle
-from hybrid_memory.log.message import Message
-from hybrid_memory.memory import HybridMemory
 from hybrid_memory.validation import shown
 
 OWNERS = 50
@@ -27,7 +25,7 @@ def overview(memory: HybridMemory, query: dict[str, str]) -> dict[str, Any]:
     text = query.get("page", "")
     page = min(int(text) if text.isdecimal() and len(text) < 10 else 1, len(owners) // OWNERS + 1)  # noqa: PLR2004
     chosen = owners[(max(page, 1) - 1) * OWNERS : max(page, 1) * OWNERS]
-    services = services_of(memory)
+    heads = memory.heads()
     work = memory.work
     return {
         "q": wanted,
@@ -38,8 +36,8 @@ def overview(memory: HybridMemory, query: dict[str, str]) -> dict[str, Any]:
             {
                 "scope": owner,
                 "key": key_of(owner),
-                "events": services.log.count(owner),
-                "head": services.log.heads(owner),
+                "events": memory.for_scope(owner).count(),
+                "head": heads.get(owner, ""),
             }
             for owner in chosen
         ],
@@ -163,7 +161,7 @@ def event(request: PageRequest) -> dict[str, Any]:
     if not found or found[0].position != position:
         raise InvalidInputError(f"{request.scope.owner} has no event {shown(handle(position, position))} to be seen")
     (event,) = found
-    records = [record for record in services_of(request.memory).index.get([position]) if _owned(record, event)]
+    records = request.memory.for_scope(request.scope.owner).records([position])
     return {
         "event": event,
         "row": row_of(event, tiers_of(request, found)[position], most=len(json.dumps(event.payload))),
@@ -176,13 +174,8 @@ def event(request: PageRequest) -> dict[str, Any]:
     }
 
 
-def _owned(record: Record, event: Event) -> bool:
-    return record.scope.owner == event.scope.owner
-
-
 def _sources(request: PageRequest, event: Event) -> list[Row]:
-    services = services_of(request.memory)
-    there = services.log.get(request.scope.owner, list(event.sources)) if event.sources else []
+    there = request.memory.for_scope(request.scope.owner).events(which=event.sources)
     visible = [source for source in there if source.position < event.position]
     return [row_of(source, []) for source in visible]
 
@@ -243,11 +236,8 @@ def asking(memory: HybridMemory, request: PageRequest, positions: Sequence[int])
         InvalidInputError: one of them is no turn of this owner.
     """
     names = [handle(position, position) for position in positions]
-    receipt = handle_of(memory, request.scope.owner).forget(ids=names, dry_run=True)
-    log = services_of(request.memory).log
-    events = [
-        event for place in receipt.positions for event in log.read(request.scope.owner, after=place - 1, upto=place)
-    ]
+    receipt = memory.for_scope(request.scope.owner).forget(ids=names, dry_run=True)
+    events = request.memory.for_scope(request.scope.owner).events(which=receipt.positions)
     tiers = tiers_of(request, events)
     return {
         "positions": positions,
@@ -259,4 +249,4 @@ def asking(memory: HybridMemory, request: PageRequest, positions: Sequence[int])
 def forgetting(memory: HybridMemory, request: PageRequest, positions: Sequence[int]) -> dict[str, Any]:
     """What went with these turns; see `asking`."""
     names = [handle(position, position) for position in positions]
-    return {"receipt": handle_of(memory, request.scope.owner).forget(ids=names)}
+    return {"receipt": memory.for_scope(request.scope.owner).forget(ids=names)}

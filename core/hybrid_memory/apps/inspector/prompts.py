@@ -7,14 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hybrid_memory.apps.inspector.reading import PageRequest, handle_of, services_of, state_of
-from hybrid_memory.context.context import Context
-from hybrid_memory.context.context import Piece as Planned
-from hybrid_memory.context.layout import Parts, escaped, memory_mark
-from hybrid_memory.context.request import LEAST_TOKENS
+from hybrid_memory import Context, Event, EventKind, Message, Role, Tier
+from hybrid_memory import Piece as Planned
+from hybrid_memory.analysis import LEAST_TOKENS, Parts, escaped, handle, memory_mark
+from hybrid_memory.apps.inspector.reading import PageRequest, state_of
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.event import Event, EventKind, Tier, handle
-from hybrid_memory.log.message import Message, Role
 from hybrid_memory.text.tokens import message_tokens
 
 MOST_TOKENS = 1_000_000
@@ -76,7 +73,7 @@ class Laid:
 
 def prompts(request: PageRequest) -> dict[str, Any]:
     """The prompt for one turn of a session, which is the last one if none is chosen."""
-    budget = services_of(request.memory).config.compaction.max_tokens
+    budget = request.memory.config.compaction.max_tokens
     tokens = request.number("tokens", budget, least=LEAST_TOKENS, most=MOST_TOKENS)
     chosen = request.number("turn", 0, least=0)
     turns = _turns(request, chosen)
@@ -126,7 +123,7 @@ def _context(request: PageRequest, turn: int, tokens: int) -> Context:
     """The prompt as it was when the turn stood last: with what was noted and folded for it, before anybody answered."""
     following = request.scoped.events(before=turn + 1 + AROUND, kinds=(EventKind.MESSAGE,), limit=AROUND)
     after = next((event.position for event in following if event.position > turn), None)
-    scoped = handle_of(request.memory, request.scope)
+    scoped = request.memory.for_scope(request.scope)
     if after is not None:
         scoped = scoped.at(after - 1)
     elif request.at is not None:
@@ -142,7 +139,7 @@ def _before(request: PageRequest, turn: int, tokens: int) -> Sequence[Message]:
 
 
 def _told(request: PageRequest, context: Context, before: Sequence[Message], turn: int) -> dict[str, Any]:
-    count = services_of(request.memory).count
+    count = request.memory.token_counter
     costs = [message_tokens(message, count) for message in context.messages]
     same = _same(context.messages, before)
     notes = _notes(request, context, turn)
@@ -206,13 +203,13 @@ def _notes(request: PageRequest, context: Context, turn: int) -> list[str]:
     """What was recalled for the turns of the prompt as it is marked there, longest first."""
     noted = request.scoped.events(before=turn + 1 + AROUND, kinds=(EventKind.RECALLED,), limit=AROUND)
     texts = {context.note, *(str(event.payload.get("text", "")) for event in noted)}
-    marks = services_of(request.memory).config.prompt
+    marks = request.memory.config.prompt
     return sorted((memory_mark(text, marks) for text in texts if text), key=len, reverse=True)
 
 
 def _places(request: PageRequest, messages: Sequence[Message]) -> dict[str, int]:
     ids = [message.id for message in messages if message.id]
-    found = services_of(request.memory).log.get(request.scope, ids) if ids else []
+    found = request.memory.for_scope(request.scope).events(which=ids)
     return {event.id: event.position for event in found}
 
 

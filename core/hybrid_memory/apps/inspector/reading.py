@@ -10,13 +10,9 @@ from heapq import nlargest
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from hybrid_memory.context.state import QueueState
+from hybrid_memory import Event, EventKind, HybridMemory, Scope, ScopedMemory, Tier
+from hybrid_memory.analysis import QueueState
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
-from hybrid_memory.log.delegating import ReadOnlyLog
-from hybrid_memory.log.event import Event, EventKind, Tier
-from hybrid_memory.memory import HybridMemory, ScopedMemory
-from hybrid_memory.scope import Scope
-from hybrid_memory.store.services import Services
 from hybrid_memory.validation import shown
 
 STATES = (EventKind.COMPACTION, EventKind.RESET)
@@ -32,29 +28,12 @@ ESCAPE = "~"
 _KEEP: Any = object()
 
 
-def reading(memory: HybridMemory) -> HybridMemory:
-    """The same memory on the same store, by which nothing can be written, learned or indexed."""
-    services = memory._runtime.services  # noqa: SLF001 - a handle of the same memory
-    looking = replace(services, log=ReadOnlyLog(services.log), read_only=True)
-    return HybridMemory(looking, memory._as_embedder)  # noqa: SLF001
-
-
-def services_of(memory: HybridMemory) -> Services:
-    """The ports of a memory."""
-    return memory._runtime.services  # noqa: SLF001 - the figures and places that no verb tells
-
-
-def handle_of(memory: HybridMemory, scope: Scope) -> ScopedMemory:
-    """The handle of any owner. A space opens for who has the store, whatever the grants in it say."""
-    return ScopedMemory(memory._runtime, scope)  # noqa: SLF001
-
-
 def warm_up(memory: HybridMemory) -> None:
     """Search the longest logs once, so that tables and vectors are in memory when somebody does."""
     with suppress(HybridMemoryError):  # closed meanwhile; or whoever searches is told
-        heads = services_of(memory).log.heads()
+        heads = memory.heads()
         for owner in nlargest(WARM, heads, key=heads.__getitem__):
-            handle_of(reading(memory), owner).recall("warm up")
+            memory.as_read_only().for_scope(owner).recall("warm up")
 
 
 def key_of(scope: Scope) -> str:
@@ -120,7 +99,7 @@ class PageRequest:
 
     def seen(self, scope: Scope) -> ScopedMemory:
         """The memory of this scope, as of then."""
-        scoped = handle_of(self.memory, scope)
+        scoped = self.memory.for_scope(scope)
         return scoped if self.at is None else scoped.at(self.at)
 
     @property
@@ -169,8 +148,8 @@ def tiers_of(request: PageRequest, events: Sequence[Event]) -> dict[int, list[Ti
     """By position, the tiers that an event stands in."""
     sessions = {event.scope.session for event in events if event.kind is EventKind.MESSAGE}
     states = {session: state_of(request, session) for session in sessions}
-    records = services_of(request.memory).index.get([event.position for event in events])
-    indexed = {record.id for record in records if record.scope.owner == request.scope.owner}
+    records = request.memory.for_scope(request.scope.owner).records([event.position for event in events])
+    indexed = {record.id for record in records}
 
     def queued(event: Event) -> bool:
         if event.kind is not EventKind.MESSAGE:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
+from hybrid_memory import Event, EventKind, Explanation, Hit, Record, Tier, Weights
+from hybrid_memory.analysis import handle
 from hybrid_memory.apps.inspector.reading import PageRequest, tiers_of
-from hybrid_memory.config.weights import Weights
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.facts.explanation import Explanation
-from hybrid_memory.index.record import Record
-from hybrid_memory.log.event import Event, EventKind, Tier, handle
-from hybrid_memory.recall.hit import Hit
 
 Within: TypeAlias = Literal["user", "session"]
 

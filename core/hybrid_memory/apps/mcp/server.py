@@ -16,10 +16,8 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import AnyHttpUrl
 
-from hybrid_memory.blocks.block import Block
+from hybrid_memory import Block, HybridMemory, Scope, ScopedMemory
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
-from hybrid_memory.memory import HybridMemory, ScopedMemory
-from hybrid_memory.scope import Scope
 from hybrid_memory.tools import SERVER_TOOLS, Answer, MemoryTool
 from hybrid_memory.validation import shown
 

@@ -14,9 +14,9 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 
+from hybrid_memory import HybridMemory
 from hybrid_memory.apps.mcp.server import Binding, server
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.memory import HybridMemory
 
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")

@@ -10,8 +10,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Unpack
 
-from hybrid_memory.engines.clickhouse.address import parsed
-from hybrid_memory.engines.clickhouse.connection import Connection
+from hybrid_memory.engines.clickhouse.connection import Connection, parsed
 from hybrid_memory.engines.clickhouse.table import (
     COLUMNS,
     SELECTED,

@@ -11,8 +11,7 @@ from pymilvus import CollectionSchema, DataType, Function, FunctionType, MilvusC
 from pymilvus.milvus_client.index import IndexParams
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.engines.milvus.address import Address
-from hybrid_memory.engines.milvus.connection import CALL_SECONDS, Connection
+from hybrid_memory.engines.milvus.connection import CALL_SECONDS, Address, Connection
 from hybrid_memory.engines.milvus.rows import Row
 
 RECORDS, VECTORS, PENDING, TERMS, STATE = "records", "vectors", "pending", "terms", "state"

@@ -6,25 +6,24 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.instants import to_micros
-from hybrid_memory.engines.milvus.address import Address
 from hybrid_memory.engines.milvus.catalog import FLAT, PENDING, RECORDS, SETTLED, TERMS, VECTORS, WINDOW, Catalog
-from hybrid_memory.engines.milvus.places import PlaceNames, place_before
+from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import NARROWING, PLACE, Narrowing, Row, digest, owner_key, to_record, to_row
-from hybrid_memory.engines.milvus.state import StateTable, applied_of
-from hybrid_memory.engines.milvus.terms import TermCounts
-from hybrid_memory.engines.milvus.vectors import Probing, VectorTable, matches
+from hybrid_memory.engines.milvus.state import EMBEDDER, PlaceNames, StateTable, TermCounts, applied_of, sum_of, tail_of
+from hybrid_memory.engines.milvus.vectors import Probing, VectorTable, unpacked
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
-from hybrid_memory.index.bm25 import bm25
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, RecordColumns, Use
-from hybrid_memory.index.record import Record, RecordKind, Where
-from hybrid_memory.index.unconverted import Unconverted
+from hybrid_memory.index.bm25 import ranked
+from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
+from hybrid_memory.index.record import Record, Where
+from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.scope import Scope
+from hybrid_memory.text.spelling import close_terms
 
 WHOLE = [*NARROWING, *PLACE, "doc"]
 WORDS = 4_096
@@ -32,7 +31,7 @@ SPELT = 64
 """Terms of any owner that are looked at for one that this owner has."""
 
 
-class MilvusIndex(Unconverted):
+class MilvusIndex(SemanticIndex):
     """The semantic index in a Milvus.
 
     Milvus has no transactions, so what belongs together is written in an order in which the next call repairs what a
@@ -52,6 +51,8 @@ class MilvusIndex(Unconverted):
         InvalidConfigError: the URL or a parameter is wrong.
         StoreUnavailableError: there is no such server.
     """
+
+    ranked_records: ClassVar[int | None] = None
 
     def __init__(
         self,
@@ -81,24 +82,36 @@ class MilvusIndex(Unconverted):
             self._catalog, self._state, Probing(plain=nprobe, narrowed=nlist, exact=index_type != "HNSW")
         )
         self._writing = threading.RLock()
-        self.size()
+        self.size()  # connects
 
-    def applied(self, owner: Scope) -> int:
-        """The log position up to which records were derived."""
-        name = applied_of(owner_key(owner))
-        return int(self._state.get([name]).get(name, 0))
-
-    def tails(self, owner: Scope, sessions: Sequence[str | None]) -> dict[str | None, Record]:
-        """The last turn of each session."""
-        self._catalog.check_open()
-        last = self._places.tails(owner_key(owner), sessions)
-        records = {record.id: record for record in self.get(list(last.values()))}
-        return {session: records[number] for session, number in last.items() if number in records}
+    def status(
+        self,
+        owner: Scope | None = None,
+        *,
+        sessions: Sequence[str | None] = (),
+        pending: int = 0,
+        sums: bool = False,
+    ) -> Status:
+        """How far the index is; see `IndexEngine.status`."""
+        key = "" if owner is None else owner_key(owner)
+        tails = {session: tail_of(key, digest("session", session)) for session in sessions}
+        there = self._state.get([EMBEDDER, applied_of(key), *([sum_of(key)] if sums else []), *tails.values()])
+        waiting = self._catalog.select(PENDING, f'owner == "{key}"', ["id"], limit=pending) if pending else []
+        count, total = unpacked(there.get(sum_of(key)))
+        return Status(
+            applied=int(there.get(applied_of(key), 0)),
+            embedder=(there[EMBEDDER][0], there[EMBEDDER][1]) if EMBEDDER in there else None,
+            tails={session: there[name] for session, name in tails.items() if name in there},
+            pending=sorted(row["id"] for row in waiting),
+            vectors=count,
+            total=total,
+            size=self._size() if sums and owner is None else IndexSize(0, 0, 0),
+        )
 
     def upsert(
         self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
     ) -> bool:
-        """Store records and move the applied position; see `SemanticIndex.upsert`."""
+        """Store records and move the applied position; see `IndexEngine.upsert`."""
         key = owner_key(owner)
         with self._writing:
             if self.applied(owner) != after:
@@ -116,27 +129,10 @@ class MilvusIndex(Unconverted):
             self._state.put({**self._places.after_writing(rows, old), applied_of(key): upto})
         return True
 
-    def pending(self, owner: Scope, limit: int) -> list[tuple[Record, Record | None]]:
-        """Records that wait for their vector, each with its predecessor."""
-        waiting = self._catalog.select(PENDING, f'owner == "{owner_key(owner)}"', ["id"], limit=limit)
-        records = sorted(self.get([row["id"] for row in waiting]), key=lambda record: record.id)
-        found = self.get(self._places.at([place_before(record) for record in records]))
-        turns = {(turn.segment, turn.ordinal): turn for turn in found if turn.kind is RecordKind.TURN}
-        return [(record, turns.get(place_before(record))) for record in records]
-
-    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
-        """Vectors that are stored already, by content hash."""
-        self._catalog.check_open()
-        return self._vectors.known(keys)
-
-    def embedder(self) -> tuple[str, int] | None:
-        """Name and width of the embedder behind the vectors."""
-        return self._vectors.embedder()
-
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
-        """Give records their vectors; see `SemanticIndex.put_vectors`."""
+        """Give records their vectors; see `IndexEngine.put_vectors`."""
         with self._writing:
             self._vectors.prepare(embedder)
             waiting = [row["id"] for row in self._catalog.fetch(PENDING, list(keys), ["id"])]
@@ -148,10 +144,6 @@ class MilvusIndex(Unconverted):
                 self._vectors.put(rows, keys, have)
                 self._catalog.remove(PENDING, [row["id"] for row in rows])
 
-    def centroid(self, owner: Scope) -> tuple[Floats, int]:
-        """The mean of the owner's vectors, and their number."""
-        return self._vectors.centroid(owner_key(owner))
-
     def train(self, owner: Scope) -> None:
         """Have the server index what is new, and count anew what a crash left wrong."""
         with self._writing:
@@ -161,62 +153,38 @@ class MilvusIndex(Unconverted):
                 for name in (RECORDS, TERMS, VECTORS):
                     self._catalog.flush(name, SETTLED)
 
-    def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
-        """The k records with the highest inner product; see `SemanticIndex.nearest`."""
-        return self._vectors.nearest(vector, Narrowing.of(where), k)
-
-    def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
-        """The k records with the highest BM25; see `SemanticIndex.matching`.
-
-        The server chooses the candidates by its own statistics, four times as many as asked for; what ranks them are
-        ours, over the whole index. Of a text with more than 65,000 bytes of terms only the first are found.
-        """
+    def search(self, query: Query, where: Where, k: int) -> Matches:
+        """The k best of what is allowed; see `IndexEngine.search`."""
         self._catalog.check_open()
-        weights, average = self._terms.weights(list(dict.fromkeys(terms))) if terms else ({}, 1.0)
-        narrowing, limit = Narrowing.of(where), max(4 * k, k + 100)
-        while weights and k > 0:
-            limit = min(limit, WINDOW)
-            rows = self._candidates(list(weights), narrowing.expression, limit)
-            scores = {row["id"]: _score(row, weights, average) for row in rows if narrowing.visible(row["turn"])}
-            if len(scores) >= k or len(rows) < limit or limit == WINDOW:
-                return matches(scores, k)
-            limit *= 4
-        return matches({}, k)
-
-    def latest(self, where: Where, k: int) -> Ids:
-        """The k records that were said last; see `SemanticIndex.latest`."""
-        return np.array(self._places.latest(where, k), dtype=np.int64)
-
-    def spellings(self, term: str, owner: Scope, k: int) -> list[str]:
-        """Terms of the owner's records that differ by a slip or two; see `SemanticIndex.spellings`."""
-        self._catalog.check_open()
-        near = self._terms.near(term, SPELT)
-        if not near:
-            return []
-        rows = self._candidates(near, Narrowing.of(Where(owner.owner)).expression, WINDOW)
-        mine = {word for row in rows for word in row["terms"].split()}
-        return [other for other in near if other in mine][:k]
-
-    def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
-        """Inner product with each of these records; see `SemanticIndex.similar`."""
-        self._catalog.check_open()
-        mine = self._vectors.of(owner_key(owner), ids)
-        return np.array([mine[n] @ vector if n in mine else np.nan for n in ids.tolist()], dtype=np.float32)
-
-    def likeness(self, owner: Scope, ids: Ids) -> Floats:
-        """Inner products among these records; see `SemanticIndex.likeness`."""
-        self._catalog.check_open()
-        mine = self._vectors.of(owner_key(owner), ids)
-        width = len(next(iter(mine.values()), []))
-        rows = np.array([mine.get(n, np.zeros(width, dtype=np.float32)) for n in ids.tolist()], dtype=np.float32)
-        rows = rows.reshape(len(ids), width)
-        products: Floats = rows @ rows.T
-        return products
+        if query is None:
+            ids = np.array(self._places.latest(where, k), dtype=np.int64)
+            return Matches(ids, np.zeros(len(ids), dtype=np.float32))
+        if isinstance(query, np.ndarray):
+            return self._vectors.nearest(query, Narrowing.of(where), k)
+        return self._matching(query, where, k)
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         """These records and their neighbours; see `IndexEngine.columns`."""
         self._catalog.check_open()
         return self._places.around(ids, Narrowing.of(where), radius)
+
+    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
+        """Vectors by record id or content hash; see `IndexEngine.vectors`."""
+        self._catalog.check_open()
+        if owner is None:
+            return dict(self._vectors.known([key for key in keys if isinstance(key, bytes)]).items())
+        return dict(self._vectors.of(owner_key(owner), [key for key in keys if isinstance(key, int)]).items())
+
+    def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
+        """How many records of anybody have each term; of near ones, only those that some record of the owner has."""
+        self._catalog.check_open()
+        counts = self._terms.counts(wanted)
+        others = close_terms(near, self._terms.near(near), SPELT) if near else []
+        if others:
+            rows = self._candidates(others, Narrowing.of(Where(owner.owner)).expression, WINDOW)
+            mine = {term for row in rows for term in row["terms"].split()}
+            counts |= {term: 1 for term in others if term in mine}
+        return counts
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         """The records with these ids, in the order given."""
@@ -227,10 +195,11 @@ class MilvusIndex(Unconverted):
 
     def delete(self, ids: Sequence[int] | None) -> int:
         """Remove records with their terms and vectors."""
-        if ids is None:
-            self.reset()
-            return 0
         with self._writing:
+            if ids is None:
+                count = self._size().records
+                self._catalog.drop_all()
+                return count
             fields = ["id", "owner", "session", "segment", "ordinal", "terms"]
             self._catalog.check_open()
             rows = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids)), fields)
@@ -248,19 +217,32 @@ class MilvusIndex(Unconverted):
         for name in (RECORDS, TERMS, VECTORS):
             self._catalog.compact(name)
 
-    def reset(self) -> None:
-        """Drop everything derived."""
-        with self._writing:
-            self._catalog.drop_all()
-
-    def size(self) -> IndexSize:
-        """Counts over all owners."""
-        records, waiting = self._catalog.count(RECORDS), self._catalog.count(PENDING)
-        return IndexSize(records=records, vectors=records - waiting, pending=waiting)
-
     def close(self) -> None:
         """Leave the server."""
         self._catalog.close()
+
+    def _size(self) -> IndexSize:
+        records, waiting = self._catalog.count(RECORDS), self._catalog.count(PENDING)
+        return IndexSize(records=records, vectors=records - waiting, pending=waiting)
+
+    def _matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
+        """By BM25.
+
+        The server chooses the candidates by its own statistics, four times as many as asked for; what ranks them are
+        ours, over the whole index. Of a text with more than 65,000 bytes of terms only the first are found.
+        """
+        counts = self._terms.counts(terms)
+        records, length = self._terms.totals() if counts else (0, 0)
+        narrowing, limit = Narrowing.of(where), max(4 * k, k + 100)
+        while counts and k > 0:
+            limit = min(limit, WINDOW)
+            rows = self._candidates(list(counts), narrowing.expression, limit)
+            texts = ((row["id"], Counter(row["terms"].split())) for row in rows if narrowing.visible(row["turn"]))
+            found = ranked(texts, counts, records, length, k)
+            if len(found.ids) >= k or len(rows) < limit or limit == WINDOW:
+                return found
+            limit *= 4
+        return Matches.best({}, 0)
 
     def _store(self, rows: Sequence[Row]) -> None:
         """Write rows of records; where the server has no full text, with their words for the filter."""
@@ -295,9 +277,3 @@ class MilvusIndex(Unconverted):
 def _words(terms: Sequence[str]) -> list[str]:
     """What stands for each term in the array of words; 4,096 at most."""
     return [digest("term", term) for term in dict.fromkeys(terms)][:WORDS]
-
-
-def _score(row: Row, weights: Mapping[str, float], average: float) -> float:
-    counts = Counter(row["terms"].split())
-    found = [(weight, counts[term]) for term, weight in weights.items() if counts[term]]
-    return bm25(found, (counts.total() + 1) / average)

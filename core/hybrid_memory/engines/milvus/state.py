@@ -1,13 +1,19 @@
-"""Small documents by name, among them what no query of Milvus adds up in time."""
+"""What is kept by name because no query of Milvus answers it in time: positions, tails, neighbours, counts of terms."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hybrid_memory.engines.milvus.catalog import FLAT, STATE, Catalog
-from hybrid_memory.engines.milvus.rows import pieces
+from hybrid_memory.arrays import Ids
+from hybrid_memory.engines.instants import to_micros
+from hybrid_memory.engines.milvus.catalog import FLAT, RECORDS, STATE, TERMS, Catalog
+from hybrid_memory.engines.milvus.rows import NARROWING, NEVER, PLACE, Narrowing, Row, digest, owner_key, pieces
+from hybrid_memory.index.port import RecordColumns
+from hybrid_memory.index.record import RecordKind, Where
+from hybrid_memory.text.spelling import allowed_edits
 
 EMBEDDER = "embedder"
 
@@ -54,3 +60,165 @@ def sum_of(owner: str) -> str:
 def place_of(segment: int, ordinal: int) -> str:
     """Where the ids of the records at this place stand."""
     return f"place:{segment}:{ordinal}"
+
+
+def tail_of(owner: str, session: str) -> str:
+    """Where the id of the last turn of a session stands, given as its digest."""
+    return f"tail:{owner}:{session}"
+
+
+TOTAL = "total"
+SPELT_CHARS = 64
+
+
+class TermCounts:
+    """Over the whole index, kept with the writes; `repair` counts anew where a crash left them wrong."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def counts(self, terms: Sequence[str]) -> dict[str, int]:
+        """How many records have each of these terms; those that none has are left out."""
+        names = {digest("term", term): term for term in terms}
+        rows = self._catalog.fetch(TERMS, list(names), ["id", "count"])
+        return {names[row["id"]]: row["count"] for row in rows if row["count"]}
+
+    def totals(self) -> tuple[int, int]:
+        """How many records there are, and the sum of their lengths."""
+        rows = self._catalog.fetch(TERMS, [TOTAL], ["id", "count", "length"])
+        return (rows[0]["count"], rows[0]["length"]) if rows else (0, 0)
+
+    def change(self, added: Iterable[str], removed: Iterable[str]) -> None:
+        """Count the terms of records that come, and no longer those of records that go."""
+        counts, total, length = _counted(added)
+        fewer, less, shorter = _counted(removed)
+        counts.subtract(fewer)
+        changed = {digest("term", term): (term, count) for term, count in counts.items() if count}
+        if not changed and total == less:
+            return
+        before = {row["id"]: row for row in self._catalog.fetch(TERMS, [TOTAL, *changed], ["id", "count", "length"])}
+        rows = [
+            _row(name, term, max(count + (before[name]["count"] if name in before else 0), 0))
+            for name, (term, count) in changed.items()
+        ]
+        there = before.get(TOTAL, {"count": 0, "length": 0})
+        sums = {"count": max(there["count"] + total - less, 0), "length": max(there["length"] + length - shorter, 0)}
+        self._store([*rows, {**_row(TOTAL, "", 0), **sums}])
+
+    def repair(self) -> None:
+        """Count everything anew if the counts are not of as many records as there are."""
+        there = self._catalog.fetch(TERMS, [TOTAL], ["id", "count"])
+        if (there[0]["count"] if there else 0) == self._catalog.count(RECORDS):
+            return
+        counts, total, length = _counted(row["terms"] for row in self._catalog.select(RECORDS, "", ["id", "terms"]))
+        known = {row["id"] for row in self._catalog.select(TERMS, "", ["id"])}
+        rows = {name: _row(name, term, count) for term, count in counts.items() if (name := digest("term", term))}
+        rows[TOTAL] = {**_row(TOTAL, "", 0), "count": total, "length": length}
+        self._store([*rows.values(), *(_row(name, "", 0) for name in known - rows.keys())])
+
+    def near(self, term: str) -> list[str]:
+        """The terms of any owner that begin and end about as far apart as this one."""
+        first, last = len(term) - allowed_edits(term), len(term) + allowed_edits(term)
+        expression = f"chars >= {first} and chars <= {last} and term like '{term[0]}%'"
+        return [row["term"] for row in self._catalog.select(TERMS, expression, ["id", "term"])]
+
+    def _store(self, rows: Sequence[Row]) -> None:
+        """Terms that no record has are removed: what was forgotten is not to be read here."""
+        self._catalog.write(TERMS, [row for row in rows if row["count"] or row["id"] == TOTAL])
+        self._catalog.remove(TERMS, [row["id"] for row in rows if not row["count"] and row["id"] != TOTAL])
+
+
+def _counted(texts: Iterable[str]) -> tuple[Counter[str], int, int]:
+    """How many texts have each term, how many texts there are, and their length; one more each, as FTS5 counts."""
+    counts: Counter[str] = Counter()
+    total = length = 0
+    for text in texts:
+        words = text.split()
+        counts.update(set(words))
+        total, length = total + 1, length + len(words) + 1
+    return counts, total, length
+
+
+def _row(name: str, term: str, count: int) -> Row:
+    spelt = term if len(term) <= SPELT_CHARS else ""
+    return {"id": name, "term": spelt, "chars": len(spelt) or -1, "count": count, "length": 0, "dummy": FLAT}
+
+
+HOUR = 3_600_000_000
+CENTURY = 100 * 365 * 24 * HOUR
+COLUMNS = ["id", "segment", "ordinal", "length", "at", "importance", "uses", "last_used"]
+
+
+class PlaceNames:
+    """Ids of records by place, and of last turns by session."""
+
+    def __init__(self, catalog: Catalog, state: StateTable) -> None:
+        self._catalog = catalog
+        self._state = state
+
+    def around(self, ids: Ids, narrowing: Narrowing, radius: int) -> RecordColumns:
+        """These records and their neighbours, as far as allowed."""
+        seeds = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids.tolist())), ["id", "segment", "ordinal"])
+        steps = range(-radius, radius + 1)
+        places = self._state.get(place_of(seed["segment"], seed["ordinal"] + step) for seed in seeds for step in steps)
+        near = sorted({number for those in places.values() for number in those})
+        # Looked up by primary key and sifted here: a filter over so many ids is slow.
+        rows = [row for row in self._catalog.fetch(RECORDS, near, [*NARROWING, *PLACE]) if narrowing.holds(row)]
+        return RecordColumns.of([[0 if row[name] == NEVER else row[name] for name in COLUMNS] for row in rows])
+
+    def latest(self, where: Where, k: int) -> list[int]:
+        """The ids of the k records that were said last, newest first, from windows that reach back ever farther."""
+        narrowing, name = Narrowing.of(where), newest_of(owner_key(where.scope))
+        upper = self._state.get([name]).get(name)
+        if upper is not None and where.until is not None:
+            upper = min(upper, to_micros(where.until))
+        said: list[tuple[int, int]] = []
+        width = HOUR
+        while upper is not None and len(said) < k:
+            lower = upper - width if width <= CENTURY else NEVER
+            window = f"{narrowing.expression} and at > {lower} and at <= {upper}"
+            rows = self._catalog.select(RECORDS, window, ["id", "at", "turn"])
+            said.extend(
+                sorted(((row["at"], row["id"]) for row in rows if narrowing.visible(row["turn"])), reverse=True)
+            )
+            upper, width = lower if lower > NEVER else None, 32 * width
+        return [number for _, number in said[:k]]
+
+    def after_writing(self, rows: Sequence[Row], old: Sequence[Row]) -> dict[str, Any]:
+        """What to store when these rows come, in place of the old ones."""
+        highest: dict[str, int] = defaultdict(int)
+        for row in rows:
+            highest[newest_of(row["owner"])] = max(highest.get(newest_of(row["owner"]), row["at"]), row["at"])
+            if row["kind"] == RecordKind.TURN:
+                name = tail_of(row["owner"], row["session"])
+                highest[name] = max(highest[name], row["id"])
+        there = self._state.get([*highest, *_places((*rows, *old))])
+        last = {name: max(number, there.pop(name, number)) for name, number in highest.items()}
+        return {**_moved(there, rows, old), **last}
+
+    def after_deleting(self, rows: Sequence[Row]) -> dict[str, Any]:
+        """What to store when these rows go."""
+        gone = {row["id"] for row in rows}
+        sessions = {tail_of(row["owner"], row["session"]): row for row in rows}
+        left: dict[str, Any] = {}
+        for name, last in self._state.get(sessions).items():
+            if last in gone:
+                row = sessions[name]
+                expression = f'owner == "{row["owner"]}" and session == "{row["session"]}" and kind == "turn"'
+                turns = {found["id"] for found in self._catalog.select(RECORDS, expression, ["id"])}
+                left[name] = max(turns - gone, default=None)
+        return {**_moved(self._state.get(_places(rows)), [], rows), **left}
+
+
+def _places(rows: Sequence[Row]) -> list[str]:
+    return [place_of(row["segment"], row["ordinal"]) for row in rows]
+
+
+def _moved(there: Mapping[str, list[int]], rows: Sequence[Row], old: Sequence[Row]) -> dict[str, list[int] | None]:
+    """Who stands where when the old rows are gone and the others have come."""
+    places = defaultdict(set, {name: set(ids) for name, ids in there.items()})
+    for name, row in zip(_places(old), old, strict=True):
+        places[name].discard(row["id"])
+    for name, row in zip(_places(rows), rows, strict=True):
+        places[name].add(row["id"])
+    return {name: sorted(ids) or None for name, ids in places.items()}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_memory.arrays import Floats, Ids
+from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.milvus.catalog import VECTOR_PAGE, VECTORS, WINDOW, Catalog
 from hybrid_memory.engines.milvus.rows import NARROWING, Narrowing, Row
 from hybrid_memory.engines.milvus.state import EMBEDDER, StateTable, sum_of
@@ -52,7 +52,7 @@ class VectorTable:
         return (there[EMBEDDER][0], there[EMBEDDER][1]) if there else None
 
     def prepare(self, embedder: tuple[str, int]) -> None:
-        """Make room for the vectors of this embedder; errors as in `SemanticIndex.put_vectors`."""
+        """Make room for the vectors of this embedder; errors as in `IndexEngine.put_vectors`."""
         there = self.embedder()
         if there is None:
             # The name comes last: where it is missing, a collection that a crash left is made again.
@@ -95,20 +95,12 @@ class VectorTable:
             self._catalog.remove(VECTORS, [row["id"] for row in rows])
             self._add(rows, -1)
 
-    def of(self, owner: str, ids: Ids) -> dict[int, Floats]:
+    def of(self, owner: str, ids: Sequence[int]) -> dict[int, Floats]:
         """The vectors of these records, as far as they are the owner's and have one."""
-        if not len(ids) or self.embedder() is None:
+        if not ids or self.embedder() is None:
             return {}
-        rows = self._fetch(list(dict.fromkeys(ids.tolist())), ["owner"])
+        rows = self._fetch(list(dict.fromkeys(ids)), ["owner"])
         return {row["id"]: _vector(row) for row in rows if row["owner"] == owner}
-
-    def centroid(self, owner: str) -> tuple[Floats, int]:
-        """The mean of the owner's vectors, and their number."""
-        there = self._state.get([sum_of(owner)]).get(sum_of(owner))
-        if not there or not there["count"]:
-            return np.empty(0, dtype=np.float32), 0
-        mean = _unpacked(there["sum"]) / there["count"]
-        return mean.astype(np.float32), there["count"]
 
     def repair(self, owner: str) -> None:
         """Sum the owner's vectors anew if the sum is not of as many as there are."""
@@ -123,20 +115,20 @@ class VectorTable:
     def nearest(self, vector: Floats, narrowing: Narrowing, k: int) -> Matches:
         """The k vectors with the highest inner product."""
         if k < 1 or (there := self.embedder()) is None or there[1] != len(vector):
-            return matches({}, k)
+            return Matches.best({}, k)
         limit = k if narrowing.whole else max(4 * k, SIFTED)
         nprobe = self._probing.plain if narrowing.plain else self._probing.narrowed
         while limit <= WINDOW:
             hits = self._catalog.nearest(vector, narrowing.expression, limit, nprobe=nprobe)
             scores = {row["id"]: row["distance"] for row in hits if narrowing.whole or narrowing.visible(row["turn"])}
             if len(scores) >= k:
-                return matches(scores, k)
+                return Matches.best(scores, k)
             if len(hits) == limit:
                 limit *= 4
             elif nprobe < self._probing.narrowed:
                 nprobe = self._probing.narrowed
             elif self._probing.exact:
-                return matches(scores, k)
+                return Matches.best(scores, k)
             else:
                 break
         return self._compared(vector, narrowing, k)
@@ -145,7 +137,7 @@ class VectorTable:
         """The same by looking at each: there are few, or an approximate index has missed some."""
         rows = self._catalog.select(VECTORS, narrowing.expression, ["id", "turn", "vector"], page=VECTOR_PAGE)
         rows = [row for row in rows if narrowing.visible(row["turn"])]
-        return matches({row["id"]: float(_vector(row) @ vector) for row in rows}, k)
+        return Matches.best({row["id"]: float(_vector(row) @ vector) for row in rows}, k)
 
     def _fetch(self, ids: Sequence[int], fields: Sequence[str]) -> list[Row]:
         return self._catalog.fetch(VECTORS, ids, ["id", "vector", *fields])
@@ -159,15 +151,6 @@ class VectorTable:
         self._state.put({sum_of(owner): _summed(part, there.get(sum_of(owner)), sign) for owner, part in mine.items()})
 
 
-def matches(scores: Mapping[int, float], k: int) -> Matches:
-    """The k best, in the order of their scores, then of their ids."""
-    best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k]
-    return Matches(
-        ids=np.array([number for number, _ in best], dtype=np.int64),
-        scores=np.array([score for _, score in best], dtype=np.float32),
-    )
-
-
 def _vector(row: Row) -> Floats:
     return np.asarray(row["vector"], dtype=np.float32)
 
@@ -178,10 +161,13 @@ def _summed(rows: Sequence[Row], before: dict[str, Any] | None, sign: int) -> di
     if count < 1:
         return None
     total = sign * np.sum([_vector(row) for row in rows], axis=0, dtype=np.float64)
-    if before:
-        total = total + _unpacked(before["sum"])
+    if (earlier := unpacked(before)[1]) is not None:
+        total = total + earlier
     return {"count": count, "sum": base64.b64encode(total.astype(np.float64).tobytes()).decode()}
 
 
-def _unpacked(text: str) -> npt.NDArray[np.float64]:
-    return np.frombuffer(base64.b64decode(text), dtype=np.float64)
+def unpacked(document: dict[str, Any] | None) -> tuple[int, npt.NDArray[np.float64] | None]:
+    """How many vectors were summed, and their sum."""
+    if not document or not document["count"]:
+        return 0, None
+    return document["count"], np.frombuffer(base64.b64decode(document["sum"]), dtype=np.float64)

@@ -46,7 +46,7 @@ from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, R
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.scope import Scope
-from hybrid_memory.text.spelling import slips
+from hybrid_memory.text.spelling import allowed_edits
 
 _LATEST_ROOM = 4
 _TOTALS = 2
@@ -166,7 +166,7 @@ class RedisIndex(SemanticIndex):
         self._connection.check_open()
         counts = self._counts(owner, wanted)
         if near:
-            bounds = len(near) - slips(near), len(near) + slips(near)
+            bounds = len(near) - allowed_edits(near), len(near) + allowed_edits(near)
             words = self._run(SPELT, owner_tag(owner), bounds).decode().split()
             counts = dict.fromkeys(map(decode, words), 1) | counts
         return counts

@@ -258,6 +258,6 @@ def decode(word: str) -> str:
     return word[1:] if word[0] == "t" else bytes.fromhex(word[1:]).decode()
 
 
-def listed(ids: Sequence[int | bytes]) -> str:
+def listed(ids: Sequence[object]) -> str:
     """Ids in one text."""
     return " ".join(map(str, ids))

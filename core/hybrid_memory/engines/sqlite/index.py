@@ -6,8 +6,10 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.instants import to_micros
@@ -180,21 +182,26 @@ class SqliteIndex(SemanticIndex):
             listed = ", ".join("?" * len(hashes))
             rows = self._db.query(f"SELECT key, vector FROM embeddings WHERE key IN ({listed})", hashes)
             return {key: np.frombuffer(vector, dtype=np.float32) for key, vector in rows}
+        ids = np.array(keys, dtype=np.int64)
+        vectors, there = self.vector_rows(owner, ids)
+        return dict(zip(ids[there].tolist(), vectors[there], strict=True))
+
+    def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """The vectors of these records, zeros where one has none, and which have one."""
         number = self._db.owner_id(owner)
         cache = None if number is None else self._caches.vectors(number)
         if cache is None:
-            return {}
-        ids = np.array(keys, dtype=np.int64)
-        vectors, there = cache.rows(ids)
-        return dict(zip(ids[there].tolist(), vectors[there], strict=True))
+            return np.zeros((len(ids), 0), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
+        return cache.rows(ids)
 
     def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         """How many of the owner's records have each term; see `IndexEngine.terms`."""
         number = self._db.owner_id(owner)
         select = "SELECT term, records FROM term_counts WHERE owner = ?"
-        rows = self._db.query(
-            f"{select} AND term IN (SELECT value FROM json_each(?))", (number, json.dumps(list(wanted)))
-        )
+        rows: list[tuple[Any, ...]] = []
+        if wanted:
+            listed = json.dumps(list(wanted))
+            rows += self._db.query(f"{select} AND term IN (SELECT value FROM json_each(?))", (number, listed))
         if near:
             rows += self._db.query(f"{select} AND term >= ? AND term < ?", (number, near[0], chr(ord(near[0]) + 1)))
         return dict(rows)

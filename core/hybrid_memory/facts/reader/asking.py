@@ -11,7 +11,7 @@ from hybrid_memory.facts.fact import USER, Claim, Stance
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Role
-from hybrid_memory.text.excerpts import excerpt
+from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.speakers import voice
 from hybrid_memory.text.tokenize import cjk_share, terms
 from hybrid_memory.text.tokens import estimate_tokens

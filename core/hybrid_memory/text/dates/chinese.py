@@ -199,6 +199,11 @@ def _rule(cues: str, pattern: str, read: Reading) -> Rule:
     return Rule(tuple(cues.split()), re.compile(pattern), read)
 
 
+def _reaches(before: str, behind: str) -> bool:
+    """从 and 起 are a "since" together; 以来 and alike, and 起 itself, alone too."""
+    return behind != "" and (before != "" or len(behind) > 1 or behind == "起")
+
+
 CHINESE = Language(
     rules=(
         _rule(
@@ -256,6 +261,7 @@ CHINESE = Language(
     to=re.compile(r"\s?[到至~～—-]{1,2}\s?"),
     since=re.compile(r"(?:自从?|从|打从?)$"),
     onward=re.compile(r"以来|至今|到现在|起(?![床身来飞码初点先])|开始"),
+    reaches=_reaches,
     past=re.compile(r"了(?!吗|解)|过(?![来去节年期敏程分滤生])|曾|刚|已经|以前|那时"),
     future=re.compile(
         r"要(?!求|不)|(?<![开聚晚约机社])会(?![议员计])|将|打算|准备|计划|提醒|想|记得|必须|得去|预约|约好|安排|改[到成]|推迟|延期|顺延|见[!！。]?$"

@@ -10,8 +10,9 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from hybrid_memory.text.dates.calendar import PARTS, Moment, Range, third
 from hybrid_memory.text.dates.chinese import CHINESE
 from hybrid_memory.text.dates.english import ENGLISH
-from hybrid_memory.text.dates.rules import Found, Kind, Language
-from hybrid_memory.text.dates.time_span import TimeSpan
+from hybrid_memory.text.dates.rules import Found, Kind, Language, TimeSpan
+
+LANGUAGES = (CHINESE, ENGLISH)
 
 _WINDOW = 80
 """How far the words may be that tell whether a sentence is about the past, in characters."""
@@ -76,7 +77,7 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
     """What the rules find, the longest of those that begin first."""
     found: list[_Piece] = []
     shape = _DIGIT.sub("0", text.lower())
-    for language in (CHINESE, ENGLISH):
+    for language in LANGUAGES:
         for rule in language.rules:
             if not any(cue in shape for cue in rule.cues):
                 continue
@@ -227,14 +228,13 @@ def _reaching(text: str, named: Iterator[_Named], wall: datetime) -> Iterator[_N
 
 
 def _since(text: str, named: _Named) -> tuple[int, int]:
-    """Where the expression with its "since" begins and ends; 从 and 起 are one only together."""
+    """Where the expression with its "since" begins and ends."""
     language = named.language
     before = language.since.search(text, max(named.start - 12, 0), named.start)
     behind = language.onward.match(text, named.end)
     start, end = before.start() if before else named.start, behind.end() if behind else named.end
-    if language is ENGLISH or (behind and (before or len(behind[0]) > 1 or behind[0] == "起")):
-        return start, end
-    return named.start, named.end
+    reaches = language.reaches(before[0] if before else "", behind[0] if behind else "")
+    return (start, end) if reaches else (named.start, named.end)
 
 
 def _placed(wall: Range, zone: tzinfo | None) -> tuple[datetime, datetime]:

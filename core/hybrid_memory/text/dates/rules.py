@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum, auto
 from typing import TypeAlias
 
@@ -71,6 +72,7 @@ class Language:
     Attributes:
         link: what may stand between two parts of one expression; to: between the ends of a range.
         since: what stands before an expression that reaches until now; onward: what stands behind such a one.
+        reaches: whether these words before and behind an expression, either of them empty, are such.
         past, future: words that tell when a sentence plays; the future is stronger.
     """
 
@@ -79,6 +81,7 @@ class Language:
     to: re.Pattern[str]
     since: re.Pattern[str]
     onward: re.Pattern[str]
+    reaches: Callable[[str, str], bool]
     past: re.Pattern[str]
     future: re.Pattern[str]
 
@@ -88,3 +91,14 @@ def clock(hour: int, minute: int | None, *, afternoon: bool | None = None, weak:
     if hour > 24 or (minute or 0) > 59 or (afternoon is not None and not 0 < hour <= 12):  # noqa: PLR2004 - clock faces
         return None
     return Found(Kind.CLOCK, hour=hour, minute=minute, afternoon=afternoon, weak=weak)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpan:
+    """A time expression and the instants that it names, ``since <= instant < until``, in the asker's time zone."""
+
+    start: int
+    end: int
+    text: str
+    since: datetime
+    until: datetime

@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from hybrid_memory import Message, Role
 from hybrid_memory.apps.evaluation.judging.rubric import BEST, Criterion, criteria
 from hybrid_memory.apps.evaluation.judging.scores import Grade, Verdict, Winner
 from hybrid_memory.apps.evaluation.probing.probe import Probe
 from hybrid_memory.errors import InvalidInputError, ModelError
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.models.port import LanguageModel
-from hybrid_memory.text.excerpts import excerpt
+from hybrid_memory.ports import LanguageModel
+from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.tokenize import terms
 
 T = TypeVar("T")

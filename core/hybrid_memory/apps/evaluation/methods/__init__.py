@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import entry_points
 
 from hybrid_memory.apps.evaluation.methods.method import Method
 from hybrid_memory.apps.evaluation.methods.own import OWN
 from hybrid_memory.errors import InvalidInputError
-
-GROUP = "hybrid_memory.evaluation_methods"
-"""Entry points under which a package registers a function that returns its methods."""
+from hybrid_memory.sockets import registered
 
 
 def found_methods() -> dict[str, Method]:
-    """All methods of this environment by name; a framework that is not installed brings none."""
+    """All methods of this environment by name; a framework that is not installed brings none.
+
+    A package registers a function that returns its methods, see `hybrid_memory.sockets.GROUPS`.
+    """
     methods = dict(OWN)
-    for entry in entry_points(group=GROUP):
+    for entry in registered("evaluation method").values():
         try:
             made = entry.load()()
         except ImportError:

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from hybrid_memory.log.message import Message
-from hybrid_memory.models.port import LanguageModel, TextCompressor
+from hybrid_memory import Message
+from hybrid_memory.ports import LanguageModel, TextCompressor
 from hybrid_memory.text.tokens import TokenCounter
 
 

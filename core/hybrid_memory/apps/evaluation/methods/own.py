@@ -9,15 +9,12 @@ from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
 
+from hybrid_memory import Context, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.analysis import MAX_HITS, STRATEGIES
 from hybrid_memory.apps.evaluation.methods.method import Fetched, Method, Prompt, Replay, Setting
+from hybrid_memory.apps.evaluation.methods.stock import StockReplay
 from hybrid_memory.config import CompactionConfig, LearningConfig, MemoryConfig
-from hybrid_memory.context.context import Context
-from hybrid_memory.context.request import MAX_HITS
-from hybrid_memory.context.summaries.strategy import STRATEGIES
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.memory.opening import open_memory
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
 from hybrid_memory.tools.reading import FETCH
 
@@ -134,30 +131,20 @@ class SlidingWindow:
         yield _Kept(setting, whole=False)
 
 
-class _Kept:
+class _Kept(StockReplay):
     """The messages themselves."""
 
     def __init__(self, setting: Setting, *, whole: bool = True) -> None:
-        self._setting = setting
+        super().__init__(setting)
         self._whole = whole
         self._said: list[Message] = []
 
-    def say(self, message: Message) -> None:
+    def _add(self, message: Message) -> None:
         self._said.append(message)
 
-    def prompt(self, question: str | None = None) -> Prompt:
-        said = [*self._said, *([] if question is None else [Message(role=Role.USER, content=question)])]
-        shown = said if self._whole else _newest(said, self._setting)
-        tokens = sum(message_tokens(message, self._setting.count) for message in shown)
-        return Prompt(Context(tuple(shown), {}, tokens, tokens).as_dicts(), tokens)
-
-    def reaches(self, prompt: Prompt, source: str) -> bool:
-        del prompt, source
-        return False
-
-    def fetch(self, question: str, prompt: Prompt) -> Iterator[Fetched]:
-        del question, prompt
-        return iter(())
+    def _shown(self, question: Message | None) -> Sequence[Message]:
+        said = [*self._front, *self._said, *([] if question is None else [question])]
+        return said if self._whole else _newest(said, self._setting)
 
 
 def _newest(said: Sequence[Message], setting: Setting) -> list[Message]:

@@ -10,12 +10,11 @@ from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from typing import Any
 
+from hybrid_memory import Context, Message, Role
 from hybrid_memory.apps.evaluation.methods.method import Fetched, Prompt, Replay, Setting
-from hybrid_memory.context.context import Context
 from hybrid_memory.errors import InvalidInputError, ModelError
-from hybrid_memory.log.message import Message, Role
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, as_embedder
-from hybrid_memory.models.port import Embedder
+from hybrid_memory.ports import Embedder
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
 
 LEAST_ROOM = 0.25

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from hybrid_memory import Line
+from hybrid_memory.analysis import MAX_LINE_CHARS, actions, prose
 from hybrid_memory.apps.evaluation.probing.history import History, shortened, trimmed
 from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind, holds
 from hybrid_memory.apps.evaluation.probing.statements import GAP
-from hybrid_memory.artifacts.calls import actions
-from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, prose
-from hybrid_memory.context.summary import Line
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import cjk_share, terms
 

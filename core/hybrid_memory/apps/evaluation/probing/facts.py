@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from hybrid_memory import Category, Fact
+from hybrid_memory.analysis import RULE, USER, attribute
 from hybrid_memory.apps.evaluation.probing.history import History, listed
 from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
-from hybrid_memory.facts.attributes import RULE, attribute
-from hybrid_memory.facts.fact import USER, Category, Fact
 from hybrid_memory.text.tokenize import cjk_share, terms
 
 MAX_VALUES = 6

@@ -9,20 +9,20 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
+from hybrid_memory import Event, EventKind, Fact, Line, Message, Role, Scope, Section
+from hybrid_memory.analysis import (
+    BilingualRules,
+    Claim,
+    Ledger,
+    actions,
+    candidates,
+    is_observation,
+    prose,
+    read_ledger,
+    resolve,
+)
 from hybrid_memory.apps.evaluation.probing.probe import Probe, held, plain
 from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
-from hybrid_memory.artifacts import read_ledger
-from hybrid_memory.artifacts.calls import actions
-from hybrid_memory.artifacts.ledger import Ledger
-from hybrid_memory.artifacts.outcomes import is_observation
-from hybrid_memory.context.summaries.lines import candidates, prose
-from hybrid_memory.context.summary import Line, Section
-from hybrid_memory.facts.fact import Claim, Fact
-from hybrid_memory.facts.resolving import resolve
-from hybrid_memory.facts.rules.bilingual import BilingualRules
-from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import cjk_share, terms
 
 CHINESE = 0.5

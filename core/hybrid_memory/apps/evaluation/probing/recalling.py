@@ -6,15 +6,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+from hybrid_memory import Message, Role
+from hybrid_memory.analysis import TestRun, actions, errors, ids, labelled_ids, outcome, prose, refused, urls, verdicts
 from hybrid_memory.apps.evaluation.probing.history import History, is_result, listed, shortened
 from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
 from hybrid_memory.apps.evaluation.probing.work import outcome_probe
-from hybrid_memory.artifacts.calls import actions
-from hybrid_memory.artifacts.ledger import TestRun
-from hybrid_memory.artifacts.mentions import ids, labelled_ids, urls
-from hybrid_memory.artifacts.outcomes import errors, outcome, refused, verdicts
-from hybrid_memory.context.summaries.lines import prose
-from hybrid_memory.log.message import Message, Role
 
 MAX_RECALLED = 5
 """More ids under one name than this are a listing, which nobody keeps in mind."""

@@ -9,12 +9,10 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from hybrid_memory import Line, Role
+from hybrid_memory.analysis import MAX_LINE_CHARS, critical_items
 from hybrid_memory.apps.evaluation.probing.history import History, is_result
 from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind, plain
-from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS
-from hybrid_memory.context.summaries.summarise import critical_items
-from hybrid_memory.context.summary import Line
-from hybrid_memory.log.message import Role
 from hybrid_memory.text.tokenize import cjk_share, terms
 
 GAP = "____"

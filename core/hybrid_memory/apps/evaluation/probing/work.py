@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from hybrid_memory import Line, Role
+from hybrid_memory.analysis import FileState, Operation, TestRun, actions, prose, read_ledger
 from hybrid_memory.apps.evaluation.probing.facts import task_probes
 from hybrid_memory.apps.evaluation.probing.history import History, is_result, listed, shortened, trimmed
 from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind, holds
-from hybrid_memory.artifacts import read_ledger
-from hybrid_memory.artifacts.calls import actions
-from hybrid_memory.artifacts.ledger import FileState, Operation, TestRun
-from hybrid_memory.context.summaries.lines import prose
-from hybrid_memory.context.summary import Line
-from hybrid_memory.log.message import Role
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import terms
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from hybrid_memory import Message, Role
 from hybrid_memory.apps.evaluation.probing.history import CHINESE, History
 from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind, plain
 from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 from hybrid_memory.errors import ModelError
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.models.port import LanguageModel
+from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.tokenize import cjk_share
 from hybrid_memory.text.tokens import estimate_tokens
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from hybrid_memory import Message, Role
 from hybrid_memory.apps.evaluation.transcripts.documents import Conversation, Reader, Record, message_of
 from hybrid_memory.apps.evaluation.transcripts.fields import items, said
 from hybrid_memory.apps.evaluation.transcripts.frameworks import has_role, openai_messages
-from hybrid_memory.log.message import Message, Role
 
 _SWE = "SWE-agent"
 

@@ -9,9 +9,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeAlias
 
+from hybrid_memory import Message
 from hybrid_memory.apps.evaluation.transcripts.fields import name_of
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError
-from hybrid_memory.log.message import Message
 from hybrid_memory.validation import shown
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from hybrid_memory import Message, Role, ToolCall
+from hybrid_memory.analysis import RESERVED
 from hybrid_memory.errors import InvalidMessageError
-from hybrid_memory.log.message import RESERVED, Message, Role, ToolCall
 from hybrid_memory.scope import check_name
 from hybrid_memory.validation import instant, shown
 

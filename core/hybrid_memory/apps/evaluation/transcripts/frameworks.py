@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from hybrid_memory import Message, Role
 from hybrid_memory.apps.evaluation.transcripts.documents import (
     PLAIN_FILES,
     Conversation,
@@ -14,7 +15,6 @@ from hybrid_memory.apps.evaluation.transcripts.documents import (
     holds,
 )
 from hybrid_memory.apps.evaluation.transcripts.fields import items, mapping, said
-from hybrid_memory.log.message import Message, Role
 
 ROLES = {
     "system": Role.SYSTEM,

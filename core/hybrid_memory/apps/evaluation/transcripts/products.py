@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hybrid_memory import Message, Role
 from hybrid_memory.apps.evaluation.transcripts.documents import Conversation, Reader, Record
 from hybrid_memory.apps.evaluation.transcripts.fields import items, mapping, said
 from hybrid_memory.errors import InvalidMessageError
-from hybrid_memory.log.message import Message, Role
 from hybrid_memory.validation import shown
 
 _MARKS = ("sessionId", "leafUuid", "parentUuid", "messageId")

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any, Self
 
+from hybrid_memory import Message, Role, ToolCall, as_messages
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.message import Message, Role, ToolCall
-from hybrid_memory.store.remember import as_messages
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from hybrid_memory.facts.rules.chinese.lexicon import (
 from hybrid_memory.facts.rules.chinese.values import FIRST, NOTHING, tidy
 from hybrid_memory.facts.rules.chinese.wording import FOREIGN, NAME
 from hybrid_memory.facts.rules.english.lexicon import TECHNOLOGY
-from hybrid_memory.text.names import SURNAMES
+from hybrid_memory.text.speakers import SURNAMES
 
 _MAX_NAME_CHARS = 24
 _MAX_TITLE_CHARS = 8

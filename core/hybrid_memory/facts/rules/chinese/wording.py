@@ -8,7 +8,7 @@ from typing import Any
 
 from hybrid_memory.facts.rules.chinese.lexicon import KIN, either
 from hybrid_memory.facts.rules.rule import Pattern, Rule, Values
-from hybrid_memory.text.names import COMPOUND_SURNAMES, SURNAMES
+from hybrid_memory.text.speakers import COMPOUND_SURNAMES, SURNAMES
 
 HAN = r"[\u4e00-\u9fff]"
 WHEN = (

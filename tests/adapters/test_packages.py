@@ -1,11 +1,15 @@
+"""What importing the adapters loads, and what is said where a framework is missing."""
+
 from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
-import langchain_hybrid_memory
+PACKAGES = ("langchain_hybrid_memory", "llamaindex_hybrid_memory")
+FRAMEWORKS = "{'langchain_core', 'langchain_classic', 'langchain', 'langgraph', 'llama_index.core'}"
 
 
 def run(code: str) -> None:
@@ -14,11 +18,14 @@ def run(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("package", [*PACKAGES, "llama_index.memory.hybrid"])
+def test_a_package_itself_loads_no_framework(package: str) -> None:
+    run(f"import sys, {package}; assert not {FRAMEWORKS} & set(sys.modules)")
+
+
 def test_a_name_loads_what_it_needs_alone() -> None:
     run(
-        "import sys, langchain_hybrid_memory\n"
-        "there = {name.partition('.')[0] for name in sys.modules}\n"
-        "assert not there & {'langchain_core', 'langchain_classic', 'langchain', 'langgraph'}\n"
+        "import sys\n"
         "from langchain_hybrid_memory import from_langchain, to_langchain\n"
         "assert not {'langchain_classic', 'langchain_core.chat_history'} & set(sys.modules)\n"
         "from langchain_hybrid_memory import HybridChatMessageHistory\n"
@@ -29,7 +36,7 @@ def test_a_name_loads_what_it_needs_alone() -> None:
 def test_only_langchain_warns_and_of_its_chain_alone() -> None:
     run(
         "import asyncio, warnings\n"
-        "with warnings.catch_warnings(record=True) as told:\n"
+        "with warnings.catch_warnings(record=True) as warned:\n"
         "    warnings.simplefilter('always')\n"
         "    from langchain_classic.chains import ConversationChain\n"
         "    from langchain_core.language_models import FakeListLLM\n"
@@ -46,29 +53,38 @@ def test_only_langchain_warns_and_of_its_chain_alone() -> None:
         "        chat.clear()\n"
         "    chain = ConversationChain(llm=llm, memory=HybridChatMemory(memory=memory, user='bob', session='s1'))\n"
         "    assert chain.invoke({'input': 'a'})['response'] == 'x'\n"
-        "assert ['ConversationChain' in str(one.message) for one in told] == [True], told"
+        "assert ['ConversationChain' in str(one.message) for one in warned] == [True], warned"
     )
 
 
-@pytest.mark.parametrize("missing", ["langchain_core", "langchain_classic"])
-def test_a_missing_package_is_named_with_its_extra(missing: str) -> None:
+@pytest.mark.parametrize(
+    ("module", "missing", "named"),
+    [
+        ("langchain_hybrid_memory", "langchain_core", ("langchain-core", "langchain")),
+        ("langchain_hybrid_memory", "langchain_classic", ("langchain-classic", "langchain")),
+        ("llamaindex_hybrid_memory", "llama_index.core", ("llama-index-core", "llamaindex")),
+        ("llama_index.memory.hybrid", "llama_index.core", ("llama-index-core", "llamaindex")),
+    ],
+)
+def test_a_missing_package_is_named_with_its_extra(module: str, missing: str, named: tuple[str, str]) -> None:
     run(
-        f"import sys; sys.modules[{missing!r}] = None\n"
-        "import langchain_hybrid_memory\n"
+        "import importlib, sys\n"
+        f"sys.modules[{missing!r}] = None\n"
         "from hybrid_memory.errors import MissingDependencyError\n"
         "try:\n"
-        "    langchain_hybrid_memory.HybridChatMemory\n"
+        f"    importlib.import_module({module!r}).HybridChatMemory\n"
         "except MissingDependencyError as error:\n"
-        f"    assert (error.package, error.extra) == ({missing.replace('_', '-')!r}, 'langchain')\n"
+        f"    assert (error.package, error.extra) == {named!r}\n"
         "else:\n"
         "    raise SystemExit('nothing was raised')"
     )
 
 
-def test_names_are_found_as_in_any_module() -> None:
-    assert set(dir(langchain_hybrid_memory)) == set(langchain_hybrid_memory.__all__)
-    assert [getattr(langchain_hybrid_memory, name).__name__ for name in langchain_hybrid_memory.__all__] == [
-        *langchain_hybrid_memory.__all__
-    ]
+@pytest.mark.parametrize("package", PACKAGES)
+def test_names_are_found_as_in_any_module(package: str) -> None:
+    module = import_module(package)
+    assert set(dir(module)) == set(module.__all__)
+    assert [getattr(module, name).__name__ for name in module.__all__] == list(module.__all__)
+    assert all(getattr(module, name).__doc__ for name in module.__all__)
     with pytest.raises(AttributeError, match="no attribute 'HybridSomething'"):
-        _ = langchain_hybrid_memory.HybridSomething  # type: ignore[attr-defined]
+        _ = module.HybridSomething

@@ -1,0 +1,35 @@
+"""What this library reads from a conversation without a model, for programs that measure or show it.
+
+The artifacts of working agents, the lines of summaries, the facts of rules, and how a prompt is marked. Applications
+need none of it; what stands here changes when the library reads better.
+"""
+
+from __future__ import annotations
+
+from hybrid_memory.artifacts import read_ledger
+from hybrid_memory.artifacts.calls import actions
+from hybrid_memory.artifacts.ledger import FileState, Ledger, Operation, TestRun
+from hybrid_memory.artifacts.mentions import ids, labelled_ids, urls
+from hybrid_memory.artifacts.outcomes import errors, is_observation, outcome, refused, verdicts
+from hybrid_memory.context.layout import Parts, as_event, escaped, memory_mark
+from hybrid_memory.context.request import LEAST_TOKENS, MAX_HITS
+from hybrid_memory.context.state import QueueState
+from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, candidates, prose
+from hybrid_memory.context.summaries.strategy import STRATEGIES
+from hybrid_memory.context.summaries.summarise import critical_items
+from hybrid_memory.facts.attributes import RULE, attribute
+from hybrid_memory.facts.fact import USER, Claim
+from hybrid_memory.facts.resolving import resolve
+from hybrid_memory.facts.rules.bilingual import BilingualRules
+from hybrid_memory.log.echoes import is_echo
+from hybrid_memory.log.event import handle
+from hybrid_memory.log.message import PRESSURE, RESERVED, STOPPED
+from hybrid_memory.recall.hit import parts
+
+__all__ = [
+    "LEAST_TOKENS", "MAX_HITS", "MAX_LINE_CHARS", "PRESSURE", "RESERVED", "RULE", "STOPPED", "STRATEGIES", "USER",
+    "BilingualRules",
+    "Claim", "FileState", "Ledger", "Operation", "Parts", "QueueState", "TestRun", "actions", "as_event", "attribute",
+    "candidates", "critical_items", "errors", "escaped", "handle", "ids", "is_echo", "is_observation", "labelled_ids",
+    "memory_mark", "outcome", "parts", "prose", "read_ledger", "refused", "resolve", "urls", "verdicts",
+]  # fmt: skip

@@ -1,0 +1,40 @@
+"""`check_store`: whether all is well with a store, also with one that can no longer be opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hybrid_memory.config import MemoryConfig
+from hybrid_memory.errors import StoreError
+from hybrid_memory.log.port import Key
+from hybrid_memory.memory.engines import open_engines
+from hybrid_memory.store.health import Finding, check_contents
+
+
+def check_store(config: MemoryConfig, *, key: Key | None = None) -> list[Finding]:
+    """All that was found: of a file its pages first, then the index against the log. Nothing that was said changes.
+
+    Args:
+        config: names the store.
+        key: of an encrypted one.
+
+    Raises:
+        InvalidConfigError: the settings name no store that can be.
+    """
+    found: list[Finding] = []
+    path = config.url.removeprefix("sqlite:///")
+    if path not in {config.url, ""}:
+        from hybrid_memory.engines.sqlite.health import check_file  # noqa: PLC0415 - an engine, as it is asked for
+
+        found += check_file(Path(path).expanduser(), key)
+    try:
+        engines = open_engines(config, key, media=False)
+    except StoreError as error:
+        return [*found, Finding("store", "wrong", str(error))]
+    try:
+        found += check_contents(engines.log, engines.index, engines.outbox)
+    except StoreError as error:
+        found.append(Finding("store", "wrong", str(error)))
+    finally:
+        engines.close()
+    return found
