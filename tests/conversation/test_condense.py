@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import MemoryConfig, Message, Role, ToolCall, Weights, open_memory
-from hybrid_memory.context.extractive import joined, pieces
+from hybrid_memory.context.extractive import fragments, joined
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing import FaultyModel, ScriptedModel
@@ -113,7 +113,7 @@ def test_what_was_said_once_is_not_said_again(face: Face, opened: Open) -> None:
 
 
 def test_code_and_addresses_stay_whole_or_go(face: Face, opened: Open) -> None:
-    assert [piece.text for piece in pieces(0, CODE)] == [
+    assert [piece.text for piece in fragments(0, CODE)] == [
         "Run this:",
         "```python\nif x. y:\n    print('a. b')\n```",
         "It prints.",
@@ -123,9 +123,9 @@ def test_code_and_addresses_stay_whole_or_go(face: Face, opened: Open) -> None:
     short = face(opened()).condense([CODE], query="print code x y", max_tokens=estimate_tokens(CODE) - 8)
     assert "```python\nif x. y:\n    print('a. b')\n```" in short.texts[0]
     quoted = "We met at noon. He said 'It is late. Go home' and left. Nobody laughed."
-    assert [piece.text for piece in pieces(0, quoted)][1] == "He said 'It is late. Go home' and left."
+    assert [piece.text for piece in fragments(0, quoted)][1] == "He said 'It is late. Go home' and left."
     address = "见https://example.org/路径。下一句？第三句。"
-    assert joined(address, pieces(0, address)) == address
+    assert joined(address, fragments(0, address)) == address
 
 
 def test_lines_stay_lines_and_chinese_gets_no_blanks(face: Face, opened: Open) -> None:
@@ -299,7 +299,7 @@ def test_never_above_the_budget_and_never_half_a_sentence(
     if short.how == "extractive":
         for text, left in zip(texts, short.texts, strict=True):
             bare = left.removeprefix("user: ") if as_messages else left
-            assert made_of([piece.text for piece in pieces(0, text)], bare)
+            assert made_of([piece.text for piece in fragments(0, text)], bare)
 
 
 def made_of(parts: list[str], text: str) -> bool:
@@ -315,6 +315,6 @@ def made_of(parts: list[str], text: str) -> bool:
 @given(some_texts)
 def test_all_pieces_of_a_text_are_the_text(texts: list[str]) -> None:
     for text in texts:
-        assert joined(text, pieces(0, text)) == text.strip()
+        assert joined(text, fragments(0, text)) == text.strip()
         # Each is a sentence, or several that something protected holds together.
-        assert "".join("".join(piece.text.split()) for piece in pieces(0, text)) == "".join(text.split())
+        assert "".join("".join(piece.text.split()) for piece in fragments(0, text)) == "".join(text.split())

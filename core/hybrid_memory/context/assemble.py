@@ -72,7 +72,7 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
             break
         if await compact_units(run, services, session, needed.count, max_tokens=request.max_tokens, ask=request.wait):
             reason = reason or needed.why or "the model is asked again"
-    if request.k and seen.noted is None and seen.words and request.layout != "classic":
+    if request.k and seen.shown_note is None and seen.words and request.layout != "classic":
         await _keep_note(run, services, scope, seen, made)
     count_uses(services, scope.owner, made.hits)
     behind = needed.behind or (request.paging is None and seen.next_round + made.tokens > seen.budget)
