@@ -33,18 +33,12 @@ def rounds_of(context: Any) -> int:
 
 
 def test_rounds_fire_at_their_limit_and_the_newest_stay(face: Face, session_with: SessionWith) -> None:
-    alice = session_with(rounds=6, keep_rounds=3, keep_least=3)
+    alice = session_with(preset=CompactionConfig.preset("chat"))
     shown = [say(face, alice, f"Chair {number} is here.") for number in range(16)]
     fired = [row for row, context in enumerate(shown) if context.compacted]
     assert fired == [5, 8, 11, 14]
     assert shown[5].compacted == "rounds: 6 of 6"
     assert [rounds_of(context) for context in shown[:10]] == [1, 2, 3, 4, 5, 3, 4, 5, 3, 4]
-
-
-def test_without_rounds_they_never_fire(face: Face, session_with: SessionWith) -> None:
-    alice = session_with(rounds=None, max_tokens=100_000)
-    face(alice).remember([f"Chair {number}." for number in range(300)])
-    assert not face(alice).assemble(k=0).compacted
 
 
 def test_tokens_fire_at_the_share_that_flush_gives(face: Face, session_with: SessionWith) -> None:
@@ -114,12 +108,6 @@ def test_drift_folds_at_the_change_of_topic(face: Face, session_with: SessionWit
     assert not any(say(face, quiet, text, text).compacted for text in [*GARDEN, *FLIGHT])
     without = session_with(rounds=None, drift=0.65, keep_rounds=8, keep_least=3, max_tokens=8000)
     assert not any(say(face, without, text, text).compacted for text in [*GARDEN, *FLIGHT])
-
-
-def test_the_chat_preset_folds_five_rounds_to_three(face: Face, session_with: SessionWith) -> None:
-    alice = session_with(preset=CompactionConfig.preset("chat"))
-    shown = [say(face, alice, f"Chair {number}.") for number in range(9)]
-    assert [rounds_of(context) for context in shown] == [1, 2, 3, 4, 5, 3, 4, 5, 3]
 
 
 def test_the_conversation_preset_folds_140_rounds_to_20(face: Face, session_with: SessionWith) -> None:
