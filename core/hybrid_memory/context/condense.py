@@ -57,6 +57,38 @@ RESULTS = 0.6
 _SCOPE = Scope(agent="condense")
 
 
+@dataclass(frozen=True, slots=True)
+class Condensed:
+    """What is left of texts.
+
+    Attributes:
+        texts: as many as were given and in their order; empty where nothing of one fits.
+        before, after: tokens of each.
+        how: it was done; empty if everything fitted as it was.
+        note: what was out of the ordinary, such as a model that failed.
+    """
+
+    texts: tuple[str, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    how: str = ""
+    note: str = ""
+
+    @property
+    def tokens_before(self) -> int:
+        """Of all texts together."""
+        return sum(self.before)
+
+    @property
+    def tokens_after(self) -> int:
+        """Of all texts together."""
+        return sum(self.after)
+
+    def __repr__(self) -> str:
+        how = f" {self.how}" if self.how else ""
+        return f"<Condensed{how}: {len(self.texts)} texts, {self.tokens_before} tokens to {self.tokens_after}>"
+
+
 class _Outcome(NamedTuple):
     texts: Sequence[str]
     how: How
@@ -186,38 +218,6 @@ async def _shortened(run: Runner, services: Services, request: CondenseRequest, 
     if sum(_tokens(services, result)) > request.max_tokens:  # the compressor counts in its own tokens
         result = list((await _extracted(run, services, replace(request, texts=texts))).texts)
     return _Outcome(result, how, note)
-
-
-@dataclass(frozen=True, slots=True)
-class Condensed:
-    """What is left of texts.
-
-    Attributes:
-        texts: as many as were given and in their order; empty where nothing of one fits.
-        before, after: tokens of each.
-        how: it was done; empty if everything fitted as it was.
-        note: what was out of the ordinary, such as a model that failed.
-    """
-
-    texts: tuple[str, ...]
-    before: tuple[int, ...]
-    after: tuple[int, ...]
-    how: str = ""
-    note: str = ""
-
-    @property
-    def tokens_before(self) -> int:
-        """Of all texts together."""
-        return sum(self.before)
-
-    @property
-    def tokens_after(self) -> int:
-        """Of all texts together."""
-        return sum(self.after)
-
-    def __repr__(self) -> str:
-        how = f" {self.how}" if self.how else ""
-        return f"<Condensed{how}: {len(self.texts)} texts, {self.tokens_before} tokens to {self.tokens_after}>"
 
 
 async def take_notes(
