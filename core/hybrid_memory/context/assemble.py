@@ -18,6 +18,7 @@ from hybrid_memory.context.plan import PromptPlan, plan
 from hybrid_memory.context.queue import Session
 from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.context.session import QueueProjection, load
+from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.context.triggers import Due, due, due_now
 from hybrid_memory.context.view import PromptView, look
 from hybrid_memory.log.event import EventKind
@@ -53,7 +54,7 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
         InvalidInputError: there is no question: none was given and the user has said nothing yet.
     """
     services = paged(await in_view(run, services, scope), request)
-    await run.call(services.count, "")  # a counter may have tables to load, off the event loop
+    await run.call(_prepare, services)
     request = replace(bounded(services, request), marks=services.config.prompt)
     reason = ""
     for left in reversed(range(COMPACTIONS + 1 + (request.paging is not None))):
@@ -71,11 +72,17 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
             break
         if await compact_units(run, services, session, needed.count, max_tokens=request.max_tokens, ask=request.wait):
             reason = reason or needed.why or "the model is asked again"
-    if request.k and seen.noted is None and seen.words and request.layout != "classic":
+    if request.k and seen.shown_note is None and seen.words and request.layout != "classic":
         await _keep_note(run, services, scope, seen, made)
     count_uses(services, scope.owner, made.hits)
     behind = needed.behind or (request.paging is None and seen.next_round + made.tokens > seen.budget)
     return Assembled(replace(_reported(services, seen, made, hits), compacted=reason), behind=behind)
+
+
+def _prepare(services: LogView) -> None:
+    """Load what reads files, off the event loop: the tables of the counter, the strategy of paging."""
+    services.count("")
+    resolve_strategy(services.config.compaction.strategy)
 
 
 async def _needed(run: Runner, services: LogView, session: Session, seen: PromptView, made: PromptPlan) -> Due:

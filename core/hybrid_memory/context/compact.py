@@ -58,7 +58,8 @@ async def compact(
         InvalidInputError: no such strategy, or a ``keep`` below 1.
     """
     services = await in_view(run, present(services), scope)
-    way = resolve_strategy(services.config.compaction.strategy if strategy is None else strategy)
+    # To look for a name among installed packages reads files.
+    way = await run.call(resolve_strategy, services.config.compaction.strategy if strategy is None else strategy)
     rounds = services.config.compaction.keep_least if keep is None else checked_count("keep", keep, least=1)
     tokens = services.config.compaction.max_tokens
     await run.call(services.count, "")  # a counter may have tables to load, off the event loop
@@ -109,7 +110,7 @@ async def compact_units(
     count: int,
     *,
     max_tokens: int,
-    strategy: str | Strategy | None = None,
+    strategy: Strategy | None = None,
     ask: bool = True,
 ) -> bool:
     """Compact the oldest ``count`` units of the queue; False if another process was faster, and nothing was changed.
@@ -117,7 +118,7 @@ async def compact_units(
     ``max_tokens`` is the budget of the prompts that the summary is for. With a count of 0 only a span that the model
     failed on before is tried again. Without ``ask`` no model is asked now; `retries` then says that one is to be.
     """
-    way = resolve_strategy(services.config.compaction.strategy if strategy is None else strategy)
+    way = strategy or resolve_strategy(services.config.compaction.strategy)
     old = session.state
     units, rest = compactable(session.queue.units, count)
     span = [event for event in fresh_events(session, units) if event.message.event != PRESSURE]
