@@ -10,7 +10,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hybrid_memory.context.compact import compact_units, retries
+from hybrid_memory.context.compact import compact_units
 from hybrid_memory.context.context import Context, context_of
 from hybrid_memory.context.memories import recalled
 from hybrid_memory.context.paging import bounded, paged, warned
@@ -18,8 +18,7 @@ from hybrid_memory.context.plan import PromptPlan, plan
 from hybrid_memory.context.queue import Session
 from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.context.session import QueueProjection, load
-from hybrid_memory.context.summaries.strategy import resolve_strategy
-from hybrid_memory.context.triggers import Due, due, due_now
+from hybrid_memory.context.triggers import Due, due, due_now, retries
 from hybrid_memory.context.view import PromptView, look
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Role
@@ -53,8 +52,8 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
     Raises:
         InvalidInputError: there is no question: none was given and the user has said nothing yet.
     """
-    services = paged(await in_view(run, services, scope), request)
-    await run.call(_prepare, services)
+    services = await paged(run, await in_view(run, services, scope), request)
+    await run.call(services.count, "")  # a counter may have tables to load, off the event loop
     request = replace(bounded(services, request), marks=services.config.prompt)
     reason = ""
     for left in reversed(range(COMPACTIONS + 1 + (request.paging is not None))):
@@ -79,19 +78,13 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
     return Assembled(replace(_reported(services, seen, made, hits), compacted=reason), behind=behind)
 
 
-def _prepare(services: LogView) -> None:
-    """Load what reads files, off the event loop: the tables of the counter, the strategy of paging."""
-    services.count("")
-    resolve_strategy(services.config.compaction.strategy)
-
-
 async def _needed(run: Runner, services: LogView, session: Session, seen: PromptView, made: PromptPlan) -> Due:
     """What is due for the session as the log has it: the host may show less of it."""
     whole = seen
     if seen.session is not session:
         host = replace(seen.request.host, among=None)
         whole = await look(run, services, session, replace(seen.request, host=host))
-    return await due_now(run, services, whole, made.wanted, seen.budget, again=retries(services, session))
+    return await due_now(run, services, whole, made.wanted, seen.budget)
 
 
 async def compact_ahead(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> bool:
@@ -101,7 +94,7 @@ async def compact_ahead(run: Runner, services: Services, scope: Scope, request: 
 
     Between a question and its answer nothing is compacted, so that all prompts of a round begin alike.
     """
-    services = paged(await in_view(run, present(services), scope), request)
+    services = await paged(run, await in_view(run, present(services), scope), request)
     request = replace(request, query="?", host=replace(request.host, among=None), k=0)
     for turn in range(COMPACTIONS):
         session = await load(run, services, scope)

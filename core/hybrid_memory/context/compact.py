@@ -15,7 +15,7 @@ from hybrid_memory.context.summaries.lines import shown as shown_lines
 from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob, SummaryRoom, asks_again, resolve_strategy
 from hybrid_memory.context.summaries.summarise import again, audited, remaining, summarise
 from hybrid_memory.context.summary import Summary, written
-from hybrid_memory.context.triggers import excess
+from hybrid_memory.context.triggers import excess, retries
 from hybrid_memory.context.view import view
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
@@ -138,12 +138,6 @@ async def compact_units(
     )
     payload = state.as_payload()
     return await write_state(run, services, session.scope, state, kind=EventKind.COMPACTION, payload=payload)
-
-
-def retries(services: Services, session: Session) -> bool:
-    """Whether a model is to be asked once more about turns that it failed on."""
-    way = resolve_strategy(services.config.compaction.strategy)
-    return bool(session.state.retry) and services.language_model is not None and asks_again(way)
 
 
 def compactable(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequence[Unit]]:
