@@ -39,7 +39,20 @@ _HOME = {
     "to_langchain": "messages",
 }
 
-__all__ = list(_HOME)
+__all__ = [
+    "HybridChatMemory",
+    "HybridChatMessageHistory",
+    "HybridDocumentCompressor",
+    "HybridMemoryMiddleware",
+    "HybridMemoryRetriever",
+    "HybridMemoryStore",
+    "HybridScoreCompressor",
+    "from_langchain",
+    "memory_tools",
+    "namespace",
+    "namespace_ids",
+    "to_langchain",
+]
 
 
 if not TYPE_CHECKING:  # type checkers know the names above, and no others

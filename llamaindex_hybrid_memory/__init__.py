@@ -35,7 +35,18 @@ _HOME = {
     "to_chat_message": "messages",
 }
 
-__all__ = list(_HOME)
+__all__ = [
+    "CompressionPostprocessor",
+    "HybridBufferStore",
+    "HybridChatMemory",
+    "HybridChatStore",
+    "HybridMemoryBlock",
+    "HybridMemoryRetriever",
+    "HybridMemoryToolSpec",
+    "HybridScorePostprocessor",
+    "from_chat_message",
+    "to_chat_message",
+]
 
 
 if not TYPE_CHECKING:  # type checkers know the names above, and no others

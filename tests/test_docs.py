@@ -73,11 +73,11 @@ PAGES = [README, *sorted(page.name for page in DOCS.glob("*.md") if page.name no
 
 @cache
 def local() -> Any:
-    return _embedder(MemoryConfig())
+    return _embedder("auto")
 
 
-def words_alone(config: MemoryConfig) -> bool:
-    return config.embedder == "none"
+def words_alone(name: str) -> bool:
+    return name == "none"
 
 
 @pytest.fixture
@@ -86,9 +86,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     hashed = request.node.callspec.params["page"] in HASHED
     monkeypatch.chdir(tmp_path)
     given = HashingEmbedder if hashed else local
-    monkeypatch.setattr(
-        "hybrid_memory.memory.opening._embedder", lambda config: None if words_alone(config) else given()
-    )
+    monkeypatch.setattr("hybrid_memory.memory.opening._embedder", lambda name: None if words_alone(name) else given())
     defined: dict[str, Any] = {"__name__": "page"}
     with patch.dict(os.environ):  # a page may set a key
         yield defined

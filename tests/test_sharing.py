@@ -25,7 +25,7 @@ from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInpu
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.log.author import author_of, principal_of
-from hybrid_memory.memory.blocks import BlockHandle
+from hybrid_memory.memory.handles import BlockHandle
 from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.testing.images import ColourEmbedder
@@ -204,10 +204,12 @@ def test_every_verb_has_its_right() -> None:
 
 def test_a_verb_that_does_not_ask_reaches_nothing(opened: Open) -> None:
     team = prepared(opened(url="memory://", embedder="none"), "team")
-    for verb in [*rights(SpaceMemory), "work_left"]:
+    for verb in rights(SpaceMemory):
         values, named = arguments(verb, team)
         with pytest.raises(AccessDeniedError, match="nobody may"):
             drive(getattr(SpaceMemory, f"_{verb}")(team, INLINE, *values, **named))
+    with pytest.raises(AccessDeniedError, match="nobody may"):
+        team.steps().left()
 
 
 def test_a_grant_covers_whom_it_names(memory: HybridMemory, team: SpaceMemory) -> None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hybrid_memory.log.message import Message, Role, ToolCall
     from hybrid_memory.log.receipt import Receipt
     from hybrid_memory.memory import HybridMemory, ScopedMemory, SpaceMemory
-    from hybrid_memory.memory.blocks import BlockHandle
+    from hybrid_memory.memory.handles import BlockHandle
     from hybrid_memory.memory.health import check_store
     from hybrid_memory.memory.opening import aopen_memory, open_memory
     from hybrid_memory.memory.stats import Stats
@@ -64,7 +64,7 @@ _HOME = {
     "ArchiveConfig": "config",
     "Audit": "context.summary",
     "Block": "blocks.block",
-    "BlockHandle": "memory.blocks",
+    "BlockHandle": "memory.handles",
     "Category": "facts.fact",
     "CompactionConfig": "config",
     "Condensed": "context.condense",

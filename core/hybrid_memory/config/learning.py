@@ -18,6 +18,7 @@ class LearningConfig(Settings):
     Attributes:
         conflicts: who wins where two authors disagree about a thing that has one value: the ``newest`` word, the
             author who is ``trusted`` more, or nobody until it is resolved (``ask``). An author's own newer word wins.
+        extractor: what reads claims from turns: ``rules``, or the name of an installed one.
         model: let the language model read the turns too, where there is one; rules always do.
         background: learn without being asked, on a thread of its own, once the conversation has been quiet for
             ``delay``; otherwise when facts or the profile are asked for, and with `flush` and `learn`.
@@ -28,6 +29,7 @@ class LearningConfig(Settings):
     """
 
     conflicts: ConflictRule = "newest"
+    extractor: str = "rules"
     model: bool = True
     background: bool = True
     delay: Duration = Field(default=timedelta(seconds=2), ge=timedelta(0))

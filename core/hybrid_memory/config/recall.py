@@ -20,6 +20,7 @@ class RecallConfig(Settings):
         diversity: 0 ranks by score alone; towards 1, records that repeat better ones fall back (MMR).
         synonyms: groups of words that mean the same; where a query has one, the others are looked for too.
         cache_ttl: an answer is given again within this time, if nothing was written since; 0 finds each one anew.
+        ranker: what scores the candidates: ``weighted-mean`` of the signals, or the name of an installed one.
         count_uses: record in the log which records were recalled, in batches; see `Record.uses`.
 
     Raises:
@@ -32,4 +33,5 @@ class RecallConfig(Settings):
     diversity: float = Field(default=0.0, ge=0, le=1)
     synonyms: tuple[tuple[str, ...], ...] = ()
     cache_ttl: Duration = Field(default=timedelta(seconds=300), ge=timedelta(0))
+    ranker: str = "weighted-mean"
     count_uses: bool = True

@@ -1,27 +1,55 @@
-"""From URLs to engines, each imported when it is asked for."""
+"""From the URLs of the settings to the engines behind a memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
-from importlib import import_module
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qsl, urlencode
 
 from hybrid_memory.config import MemoryConfig
-from hybrid_memory.errors import InvalidConfigError, MissingDependencyError
+from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.log.port import EventLog, Expiring, Key
+from hybrid_memory.sockets import GROUPS, found, registered
+from hybrid_memory.store.engine import INDEXES, Engine
 
-LOGS = "sqlite:///memory.db (relative), sqlite:////full/path/memory.db, memory:// or redis://host:6379/0"
-INDEXES = f"{LOGS}, milvus://host:19530 or milvus:///folder.db"
-ARCHIVES = "clickhouse://host:8123/database or chdb:///folder"
+OWN = {
+    "memory": "hybrid_memory.engines.in_memory:InMemoryEngine",
+    "sqlite": "hybrid_memory.engines.sqlite:SqliteEngine",
+    "redis": "hybrid_memory.engines.redis:RedisEngine",
+    "rediss": "hybrid_memory.engines.redis:RedisEngine",
+    "milvus": "hybrid_memory.engines.milvus:MilvusEngine",
+    "clickhouse": "hybrid_memory.engines.clickhouse:ClickHouseEngine",
+    "chdb": "hybrid_memory.engines.clickhouse:ClickHouseEngine",
+}
+"""The engines of this library, by URL scheme."""
+
+EXTRAS = {"redis": "redis", "rediss": "redis", "milvus": "milvus", "clickhouse": "clickhouse", "chdb": "clickhouse"}
 
 MEDIA = "-media"
 """Added to the name of a store, it is that of its media."""
+
+
+def engine_at(url: str, config: MemoryConfig, key: Key | None = None) -> Engine:
+    """The engine that the scheme of a URL names: one of ours, or of an installed package.
+
+    Raises:
+        InvalidConfigError: nobody offers the scheme, or a key is given for an engine that cannot encrypt.
+        MissingDependencyError: a client is not installed.
+    """
+    scheme = url.partition(":")[0].partition("+")[0]
+    if ":" not in url or (scheme not in OWN and scheme not in registered("engine")):
+        raise InvalidConfigError(
+            f"cannot open {url!r}: use {INDEXES}, the path of a .yaml file, or a package that registers the "
+            f"scheme under {GROUPS['engine']}"
+        )
+    kind: type[Engine] = found("engine", scheme, OWN, EXTRAS)
+    if key is not None and not kind.encrypts:
+        reason = "is written to no disk: there is nothing to encrypt" if url == "memory://" else "has no key"
+        raise InvalidConfigError(f"{url} {reason}, leave key= out")
+    return kind(url, config, key() if callable(key) else key)
 
 
 @dataclass(slots=True)
@@ -30,7 +58,7 @@ class Engines:
 
     Attributes:
         index: of words; media: the same engine, for what is no text.
-        rekey: gives an encrypted store another key.
+        opened: the engines themselves, of which some may be encrypted.
     """
 
     log: EventLog
@@ -38,7 +66,19 @@ class Engines:
     media: SemanticIndex | None = None
     archive: Expiring | None = None
     outbox: EventLog | None = None
-    rekey: Callable[[Key], None] | None = None
+    opened: list[Engine] = field(default_factory=list)
+
+    @property
+    def rekey(self) -> Callable[[Key], None] | None:
+        """Gives an encrypted store another key; None where nothing can be encrypted."""
+        encrypted = [engine for engine in self.opened if engine.encrypts]
+
+        def change(key: Key) -> None:
+            value = key() if callable(key) else key
+            for engine in encrypted:
+                engine.rekey(value)
+
+        return change if encrypted else None
 
     def close(self) -> None:
         """Release them all."""
@@ -47,152 +87,48 @@ class Engines:
                 part.close()
 
 
-def open_engines(config: MemoryConfig, key: Key | None, *, media: bool) -> Engines:
-    """The engines that the settings name.
+def open_engines(config: MemoryConfig, key: Key | None, *, media: bool, engine: Engine | None = None) -> Engines:
+    """The engines that the settings name; what was opened is closed again where another cannot be.
 
     Args:
         config: the settings.
         key: of an encrypted store.
         media: whether there may be new media; what is there of an embedded store is opened in any case, so that
             forgetting reaches it.
+        engine: in place of the one that ``config.url`` names.
 
     Raises:
         InvalidConfigError: a URL is wrong, or a key is given for an engine that cannot encrypt.
         MissingDependencyError: a client is not installed.
         StoreUnavailableError: a server does not answer.
     """
-    for url in (config.url, config.index.url or config.url):
-        if key is not None and _file(url) is None:
-            reason = "is written to no disk: there is nothing to encrypt" if url == "memory://" else "has no key"
-            raise InvalidConfigError(f"{url} {reason}, leave key= out")
+    key = key() if callable(key) else key
+    first = engine or engine_at(config.url, config, key)
+    second = first if config.index.url in {None, config.url} else engine_at(config.index.url or "", config, key)
     with ExitStack() as opened:
-        engines = _Opening(config, key, opened).engines(media=media)
+        log = first.log()
+        opened.callback(log.close)
+        index = second.index()
+        opened.callback(index.close)
+        engines = Engines(log, index, opened=[first, second])
+        if media or second.holds(MEDIA):
+            engines.media = second.index(MEDIA)
+            opened.callback(engines.media.close)
+        if config.outbox is not None:
+            engines.outbox = _outbox(config, engines, key).log()
+            opened.callback(engines.outbox.close)
+        if config.archive.url is not None:
+            archive = engine_at(config.archive.url, config).archive()
+            engines.archive = engines.log = ArchivedLog(log, archive)
         opened.pop_all()  # none failed: they stay open
     return engines
 
 
-class _Opening:
-    """Opens engines, and has them closed again if one of them cannot be opened."""
-
-    def __init__(self, config: MemoryConfig, key: Key | None, opened: ExitStack) -> None:
-        self._config = config
-        self._key = key() if callable(key) else key
-        self._opened = opened
-        self._files: list[Any] = []
-
-    def engines(self, *, media: bool) -> Engines:
-        """All of them."""
-        config, where = self._config, self._config.index.url or self._config.url
-        log, beside = self._log()
-        self._opened.callback(log.close)
-        index = beside() if where == config.url else self._index(where, "")
-        self._opened.callback(index.close)
-        engines = Engines(log, index)
-        path = _file(where)
-        if media or (path is not None and _beside(path, MEDIA).exists()):
-            engines.media = self._index(where, MEDIA)
-            self._opened.callback(engines.media.close)
-        if config.outbox is not None:
-            taken = {path.resolve() for path in (_file(config.url), _file(where)) if path is not None}
-            if Path(config.outbox).expanduser().resolve() in taken:
-                raise InvalidConfigError(f"outbox={config.outbox!r} is the store itself: name another file")
-            engines.outbox = _room("sqlite").SqliteLog(self._database(Path(config.outbox).expanduser()))
-            self._opened.callback(engines.outbox.close)
-        if config.archive.url is not None:
-            engines.archive = engines.log = self._archived(log, config.archive.url)
-        if self._files:
-            engines.rekey = self._rekey
-        return engines
-
-    def _log(self) -> tuple[EventLog, Callable[[], SemanticIndex]]:
-        """The log, and what opens the index beside it."""
-        config = self._config
-        if config.url == "memory://":
-            memory = _room("in_memory")
-            return memory.InMemoryLog(), memory.InMemoryIndex
-        if (path := _file(config.url)) is not None:
-            sqlite, database = _room("sqlite"), self._database(path)
-            return sqlite.SqliteLog(database), lambda: sqlite.SqliteIndex(database, exact_limit=config.exact_limit)
-        if _scheme(config.url) in {"redis", "rediss"}:
-            redis = _room("redis", extra="redis")
-            connection = redis.RedisConnection(config.url)
-            return redis.RedisLog(connection), lambda: redis.RedisIndex(connection, algorithm=self._algorithm("flat"))
-        raise InvalidConfigError(f"cannot open {config.url!r}: use {LOGS}, or the path of a .yaml file")
-
-    def _index(self, url: str, suffix: str) -> SemanticIndex:
-        """An index of its own, in the store of this URL under a name with this suffix."""
-        index: SemanticIndex
-        if url == "memory://":
-            index = _room("in_memory").InMemoryIndex()
-        elif (path := _file(url)) is not None:
-            database = self._database(_beside(path, suffix))
-            index = _room("sqlite").SqliteIndex(database, exact_limit=self._config.exact_limit)
-        elif _scheme(url) in {"redis", "rediss"}:
-            redis = _room("redis", extra="redis")
-            connection = redis.RedisConnection(_renamed(url, suffix, "hybrid-memory"))
-            index = redis.RedisIndex(connection, algorithm=self._algorithm("flat"))
-        elif _scheme(url) == "milvus":
-            milvus = _room("milvus", extra="milvus")
-            url = _renamed(url, suffix.replace("-", "_"), "hybrid_memory")
-            kind = self._algorithm("ivf_flat").upper()
-            index = milvus.MilvusIndex(url, index_type=kind, nlist=self._config.index.nlist)
-        else:
-            raise InvalidConfigError(f"cannot open {url!r} as an index: use {INDEXES}")
-        return index
-
-    def _archived(self, log: EventLog, url: str) -> Any:
-        if _scheme(url) not in {"clickhouse", "chdb"}:
-            raise InvalidConfigError(f"cannot open {url!r} as an archive: use {ARCHIVES}")
-        archive = _room("clickhouse", extra="clickhouse").ClickHouseArchive(url)
-        return ArchivedLog(log, archive)
-
-    def _database(self, path: Path) -> Any:
-        database = _room("sqlite").Database(path, power_safe=self._config.power_safe, key=self._key)
-        self._files.append(database)
-        return database
-
-    def _algorithm(self, default: str) -> str:
-        algorithm = self._config.index.algorithm or default
-        if default == "flat" and algorithm == "ivf_flat":
-            raise InvalidConfigError("Redis has no index of the kind 'ivf_flat': use flat or hnsw")
-        return algorithm
-
-    def _rekey(self, key: Key) -> None:
-        """Give all files of the store the new key."""
-        value = key() if callable(key) else key
-        for database in self._files:
-            database.rekey(value)
-
-
-def _room(name: str, *, extra: str = "") -> Any:
-    """The room of an engine; its client may be optional, and comes with the extra."""
-    try:
-        return import_module(f"hybrid_memory.engines.{name}")
-    except ImportError as error:
-        if not extra:
-            raise
-        raise MissingDependencyError(error.name or name, extra=extra) from error
-
-
-def _scheme(url: str) -> str:
-    return url.partition(":")[0].partition("+")[0]
-
-
-def _file(url: str) -> Path | None:
-    """The path behind ``sqlite:///path``; None for another URL."""
-    path = url.removeprefix("sqlite:///")
-    return None if path in {url, "", ":memory:"} else Path(path).expanduser()
-
-
-def _beside(path: Path, suffix: str) -> Path:
-    return path.with_name(f"{path.stem}{suffix}{path.suffix}")
-
-
-def _renamed(url: str, suffix: str, default: str) -> str:
-    """The same URL, for a store whose name has this suffix."""
-    if not suffix:
-        return url
-    base, _, query = url.partition("?")
-    settings = dict(parse_qsl(query))
-    settings["prefix"] = settings.get("prefix", default) + suffix
-    return f"{base}?{urlencode(settings)}"
+def _outbox(config: MemoryConfig, engines: Engines, key: str | bytes | None) -> Engine:
+    """The engine of the outbox, a file of its own with the key of the store."""
+    file = Path(config.outbox or "").expanduser().resolve()
+    taken = [getattr(engine, "path", None) for engine in engines.opened]
+    if file in [path.resolve() for path in taken if path is not None]:
+        raise InvalidConfigError(f"outbox={config.outbox!r} is the store itself: name another file")
+    engines.opened.append(engine_at(f"sqlite:///{file}", config, key))
+    return engines.opened[-1]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.errors import StoreError
 from hybrid_memory.log.port import Key
-from hybrid_memory.memory.engines import open_engines
+from hybrid_memory.memory.engines import engine_at, open_engines
 from hybrid_memory.memory.projections import projections
 from hybrid_memory.store.health import Finding, check_contents
 
@@ -22,12 +20,7 @@ def check_store(config: MemoryConfig, *, key: Key | None = None) -> list[Finding
     Raises:
         InvalidConfigError: the settings name no store that can be.
     """
-    found: list[Finding] = []
-    path = config.url.removeprefix("sqlite:///")
-    if path not in {config.url, ""}:
-        from hybrid_memory.engines.sqlite.health import check_file  # noqa: PLC0415 - an engine, as it is asked for
-
-        found += check_file(Path(path).expanduser(), key)
+    found = engine_at(config.url, config, key).check()
     try:
         engines = open_engines(config, key, media=False)
     except StoreError as error:

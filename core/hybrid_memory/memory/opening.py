@@ -19,7 +19,6 @@ from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
-from hybrid_memory.facts.rules.bilingual import BilingualRules
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.ids import TimeOrderedIds
@@ -33,14 +32,21 @@ from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, Wrapp
 from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
 from hybrid_memory.recall.cache import RecallProjection
-from hybrid_memory.recall.ranker import WeightedMean
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
+from hybrid_memory.sockets import GROUPS, found, registered
+from hybrid_memory.store.engine import Engine
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import TokenCounter
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+OURS = {"auto", "local", "none", "hashing"}
+"""Embedders of this library by name."""
+
+EXTRACTORS = {"rules": "hybrid_memory.facts.rules.bilingual:BilingualRules"}
+RANKERS = {"weighted-mean": "hybrid_memory.recall.ranker:WeightedMean"}
 
 COUNTED_TEXTS = 10_000
 """Texts whose tokens are remembered."""
@@ -53,8 +59,9 @@ def open_memory(
     language_model: Any = None,
     compressor: TextCompressor | None = None,
     token_counter: TokenCounter | str | None = None,
-    extractor: FactExtractor | None = None,
-    ranker: Ranker | None = None,
+    extractor: FactExtractor | str | None = None,
+    ranker: Ranker | str | None = None,
+    engine: Engine | None = None,
     clock: Clock | None = None,
     profile: type[UserProfile] = UserProfile,
     key: Key | None = None,
@@ -75,6 +82,7 @@ def open_memory(
             installed, else an estimate.
         extractor: reads claims from turns in place of the rules; a language model reads beside it.
         ranker: scores what recall found, in place of the weighted mean of the signals.
+        engine: holds log and index in place of the one that the URL names.
         clock: tells the time, aware; by default the system's.
         profile: what is to be known of a user; `UserProfile`, or a subclass with fields of your own.
         key: encrypts the store: a passphrase, 32 bytes, or a callable that gives one of them when the store is opened.
@@ -103,17 +111,18 @@ def open_memory(
     )
     statistics.watch("embeddings", embeddings)
     batched = partial(_batched, config=config, statistics=statistics, cache=embeddings)
-    model = _embedder(config) if embedder is None else _given(embedder, config)
+    named = embedder if isinstance(embedder, str) else config.embedder if embedder is None else None
+    model = _given(embedder, config) if named is None else _embedder(named)
     model = None if model is None else batched(model)
-    seeing = None if embedder is None else as_media_embedder(embedder)
-    engines = open_engines(config, key, media=seeing is not None)
+    seeing = None if named is not None else as_media_embedder(embedder)
+    engines = open_engines(config, key, media=seeing is not None, engine=engine)
     try:
         _check_embedder(engines.index, model)
         _check_embedder(engines.media, seeing)
     except BaseException:
         engines.close()
         raise
-    rules = extractor or BilingualRules()
+    rules: FactExtractor = _made("extractor", extractor or config.learning.extractor, EXTRACTORS)
     services = Services(
         log=ReadOnlyLog(engines.log) if read_only else engines.log,
         index=engines.index,
@@ -126,7 +135,7 @@ def open_memory(
         new_id=TimeOrderedIds(),
         config=config,
         count=counted,
-        ranker=ranker or WeightedMean(),
+        ranker=_made("ranker", ranker or config.recall.ranker, RANKERS),
         compressor=compressor,
         states=(Extractors(rules), *projections(profile, embeddings)),
         statistics=statistics,
@@ -166,7 +175,7 @@ def _config(source: str | Path | MemoryConfig) -> MemoryConfig:
 
 def _given(embedder: Any, config: MemoryConfig) -> Embedder:
     """What the caller gave, under the name that the configuration has for it."""
-    if config.embedder in {"auto", "local", "none", "hashing"}:
+    if config.embedder in OURS:
         return as_embedder(embedder)
     return WrappedEmbedder(embedder, name=config.embedder)
 
@@ -200,20 +209,30 @@ def _counter(count: TokenCounter, statistics: Statistics) -> TokenCounter:
     return counted
 
 
-def _embedder(config: MemoryConfig) -> Embedder | None:
-    if config.embedder not in {"auto", "local", "none", "hashing"}:
-        raise InvalidConfigError(
-            f"the embedder {config.embedder!r} is none of ours: give the model to open_memory(embedder=...), or use "
-            "auto, local, none or hashing"
-        )
-    if config.embedder == "none":
+def _made(what: str, wanted: Any, own: dict[str, str]) -> Any:
+    """The object itself, or the one that its name stands for."""
+    if not isinstance(wanted, str):
+        return wanted
+    offered = found(what, wanted, own)
+    return offered() if callable(offered) else offered
+
+
+def _embedder(name: str) -> Embedder | None:
+    if name == "none":
         return None
-    if config.embedder == "hashing":
+    if name not in OURS:
+        if name in registered("embedder"):
+            return as_embedder(_made("embedder", name, {}))
+        raise InvalidConfigError(
+            f"the embedder {name!r} is none of ours: give the model to open_memory(embedder=...), use auto, local, "
+            f"none or hashing, or install a package that registers it under {GROUPS['embedder']}"
+        )
+    if name == "hashing":
         return HashingEmbedder()
     try:
         return LocalEmbedder()
     except MissingDependencyError as error:
-        if config.embedder == "local":
+        if name == "local":
             raise
         warnings.warn(
             f"recall works on words alone: {error}; or give open_memory(embedder=...) a LangChain Embeddings, a "

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from hybrid_memory import display, steps
+from hybrid_memory import display
 from hybrid_memory.context import why as explaining
 from hybrid_memory.context.summary import Line
 from hybrid_memory.display import progress_bar
@@ -22,13 +21,13 @@ from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory.faces import faces, renamed
+from hybrid_memory.memory.handles import AgentSteps
 from hybrid_memory.memory.prompts import Prompts
 from hybrid_memory.memory.runtime import flush_owners
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing import decide as sharing
 from hybrid_memory.sharing.grant import Right
-from hybrid_memory.steps import Chain, Step
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store import view as rolling
 from hybrid_memory.store.view import present
@@ -254,23 +253,9 @@ class ScopedMemory(Prompts):
 
     spaces, aspaces = faces(_spaces)
 
-    async def _work_left(self, run: Runner) -> Chain:
-        """Where the work of an agent in this session stands, as its steps in the log say."""
-        return await steps.work_left(run, self._services, self.scope)
-
-    work_left, awork_left = faces(_work_left)
-
-    async def _advance(self, run: Runner, chain: Chain, step: Step) -> bool:
-        """Write the next step of an agent with what was said in it, all or nothing; False if another was faster."""
-        done = await steps.advance(run, self._services, self.scope, chain, step)
-        self._runtime.after_write(self.scope)
-        return done
-
-    advance, aadvance = faces(_advance)
-
-    def lock(self) -> AbstractContextManager[object]:
-        """Lets one agent of this session work at a time, of all in this process."""
-        return self._runtime.session_lock(self.scope)
+    def steps(self) -> AgentSteps:
+        """The steps of the agent that works in this session."""
+        return AgentSteps(self)
 
     def _repr_html_(self) -> str:
         try:

@@ -215,7 +215,7 @@ class PagedAgent:
     ) -> AgentRun:
         """Write what happened, and work until the agent rests, once nobody else works for it."""
         receipt = self.memory.remember(messages) if messages else None
-        with self.memory.lock():
+        with self.memory.steps().lock():
             prepared(self.memory)
             last = self._loop.said_last()
             after = min(receipt.positions) - 1 if receipt is not None and receipt.positions else last

@@ -110,7 +110,7 @@ class Loop:
         """
         again, asked, why = True, False, ""
         while True:
-            chain = self.memory.work_left()
+            chain = self.memory.steps().left()
             todo = chain.next
             if todo is Next.WAIT:
                 return why or "nothing to do"
@@ -126,7 +126,7 @@ class Loop:
             else:
                 step = Step(Does.YIELDED, upto=chain.head, why=YIELDED)
             # Where another process was faster, the log says what is to be done now, and a call may be that one's.
-            done = self.memory.advance(chain, step)
+            done = self.memory.steps().advance(chain, step)
             again, asked = not done, asked or (done and todo is Next.ASK)
             why = step.why if done else why
             if stopped and done:

@@ -3,5 +3,15 @@
 from __future__ import annotations
 
 from hybrid_memory.engines.clickhouse.archive import ClickHouseArchive
+from hybrid_memory.log.port import Archive
+from hybrid_memory.store.engine import Engine
 
-__all__ = ["ClickHouseArchive"]
+__all__ = ["ClickHouseArchive", "ClickHouseEngine"]
+
+
+class ClickHouseEngine(Engine):
+    """``clickhouse://host:8123/database``, or ``chdb:///folder`` for the engine in this process."""
+
+    def archive(self) -> Archive:
+        """The archive, in a table of the database."""
+        return ClickHouseArchive(self.url)

@@ -4,6 +4,24 @@
 a crash or a second writer may leave behind.
 """
 
-from hybrid_memory.engines.milvus.index import MilvusIndex
+from __future__ import annotations
 
-__all__ = ["MilvusIndex"]
+from typing import Literal
+
+from hybrid_memory.engines.milvus.index import MilvusIndex
+from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.store.engine import Engine, renamed
+
+__all__ = ["MilvusEngine", "MilvusIndex"]
+
+KINDS: dict[str, Literal["IVF_FLAT", "HNSW", "FLAT"]] = {"ivf_flat": "IVF_FLAT", "hnsw": "HNSW", "flat": "FLAT"}
+
+
+class MilvusEngine(Engine):
+    """``milvus://host:19530``, or ``milvus:///folder.db`` for Milvus Lite."""
+
+    def index(self, suffix: str = "") -> SemanticIndex:
+        """The index, in collections under the prefix of the URL and the suffix."""
+        settings = self.config.index
+        url = renamed(self.url, suffix.replace("-", "_"), "hybrid_memory")
+        return MilvusIndex(url, index_type=KINDS[settings.algorithm or "ivf_flat"], nlist=settings.nlist)

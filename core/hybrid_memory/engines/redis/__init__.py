@@ -5,5 +5,32 @@ from __future__ import annotations
 from hybrid_memory.engines.redis.connection import RedisConnection
 from hybrid_memory.engines.redis.index import RedisIndex
 from hybrid_memory.engines.redis.log import RedisLog
+from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.log.port import EventLog
+from hybrid_memory.store.engine import Engine, renamed
 
-__all__ = ["RedisConnection", "RedisIndex", "RedisLog"]
+__all__ = ["RedisConnection", "RedisEngine", "RedisIndex", "RedisLog"]
+
+
+class RedisEngine(Engine):
+    """``redis://host:6379/0`` and ``rediss://``; log and index share a connection."""
+
+    _connection: RedisConnection | None = None
+
+    def log(self) -> EventLog:
+        """The log, under the prefix of the URL."""
+        return RedisLog(self._connected())
+
+    def index(self, suffix: str = "") -> SemanticIndex:
+        """The index, under the prefix of the URL and the suffix."""
+        algorithm = self.config.index.algorithm or "flat"
+        if algorithm == "ivf_flat":
+            raise InvalidConfigError("Redis has no index of the kind 'ivf_flat': use flat or hnsw")
+        connection = RedisConnection(renamed(self.url, suffix, "hybrid-memory")) if suffix else self._connected()
+        return RedisIndex(connection, algorithm=algorithm)
+
+    def _connected(self) -> RedisConnection:
+        if self._connection is None:
+            self._connection = RedisConnection(self.url)
+        return self._connection

@@ -1,22 +1,47 @@
-"""The verbs of one block of working context."""
+"""Handles of parts of a memory: one block of working context, and the steps of an agent."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from copy import copy
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from hybrid_memory import steps
 from hybrid_memory.blocks import edit as flows
 from hybrid_memory.blocks.block import MAX_CHARS, Block, Edit
 from hybrid_memory.memory.faces import Handle, Verbs, faces, renamed
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing.decide import Asked
 from hybrid_memory.sharing.grant import Right
+from hybrid_memory.steps import Chain, Step
+from hybrid_memory.store.services import Services
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class BlockHandle(Verbs):
+class Part(Verbs):
+    """A handle within a memory, which asks for the same rights."""
+
+    def __init__(self, memory: Handle) -> None:
+        self._runtime = memory._runtime  # noqa: SLF001 - a part of it
+        self._memory = memory
+
+    async def _admitted(self, run: Runner, asked: Asked | None) -> Self:
+        memory = await self._memory._admitted(run, asked)  # noqa: SLF001 - a part of it
+        if memory is self._memory:
+            return self
+        handle = copy(self)
+        handle._memory = memory
+        return handle
+
+    @property
+    def _services(self) -> Services:
+        return self._memory._services  # noqa: SLF001 - a part of it
+
+
+class BlockHandle(Part):
     """The block of one label, whether there is one yet or not; made by `ScopedMemory.block`.
 
     Every change is an event of the log. One that is attached from a shared space is changed there.
@@ -26,13 +51,8 @@ class BlockHandle(Verbs):
     """
 
     def __init__(self, memory: Handle, label: str) -> None:
-        self._runtime = memory._runtime  # noqa: SLF001 - a part of this handle
-        self._memory = memory
+        super().__init__(memory)
         self.label = label
-
-    async def _admitted(self, run: Runner, asked: Asked | None) -> Self:
-        memory = await self._memory._admitted(run, asked)  # noqa: SLF001 - a part of this handle
-        return self if memory is self._memory else type(self)(memory, self.label)
 
     @property
     def _owned(self) -> flows.Owned:
@@ -151,12 +171,34 @@ class BlockHandle(Verbs):
         Raises:
             InvalidInputError: there is none.
         """
-        await flows.remove(run, self._owned.services, self._owned.scope, self.label)
+        await flows.remove(run, self._services, self._memory.scope, self.label)
 
     remove, aremove = faces(_remove, needs=Right.WRITE, verb="remove_block")
 
     def __repr__(self) -> str:
         return f"<BlockHandle {self.label!r} of {self._memory!r}>"
+
+
+class AgentSteps(Part):
+    """The work of an agent in one session, step by step in the log; made by `ScopedMemory.steps`."""
+
+    async def _left(self, run: Runner) -> Chain:
+        """Where the work stands."""
+        return await steps.work_left(run, self._services, self._memory.scope)
+
+    left, aleft = faces(_left)
+
+    async def _advance(self, run: Runner, chain: Chain, step: Step) -> bool:
+        """Write the next step with what was said in it, all or nothing; False if another process was faster."""
+        done = await steps.advance(run, self._services, self._memory.scope, chain, step)
+        self._runtime.after_write(self._memory.scope)
+        return done
+
+    advance, aadvance = faces(_advance)
+
+    def lock(self) -> AbstractContextManager[object]:
+        """Lets one agent of this session work at a time, of all in this process."""
+        return self._runtime.session_lock(self._memory.scope)
 
 
 def owned(memory: Handle) -> flows.Owned:
