@@ -1,4 +1,3 @@
-# ruff: noqa: D102 - the names of the tests say it
 """Suites for what packages offer by name: extractors, compaction strategies, rankers."""
 
 from __future__ import annotations
