@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import MemoryConfig
-from hybrid_memory.testing.milvus_server import MilvusServer
-from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.servers import MilvusServer, RedisServer
 
 NUMBERS = count(1)
 

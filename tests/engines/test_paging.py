@@ -26,7 +26,7 @@ from hybrid_memory import (
     open_memory,
 )
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.servers import RedisServer
 
 if TYPE_CHECKING:
     from hybrid_memory.log.port import EventLog

@@ -22,8 +22,7 @@ from redis import Redis
 from hybrid_memory import EventKind, Record, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.ports import Draft, Entry, Floats
-from hybrid_memory.testing.milvus_server import MilvusServer
-from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.servers import MilvusServer, RedisServer
 from hybrid_memory.text.tokenize import terms
 
 ALICE = Scope(user="alice", session="s1")

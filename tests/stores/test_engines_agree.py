@@ -24,7 +24,7 @@ from hybrid_memory.index.record import Where
 from hybrid_memory.ports import Draft, EventLog, RecordColumns, SemanticIndex
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, START, assert_same_ranking, ids, random_corpus, unit
 from hybrid_memory.testing.drafts import NOON, OWNERS
-from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.servers import RedisServer
 
 SIZE = 240
 ALL = 10 * SIZE

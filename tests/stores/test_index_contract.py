@@ -15,8 +15,8 @@ from hybrid_memory.engines.redis import RedisConnection, RedisIndex
 from hybrid_memory.engines.sqlite import Database, SqliteIndex
 from hybrid_memory.ports import SemanticIndex
 from hybrid_memory.testing.corpus import Corpus, random_corpus
-from hybrid_memory.testing.redis_server import RedisServer
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
+from hybrid_memory.testing.servers import RedisServer
 from tests.stores.test_log_contract import ENCRYPTED
 
 NUMBERS = count()

@@ -16,7 +16,7 @@ from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.ports import EventLog
 from hybrid_memory.testing.archive import ArchiveContract
 from hybrid_memory.testing.event_log import EventLogContract
-from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.servers import RedisServer
 
 NUMBERS = count()
 ENCRYPTED = pytest.param("encrypted", marks=pytest.mark.skipif(find_spec("sqlcipher3") is None, reason="no SQLCipher"))

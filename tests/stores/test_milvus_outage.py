@@ -31,7 +31,7 @@ from hybrid_memory.testing.corpus import (
     random_corpus,
     unit,
 )
-from hybrid_memory.testing.milvus_server import MilvusServer
+from hybrid_memory.testing.servers import MilvusServer
 from hybrid_memory.text.tokenize import terms
 
 NUMBERS = count()

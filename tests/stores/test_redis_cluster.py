@@ -13,7 +13,7 @@ from hybrid_memory.engines.redis.log_scripts import COUNT
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.testing.corpus import ALICE, BOB, random_corpus
 from hybrid_memory.testing.drafts import OWNERS, draft
-from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.servers import RedisServer
 
 NUMBERS = count()
 ALL = 10_000

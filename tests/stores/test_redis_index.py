@@ -29,7 +29,7 @@ from hybrid_memory.testing.corpus import (
     random_corpus,
     unit,
 )
-from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.servers import RedisServer
 
 NUMBERS = count()
 ALL = 10_000

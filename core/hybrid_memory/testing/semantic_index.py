@@ -82,7 +82,6 @@ class SemanticIndexContract(IndexWritingContract):
     def test_searches_agree_with_the_oracle(
         self, filled: SemanticIndex, oracle: InMemoryIndex, by: str, k: int
     ) -> None:
-        """For every condition, in English and Chinese, and more than there is; the newest in the same order."""
         chance = np.random.default_rng(k)
         for number, where in enumerate(every_where()):
             query: Any = {"vector": unit(chance.normal(size=DIM)), "time": None}.get(
@@ -95,7 +94,6 @@ class SemanticIndexContract(IndexWritingContract):
         assert filled.latest(Where(STRANGER), k).tolist() == []
 
     def test_every_query_finds_the_same_words_as_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex) -> None:
-        """And all but the one without a match find something; no words match nothing."""
         empty = []
         for query in QUERIES:
             found = filled.matching(terms(query), Where(ALICE), ALL)
@@ -148,7 +146,6 @@ class SemanticIndexContract(IndexWritingContract):
     def test_deleting_leaves_what_an_index_without_the_records_would_hold(
         self, filled: SemanticIndex, oracle: InMemoryIndex, corpus: Corpus
     ) -> None:
-        """The statistics of words too."""
         gone = list(range(1, 240, 3))
         kept = [entry for entry in corpus.entries if entry.record.id not in gone]
         keys = {number: key for number, key in corpus.keys.items() if number not in gone}
@@ -176,7 +173,6 @@ class SemanticIndexContract(IndexWritingContract):
             assert self._found(index, Where(ALICE, metadata={"value": value})) == [number], value
 
     def test_conditions_narrow_before_the_best_are_chosen(self, index: SemanticIndex) -> None:
-        """The one allowed record is found, however many better ones there are."""
         allowed = make_record(200, "a cat among many other words", category="task")
         store(index, *(make_record(number, "cat cat cat") for number in range(1, 200)), allowed)
         vector = unit(np.eye(DIM)[0])
@@ -222,7 +218,6 @@ class SemanticIndexContract(IndexWritingContract):
             assert index.columns(ids(*range(1, 6)), where, 0).ids.tolist() == left, fresh
 
     def test_owners_are_kept_apart(self, index: SemanticIndex) -> None:
-        """A space is not the user of that name, nor the space of another tenant."""
         owners = [Scope(user="x"), Scope(space="x"), Scope(tenant="x"), Scope(tenant="acme", space="x")]
         for number, owner in enumerate(owners, start=1):
             self._fill_alike(index, [make_record(number, "cat", scope=owner)])
@@ -243,7 +238,6 @@ class SemanticIndexContract(IndexWritingContract):
         return words
 
     def test_an_empty_index_finds_nothing(self, index: SemanticIndex) -> None:
-        """Before the first record and the first vector."""
         assert self._found(index, Where(ALICE)) == []
         assert np.isnan(index.similar(ONES, ALICE, ids(1, 2))).all()
         assert index.columns(ids(1, 2), Where(ALICE), 1).ids.tolist() == []
@@ -252,7 +246,6 @@ class SemanticIndexContract(IndexWritingContract):
         assert index.embedder() is None
 
     def test_a_record_without_vector_is_found_by_its_words_only(self, index: SemanticIndex) -> None:
-        """Until it gets its vector."""
         store(index, make_record(1, "cat"), make_record(2, "cat"))
         index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": ONES})
         assert index.nearest(ONES, Where(ALICE), 5).ids.tolist() == [1]
@@ -261,7 +254,6 @@ class SemanticIndexContract(IndexWritingContract):
         assert index.nearest(ONES, Where(ALICE), 5).ids.tolist() == [1, 2]
 
     def test_threads_search_while_another_writes_and_deletes(self, index: SemanticIndex) -> None:
-        """Nothing is raised, and no answer holds a record twice or out of order."""
         last = 28
 
         def write() -> None:

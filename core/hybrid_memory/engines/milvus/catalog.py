@@ -185,7 +185,6 @@ class Catalog:
         return f"{self._prefix}_{name}"
 
     def _prepare(self, client: MilvusClient) -> None:
-        """Make the collections that are missing, and load all of them."""
         with self._preparing:
             self.lite = "lite" in client.get_server_version(timeout=CALL_SECONDS)
             for name, make in self._makers():
@@ -290,5 +289,4 @@ def _literal(ids: Sequence[int | str]) -> str:
 
 
 def _quoted(key: int | str) -> str:
-    """A primary key in a filter; ours are numbers and digests."""
     return f'"{key}"' if isinstance(key, str) else str(key)

@@ -92,7 +92,6 @@ class MilvusIndex(SemanticIndex):
         pending: int = 0,
         sums: bool = False,
     ) -> Status:
-        """How far the index is; see `IndexEngine.status`."""
         key = "" if owner is None else owner_key(owner)
         tails = {session: tail_of(key, digest("session", session)) for session in sessions}
         there = self._state.get([EMBEDDER, applied_of(key), *([sum_of(key)] if sums else []), *tails.values()])
@@ -111,7 +110,6 @@ class MilvusIndex(SemanticIndex):
     def upsert(
         self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
     ) -> bool:
-        """Store records and move the applied position; see `IndexEngine.upsert`."""
         key = owner_key(owner)
         with self._writing:
             if self.applied(owner) != after:
@@ -132,7 +130,6 @@ class MilvusIndex(SemanticIndex):
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
-        """Give records their vectors; see `IndexEngine.put_vectors`."""
         with self._writing:
             self._vectors.prepare(embedder)
             pending_ids = [row["id"] for row in self._catalog.fetch(PENDING, list(keys), ["id"])]
@@ -154,7 +151,6 @@ class MilvusIndex(SemanticIndex):
                     self._catalog.flush(name, LEAST_FLUSHED)
 
     def search(self, query: Query, where: Where, k: int) -> Matches:
-        """The k best of what is allowed; see `IndexEngine.search`."""
         self._catalog.check_open()
         if query is None:
             ids = np.array(self._places.latest(where, k), dtype=np.int64)
@@ -164,12 +160,10 @@ class MilvusIndex(SemanticIndex):
         return self._matching(query, where, k)
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        """These records and their neighbours; see `IndexEngine.columns`."""
         self._catalog.check_open()
         return self._places.around(ids, Narrowing.of(where), radius)
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
-        """Vectors by record id or content hash; see `IndexEngine.vectors`."""
         self._catalog.check_open()
         if owner is None:
             return dict(self._vectors.known([key for key in keys if isinstance(key, bytes)]).items())
@@ -187,14 +181,12 @@ class MilvusIndex(SemanticIndex):
         return counts
 
     def get(self, ids: Sequence[int]) -> list[Record]:
-        """The records with these ids, in the order given."""
         self._catalog.check_open()
         rows = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids)), WHOLE)
         records = {row["id"]: to_record(row) for row in rows}
         return [records[number] for number in ids if number in records]
 
     def delete(self, ids: Sequence[int] | None) -> int:
-        """Remove records with their terms and vectors."""
         with self._writing:
             if ids is None:
                 count = self._size().records
@@ -218,7 +210,6 @@ class MilvusIndex(SemanticIndex):
             self._catalog.compact(name)
 
     def close(self) -> None:
-        """Leave the server."""
         self._catalog.close()
 
     def _size(self) -> IndexSize:
@@ -265,7 +256,6 @@ class MilvusIndex(SemanticIndex):
         )
 
     def _candidates(self, terms: Sequence[str], expression: str, limit: int) -> list[Row]:
-        """Records with one of the terms, with their terms."""
         if self._catalog.full_text:
             return self._catalog.matching(" ".join(terms), expression, limit)
         words = ", ".join(f'"{word}"' for word in _words(terms))

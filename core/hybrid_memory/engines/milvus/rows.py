@@ -160,7 +160,6 @@ def _conditions(where: Where) -> Iterator[str]:
 
 
 def _predicate(where: Where, visible: Callable[[int], bool]) -> Callable[[Row], bool]:
-    """The same conditions, of a row that is at hand."""
     owner, session = owner_key(where.scope), digest("session", where.scope.session)
     categories = {digest("category", name) for name in where.categories}
     since = NEVER if where.since is None else to_micros(where.since)
@@ -197,7 +196,6 @@ def _listed(names: Iterator[str]) -> str:
 
 
 def _clipped(terms: str) -> str:
-    """The terms, or as many of them as a VARCHAR takes."""
     encoded = terms.encode()
     if len(encoded) <= TERMS_BYTES:
         return terms

@@ -215,7 +215,6 @@ def _places(rows: Sequence[Row]) -> list[str]:
 
 
 def _moved(there: Mapping[str, list[int]], rows: Sequence[Row], old: Sequence[Row]) -> dict[str, list[int] | None]:
-    """Who stands where when the old rows are gone and the others have come."""
     places = defaultdict(set, {name: set(ids) for name, ids in there.items()})
     for name, row in zip(_places(old), old, strict=True):
         places[name].discard(row["id"])

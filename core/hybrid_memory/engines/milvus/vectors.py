@@ -143,7 +143,6 @@ class VectorTable:
         return self._catalog.fetch(VECTORS, ids, ["id", "vector", *fields])
 
     def _add(self, rows: Sequence[Row], sign: int) -> None:
-        """Count these vectors in, or out."""
         mine: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             mine[row["owner"]].append(row)

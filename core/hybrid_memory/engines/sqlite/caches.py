@@ -260,11 +260,9 @@ class RecordCache:
             self._used = int(changed[:, 2].max())
 
     def _label(self, name: str | None) -> int:
-        """A number for a kind or category."""
         return self._labels.setdefault(name, len(self._labels))
 
 
 def _key(segments: npt.NDArray[np.float64], ordinals: npt.NDArray[np.float64]) -> Ids:
-    """One number for a segment and ordinal, in their order."""
     keys: Ids = (segments.astype(np.int64) << 24) + ordinals.astype(np.int64)
     return keys

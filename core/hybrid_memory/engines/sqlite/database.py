@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_memory.engines.sqlite.driver import Driver
-from hybrid_memory.engines.sqlite.removing import scrub, truncate_journal
 from hybrid_memory.engines.sqlite.rows import owner_key
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from hybrid_memory.errors import (
@@ -105,7 +105,6 @@ class Database:
         return self._tried()
 
     def _tried(self) -> sqlite3.Connection:
-        """The connection that writes, to a file of ours at the latest schema."""
         try:
             if not self.path.parent.is_dir():
                 raise StoreUnavailableError(f"cannot open {self.path}: the folder {self.path.parent} does not exist")
@@ -298,3 +297,31 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def unscrubbed(connection: sqlite3.Connection) -> bool:
+    """Whether something was destroyed since the file was scrubbed last."""
+    return bool(connection.execute("SELECT begun <> scrubbed FROM erasures").fetchone()[0])
+
+
+def scrub(connection: sqlite3.Connection) -> bool:
+    """Write the whole file anew, if anything was destroyed since the last time; False if a reader is in the way."""
+    while unscrubbed(connection):
+        (begun,) = connection.execute("SELECT begun FROM erasures").fetchone()
+        connection.execute("INSERT INTO terms(terms) VALUES ('optimize')")
+        connection.execute("VACUUM")
+        if not truncate_journal(connection):
+            return False
+        connection.execute("UPDATE erasures SET scrubbed = max(scrubbed, ?)", (begun,))
+    return True
+
+
+def truncate_journal(connection: sqlite3.Connection) -> bool:
+    """Move the write-ahead log into the file and empty it; False if a reader of an older state is in the way."""
+    (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    deadline = time.monotonic() + milliseconds / 1000
+    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)  # SQLite waits for readers, but not for another process that is doing the same
+    return True

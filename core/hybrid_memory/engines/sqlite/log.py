@@ -10,8 +10,7 @@ from typing import Any, Unpack
 
 from hybrid_memory.engines.instants import from_micros, micros_or_none, to_micros
 from hybrid_memory.engines.sqlite.database import Database
-from hybrid_memory.engines.sqlite.removing import mark_unscrubbed
-from hybrid_memory.engines.sqlite.rows import owner_scope
+from hybrid_memory.engines.sqlite.rows import mark_unscrubbed, owner_scope
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Reading, Selection
@@ -29,7 +28,6 @@ class SqliteLog(EventLog):
         self._db = database
 
     def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
-        """Append all or nothing; see `EventLog.append`."""
         if not drafts:
             return []
         with self._db.write() as connection:
@@ -37,7 +35,6 @@ class SqliteLog(EventLog):
             return [_append_one(connection, number, draft) for draft in drafts]
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
-        """Events of the scope, by position; see `EventLog.read`."""
         wanted, number = Selection(**which), self._db.owner_id(scope)
         if number is None or (wanted.limit is not None and wanted.limit <= 0) or wanted.ids == []:
             return []
@@ -56,7 +53,6 @@ class SqliteLog(EventLog):
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
     ) -> Appended:
-        """Destroy events, rewrite others, append the note; see `EventLog.erase`."""
         with self._db.write() as connection:
             number = self._db.owner_id_for_writing(connection, owner)
             for position, payload in rewritten.items():
@@ -76,7 +72,6 @@ class SqliteLog(EventLog):
             return _append_one(connection, number, note)
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
-        """Remove events that an archive has; see `EventLog.drop`."""
         number = self._db.owner_id(owner)
         if number is None or not positions:
             return
@@ -94,7 +89,6 @@ class SqliteLog(EventLog):
             mark_unscrubbed(connection)
 
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        """Store events with their positions; see `EventLog.restore`."""
         with self._db.write() as connection:
             number = self._db.owner_id_for_writing(connection, owner)
             connection.executemany(
@@ -110,11 +104,9 @@ class SqliteLog(EventLog):
             )
 
     def scrub(self) -> None:
-        """Leave nothing of what was destroyed in the store's files; see `EventLog.scrub`."""
         self._db.scrub()
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        """The last position of each owner; see `EventLog.heads`."""
         if scope is None:
             rows = self._db.query(
                 "SELECT o.tenant, o.user, o.agent, o.space, (SELECT max(position) FROM events WHERE owner = o.id) "
@@ -128,13 +120,11 @@ class SqliteLog(EventLog):
         return {} if head is None else {scope.owner: int(head)}
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
-        """How many events the owner has beyond this position."""
         number = self._db.owner_id(owner)
         ((count,),) = self._db.query("SELECT count(*) FROM events WHERE owner = ? AND position > ?", (number, after))
         return int(count)
 
     def size(self) -> LogSize:
-        """Counts over all owners."""
         ((owners, events, sessions),) = self._db.query(
             "SELECT (SELECT count(*) FROM owners), (SELECT count(*) FROM events), "
             "(SELECT count(*) FROM (SELECT DISTINCT owner, session FROM events "
@@ -145,7 +135,6 @@ class SqliteLog(EventLog):
         return LogSize(owners=owners, sessions=sessions, events=events, bytes=self._db.size_bytes())
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
 

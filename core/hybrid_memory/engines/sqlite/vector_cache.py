@@ -196,7 +196,6 @@ class VectorCache:
         return None if selector is None else faiss.SearchParameters(sel=selector)
 
     def _find(self, ids: Ids) -> tuple[Ids, Any]:
-        """Row of each id, and whether it is there at all."""
         at = np.searchsorted(self._ids, ids, sorter=self._rows_by_id)
         rows: Ids = self._rows_by_id[np.minimum(at, len(self) - 1)]
         return rows, self._ids[rows] == ids
