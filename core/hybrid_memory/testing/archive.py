@@ -41,7 +41,6 @@ class ArchiveContract:
 
     @pytest.fixture
     def archive(self) -> Archive:
-        """The archive under test."""
         raise NotImplementedError("give a fixture named 'archive'")
 
     def test_an_empty_archive_has_nothing_to_tell(self, archive: Archive) -> None:

@@ -28,7 +28,6 @@ class EmbedderContract:
 
     @pytest.fixture
     def embedder(self) -> Embedder:
-        """The embedder under test."""
         raise NotImplementedError("give a fixture named 'embedder'")
 
     def test_name_is_a_stable_string(self, embedder: Embedder) -> None:

@@ -23,7 +23,6 @@ class EventLogContract(EventLogRemovalContract):
 
     @pytest.fixture
     def log(self) -> EventLog:
-        """The log under test."""
         raise NotImplementedError("give a fixture named 'log'")
 
     def test_an_empty_log_has_nothing_to_tell(self, log: EventLog) -> None:

@@ -1,4 +1,4 @@
-"""An embedder that fails when a test wants it to."""
+"""Models for tests: an embedder that fails on demand, and language models that answer by script or fail."""
 
 from __future__ import annotations
 
@@ -34,12 +34,10 @@ class FaultyEmbedder:
 
     @property
     def name(self) -> str:
-        """Of the inner embedder."""
         return self._inner.name
 
     @property
     def dim(self) -> int:
-        """Of the inner embedder."""
         return self._inner.dim
 
     @contextmanager
@@ -54,12 +52,10 @@ class FaultyEmbedder:
                 self._error = None
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Rows of the inner embedder, or the error."""
         self._called("embed_documents")
         return self._inner.embed_documents(texts)
 
     def embed_query(self, text: str) -> Floats:
-        """A vector of the inner embedder, or the error."""
         self._called("embed_query")
         return self._inner.embed_query(text)
 

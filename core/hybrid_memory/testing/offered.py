@@ -51,7 +51,6 @@ class ExtractorContract:
 
     @pytest.fixture
     def extractor(self) -> FactExtractor:
-        """The extractor to be tested."""
         raise NotImplementedError("give a fixture named 'extractor'")
 
     def test_a_claim_names_its_turn(self, extractor: FactExtractor) -> None:
@@ -76,7 +75,6 @@ class StrategyContract:
 
     @pytest.fixture
     def strategy(self) -> Strategy:
-        """The strategy to be tested."""
         raise NotImplementedError("give a fixture named 'strategy'")
 
     @staticmethod
@@ -112,7 +110,6 @@ class RankerContract:
 
     @pytest.fixture
     def ranker(self) -> Ranker:
-        """The ranker to be tested."""
         raise NotImplementedError("give a fixture named 'ranker'")
 
     @pytest.mark.parametrize("rows", [0, 1, 50])

@@ -56,24 +56,20 @@ class SemanticIndexContract(IndexWritingContract):
 
     @pytest.fixture
     def index(self) -> SemanticIndex:
-        """The index under test."""
         raise NotImplementedError("give a fixture named 'index'")
 
     @pytest.fixture(params=range(2), ids=lambda seed: f"seed {seed}")
     def corpus(self, request: pytest.FixtureRequest) -> Corpus:
-        """Random records."""
         return random_corpus(request.param)
 
     @pytest.fixture
     def oracle(self, corpus: Corpus) -> InMemoryIndex:
-        """The in-memory index, filled."""
         oracle = InMemoryIndex()
         corpus.fill(oracle)
         return oracle
 
     @pytest.fixture
     def filled(self, index: SemanticIndex, corpus: Corpus) -> SemanticIndex:
-        """The index under test, filled."""
         corpus.fill(index)
         return index
 

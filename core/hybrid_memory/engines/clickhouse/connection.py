@@ -39,12 +39,10 @@ class Connection:
         self._closed = False
 
     def query(self, sql: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """All rows of a SELECT."""
         with self._calling("read") as client:
             return list(client.query(sql, parameters=dict(parameters)).result_rows)
 
     def command(self, sql: str, parameters: Mapping[str, Any]) -> None:
-        """Run a statement that has no rows."""
         with self._calling("change") as client:
             client.command(sql, parameters=dict(parameters))
 
@@ -54,7 +52,6 @@ class Connection:
             client.insert(table, rows, column_names=list(columns), settings=_INSERTING)
 
     def close(self) -> None:
-        """Close the client; harmless when repeated."""
         with self._lock:
             self._closed = True
             if self._client is not None:

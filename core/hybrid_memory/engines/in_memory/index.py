@@ -49,12 +49,7 @@ class InMemoryIndex(SemanticIndex):
         self._closed = False
 
     def status(
-        self,
-        owner: Scope | None = None,
-        *,
-        sessions: Sequence[str | None] = (),
-        pending: int = 0,
-        sums: bool = False,
+        self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
         with self._lock:
             state = self._open()

@@ -1,4 +1,4 @@
-"""L3 in a list."""
+"""L3 in lists, and its archive in a dict: the oracles of the others."""
 
 from __future__ import annotations
 
@@ -198,13 +198,6 @@ def _copied(payload: dict[str, Any]) -> dict[str, Any]:
     return copy
 
 
-def within(scope: Scope, other: Scope) -> bool:
-    """Whether a search in the one scope reaches what was written in the other."""
-    if scope.session not in (None, other.session):
-        return False
-    return scope.owner == other.owner
-
-
 class InMemoryArchive(Archive):
     """An archive that lives as long as the process."""
 
@@ -218,7 +211,7 @@ class InMemoryArchive(Archive):
             self._check_open()
             for event in events:
                 mine = self._owners.setdefault(event.scope.owner, {})
-                mine.setdefault(event.position, _with_payload(event, event.payload))
+                mine.setdefault(event.position, replace(event, payload=_copied(event.payload)))
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         with self._lock:
@@ -232,7 +225,7 @@ class InMemoryArchive(Archive):
             self._check_open()
             gone = set(positions)
             self._owners[owner.owner] = {
-                position: _with_payload(event, rewritten.get(position, event.payload))
+                position: replace(event, payload=_copied(rewritten.get(position, event.payload)))
                 for position, event in self._owners.get(owner.owner, {}).items()
                 if position not in gone
             }
@@ -260,7 +253,3 @@ class InMemoryArchive(Archive):
     def _check_open(self) -> None:
         if self._closed:
             raise MemoryClosedError
-
-
-def _with_payload(event: Event, payload: dict[str, Any]) -> Event:
-    return replace(event, payload=json.loads(json.dumps(payload)))

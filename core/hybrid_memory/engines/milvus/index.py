@@ -14,7 +14,7 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.milvus.catalog import FLAT, LEAST_FLUSHED, PENDING, RECORDS, TERMS, VECTORS, WINDOW, Catalog
 from hybrid_memory.engines.milvus.connection import Address
-from hybrid_memory.engines.milvus.rows import NARROWING, PLACE, Narrowing, Row, digest, owner_key, to_record, to_row
+from hybrid_memory.engines.milvus.rows import NARROWING, PLACE, Narrowing, digest, owner_key, to_record, to_row
 from hybrid_memory.engines.milvus.state import EMBEDDER, PlaceNames, StateTable, TermCounts, applied_of, sum_of, tail_of
 from hybrid_memory.engines.milvus.vectors import Probing, VectorTable, unpacked
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
@@ -26,7 +26,6 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.text.spelling import close_terms
 
 WHOLE = [*NARROWING, *PLACE, "doc"]
-WORDS = 4_096
 SPELT = 64
 """Terms of any owner that are looked at for one that this owner has."""
 
@@ -45,7 +44,6 @@ class MilvusIndex(SemanticIndex):
         index_type: of the vectors: IVF_FLAT, HNSW, or FLAT, which is exact.
         nlist: inverted lists of an IVF_FLAT; nprobe: how many of them a search over all of an owner
             looks into, one in eight by default.
-        m, ef_construction: of an HNSW.
 
     Raises:
         InvalidConfigError: the URL or a parameter is wrong.
@@ -61,12 +59,10 @@ class MilvusIndex(SemanticIndex):
         index_type: Literal["IVF_FLAT", "HNSW", "FLAT"] = "IVF_FLAT",
         nlist: int = 1024,
         nprobe: int | None = None,
-        m: int = 16,
-        ef_construction: int = 200,
     ) -> None:
         built: dict[str, dict[str, int]] = {
             "IVF_FLAT": {"nlist": nlist},
-            "HNSW": {"M": m, "efConstruction": ef_construction},
+            "HNSW": {"M": 16, "efConstruction": 200},
             "FLAT": {},
         }
         if index_type not in built:
@@ -85,12 +81,7 @@ class MilvusIndex(SemanticIndex):
         self.size()  # connects
 
     def status(
-        self,
-        owner: Scope | None = None,
-        *,
-        sessions: Sequence[str | None] = (),
-        pending: int = 0,
-        sums: bool = False,
+        self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
         key = "" if owner is None else owner_key(owner)
         tails = {session: tail_of(key, digest("session", session)) for session in sessions}
@@ -120,7 +111,7 @@ class MilvusIndex(SemanticIndex):
             old = self._catalog.fetch(RECORDS, ids, ["id", "segment", "ordinal", "terms"])
             if old:
                 self._vectors.drop([row["id"] for row in old])
-            self._store(rows)
+            self._catalog.write(RECORDS, rows)
             self._terms.change((row["terms"] for row in rows), (row["terms"] for row in old))
             self._use(key, uses)
             # What says that all is done comes last.
@@ -175,7 +166,7 @@ class MilvusIndex(SemanticIndex):
         counts = self._terms.counts(wanted)
         others = close_terms(near, self._terms.near(near), SPELT) if near else []
         if others:
-            rows = self._candidates(others, Narrowing.of(Where(owner.owner)).expression, WINDOW)
+            rows = self._catalog.matching(" ".join(others), Narrowing.of(Where(owner.owner)).expression, WINDOW)
             mine = {term for row in rows for term in row["terms"].split()}
             counts |= {term: 1 for term in others if term in mine}
         return counts
@@ -227,7 +218,7 @@ class MilvusIndex(SemanticIndex):
         narrowing, limit = Narrowing.of(where), max(4 * k, k + 100)
         while counts and k > 0:
             limit = min(limit, WINDOW)
-            rows = self._candidates(list(counts), narrowing.expression, limit)
+            rows = self._catalog.matching(" ".join(counts), narrowing.expression, limit)
             texts = ((row["id"], Counter(row["terms"].split())) for row in rows if narrowing.visible(row["turn"]))
             found = ranked(texts, counts, records, length, k)
             if len(found.ids) >= k or len(rows) < limit or limit == WINDOW:
@@ -235,15 +226,10 @@ class MilvusIndex(SemanticIndex):
             limit *= 4
         return Matches.best({}, 0)
 
-    def _store(self, rows: Sequence[Row]) -> None:
-        """Write rows of records; where the server has no full text, with their words for the filter."""
-        if not self._catalog.full_text:
-            rows = [{**row, "words": _words(row["terms"].split()), "dummy": FLAT} for row in rows]
-        self._catalog.write(RECORDS, rows)
-
     def _use(self, owner: str, uses: Mapping[int, Use]) -> None:
         rows = self._catalog.fetch(RECORDS, list(uses), [*WHOLE, "terms"])
-        self._store(
+        self._catalog.write(
+            RECORDS,
             [
                 {
                     **row,
@@ -252,18 +238,5 @@ class MilvusIndex(SemanticIndex):
                 }
                 for row in rows
                 if row["owner"] == owner
-            ]
+            ],
         )
-
-    def _candidates(self, terms: Sequence[str], expression: str, limit: int) -> list[Row]:
-        if self._catalog.full_text:
-            return self._catalog.matching(" ".join(terms), expression, limit)
-        words = ", ".join(f'"{word}"' for word in _words(terms))
-        return self._catalog.select(
-            RECORDS, f"{expression} and array_contains_any(words, [{words}])", ["id", "terms", "turn"]
-        )
-
-
-def _words(terms: Sequence[str]) -> list[str]:
-    """What stands for each term in the array of words; 4,096 at most."""
-    return [digest("term", term) for term in dict.fromkeys(terms)][:WORDS]

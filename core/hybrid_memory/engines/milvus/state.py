@@ -25,7 +25,6 @@ class StateTable:
         self._catalog = catalog
 
     def get(self, names: Iterable[str]) -> dict[str, Any]:
-        """Those that are there, by name."""
         rows = self._catalog.fetch(STATE, list(dict.fromkeys(names)), ["id", "value"])
         return {row["id"]: json.loads("".join(row["value"])) for row in rows}
 
@@ -84,12 +83,10 @@ class TermCounts:
         return {names[row["id"]]: row["count"] for row in rows if row["count"]}
 
     def totals(self) -> tuple[int, int]:
-        """How many records there are, and the sum of their lengths."""
         rows = self._catalog.fetch(TERMS, [TOTAL], ["id", "count", "length"])
         return (rows[0]["count"], rows[0]["length"]) if rows else (0, 0)
 
     def change(self, added: Iterable[str], removed: Iterable[str]) -> None:
-        """Count the terms of records that come, and no longer those of records that go."""
         counts, total, length = _counted(added)
         fewer, less, shorter = _counted(removed)
         counts.subtract(fewer)
@@ -157,7 +154,6 @@ class PlaceNames:
         self._state = state
 
     def around(self, ids: Ids, narrowing: Narrowing, radius: int) -> RecordColumns:
-        """These records and their neighbours, as far as allowed."""
         seeds = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids.tolist())), ["id", "segment", "ordinal"])
         steps = range(-radius, radius + 1)
         places = self._state.get(place_of(seed["segment"], seed["ordinal"] + step) for seed in seeds for step in steps)
@@ -185,7 +181,6 @@ class PlaceNames:
         return [number for _, number in said[:k]]
 
     def after_writing(self, rows: Sequence[Row], old: Sequence[Row]) -> dict[str, Any]:
-        """What to store when these rows come, in place of the old ones."""
         highest: dict[str, int] = defaultdict(int)
         for row in rows:
             highest[newest_of(row["owner"])] = max(highest.get(newest_of(row["owner"]), row["at"]), row["at"])
@@ -197,7 +192,6 @@ class PlaceNames:
         return {**_moved(there, rows, old), **last}
 
     def after_deleting(self, rows: Sequence[Row]) -> dict[str, Any]:
-        """What to store when these rows go."""
         gone = {row["id"] for row in rows}
         sessions = {tail_of(row["owner"], row["session"]): row for row in rows}
         left: dict[str, Any] = {}

@@ -47,7 +47,6 @@ class VectorTable:
         self._probing = probing
 
     def embedder(self) -> tuple[str, int] | None:
-        """Name and width of the embedder."""
         there = self._state.get([EMBEDDER])
         return (there[EMBEDDER][0], there[EMBEDDER][1]) if there else None
 
@@ -62,7 +61,6 @@ class VectorTable:
             raise EmbedderMismatchError(there, embedder)
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
-        """Vectors by content hash."""
         wanted = list(dict.fromkeys(key.hex() for key in keys))
         if not wanted or self.embedder() is None:
             return {}
@@ -90,13 +88,11 @@ class VectorTable:
             self.repair(owner)
 
     def drop(self, ids: Sequence[int]) -> None:
-        """Remove the vectors of these records."""
         if self.embedder() is not None and (rows := self._fetch(ids, ["owner"])):
             self._catalog.remove(VECTORS, [row["id"] for row in rows])
             self._add(rows, -1)
 
     def of(self, owner: str, ids: Sequence[int]) -> dict[int, Floats]:
-        """The vectors of these records, as far as they are the owner's and have one."""
         if not ids or self.embedder() is None:
             return {}
         rows = self._fetch(list(dict.fromkeys(ids)), ["owner"])
@@ -113,7 +109,6 @@ class VectorTable:
             self._state.put({sum_of(owner): _summed(rows, None, 1)})
 
     def nearest(self, vector: Floats, narrowing: Narrowing, k: int) -> Matches:
-        """The k vectors with the highest inner product."""
         if k < 1 or (there := self.embedder()) is None or there[1] != len(vector):
             return Matches.best({}, k)
         limit = k if narrowing.whole else max(4 * k, FILTERED)

@@ -127,12 +127,10 @@ class RedisConnection:
         return self._attempted("use", run)
 
     def check_open(self) -> None:
-        """Raise `MemoryClosedError` after `close`."""
         if self._closed:
             raise MemoryClosedError
 
     def close(self) -> None:
-        """Close all connections; harmless when repeated."""
         self._closed = True
         self._client.close()
 

@@ -72,12 +72,7 @@ class RedisIndex(SemanticIndex):
         self._engine = QueryEngine(connection, algorithm)
 
     def status(
-        self,
-        owner: Scope | None = None,
-        *,
-        sessions: Sequence[str | None] = (),
-        pending: int = 0,
-        sums: bool = False,
+        self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
         root = "" if owner is None else self._keys.index(owner_tag(owner))
         commands: list[tuple[Value, ...]] = [

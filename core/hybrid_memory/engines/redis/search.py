@@ -62,7 +62,6 @@ class QueryEngine:
         self._ready()
 
     def make_room(self, dim: int) -> str:
-        """The field of a record that takes vectors of this width."""
         self._ready()
         if self._space(dim) not in self._spaces:
             settings: tuple[Value, ...] = ("TYPE", "FLOAT32", "DIM", dim, "DISTANCE_METRIC", "IP")
@@ -75,7 +74,6 @@ class QueryEngine:
         return field_of(dim)
 
     def nearest(self, vector: Floats, condition: str, k: int) -> Matches:
-        """The k records with the highest inner product."""
         self._ready()
         space = self._space(len(vector))
         if space not in self._spaces:
@@ -92,16 +90,13 @@ class QueryEngine:
         return Matches.best({_number(key): 1 - float(fields[1]) for key, fields in pairs}, k)
 
     def search(self, query: str, *options: Value) -> list[int]:
-        """Ids of records."""
         return [_number(key) for key in self._search(query, "NOCONTENT", *options)]
 
     def counts(self, queries: Sequence[str]) -> list[int]:
-        """How many records each of them finds."""
         commands = [self._asked(query, "VERBATIM", "LIMIT", 0, 0) for query in queries]
         return [int(one[0]) for one in self._whole(lambda: self._connection.calls(commands))]
 
     def firsts(self, queries: Sequence[str], field: str) -> list[bytes | None]:
-        """The field of one record that each of them finds."""
         commands = [self._asked(query, "NOCONTENT", "LIMIT", 0, 1) for query in queries]
         answer = self._whole(lambda: self._connection.calls(commands))
         keys = [one[1] if len(one) > 1 else None for one in answer]

@@ -34,7 +34,6 @@ class SqliteEngine(Engine):
 
     @property
     def path(self) -> Path | None:
-        """Of the file; None where the URL names none."""
         path = self.url.removeprefix("sqlite:///")
         return None if path in {self.url, "", ":memory:"} else Path(path).expanduser()
 

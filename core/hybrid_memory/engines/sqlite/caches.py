@@ -42,7 +42,6 @@ class OwnerCaches:
         self._lock = threading.Lock()
 
     def records(self, owner: int) -> RecordCache:
-        """The columns of the owner's records, up to date."""
         revision, _, _ = self._state(owner)
         with self._lock:
             table = self._records.setdefault(owner, RecordCache(self._db, owner))
@@ -57,7 +56,6 @@ class OwnerCaches:
         return table
 
     def vectors(self, owner: int) -> VectorCache | None:
-        """The owner's vectors, up to date; None before the first vector of the store."""
         revision, dim, upto = self._state(owner)
         if not dim:
             return None
@@ -93,7 +91,6 @@ class OwnerCaches:
             raise StoreUnavailableError(f"cannot remove the vectors of deleted records: {error}") from error
 
     def close(self) -> None:
-        """Save the approximate indexes that have grown, and forget everything."""
         with self._lock:
             caches = list(self._vectors.items())
             self._vectors.clear()
@@ -181,7 +178,6 @@ class RecordCache:
         return len(self._ids)
 
     def around(self, ids: Ids, radius: int, where: Where, allowed: Ids | None) -> RecordColumns:
-        """These records and their neighbours in the segment, as far as visible and allowed."""
         with self._lock:
             table, every, keys, order = self._table, self._ids, self._keys, self._order
         if not len(every):

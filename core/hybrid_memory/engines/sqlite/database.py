@@ -48,7 +48,6 @@ class _Reader:
         self.lock = threading.Lock()  # SQLite crashes if a connection is closed under a running query
 
     def close(self) -> None:
-        """Close it, after the query that runs on it."""
         with self.lock:
             self.connection.close()
 
@@ -92,7 +91,6 @@ class Database:
 
     @property
     def encrypted(self) -> bool:
-        """Whether the file is unreadable without a key."""
         return self._driver.encrypted
 
     def _opened(self) -> sqlite3.Connection:
@@ -174,7 +172,6 @@ class Database:
         self._functions[name] = function
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a SELECT, on this thread's connection."""
         reader = self._reader()
         with reader.lock:
             self._check_open()
@@ -270,12 +267,10 @@ class Database:
                 _log.warning("%s has its new key; what is older stays in it until other processes close it", self.path)
 
     def size_bytes(self) -> int:
-        """Of the file and its write-ahead log."""
         files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
     def close(self) -> None:
-        """Close every connection, each after the query that runs on it; harmless when repeated."""
         with self._lock, self._registry:
             self._closed = True
             for reader in list(self._readers):

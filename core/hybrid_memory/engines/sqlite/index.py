@@ -50,12 +50,7 @@ class SqliteIndex(SemanticIndex):
         self._caches = OwnerCaches(database, exact_limit=exact_limit)
 
     def status(
-        self,
-        owner: Scope | None = None,
-        *,
-        sessions: Sequence[str | None] = (),
-        pending: int = 0,
-        sums: bool = False,
+        self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
         number = None if owner is None else self._db.owner_id(owner)
         ((applied, name, dim),) = self._db.query(
@@ -116,8 +111,7 @@ class SqliteIndex(SemanticIndex):
                 [(number, term, count) for term, count in counts.items()],
             )
             connection.executemany(
-                "INSERT INTO pending(record, owner) VALUES (?, ?)",
-                [(entry.record.id, number) for entry in entries],
+                "INSERT INTO pending(record, owner) VALUES (?, ?)", [(entry.record.id, number) for entry in entries]
             )
             connection.executemany(
                 "UPDATE records SET uses = uses + ?, last_used = max(coalesce(last_used, ?), ?) "
@@ -209,7 +203,7 @@ class SqliteIndex(SemanticIndex):
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         rows = self._db.query(f"{SELECT} WHERE r.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))
-        records = {row[0]: to_record(row) for row in rows}
+        records = {record.id: record for record in map(to_record, rows)}
         return [records[number] for number in ids if number in records]
 
     def delete(self, ids: Sequence[int] | None) -> int:

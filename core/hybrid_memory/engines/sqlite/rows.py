@@ -8,73 +8,45 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from hybrid_memory.engines.instants import from_micros, instant_or_none, micros_or_none, to_micros
+from hybrid_memory.engines.instants import plain, record_of, to_micros
 from hybrid_memory.index.port import Entry
-from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.visible import joined
 from hybrid_memory.scope import Scope
 
-COLUMNS = (
-    "r.id, o.tenant, o.user, o.agent, o.space, r.session, r.kind, r.category, r.speaker, r.text, r.at, r.segment, "
-    "r.ordinal, r.importance, r.uses, r.last_used, r.valid_from, r.valid_to, r.sources, r.metadata, r.turn, r.author"
+FIELDS = (
+    *("id", "kind", "category", "speaker", "text", "at", "segment", "ordinal", "importance", "uses", "last_used"),
+    *("valid_from", "valid_to", "sources", "metadata", "turn", "author"),
 )
-SELECT = f"SELECT {COLUMNS} FROM records r JOIN owners o ON o.id = r.owner"
+SELECT = (
+    f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in FIELDS)} "
+    "FROM records r JOIN owners o ON o.id = r.owner"
+)
 INSERT = (
-    "INSERT OR IGNORE INTO records(id, owner, session, kind, category, speaker, text, at, segment, ordinal, "
-    "length, importance, uses, last_used, valid_from, valid_to, sources, metadata, turn, author) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    f"INSERT OR IGNORE INTO records(owner, session, length, {', '.join(FIELDS)}) "
+    f"VALUES (:owner, :session, :length, {', '.join(f':{name}' for name in FIELDS)})"
 )
 
 
-def to_row(owner: int, entry: Entry) -> tuple[Any, ...]:
+def to_row(owner: int, entry: Entry) -> dict[str, Any]:
     """The values of `INSERT`."""
     record = entry.record
-    return (
-        record.id,
-        owner,
-        record.scope.session or "",
-        record.kind,
-        record.category,
-        record.speaker,
-        record.text,
-        to_micros(record.at),
-        record.segment,
-        record.ordinal,
-        len(record.text),
-        record.importance,
-        record.uses,
-        micros_or_none(record.last_used),
-        micros_or_none(record.valid_from),
-        micros_or_none(record.valid_to),
-        json.dumps(record.sources),
-        json.dumps(record.metadata, ensure_ascii=False),
-        record.turn,
-        record.author,
-    )
+    return {
+        **plain(record),
+        "owner": owner,
+        "session": record.scope.session or "",
+        "length": len(record.text),
+        "sources": json.dumps(record.sources),
+        "metadata": json.dumps(record.metadata, ensure_ascii=False),
+    }
 
 
 def to_record(row: tuple[Any, ...]) -> Record:
-    """The record of a row of `COLUMNS`."""
-    return Record(
-        id=row[0],
-        scope=owner_scope(*row[1:6]),
-        kind=RecordKind(row[6]),
-        category=row[7],
-        speaker=row[8],
-        text=row[9],
-        at=from_micros(row[10]),
-        segment=row[11],
-        ordinal=row[12],
-        importance=row[13],
-        uses=row[14],
-        last_used=instant_or_none(row[15]),
-        valid_from=instant_or_none(row[16]),
-        valid_to=instant_or_none(row[17]),
-        sources=tuple(json.loads(row[18])),
-        metadata={} if row[19] == "{}" else json.loads(row[19]),  # most have none
-        turn=row[20],
-        author=row[21],
-    )
+    """The record of a row of `SELECT`."""
+    values = dict(zip(FIELDS, row[5:], strict=True))
+    values["sources"] = json.loads(values["sources"])
+    values["metadata"] = {} if values["metadata"] == "{}" else json.loads(values["metadata"])  # most have none
+    return record_of(owner_scope(*row[:5]), values)
 
 
 def json_holds(metadata: str, wanted: str) -> bool:

@@ -70,7 +70,6 @@ class VectorCache:
 
     @property
     def approximate(self) -> bool:
-        """Whether searches may miss a near vector."""
         return self._trained_at > 0
 
     @property
@@ -87,7 +86,6 @@ class VectorCache:
             self.revision, self.upto = revision, 0
 
     def add(self, ids: Ids, vectors: Floats) -> None:
-        """Put vectors of shape (n, dim) in the cache; the ids must be new."""
         with self.lock:
             self._index.add(np.ascontiguousarray(vectors, dtype=np.float32))
             self._sum = self._sum + vectors.sum(axis=0, dtype=np.float64)
@@ -130,7 +128,6 @@ class VectorCache:
 
     @property
     def total(self) -> npt.NDArray[np.float64]:
-        """The sum of all vectors."""
         with self.lock:
             return self._sum.copy()
 
@@ -144,7 +141,6 @@ class VectorCache:
         return vectors, there
 
     def last(self) -> Floats:
-        """The vector that was added last."""
         with self.lock:
             row: Floats = self._vectors(np.array([len(self) - 1], dtype=np.int64))[0]
             return row
