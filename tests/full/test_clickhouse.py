@@ -29,8 +29,8 @@ from hybrid_memory.engines.clickhouse import ClickHouseArchive
 from hybrid_memory.engines.in_memory import InMemoryLog
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.log.archived import ArchivedLog
-from hybrid_memory.testing.archive import NAMES, ArchiveContract
-from hybrid_memory.testing.drafts import ALICE, NOON, archived, draft
+from hybrid_memory.testing.archive import ArchiveContract
+from hybrid_memory.testing.drafts import ALICE, NAMES, NOON, archived, draft
 from hybrid_memory.testing.event_log import EventLogContract
 
 BOB = Scope(user="bob")

@@ -166,6 +166,20 @@ def found(tmp_path: Path) -> Callable[[list[int]], list[tuple[str, int]]]:
 
 
 @pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """One for all tests that never kill it, each with a prefix of its own."""
+    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def plain_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """The same without modules: the log needs none."""
+    with RedisServer(tmp_path_factory.mktemp("redis"), modules=False) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """A cluster of one server."""
     with RedisServer(tmp_path_factory.mktemp("cluster"), options=("--cluster-enabled", "yes")) as server:

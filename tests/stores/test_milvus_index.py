@@ -26,7 +26,6 @@ from hybrid_memory.testing.corpus import (
     entry_of,
     ids,
     make_record,
-    numbers_of,
     random_corpus,
     unit,
 )
@@ -162,22 +161,6 @@ def test_a_folder_of_another_process_is_refused(tmp_path: Path) -> None:
     index = MilvusIndex(f"milvus:///{folder}")
     assert index.size().records == 0
     index.close()
-
-
-def test_odd_names_stay_apart(index: MilvusIndex) -> None:
-    names = ['a"b', "a\\b", "a'b", "a\nb", "{a}", "a:b", "a b", "名", "%", '" or owner != "', "é", "e\u0301", "x" * 512]
-    owners = [Scope(user=name, session=name) for name in names]
-    owners += [Scope(tenant="a", user="b"), Scope(user="a:b", agent="c")]
-    for number, scope in enumerate(owners, start=1):
-        record = make_record(number, "cat", scope=scope, category=scope.user, metadata={scope.user or "": scope.user})
-        index.upsert(scope, [entry_of(record)], after=0, upto=number)
-        index.put_vectors(EMBEDDER, {number: b"one"}, {b"one": VECTOR})
-    for number, scope in enumerate(owners, start=1):
-        where = Where(scope, categories=frozenset({scope.user or ""}), metadata={scope.user or "": scope.user})
-        assert index.nearest(VECTOR, where, 9).ids.tolist() == [number]
-        assert index.matching(["cat"], where, 9).ids.tolist() == [number]
-        assert index.latest(where, 9).tolist() == index.columns(ids(number), where, 1).ids.tolist() == [number]
-        assert numbers_of(list(index.tails(scope, [scope.session]).values())) == [number]
 
 
 def test_more_hidden_stretches_than_a_filter_holds(index: MilvusIndex) -> None:

@@ -14,26 +14,7 @@ from hybrid_memory.errors import MemoryClosedError
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Archive
 from hybrid_memory.scope import Scope
-from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, archived, assert_readings_agree
-
-NAMES = [
-    "a'b",
-    'a"b',
-    "a\\b",
-    "a\\'b",
-    "a`b",
-    "a:b",
-    "{a}",
-    "{a:String}",
-    "%s",
-    "a\tb",
-    "a\nb",
-    "\\N",
-    "你 好",
-    "é🙂",
-    "0",
-]
-"""Parts of scopes, and ids, that a careless query would break on."""
+from hybrid_memory.testing.drafts import ALICE, NAMES, NOON, OWNERS, archived, assert_readings_agree
 
 
 class ArchiveContract:

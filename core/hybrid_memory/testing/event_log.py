@@ -14,7 +14,7 @@ from hybrid_memory.errors import IdConflictError, MemoryClosedError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import EventLog
 from hybrid_memory.scope import Scope
-from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, assert_readings_agree, draft
+from hybrid_memory.testing.drafts import ALICE, NAMES, NOON, OWNERS, assert_readings_agree, draft
 from hybrid_memory.testing.log_removal import EventLogRemovalContract
 
 
@@ -124,6 +124,28 @@ class EventLogContract(EventLogRemovalContract):
             assert log.count(owner) == 3  # noqa: PLR2004 - as written above
             assert set(log.heads(one)) == {owner}
         assert set(log.heads()) == set(OWNERS)
+
+    def test_names_may_hold_any_characters(self, log: EventLog) -> None:
+        for name in NAMES:
+            log.append(Scope(user=name), [draft(1, session=session) for session in (None, name, f"{name}x")])
+        for name in NAMES:
+            scopes = [Scope(user=name, session=session) for session in (None, name, f"{name}x")]
+            assert [event.scope for event in log.read(Scope(user=name))] == scopes
+            assert len(log.read(scopes[1])) == 1
+            assert len(log.get(Scope(user=name), ["e1"])) == len(scopes)
+        assert set(log.heads()) == {Scope(user=name) for name in NAMES}
+
+    def test_ids_may_hold_any_characters(self, log: EventLog) -> None:
+        log.append(ALICE, [draft(7)])
+        for odd in NAMES:
+            made = replace(draft(1, session="s1"), id=odd)
+            places = [one.position for one in log.append(ALICE, [made, replace(made, session=None)])]
+            assert [event.id for event in log.get(ALICE, [odd])] == [odd, odd]
+            log.drop(ALICE, places[:1])
+            assert not log.append(ALICE, [made])[0].fresh
+            log.erase(ALICE, places, {}, replace(draft(9, kind=EventKind.ERASED), id=f"note {odd}"))
+            assert log.get(ALICE, [odd]) == []
+            assert log.append(ALICE, [made])[0].fresh
 
     @pytest.mark.parametrize("seed", range(2))
     def test_every_reading_agrees_with_a_list(self, log: EventLog, seed: int) -> None:

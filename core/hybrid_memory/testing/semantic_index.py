@@ -22,6 +22,7 @@ from hybrid_memory.testing.corpus import (
     EMBEDDER,
     METADATA,
     PHRASES,
+    START,
     STRANGER,
     TOLERANCE,
     Corpus,
@@ -33,6 +34,7 @@ from hybrid_memory.testing.corpus import (
     store,
     unit,
 )
+from hybrid_memory.testing.drafts import NAMES
 from hybrid_memory.testing.index_writing import IndexWritingContract
 from hybrid_memory.text.tokenize import terms
 
@@ -222,6 +224,23 @@ class SemanticIndexContract(IndexWritingContract):
             assert index.columns(ids(1, 2, 3, 4), Where(owner), 1).ids.tolist() == [number]
             assert index.get([number])[0].scope == owner
             assert index.applied(owner) == number
+
+    def test_names_may_hold_any_characters(self, index: SemanticIndex) -> None:
+        for number, name in enumerate(NAMES, start=1):
+            mine = {"scope": Scope(user=name, session=name), "category": name, "metadata": {name: name}}
+            near = {"scope": Scope(user=name, session=f"{name}x"), "category": f"{name}x", "metadata": {name: "x"}}
+            self._fill_alike(index, [make_record(number, "cat", **mine), make_record(1000 + number, "cat", **near)])
+        for number, name in enumerate(NAMES, start=1):
+            narrow = Where(Scope(user=name, session=name), categories=frozenset({name}), metadata={name: name})
+            for where in (narrow, Where(Scope(user=name), fresh={f"{name}x": START + timedelta(days=1)})):
+                assert self._found(index, where) == [number], name
+                assert index.columns(ids(number, 1000 + number), where, 0).ids.tolist() == [number], name
+                assert index.latest(where, 5).tolist() == [number], name
+            tails = index.tails(Scope(user=name), [name, f"{name}x", "none"])
+            assert {session: record.id for session, record in tails.items()} == {
+                name: number,
+                f"{name}x": 1000 + number,
+            }
 
     def _fill_alike(self, index: SemanticIndex, records: list[Record]) -> None:
         store(index, *records)
