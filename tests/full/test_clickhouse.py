@@ -265,21 +265,6 @@ def test_what_was_erased_leaves_the_disk(open_archive: OpenArchive, engine: Any,
     assert until(8, lambda: engine.query(old, parameters={"t": table}).result_rows == [(0,)])
 
 
-def test_with_a_ttl_the_archive_forgets_by_itself(open_archive: OpenArchive, engine: Any, table: str) -> None:
-    now = datetime.now(UTC)
-    events = [archived(n, at=now - timedelta(days=10 * n)) for n in range(1, 6)]
-    archive = open_archive(ttl=timedelta(days=25))
-    archive.put(events)
-    engine.command(f"OPTIMIZE TABLE {table} FINAL")
-    assert archive.read(ALICE) == events[:2]
-    shorter = open_archive(ttl=timedelta(days=15))
-    assert until(8, lambda: shorter.count(ALICE) == 1)
-    kept = open_archive()
-    kept.put(events)
-    engine.command(f"OPTIMIZE TABLE {table} FINAL")
-    assert kept.read(ALICE) == events
-
-
 def test_another_folder_in_one_process_is_refused_with_the_reason(engine: Any, tmp_path: Path) -> None:
     archive = ClickHouseArchive(f"chdb:///{tmp_path}/other")
     with pytest.raises(StoreUnavailableError, match="another folder, and can have one only"):

@@ -45,7 +45,6 @@ class ArchivedLog(DelegatingLog):
         self._moving = threading.RLock()  # what is being moved must not be erased or counted half-way
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
-        """Events of the scope from both parts, by position; see `EventLog.read`."""
         # The hot log first: what leaves it between the two readings is in the archive by then.
         wanted, hot = Selection(**which), self._log.read(scope, **which)
         if (wanted.kinds and not set(wanted.kinds) & set(_ARCHIVED)) or (wanted.limit is not None and wanted.limit < 1):
@@ -78,7 +77,6 @@ class ArchivedLog(DelegatingLog):
             return noted
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
-        """How many events the owner has beyond this position, in both parts."""
         with self._moving:
             hot = self._log.count(owner, after=after)
             reach = self._reach(owner, beyond=after)
@@ -118,7 +116,6 @@ class ArchivedLog(DelegatingLog):
             after = events[-1].position
 
     def close(self) -> None:
-        """Close both parts."""
         try:
             self._archive.close()
         finally:

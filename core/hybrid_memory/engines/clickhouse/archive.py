@@ -7,16 +7,13 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
-from functools import lru_cache, partial
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Unpack
 
-from clickhouse_connect.driver.client import Client
-
 from hybrid_memory.engines.clickhouse.connection import Connection, parsed
 from hybrid_memory.engines.instants import from_micros, micros_or_none
-from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
+from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Archive, LogSize, Reading, Selection
 from hybrid_memory.scope import Scope
@@ -45,18 +42,15 @@ class ClickHouseArchive(Archive):
         url: ``clickhouse://[user:password@]host[:8123]/database?table=name``, ``clickhouse+tls://...`` (port 8443), or
             ``chdb:///relative/folder`` and ``chdb:////absolute/folder`` for the engine inside this process, which can
             have one folder open only.
-        ttl: ClickHouse forgets what was said longer ago, by itself; whole seconds. None keeps everything.
 
     Raises:
-        InvalidConfigError: the URL or ``ttl`` is wrong.
+        InvalidConfigError: the URL is wrong.
     """
 
-    def __init__(self, url: str, *, ttl: timedelta | None = None) -> None:
-        if ttl is not None and ttl < timedelta(seconds=1):
-            raise InvalidConfigError(f"ttl must be a second or more, got {ttl}")
+    def __init__(self, url: str) -> None:
         address = parsed(url)
         self._table = address.table
-        self._db = Connection(address, partial(prepare, table=address.table, ttl=ttl))
+        self._db = Connection(address, _CREATE.format(table=address.table))
 
     def put(self, events: Sequence[Event]) -> None:
         if events:
@@ -208,22 +202,6 @@ ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(at) ORDER BY (owner, 
 SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1,
     old_parts_lifetime = 1, cleanup_delay_period = 1, cleanup_delay_period_random_add = 0, max_cleanup_delay_period = 1
 """
-
-
-def prepare(client: Client, table: str, ttl: timedelta | None) -> None:
-    """Make the table if it is not there, and let it forget what is older than ``ttl``, or nothing."""
-    client.command(_CREATE.format(table=table))
-    ((engine,),) = client.query(
-        "SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = {name:String}",
-        parameters={"name": table},
-    ).result_rows
-    if ttl is None:
-        if " TTL " in engine:
-            client.command(f"ALTER TABLE `{table}` REMOVE TTL")
-        return
-    rule = f"TTL toDateTime(at) + toIntervalSecond({int(ttl.total_seconds())})"
-    if rule not in engine:
-        client.command(f"ALTER TABLE `{table}` MODIFY {rule}")
 
 
 def parts_of(scope: Scope) -> dict[str, Any]:

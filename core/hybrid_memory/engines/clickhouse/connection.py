@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,10 +28,10 @@ class Connection:
 
     Args:
         address: of either.
-        prepare: makes the table, with the first client; called again until it went well once.
+        prepare: the statement that makes the table; run with the first client, and again until it went well once.
     """
 
-    def __init__(self, address: Address, prepare: Callable[[Client], None]) -> None:
+    def __init__(self, address: Address, prepare: str) -> None:
         self._address = address
         self._prepare = prepare
         self._lock = threading.Lock()
@@ -84,7 +84,7 @@ class Connection:
         except (ClickHouseError, OSError) as error:
             raise self._unavailable("open", error) from error
         try:
-            self._prepare(client)
+            client.command(self._prepare)
         except BaseException as error:
             client.close()
             if isinstance(error, ClickHouseError | OSError):
