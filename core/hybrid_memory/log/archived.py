@@ -72,9 +72,9 @@ class ArchivedLog(DelegatingLog):
         """
         with self._moving:
             self._archive.erase(owner, positions, rewritten)
-            noted = self._log.erase(owner, positions, rewritten, note)
+            appended = self._log.erase(owner, positions, rewritten, note)
             self._archive.erase(owner, positions, rewritten)  # what another process archived meanwhile
-            return noted
+            return appended
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         with self._moving:
@@ -134,12 +134,12 @@ class ArchivedLog(DelegatingLog):
             return
         first, last = events[0].position, events[-1].position
         left = self._log.read(owner, after=first - 1, upto=last, kinds=_ARCHIVED)
-        there = {event.position: event.payload for event in left}
-        gone = [event.position for event in events if event.position not in there]
+        present = {event.position: event.payload for event in left}
+        gone = [event.position for event in events if event.position not in present]
         changed = {
-            event.position: there[event.position]
+            event.position: present[event.position]
             for event in events
-            if event.position in there and there[event.position] != event.payload
+            if event.position in present and present[event.position] != event.payload
         }
         self._archive.erase(owner, gone, changed)
 

@@ -12,11 +12,7 @@ from hybrid_memory.scope import Scope
 
 
 class DelegatingLog(EventLog):
-    """Passes everything on.
-
-    Args:
-        log: where to.
-    """
+    """Passes everything on."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log

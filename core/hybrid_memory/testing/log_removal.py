@@ -30,8 +30,8 @@ class EventLogRemovalContract:
         assert note.position > at[-1]
         expected = [before[at[n]] for n in (0, 2, 3, 4, 6)]
         expected[1], expected[4] = replace(expected[1], payload=payload), replace(expected[4], payload={})
-        said = Event(note.position, NOTE.id, ALICE, NOTE.kind, NOTE.at, NOTE.payload, (), NOTE.author)
-        assert log.read(ALICE) == [*expected, said]
+        written = Event(note.position, NOTE.id, ALICE, NOTE.kind, NOTE.at, NOTE.payload, (), NOTE.author)
+        assert log.read(ALICE) == [*expected, written]
         assert log.read(ALICE, after=at[1], upto=at[5]) == expected[1:4]
         assert log.read(ALICE, after=at[0], limit=2) == expected[1:3]
         assert log.read(ALICE, upto=at[7], limit=2, newest=True) == expected[3:]
@@ -236,10 +236,10 @@ class EventLogRemovalContract:
 
     def test_restored_ids_are_known(self, log: EventLog) -> None:
         other = InMemoryLog()
-        said = draft(1, payload={"content": "words"})
-        (there,) = other.append(ALICE, [said])
+        original = draft(1, payload={"content": "words"})
+        (stored,) = other.append(ALICE, [original])
         log.restore(ALICE, other.read(ALICE))
-        (again,) = log.append(ALICE, [said])
-        assert (again.position, again.fresh) == (there.position, False)
+        (again,) = log.append(ALICE, [original])
+        assert (again.position, again.fresh) == (stored.position, False)
         with pytest.raises(IdConflictError):
-            log.append(ALICE, [replace(said, payload={"content": "others"})])
+            log.append(ALICE, [replace(original, payload={"content": "others"})])

@@ -54,16 +54,16 @@ class ExtractorContract:
         raise NotImplementedError("give a fixture named 'extractor'")
 
     def test_a_claim_names_its_turn(self, extractor: FactExtractor) -> None:
-        said = turns(*SAID, self.claiming)
-        claims = extractor.extract(said, [])
-        assert said[-1].position in {claim.source for claim in claims}
-        assert {claim.source for claim in claims} <= {turn.position for turn in said}
+        spoken = turns(*SAID, self.claiming)
+        claims = extractor.extract(spoken, [])
+        assert spoken[-1].position in {claim.source for claim in claims}
+        assert {claim.source for claim in claims} <= {turn.position for turn in spoken}
         assert all(claim.subject and claim.attribute and 0 <= claim.confidence <= 1 for claim in claims)
 
     def test_the_cut_into_calls_changes_nothing(self, extractor: FactExtractor) -> None:
-        said = turns(self.claiming, *SAID, self.claiming)
-        whole = extractor.extract(said, [])
-        parts = [claim for row, turn in enumerate(said) for claim in extractor.extract([turn], said[:row])]
+        spoken = turns(self.claiming, *SAID, self.claiming)
+        whole = extractor.extract(spoken, [])
+        parts = [claim for row, turn in enumerate(spoken) for claim in extractor.extract([turn], spoken[:row])]
         assert parts == whole
 
     def test_nothing_is_read_from_nothing(self, extractor: FactExtractor) -> None:

@@ -125,9 +125,9 @@ class SemanticIndexContract(IndexWritingContract):
         chance = np.random.default_rng(radius)
         for where in every_where():
             asked = ids(*chance.integers(1, 250, size=20).tolist(), 10**12)
-            here, there = filled.columns(asked, where, radius), oracle.columns(asked, where, radius)
+            here, theirs = filled.columns(asked, where, radius), oracle.columns(asked, where, radius)
             for column in fields(RecordColumns):
-                mine, expected = getattr(here, column.name), getattr(there, column.name)
+                mine, expected = getattr(here, column.name), getattr(theirs, column.name)
                 assert mine.dtype == expected.dtype, column.name
                 np.testing.assert_allclose(mine, expected, rtol=1e-12, err_msg=f"{column.name} for {where}")
 

@@ -140,17 +140,17 @@ class ClickHouseArchive(Archive):
         """Write the new words, and have everything older deleted; False if there is nothing to do."""
         places = {**parts_of(owner.owner), "places": chunk}
         found = self._query(f"SELECT {SELECTED} {_FROM} WHERE {_OWNER} AND position IN {{places:Array(Int64)}}", places)
-        there = [version_and_event(row) for row in found]  # all versions: those that are not read any more, too
-        doomed = sorted({event.position for _, event in there} & gone)
+        versions = [version_and_event(row) for row in found]  # all versions: those that are not read any more, too
+        doomed = sorted({event.position for _, event in versions} & gone)
         stale = {
             event.position: replace(event, payload=rewritten[event.position])
-            for _, event in there
+            for _, event in versions
             if event.position in rewritten.keys() - gone
             and to_json(event.payload) != to_json(rewritten[event.position])
         }
         if not doomed and not stale:
             return False
-        version = 1 + max(version for version, _ in there)
+        version = 1 + max(version for version, _ in versions)
         if stale:
             self._db.insert(self._table, COLUMNS, [row_of(event, version) for event in stale.values()])
         self._db.command(

@@ -24,12 +24,7 @@ _INSERTING = {"async_insert": 0, "max_partitions_per_insert_block": 0}
 
 
 class Connection:
-    """A client of the server or of the embedded engine.
-
-    Args:
-        address: of either.
-        prepare: the statement that makes the table; run with the first client, and again until it went well once.
-    """
+    """A client of the server or of the embedded engine."""
 
     def __init__(self, address: Address, prepare: str) -> None:
         self._address = address
@@ -93,11 +88,11 @@ class Connection:
         return client
 
     def _unavailable(self, verb: str, error: Exception) -> StoreUnavailableError:
-        said = str(error).strip().replace("\n", " ")
-        if "already initialized with path" in said:
-            said = "this process has the embedded engine open on another folder, and can have one only"
+        reason = str(error).strip().replace("\n", " ")
+        if "already initialized with path" in reason:
+            reason = "this process has the embedded engine open on another folder, and can have one only"
         return StoreUnavailableError(
-            f"cannot {verb} the archive at {self._address.place}: {said[:500]}; "
+            f"cannot {verb} the archive at {self._address.place}: {reason[:500]}; "
             "see that it runs and that this user may use the table, then try again"
         )
 

@@ -46,15 +46,15 @@ class InMemoryLog(EventLog):
             for draft in drafts:
                 scope = replace(owner, session=draft.session)
                 key = (scope, draft.id)
-                there = self._by_id.get(key) or fresh.get(key) or self._dropped.get(key)
+                known = self._by_id.get(key) or fresh.get(key) or self._dropped.get(key)
                 payload = _copied(draft.payload)
-                if there is None:
+                if known is None:
                     position = self._last + len(fresh) + 1
                     made = Event(position, draft.id, scope, draft.kind, draft.at, payload, draft.sources, draft.author)
                     fresh[key] = made
                     appended.append(Appended(draft.id, position, fresh=True))
-                elif draft.fixed_id and _says(there, draft.kind, payload):
-                    appended.append(Appended(draft.id, there.position, fresh=False))
+                elif draft.fixed_id and _says(known, draft.kind, payload):
+                    appended.append(Appended(draft.id, known.position, fresh=False))
                 else:
                     raise IdConflictError(f"id {draft.id!r} is taken in this session by another message")
             self._by_id.update(fresh)
@@ -89,9 +89,9 @@ class InMemoryLog(EventLog):
                 for kind, events in before[0].items()
             }
             dropped = {
-                key: replace(there, digest=_digest(rewritten[there.position])) if there.position in rewritten else there
-                for key, there in self._dropped.items()
-                if there.position not in gone or key[0].owner != owner.owner
+                key: replace(entry, digest=_digest(rewritten[entry.position])) if entry.position in rewritten else entry
+                for key, entry in self._dropped.items()
+                if entry.position not in gone or key[0].owner != owner.owner
             }
             self._keep(owner, mine, dropped)
             try:
@@ -183,10 +183,10 @@ def _position(event: Event) -> int:
     return event.position
 
 
-def _says(there: Event | _Dropped, kind: EventKind, payload: dict[str, Any]) -> bool:
-    if isinstance(there, _Dropped):
-        return (there.kind, there.digest) == (kind, _digest(payload))
-    return (there.kind, there.payload) == (kind, payload)
+def _says(known: Event | _Dropped, kind: EventKind, payload: dict[str, Any]) -> bool:
+    if isinstance(known, _Dropped):
+        return (known.kind, known.digest) == (kind, _digest(payload))
+    return (known.kind, known.payload) == (kind, payload)
 
 
 def _digest(payload: dict[str, Any]) -> bytes:
@@ -239,10 +239,10 @@ class InMemoryArchive(Archive):
     def size(self) -> LogSize:
         with self._lock:
             self._check_open()
-            said = [event for events in self._owners.values() for event in events.values()]
-        scopes = {e.scope for e in said if e.scope.session is not None or e.kind is EventKind.MESSAGE}
+            stored = [event for events in self._owners.values() for event in events.values()]
+        scopes = {e.scope for e in stored if e.scope.session is not None or e.kind is EventKind.MESSAGE}
         return LogSize(
-            owners=len({event.scope.owner for event in said}), sessions=len(scopes), events=len(said), bytes=0
+            owners=len({event.scope.owner for event in stored}), sessions=len(scopes), events=len(stored), bytes=0
         )
 
     def close(self) -> None:

@@ -85,13 +85,13 @@ class MilvusIndex(SemanticIndex):
     ) -> Status:
         key = "" if owner is None else owner_key(owner)
         tails = {session: tail_of(key, digest("session", session)) for session in sessions}
-        there = self._state.get([EMBEDDER, applied_of(key), *([sum_of(key)] if sums else []), *tails.values()])
+        stored = self._state.get([EMBEDDER, applied_of(key), *([sum_of(key)] if sums else []), *tails.values()])
         pending_ids = self._catalog.select(PENDING, f'owner == "{key}"', ["id"], limit=pending) if pending else []
-        count, total = unpacked(there.get(sum_of(key)))
+        count, total = unpacked(stored.get(sum_of(key)))
         return Status(
-            applied=int(there.get(applied_of(key), 0)),
-            embedder=(there[EMBEDDER][0], there[EMBEDDER][1]) if EMBEDDER in there else None,
-            tails={session: there[name] for session, name in tails.items() if name in there},
+            applied=int(stored.get(applied_of(key), 0)),
+            embedder=(stored[EMBEDDER][0], stored[EMBEDDER][1]) if EMBEDDER in stored else None,
+            tails={session: stored[name] for session, name in tails.items() if name in stored},
             pending=sorted(row["id"] for row in pending_ids),
             vectors=count,
             total=total,

@@ -98,14 +98,14 @@ class TermCounts:
             _row(name, term, max(count + (before[name]["count"] if name in before else 0), 0))
             for name, (term, count) in changed.items()
         ]
-        there = before.get(TOTAL, {"count": 0, "length": 0})
-        sums = {"count": max(there["count"] + total - less, 0), "length": max(there["length"] + length - shorter, 0)}
+        totals = before.get(TOTAL, {"count": 0, "length": 0})
+        sums = {"count": max(totals["count"] + total - less, 0), "length": max(totals["length"] + length - shorter, 0)}
         self._store([*rows, {**_row(TOTAL, "", 0), **sums}])
 
     def repair(self) -> None:
         """Count everything anew if the counts are not of as many records as there are."""
-        there = self._catalog.fetch(TERMS, [TOTAL], ["id", "count"])
-        if (there[0]["count"] if there else 0) == self._catalog.count(RECORDS):
+        stored = self._catalog.fetch(TERMS, [TOTAL], ["id", "count"])
+        if (stored[0]["count"] if stored else 0) == self._catalog.count(RECORDS):
             return
         counts, total, length = _counted(row["terms"] for row in self._catalog.select(RECORDS, "", ["id", "terms"]))
         known = {row["id"] for row in self._catalog.select(TERMS, "", ["id"])}
@@ -168,17 +168,17 @@ class PlaceNames:
         upper = self._state.get([name]).get(name)
         if upper is not None and where.until is not None:
             upper = min(upper, to_micros(where.until))
-        said: list[tuple[int, int]] = []
+        newest: list[tuple[int, int]] = []
         width = HOUR
-        while upper is not None and len(said) < k:
+        while upper is not None and len(newest) < k:
             lower = upper - width if width <= CENTURY else NEVER
             window = f"{narrowing.expression} and at > {lower} and at <= {upper}"
             rows = self._catalog.select(RECORDS, window, ["id", "at", "turn"])
-            said.extend(
+            newest.extend(
                 sorted(((row["at"], row["id"]) for row in rows if narrowing.visible(row["turn"])), reverse=True)
             )
             upper, width = lower if lower > NEVER else None, 32 * width
-        return [number for _, number in said[:k]]
+        return [number for _, number in newest[:k]]
 
     def after_writing(self, rows: Sequence[Row], old: Sequence[Row]) -> dict[str, Any]:
         highest: dict[str, int] = defaultdict(int)
@@ -187,9 +187,9 @@ class PlaceNames:
             if row["kind"] == RecordKind.TURN:
                 name = tail_of(row["owner"], row["session"])
                 highest[name] = max(highest[name], row["id"])
-        there = self._state.get([*highest, *_places((*rows, *old))])
-        last = {name: max(number, there.pop(name, number)) for name, number in highest.items()}
-        return {**_moved(there, rows, old), **last}
+        stored = self._state.get([*highest, *_places((*rows, *old))])
+        last = {name: max(number, stored.pop(name, number)) for name, number in highest.items()}
+        return {**_moved(stored, rows, old), **last}
 
     def after_deleting(self, rows: Sequence[Row]) -> dict[str, Any]:
         gone = {row["id"] for row in rows}
@@ -208,8 +208,8 @@ def _places(rows: Sequence[Row]) -> list[str]:
     return [place_of(row["segment"], row["ordinal"]) for row in rows]
 
 
-def _moved(there: Mapping[str, list[int]], rows: Sequence[Row], old: Sequence[Row]) -> dict[str, list[int] | None]:
-    places = defaultdict(set, {name: set(ids) for name, ids in there.items()})
+def _moved(stored: Mapping[str, list[int]], rows: Sequence[Row], old: Sequence[Row]) -> dict[str, list[int] | None]:
+    places = defaultdict(set, {name: set(ids) for name, ids in stored.items()})
     for name, row in zip(_places(old), old, strict=True):
         places[name].discard(row["id"])
     for name, row in zip(_places(rows), rows, strict=True):

@@ -179,10 +179,10 @@ class RedisConnection:
     def _check_layout(self) -> None:
         key = f"{self.prefix}:layout"
         self.call("SET", key, LAYOUT, "NX")
-        there = int(self.call("GET", key))
-        if there > LAYOUT:
+        layout = int(self.call("GET", key))
+        if layout > LAYOUT:
             raise StoreVersionError(
-                f"the store {self.prefix!r} on Redis at {self.address} has layout {there}, this version knows up to "
+                f"the store {self.prefix!r} on Redis at {self.address} has layout {layout}, this version knows up to "
                 f"{LAYOUT}: upgrade hybrid-agent-memory"
             )
 

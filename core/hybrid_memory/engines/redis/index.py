@@ -113,9 +113,9 @@ class RedisIndex(SemanticIndex):
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
         self._connection.call("SET", self._keys.embedder, json.dumps(embedder), "NX")
-        there = self.embedder()
-        if there is not None and there != embedder:
-            raise EmbedderMismatchError(there, embedder)
+        stored = self.embedder()
+        if stored is not None and stored != embedder:
+            raise EmbedderMismatchError(stored, embedder)
         field = self._engine.make_room(embedder[1])
         known = self.known([key for key in keys.values() if key not in vectors])
         blobs = {
@@ -143,8 +143,8 @@ class RedisIndex(SemanticIndex):
             return {}
         if owner is not None:
             blob, marks = self._run(VECTORS, owner_tag(owner), [field_of(embedder[1]), listed(wanted)])
-            there = [key for key, mark in zip(wanted, marks, strict=True) if mark == ord("1")]
-            return dict(zip(there, _vector(blob).reshape(-1, embedder[1]), strict=True))
+            present = [key for key, mark in zip(wanted, marks, strict=True) if mark == ord("1")]
+            return dict(zip(present, _vector(blob).reshape(-1, embedder[1]), strict=True))
         hashes = [key for key in wanted if isinstance(key, bytes)]
         found = self._engine.firsts([f"@key:{{{key.hex()}}}" for key in hashes], field_of(embedder[1]))
         return {key: _vector(row) for key, row in zip(hashes, found, strict=True) if row is not None}

@@ -57,14 +57,7 @@ def owner_of(text: str | bytes) -> Scope:
 
 
 class Keys:
-    """The keys of a store.
-
-    Args:
-        prefix: of the store.
-
-    Attributes:
-        owners: tag to owner; position: the last one given out; embedder: behind the vectors; totals: over all owners.
-    """
+    """The keys of a store: tag to owner, the last position given out, the embedder, totals over all owners, ..."""
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
@@ -99,15 +92,15 @@ def restored_values(event: Event) -> list[Value]:
     return [event.position, *_values(event, event.scope.session)]
 
 
-def _values(said: Draft | Event, session: str | None) -> list[Value]:
+def _values(written: Draft | Event, session: str | None) -> list[Value]:
     return [
         digest_or_none(session),
-        said.id,
-        said.kind.value,
-        to_micros(said.at),
-        payload_digest(said.payload),
-        to_json([said.id, session, said.sources, said.author]),
-        to_json(said.payload),
+        written.id,
+        written.kind.value,
+        to_micros(written.at),
+        payload_digest(written.payload),
+        to_json([written.id, session, written.sources, written.author]),
+        to_json(written.payload),
     ]
 
 

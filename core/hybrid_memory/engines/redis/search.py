@@ -37,16 +37,7 @@ _PAUSE_SECONDS = 0.02
 
 
 class QueryEngine:
-    """The search index of a store; made if it is missing.
-
-    Args:
-        connection: to the server.
-        algorithm: how vectors are searched: ``flat`` is exact, ``hnsw`` approximate and faster from about 100,000 on.
-
-    Raises:
-        InvalidConfigError: the algorithm is unknown, or the URL names another database than 0.
-        StoreUnavailableError: the server has no Query Engine.
-    """
+    """The search index of a store; made if it is missing."""
 
     def __init__(self, connection: RedisConnection, algorithm: Algorithm) -> None:
         if algorithm not in ("flat", "hnsw"):
@@ -156,14 +147,14 @@ class QueryEngine:
                 )
             time.sleep(_PAUSE_SECONDS)
 
-    def _unless(self, there: str, *command: Value) -> None:
+    def _unless(self, expected: str, *command: Value) -> None:
         try:
             self._connection.call(*command)
         except StoreUnavailableError as error:
             answer = str(error.__cause__)
             if "unknown command" in answer.lower():
                 raise StoreUnavailableError(NO_ENGINE.format(address=self._connection.address)) from error
-            if there not in answer:
+            if expected not in answer:
                 raise
 
 

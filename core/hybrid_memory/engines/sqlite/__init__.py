@@ -104,11 +104,11 @@ def check_file(path: Path, key: Key | None = None) -> Iterator[Finding]:
 
 
 def _schema(connection: sqlite3.Connection) -> Finding:
-    (there,) = connection.execute("PRAGMA user_version").fetchone()
-    if there > len(MIGRATIONS):
-        return Finding("schema", "wrong", f"version {there}, newer than {len(MIGRATIONS)}", f"upgrade {DISTRIBUTION}")
-    brought = "" if there == len(MIGRATIONS) else f", brought up to {len(MIGRATIONS)} when the store is opened"
-    return Finding("schema", "ok", f"version {there}{brought}")
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > len(MIGRATIONS):
+        return Finding("schema", "wrong", f"version {version}, newer than {len(MIGRATIONS)}", f"upgrade {DISTRIBUTION}")
+    brought = "" if version == len(MIGRATIONS) else f", brought up to {len(MIGRATIONS)} when the store is opened"
+    return Finding("schema", "ok", f"version {version}{brought}")
 
 
 def _leftovers(connection: sqlite3.Connection) -> Iterator[Finding]:
@@ -124,12 +124,12 @@ def _disk(path: Path) -> Finding:
     usage = shutil.disk_usage(path.parent)
     journal = path.with_name(f"{path.name}-wal")
     wal = journal.stat().st_size if journal.exists() else 0
-    told = f"{_size(path.stat().st_size)}, write-ahead log {_size(wal)}, {_size(usage.free)} free on the disk"
+    state = f"{_size(path.stat().st_size)}, write-ahead log {_size(wal)}, {_size(usage.free)} free on the disk"
     if usage.free < max(LEAST_FREE_BYTES, path.stat().st_size // 10):
-        return Finding("disk", "wrong", told, "make room: a full disk refuses every write")
+        return Finding("disk", "wrong", state, "make room: a full disk refuses every write")
     if wal > LARGE_WAL:
-        return Finding("disk", "note", told, "a process keeps an old read open; closing it lets the log shrink")
-    return Finding("disk", "ok", told)
+        return Finding("disk", "note", state, "a process keeps an old read open; closing it lets the log shrink")
+    return Finding("disk", "ok", state)
 
 
 def _size(count: int) -> str:

@@ -26,12 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 class OwnerCaches:
-    """The vectors and columns of the owners used last.
-
-    Args:
-        database: the file.
-        exact_limit: see `VectorCache`.
-    """
+    """The vectors and columns of the owners used last."""
 
     def __init__(self, database: Database, *, exact_limit: int) -> None:
         self._db = database
@@ -157,12 +152,7 @@ _USES, _LAST_USED = 6, 7
 
 
 class RecordCache:
-    """The columns of one owner's records, by id; a copy of the file that is brought up to it at every use.
-
-    Args:
-        database: the file.
-        owner: the owner's number in it.
-    """
+    """The columns of one owner's records, by id; a copy of the file that is brought up to it at every use."""
 
     def __init__(self, database: Database, owner: int) -> None:
         self._db = database
@@ -247,8 +237,8 @@ class RecordCache:
         )
         changed = np.array(rows, dtype=np.float64).reshape(-1, 3)
         places = np.minimum(np.searchsorted(self._ids, changed[:, 0]), len(self) - 1)
-        there = self._ids[places] == changed[:, 0]
-        changed, places = changed[there], places[there]
+        present = self._ids[places] == changed[:, 0]
+        changed, places = changed[present], places[present]
         if len(changed) and (self._table[places, _USES] != changed[:, 1]).any():
             self._table = self._table.copy()  # who reads it now keeps the old one
             self._table[places[:, None], [_USES, _LAST_USED]] = changed[:, 1:]

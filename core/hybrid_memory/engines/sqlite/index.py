@@ -125,9 +125,9 @@ class SqliteIndex(SemanticIndex):
     ) -> None:
         with self._db.write() as connection:
             connection.execute("INSERT OR IGNORE INTO embedder(one, name, dim) VALUES (1, ?, ?)", embedder)
-            there = connection.execute("SELECT name, dim FROM embedder").fetchone()
-            if there != embedder:
-                raise EmbedderMismatchError(there, embedder)
+            stored = connection.execute("SELECT name, dim FROM embedder").fetchone()
+            if stored != embedder:
+                raise EmbedderMismatchError(stored, embedder)
             asked = (json.dumps(list(keys)),)
             pending_ids = connection.execute(
                 "SELECT record FROM pending WHERE record IN (SELECT value FROM json_each(?))", asked
@@ -180,8 +180,8 @@ class SqliteIndex(SemanticIndex):
             rows = self._db.query(f"SELECT key, vector FROM embeddings WHERE key IN ({listed})", hashes)
             return {key: np.frombuffer(vector, dtype=np.float32) for key, vector in rows}
         ids = np.array(keys, dtype=np.int64)
-        vectors, there = self.vector_rows(owner, ids)
-        return dict(zip(ids[there].tolist(), vectors[there], strict=True))
+        vectors, present = self.vector_rows(owner, ids)
+        return dict(zip(ids[present].tolist(), vectors[present], strict=True))
 
     def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
         number = self._db.owner_id(owner)

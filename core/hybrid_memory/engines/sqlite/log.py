@@ -187,9 +187,9 @@ def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> App
 def _known(connection: sqlite3.Connection, key: tuple[Any, ...], kind: str, payload: str) -> tuple[int, bool]:
     """Where the event with this id stands or stood, and whether it says the same."""
     where = "WHERE owner = ? AND session = ? AND id = ?"
-    there = connection.execute(f"SELECT position, kind, payload FROM events {where}", key).fetchone()
-    if there is not None:
-        return there[0], (there[1], json.loads(there[2])) == (kind, json.loads(payload))
+    row = connection.execute(f"SELECT position, kind, payload FROM events {where}", key).fetchone()
+    if row is not None:
+        return row[0], (row[1], json.loads(row[2])) == (kind, json.loads(payload))
     position, *dropped = connection.execute(f"SELECT position, kind, digest FROM dropped {where}", key).fetchone()
     return position, dropped == [kind, _digest(payload)]
 

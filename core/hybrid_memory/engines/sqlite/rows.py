@@ -51,9 +51,9 @@ def to_record(row: tuple[Any, ...]) -> Record:
 
 def json_holds(metadata: str, wanted: str) -> bool:
     """Whether a JSON object has every value of another, exactly."""
-    there = json.loads(metadata)
+    stored = json.loads(metadata)
     return all(
-        key in there and json.dumps(there[key]) == json.dumps(value) for key, value in json.loads(wanted).items()
+        key in stored and json.dumps(stored[key]) == json.dumps(value) for key, value in json.loads(wanted).items()
     )
 
 

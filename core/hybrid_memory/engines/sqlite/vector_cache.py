@@ -134,11 +134,11 @@ class VectorCache:
     def rows(self, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """The vectors of these ids, zeros where one is not in the cache, and which are; shapes (n, dim) and (n,)."""
         with self.lock:
-            vectors, there = np.zeros((len(ids), self.dim), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
+            vectors, present = np.zeros((len(ids), self.dim), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
             if len(self) and len(ids):
-                rows, there = self._find(ids)
-                vectors[there] = self._vectors(rows[there])
-        return vectors, there
+                rows, present = self._find(ids)
+                vectors[present] = self._vectors(rows[present])
+        return vectors, present
 
     def last(self) -> Floats:
         with self.lock:
