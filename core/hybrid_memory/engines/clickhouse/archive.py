@@ -98,7 +98,7 @@ class ClickHouseArchive(Archive):
             f"SELECT tenant, user, agent, space, max(position) {_FROM} {where} GROUP BY tenant, user, agent, space",
             values,
         )
-        return {owner_of(*row[:4]): row[4] for row in rows}
+        return {_scope(*row[:3], "", row[3]): row[4] for row in rows}
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         ((count,),) = self._query(
@@ -240,11 +240,6 @@ def version_and_event(row: Sequence[Any]) -> tuple[int, Event]:
         author=author,
     )
     return version, event
-
-
-def owner_of(tenant: str, user: str, agent: str, space: str) -> Scope:
-    """The owner behind the stored parts."""
-    return _scope(tenant, user, agent, "", space)
 
 
 def to_json(value: Any) -> str:

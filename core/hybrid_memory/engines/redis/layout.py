@@ -82,18 +82,15 @@ class Keys:
         return f"{self.prefix}:owner-of:{number >> 12}"
 
 
-def to_values(draft: Draft) -> list[Value]:
-    """What the scripts take of a draft: fixed, session, id, kind, time, digest, a line of JSON, and the payload."""
-    return [int(draft.fixed_id), *_values(draft, draft.session)]
-
-
-def restored_values(event: Event) -> list[Value]:
-    """The same of an event, with its position in the place of fixed."""
-    return [event.position, *_values(event, event.scope.session)]
-
-
-def _values(written: Draft | Event, session: str | None) -> list[Value]:
+def to_values(written: Draft | Event) -> list[Value]:
+    """What the scripts take: fixed or position, session, id, kind, time, digest, a line of JSON, and the payload."""
+    first, session = (
+        (int(written.fixed_id), written.session)
+        if isinstance(written, Draft)
+        else (written.position, written.scope.session)
+    )
     return [
+        first,
         digest_or_none(session),
         written.id,
         written.kind.value,

@@ -16,7 +16,6 @@ from hybrid_memory.engines.redis.layout import (
     owner_of,
     owner_tag,
     payload_digest,
-    restored_values,
     to_event,
     to_json,
     to_values,
@@ -95,7 +94,7 @@ class RedisLog(EventLog):
         # First, so that nobody is given a position that is about to be taken.
         self._connection.script(RAISE, [self._keys.position], [max(event.position for event in events)])
         self._connection.call("HSETNX", self._keys.owners, owner_tag(owner), owner_json(owner))
-        self._run(RESTORE, owner, [value for event in events for value in restored_values(event)])
+        self._run(RESTORE, owner, [value for event in events for value in to_values(event)])
 
     def scrub(self) -> None:
         scrub(self._connection)

@@ -18,6 +18,7 @@ from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.rows import (
     INSERT,
     SELECT,
+    conditions,
     delete_all,
     delete_records,
     json_holds,
@@ -25,7 +26,6 @@ from hybrid_memory.engines.sqlite.rows import (
     narrowing,
     to_record,
     to_row,
-    visibility,
 )
 from hybrid_memory.engines.sqlite.vector_cache import EXACT_LIMIT
 from hybrid_memory.errors import EmbedderMismatchError
@@ -230,8 +230,7 @@ class SqliteIndex(SemanticIndex):
         query = "words : ({})".format(" OR ".join(f'"{term}"' for term in terms))
         if self._db.query("SELECT 1 FROM owners WHERE id <> ? LIMIT 1", (number,)):
             query = f"owner : {number} AND {query}"
-        (narrow, values), (seen, more) = narrowing(where), visibility(where)
-        narrow, values = narrow + seen, values + more
+        narrow, values = conditions(where)
         # CROSS JOIN: were the records the outer loop, every row would be a search of its own.
         join = f"CROSS JOIN records r ON r.id = t.rowid AND {' AND '.join(narrow)}" if narrow else ""
         rows = self._db.query(
@@ -243,11 +242,11 @@ class SqliteIndex(SemanticIndex):
         return Matches(ids=found[:, 0].astype(np.int64), scores=(-found[:, 1]).astype(np.float32))
 
     def _latest(self, number: int, where: Where, k: int) -> Matches:
-        (parts, values), (seen, more) = narrowing(where), visibility(where)
-        conditions = " AND ".join(["r.owner = ?", *parts, *seen])
+        parts, values = conditions(where)
         rows = self._db.query(
-            f"SELECT r.id FROM records r WHERE {conditions} ORDER BY r.at DESC, r.id DESC LIMIT ?",
-            [number, *values, *more, k],
+            f"SELECT r.id FROM records r WHERE {' AND '.join(['r.owner = ?', *parts])} "
+            "ORDER BY r.at DESC, r.id DESC LIMIT ?",
+            [number, *values, k],
         )
         return Matches(np.array([row[0] for row in rows], dtype=np.int64), np.zeros(len(rows), dtype=np.float32))
 

@@ -107,17 +107,12 @@ class SqliteLog(EventLog):
         self._db.scrub()
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        if scope is None:
-            rows = self._db.query(
-                "SELECT o.tenant, o.user, o.agent, o.space, (SELECT max(position) FROM events WHERE owner = o.id) "
-                "FROM owners o"
-            )
-            return {owner_scope(*row[:4]): int(row[4]) for row in rows if row[4] is not None}
-        number = self._db.owner_id(scope)
-        if number is None:
-            return {}
-        ((head,),) = self._db.query("SELECT max(position) FROM events WHERE owner = ?", (number,))
-        return {} if head is None else {scope.owner: int(head)}
+        rows = self._db.query(
+            "SELECT o.tenant, o.user, o.agent, o.space, (SELECT max(position) FROM events WHERE owner = o.id) "
+            f"FROM owners o {'' if scope is None else 'WHERE o.id = ?'}",
+            () if scope is None else (self._db.owner_id(scope),),
+        )
+        return {owner_scope(*row[:4]): int(row[4]) for row in rows if row[4] is not None}
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         number = self._db.owner_id(owner)

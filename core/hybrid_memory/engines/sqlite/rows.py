@@ -58,7 +58,7 @@ def json_holds(metadata: str, wanted: str) -> bool:
 
 
 def narrowing(where: Where) -> tuple[list[str], list[Any]]:
-    """Conditions on ``records r`` beyond the owner and `visibility`, and their values; none if there are none."""
+    """What a record's own columns decide: conditions on ``records r`` beyond the owner, with their values."""
     parts: list[str] = []
     values: list[Any] = []
     if where.scope.session is not None:
@@ -87,10 +87,9 @@ def narrowing(where: Where) -> tuple[list[str], list[Any]]:
     return parts, values
 
 
-def visibility(where: Where) -> tuple[list[str], list[Any]]:
-    """What `Where.hidden` and `Where.fresh` ask of ``records r``, as conditions and their values."""
-    parts: list[str] = []
-    values: list[Any] = []
+def conditions(where: Where) -> tuple[list[str], list[Any]]:
+    """The conditions of `narrowing`, and what `Where.hidden` and `Where.fresh` ask, with their values."""
+    parts, values = narrowing(where)
     if hidden := joined(where.hidden):
         condition, positions = _outside(hidden)
         parts.append(condition)
