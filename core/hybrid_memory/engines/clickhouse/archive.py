@@ -138,8 +138,10 @@ class ClickHouseArchive(Archive):
         self, owner: Scope, gone: set[int], rewritten: Mapping[int, dict[str, Any]], chunk: Sequence[int]
     ) -> bool:
         """Write the new words, and have everything older deleted; False if there is nothing to do."""
-        places = {**parts_of(owner.owner), "places": chunk}
-        found = self._query(f"SELECT {SELECTED} {_FROM} WHERE {_OWNER} AND position IN {{places:Array(Int64)}}", places)
+        chosen = {**parts_of(owner.owner), "chunk": chunk}
+        found = self._query(
+            f"SELECT {SELECTED} {_FROM} WHERE {_OWNER} AND position IN {{positions:Array(Int64)}}", chosen
+        )
         versions = [version_and_event(row) for row in found]  # all versions: those that are not read any more, too
         doomed = sorted({event.position for _, event in versions} & gone)
         stale = {

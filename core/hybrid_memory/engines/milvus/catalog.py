@@ -178,14 +178,14 @@ class Catalog:
     def _prepare(self, client: MilvusClient) -> None:
         with self._preparing:
             self.lite = "lite" in client.get_server_version(timeout=CALL_SECONDS)
-            for name, schema, index in self._made():
+            for name, schema, index in self._schemas():
                 if not client.has_collection(self._named(name), timeout=CALL_SECONDS):
                     self._make(client, name, schema, index)
                 client.load_collection(self._named(name), timeout=CALL_SECONDS)
             if client.has_collection(self._named(VECTORS), timeout=CALL_SECONDS):
                 client.load_collection(self._named(VECTORS), timeout=CALL_SECONDS)
 
-    def _made(self) -> Iterator[tuple[str, CollectionSchema, IndexParams]]:
+    def _schemas(self) -> Iterator[tuple[str, CollectionSchema, IndexParams]]:
         # The terms are words already, parted by blanks; the analyzer of Milvus Lite takes them as they are.
         yield RECORDS, *_records("standard" if self.lite else "whitespace")
         dummy = ("dummy", DataType.FLOAT_VECTOR, {"dim": len(FLAT)})

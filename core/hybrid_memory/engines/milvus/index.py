@@ -15,7 +15,7 @@ from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.milvus.catalog import FLAT, LEAST_FLUSHED, PENDING, RECORDS, TERMS, VECTORS, WINDOW, Catalog
 from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import NARROWING, PLACE, Narrowing, digest, owner_key, to_record, to_row
-from hybrid_memory.engines.milvus.state import EMBEDDER, PlaceNames, StateTable, TermCounts, applied_of, sum_of, tail_of
+from hybrid_memory.engines.milvus.state import EMBEDDER, Neighbours, StateTable, TermCounts, applied_of, sum_of, tail_of
 from hybrid_memory.engines.milvus.vectors import Probing, VectorTable, unpacked
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.bm25 import ranked
@@ -73,7 +73,7 @@ class MilvusIndex(SemanticIndex):
         self._catalog = Catalog(Address.read(url), (index_type, built[index_type]))
         self._state = StateTable(self._catalog)
         self._terms = TermCounts(self._catalog)
-        self._places = PlaceNames(self._catalog, self._state)
+        self._neighbours = Neighbours(self._catalog, self._state)
         self._vectors = VectorTable(
             self._catalog, self._state, Probing(plain=nprobe, narrowed=nlist, exact=index_type != "HNSW")
         )
@@ -115,7 +115,7 @@ class MilvusIndex(SemanticIndex):
             self._terms.change((row["terms"] for row in rows), (row["terms"] for row in old))
             self._use(key, uses)
             # What says that all is done comes last.
-            self._state.put({**self._places.after_writing(rows, old), applied_of(key): upto})
+            self._state.put({**self._neighbours.after_writing(rows, old), applied_of(key): upto})
         return True
 
     def put_vectors(
@@ -144,7 +144,7 @@ class MilvusIndex(SemanticIndex):
     def search(self, query: Query, where: Where, k: int) -> Matches:
         self._catalog.check_open()
         if query is None:
-            ids = np.array(self._places.latest(where, k), dtype=np.int64)
+            ids = np.array(self._neighbours.latest(where, k), dtype=np.int64)
             return Matches(ids, np.zeros(len(ids), dtype=np.float32))
         if isinstance(query, np.ndarray):
             return self._vectors.nearest(query, Narrowing.of(where), k)
@@ -152,7 +152,7 @@ class MilvusIndex(SemanticIndex):
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         self._catalog.check_open()
-        return self._places.around(ids, Narrowing.of(where), radius)
+        return self._neighbours.around(ids, Narrowing.of(where), radius)
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         self._catalog.check_open()
@@ -190,7 +190,7 @@ class MilvusIndex(SemanticIndex):
             if gone:
                 self._vectors.drop(gone)
                 self._catalog.remove(PENDING, gone)
-                self._state.put(self._places.after_deleting(rows))
+                self._state.put(self._neighbours.after_deleting(rows))
                 self._terms.change([], (row["terms"] for row in rows))
                 self._catalog.remove(RECORDS, gone)
             return len(gone)

@@ -47,7 +47,7 @@ def applied_of(owner: str) -> str:
 
 
 def newest_of(owner: str) -> str:
-    """Where the instant stands after which the owner's records were not said, in microseconds."""
+    """Where the latest instant of the owner's records stands, in microseconds."""
     return f"newest:{owner}"
 
 
@@ -57,7 +57,7 @@ def sum_of(owner: str) -> str:
 
 
 def place_of(segment: int, ordinal: int) -> str:
-    """Where the ids of the records at this place stand."""
+    """Where the ids of the records with this segment and ordinal stand."""
     return f"place:{segment}:{ordinal}"
 
 
@@ -146,8 +146,8 @@ CENTURY = 100 * 365 * 24 * HOUR
 COLUMNS = ["id", "segment", "ordinal", "length", "at", "importance", "uses", "last_used"]
 
 
-class PlaceNames:
-    """Ids of records by place, and of last turns by session."""
+class Neighbours:
+    """Ids of records by segment and ordinal, of last turns by session, and the newest instant of each owner."""
 
     def __init__(self, catalog: Catalog, state: StateTable) -> None:
         self._catalog = catalog
@@ -156,14 +156,16 @@ class PlaceNames:
     def around(self, ids: Ids, narrowing: Narrowing, radius: int) -> RecordColumns:
         seeds = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids.tolist())), ["id", "segment", "ordinal"])
         steps = range(-radius, radius + 1)
-        places = self._state.get(place_of(seed["segment"], seed["ordinal"] + step) for seed in seeds for step in steps)
-        near = sorted({number for those in places.values() for number in those})
+        by_position = self._state.get(
+            place_of(seed["segment"], seed["ordinal"] + step) for seed in seeds for step in steps
+        )
+        near = sorted({number for those in by_position.values() for number in those})
         # Looked up by primary key and filtered here: a filter over so many ids is slow.
         rows = [row for row in self._catalog.fetch(RECORDS, near, [*NARROWING, *PLACE]) if narrowing.holds(row)]
         return RecordColumns.of([[0 if row[name] == NEVER else row[name] for name in COLUMNS] for row in rows])
 
     def latest(self, where: Where, k: int) -> list[int]:
-        """The ids of the k records that were said last, newest first, from windows that reach back ever farther."""
+        """The ids of the k records with the latest instants, newest first, from ever larger windows."""
         narrowing, name = Narrowing.of(where), newest_of(owner_key(where.scope))
         upper = self._state.get([name]).get(name)
         if upper is not None and where.until is not None:
@@ -209,9 +211,9 @@ def _places(rows: Sequence[Row]) -> list[str]:
 
 
 def _moved(stored: Mapping[str, list[int]], rows: Sequence[Row], old: Sequence[Row]) -> dict[str, list[int] | None]:
-    places = defaultdict(set, {name: set(ids) for name, ids in stored.items()})
+    moved = defaultdict(set, {name: set(ids) for name, ids in stored.items()})
     for name, row in zip(_places(old), old, strict=True):
-        places[name].discard(row["id"])
+        moved[name].discard(row["id"])
     for name, row in zip(_places(rows), rows, strict=True):
-        places[name].add(row["id"])
-    return {name: sorted(ids) or None for name, ids in places.items()}
+        moved[name].add(row["id"])
+    return {name: sorted(ids) or None for name, ids in moved.items()}

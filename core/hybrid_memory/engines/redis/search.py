@@ -123,10 +123,10 @@ class QueryEngine:
             return
         with self._lock:
             seen = self._connection.connects
-            place: tuple[Value, ...] = ("ON", "HASH", "PREFIX", 1, self._keys.records, "STOPWORDS", 0, "NOOFFSETS")
+            options: tuple[Value, ...] = ("ON", "HASH", "PREFIX", 1, self._keys.records, "STOPWORDS", 0, "NOOFFSETS")
             if not self._connection.call("EXISTS", self._keys.owners):
-                place += ("SKIPINITIALSCAN",)  # in a new store there is nothing to find among the keys of others
-            self._unless("already exists", "FT.CREATE", self._keys.search, *place, "SCHEMA", *_SCHEMA)
+                options += ("SKIPINITIALSCAN",)  # in a new store there is nothing to find among the keys of others
+            self._unless("already exists", "FT.CREATE", self._keys.search, *options, "SCHEMA", *_SCHEMA)
             self._wait()
             self._seen = seen
 

@@ -236,12 +236,12 @@ class RecordCache:
             "SELECT id, uses, last_used FROM records WHERE owner = ? AND last_used >= ?", (self._owner, self._used)
         )
         changed = np.array(rows, dtype=np.float64).reshape(-1, 3)
-        places = np.minimum(np.searchsorted(self._ids, changed[:, 0]), len(self) - 1)
-        present = self._ids[places] == changed[:, 0]
-        changed, places = changed[present], places[present]
-        if len(changed) and (self._table[places, _USES] != changed[:, 1]).any():
+        rows_changed = np.minimum(np.searchsorted(self._ids, changed[:, 0]), len(self) - 1)
+        present = self._ids[rows_changed] == changed[:, 0]
+        changed, rows_changed = changed[present], rows_changed[present]
+        if len(changed) and (self._table[rows_changed, _USES] != changed[:, 1]).any():
             self._table = self._table.copy()  # who reads it now keeps the old one
-            self._table[places[:, None], [_USES, _LAST_USED]] = changed[:, 1:]
+            self._table[rows_changed[:, None], [_USES, _LAST_USED]] = changed[:, 1:]
         if len(changed):
             self._used = int(changed[:, 2].max())
 
