@@ -368,10 +368,7 @@ def test_a_change_of_technique_ends_one_and_begins_another() -> None:
 def test_a_changed_value_of_any_noun_ends_the_old_one() -> None:
     assert {
         (each.attribute, each.value, each.stance) for each in claims("We moved the deadline from May 3 to May 10.")
-    } == {
-        ("deadline", "May 10", Stance.HOLDS),
-        ("deadline", "May 3", Stance.ENDED),
-    }
+    } == {("deadline", "May 10", Stance.HOLDS), ("deadline", "May 3", Stance.ENDED)}
 
 
 def test_since_is_the_time_that_the_turn_names() -> None:
