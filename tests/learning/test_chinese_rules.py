@@ -6,36 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Category, Event, EventKind, Scope
-from hybrid_memory.facts.fact import USER, Claim, Stance
+from hybrid_memory import Category
 from hybrid_memory.facts.rules.chinese import CHINESE
 from hybrid_memory.facts.rules.reading import RuleExtractor
+from tests.learning.claims import Reader, listed
 
-WEDNESDAY = datetime(2026, 5, 20, 10, 30, tzinfo=UTC)
-EXTRACTOR = RuleExtractor((CHINESE,))
-
-
-def said(position: int, text: str, *, role: str = "user", name: str | None = None) -> Event:
-    payload = {"role": role, "content": text} | ({} if name is None else {"name": name})
-    return Event(position, f"e{position}", Scope(user="u", session="s"), EventKind.MESSAGE, WEDNESDAY, payload)
-
-
-def claims(*texts: str) -> list[Claim]:
-    """The claims of the last of these turns; one that begins with ``A:`` is the assistant's."""
-    turns = [
-        said(number, text.removeprefix("A:"), role="assistant" if text.startswith("A:") else "user")
-        for number, text in enumerate(texts, 1)
-    ]
-    return [claim for claim in EXTRACTOR.extract(turns, []) if claim.source == len(turns)]
-
-
-def written(claim: Claim) -> str:
-    """``subject.attribute=value``, the user left out, and behind it what else it says."""
-    subject = "" if claim.subject == USER else f"{claim.subject}."
-    stance = "" if claim.stance is Stance.HOLDS else f" {claim.stance}"
-    due = "" if claim.due is None else f" {claim.due:%m-%d %H:%M}"
-    return f"{subject}{claim.attribute}={claim.value}{stance}{due}"
-
+READER = Reader(RuleExtractor((CHINESE,)), datetime(2026, 5, 20, 10, 30, tzinfo=UTC))
+"""Reads what is said on a Wednesday."""
 
 WHO_ONE_IS = [
     ("你好，我叫李娜，今年28岁，住在杭州，是一名护士。", "name=李娜 | age=28岁 | home=杭州 | profession=护士"),
@@ -211,7 +188,7 @@ INSTRUCTIONS = [
     ("text", "expected"), WHO_ONE_IS + WORK_AND_STUDY + PEOPLE_AND_PETS + TASTES + TASKS + TAKEN_BACK + INSTRUCTIONS
 )
 def test_what_is_said_becomes_claims(text: str, expected: str) -> None:
-    assert sorted(map(written, claims(text))) == sorted(expected.split(" | "))
+    assert READER.lines(text) == listed(expected)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +208,7 @@ def test_what_is_said_becomes_claims(text: str, expected: str) -> None:
     ],
 )  # fmt: skip
 def test_what_claims_nothing(text: str) -> None:
-    assert [written(claim) for claim in claims(text)] == []
+    assert READER.lines(text) == []
 
 
 @pytest.mark.parametrize(
@@ -251,41 +228,38 @@ def test_what_claims_nothing(text: str) -> None:
     ],
 )
 def test_a_short_answer_says_what_was_asked(question: str, answer: str, expected: str) -> None:
-    assert sorted(map(written, claims(f"A:{question}", answer))) == sorted(expected.split(" | "))
+    assert READER.lines(f"A:{question}", answer) == listed(expected)
 
 
 def test_only_somebody_else_can_ask_for_an_answer() -> None:
-    assert [written(claim) for claim in claims("A:你住在哪里？", "杭州")] == ["home=杭州"]
-    assert claims("你住在哪里？", "杭州") == []
+    assert READER.lines("A:你住在哪里？", "杭州") == ["home=杭州"]
+    assert READER.claims("你住在哪里？", "杭州") == []
 
 
-def test_a_correction_takes_back_what_was_said_before() -> None:
-    for text in ("说错了，是慕尼黑不是柏林", "不对，不是柏林，是慕尼黑"):
-        assert [written(claim) for claim in claims("我住在柏林", "A:好的。", text)] == [
-            "home=柏林 wrong",
-            "home=慕尼黑",
-        ]
+@pytest.mark.parametrize("text", ["说错了，是慕尼黑不是柏林", "不对，不是柏林，是慕尼黑"])
+def test_a_correction_takes_back_what_was_said_before(text: str) -> None:
+    assert READER.lines("我住在柏林", "A:好的。", text) == ["home=慕尼黑", "home=柏林 wrong"]
 
 
 def test_a_time_tells_since_when_it_is_so() -> None:
-    ended, begun = sorted(claims("去年三月我从上海搬到了深圳"), key=lambda claim: claim.stance)
+    ended, begun = sorted(READER.claims("去年三月我从上海搬到了深圳"), key=lambda claim: claim.stance)
     assert (ended.value, ended.until) == ("上海", datetime(2025, 3, 1, tzinfo=UTC))
     assert (begun.value, begun.since) == ("深圳", datetime(2025, 3, 1, tzinfo=UTC))
 
 
 def test_a_named_speaker_speaks_of_themselves() -> None:
-    (claim,) = EXTRACTOR.extract([said(1, "我对花生过敏", name="小敏")], [])
+    (claim,) = READER.extractor.extract([READER.turn(1, "我对花生过敏", name="小敏")], [])
     assert (claim.subject, claim.value) == ("小敏", "花生")
-    (wife,) = EXTRACTOR.extract([said(1, "我妻子是牧师", name="小敏")], [])
+    (wife,) = READER.extractor.extract([READER.turn(1, "我妻子是牧师", name="小敏")], [])
     assert wife.subject == "小敏's wife"
 
 
 def test_the_assistant_makes_no_claims_about_itself() -> None:
-    assert EXTRACTOR.extract([said(1, "我叫小智，我喜欢帮助你。", role="assistant")], []) == []
+    assert READER.extractor.extract([READER.turn(1, "我叫小智，我喜欢帮助你。", role="assistant")], []) == []
 
 
 def test_facts_of_both_languages_can_meet() -> None:
-    subjects = {claim.subject for claim in claims("我妈妈今年60岁。我哥哥喜欢下棋。我老板住在苏州。")}
+    subjects = {claim.subject for claim in READER.claims("我妈妈今年60岁。我哥哥喜欢下棋。我老板住在苏州。")}
     assert subjects == {"user's mother", "user's older brother", "user's boss"}
 
 
@@ -302,7 +276,7 @@ def test_facts_of_both_languages_can_meet() -> None:
     ],
 )
 def test_claims_have_the_kind_of_their_attribute(text: str, category: Category, *, single: bool) -> None:
-    (claim,) = claims(text)
+    (claim,) = READER.claims(text)
     assert (claim.category, claim.single) == (category, single)
 
 
@@ -315,7 +289,7 @@ SIGNS = st.sampled_from(
 
 @given(st.lists(SIGNS, max_size=20).map("".join))
 def test_values_are_words_of_the_turn_and_no_pronouns(text: str) -> None:
-    for claim in EXTRACTOR.extract([said(1, f"。{text}")], []):
+    for claim in READER.extractor.extract([READER.turn(1, f"。{text}")], []):
         assert 0 < len(claim.value) <= 120
         assert claim.value not in {"我", "你", "他", "她", "它", "这个", "那个", "什么"}
         assert claim.source == 1
@@ -324,7 +298,7 @@ def test_values_are_words_of_the_turn_and_no_pronouns(text: str) -> None:
 
 @given(st.lists(SIGNS, max_size=12).map("".join), st.lists(SIGNS, max_size=12).map("".join))
 def test_claims_do_not_depend_on_how_turns_are_cut_into_calls(one: str, other: str) -> None:
-    turns = [said(number, text) for number, text in enumerate((one, other), 1) if text.strip()]
-    together = EXTRACTOR.extract(turns, [])
-    apart = [claim for number, turn in enumerate(turns) for claim in EXTRACTOR.extract([turn], turns[:number])]
+    turns = [READER.turn(number, text) for number, text in enumerate((one, other), 1) if text.strip()]
+    together = READER.extractor.extract(turns, [])
+    apart = [claim for number, turn in enumerate(turns) for claim in READER.extractor.extract([turn], turns[:number])]
     assert together == apart
