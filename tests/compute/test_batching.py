@@ -22,7 +22,7 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import at_priority
 from hybrid_memory.testing.embedder import EmbedderContract
-from tests.compute.conftest import until
+from tests.doubles import wait_until
 
 
 def vector(side: str, text: str) -> Floats:
@@ -95,7 +95,7 @@ class Crowd:
         self._asked = 0
         for number in range(busy):
             self.ask(f"busy {number}")
-            until(lambda number=number: len(self.inner.calls) == number + 1)  # type: ignore[misc]
+            wait_until(lambda number=number: len(self.inner.calls) == number + 1)  # type: ignore[misc]
 
     def _during(self, number: int, texts: Sequence[str]) -> None:
         if number <= self._busy:
@@ -114,7 +114,7 @@ class Crowd:
 
         joined = self._joined()
         asked = self._pool.submit(work)
-        until(lambda: self._joined() > joined or asked.done())
+        wait_until(lambda: self._joined() > joined or asked.done())
         return asked
 
     def _joined(self) -> int:
@@ -175,7 +175,7 @@ def test_a_query_overtakes_a_background_call_of_ten_thousand_texts(concurrency: 
         if number == 3:
             query.append(pool.submit(batching.embed_query, "urgent"))
             if concurrency == 1:
-                until(lambda: len(batching._wanted) == 33)
+                wait_until(lambda: len(batching._wanted) == 33)
             else:
                 query[0].result(60)  # it does not even wait for this batch
 
@@ -197,7 +197,7 @@ def test_background_calls_of_one_priority_take_turns() -> None:
     def during(number: int, texts: Sequence[str]) -> None:
         if number == 1:
             short.append(pool.submit(batching.embed_documents, ["short"]))
-            until(lambda: len(batching._wanted) == 5)
+            wait_until(lambda: len(batching._wanted) == 5)
 
     inner = Recorder(during)
     batching = BatchingEmbedder(inner, batch_size=4)
@@ -342,7 +342,7 @@ def test_in_the_background_a_short_batch_waits_for_more_while_others_run() -> No
     crowd.ask("second", priority=5)
     short = [crowd.ask("a", priority=5)]
     second.set()  # now one slot is free, and "a" still waits
-    until(lambda: crowd.batching._running == 1)
+    wait_until(lambda: crowd.batching._running == 1)
     short.append(crowd.ask("b", priority=5))
     crowd.ask("urgent", priority=8).result(60)
     assert [texts for _, texts in crowd.inner.calls][2:] == [["urgent"]]

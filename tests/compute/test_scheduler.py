@@ -16,7 +16,7 @@ from hybrid_memory import Scope
 from hybrid_memory.errors import DeadlineExceededError, InvalidInputError, MemoryClosedError, QueueFullError
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task, at_priority, current_priority
-from tests.compute.conftest import until
+from tests.doubles import wait_until
 
 if TYPE_CHECKING:
     from tests.compute.conftest import Clock, Hold, Make
@@ -90,7 +90,7 @@ def test_threads_start_with_the_first_task_and_only_as_many_as_are_needed(make: 
     assert set(threading.enumerate()) == before
     for number in range(20):
         assert scheduler.schedule(Task(lambda number=number: number, "recall")).result(60) == number  # type: ignore[misc]
-        until(lambda: scheduler._pool._idle == 1)
+        wait_until(lambda: scheduler._pool._idle == 1)
     started = set(threading.enumerate()) - before
     assert len(started) == 1
     assert all(thread.daemon for thread in started)
@@ -105,9 +105,9 @@ def test_an_idle_worker_keeps_neither_the_result_nor_the_work(make: Make) -> Non
     scheduler = make(workers=1)
     job = scheduler.schedule(Task(Heavy, "recall"))
     result = weakref.ref(job.result(60))
-    until(lambda: scheduler._pool._idle == 1)
+    wait_until(lambda: scheduler._pool._idle == 1)
     job = scheduler.schedule(Task(int, "recall"))  # type: ignore[arg-type]
-    until(lambda: result() is None)
+    wait_until(lambda: result() is None)
 
 
 def test_no_kind_exceeds_its_limit_and_others_go_on(make: Make) -> None:
@@ -124,7 +124,7 @@ def test_no_kind_exceeds_its_limit_and_others_go_on(make: Make) -> None:
 
     jobs = [scheduler.schedule(Task(work, "learning")) for _ in range(10)]
     assert scheduler.schedule(Task(lambda: "through", "recall", 1)).result(60) == "through"
-    until(lambda: running[0] == 2)
+    wait_until(lambda: running[0] == 2)
     go.set()
     wait(jobs, timeout=60)
     assert most == [2]
@@ -147,7 +147,7 @@ def test_an_idle_worker_takes_what_a_freed_limit_allows(make: Make, hold: Callab
     background = scheduler.schedule(Task(lambda: "done", "recall", 3))
     first.release()  # frees the limit of learning and that of background work: for one worker each
     assert background.result(60) == "done"
-    until(learning.running)
+    wait_until(learning.running)
 
 
 def test_context_variables_of_the_caller_go_along(make: Make) -> None:
@@ -229,7 +229,7 @@ def test_a_full_queue_refuses_or_waits_until_there_is_room(make: Make, hold: Cal
             scheduler.schedule(Task(int, "recall"), timeout=timeout)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(scheduler.schedule, Task(lambda: "in", "recall"))
-        until(lambda: len(scheduler._admission._waiting[False]) == 1)
+        wait_until(lambda: len(scheduler._admission._waiting[False]) == 1)
         assert first[1].cancel()
         assert not waiting.result(60).done()
         with pytest.raises(QueueFullError):
@@ -272,7 +272,7 @@ def test_closing_waits_for_what_runs_and_cancels_what_is_queued(make: Make, hold
     queued = scheduler.schedule(Task(int, "recall"))
     with ThreadPoolExecutor(2) as pool:
         outside = pool.submit(scheduler.schedule, Task(int, "recall"))
-        until(lambda: len(scheduler._admission._waiting[False]) == 1)
+        wait_until(lambda: len(scheduler._admission._waiting[False]) == 1)
         closing = pool.submit(scheduler.close)
         with pytest.raises(MemoryClosedError):
             outside.result(60)

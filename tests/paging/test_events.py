@@ -336,7 +336,7 @@ def test_an_alarm_that_was_slept_through_rings_once(make: Make, wall: Wall) -> N
     wall.just_before(NOON)
     alarm = agent.every(timedelta(hours=1), "Look around.")
     wall.jump(timedelta(hours=5, minutes=30))
-    wait_until(lambda: bool(replies(agent)))
+    wait_until(lambda: replies(agent))
     wait_until(lambda: alarm.due == NOON + timedelta(hours=6))
     assert len(timers(agent)) == 1
 
@@ -368,7 +368,7 @@ def test_a_cron_alarm_wakes_the_agent(make: Make, wall: Wall) -> None:
     alarm = agent.cron("0 9 * * 1-5", "Good morning.", timezone=BERLIN)
     assert alarm.due == datetime(2026, 5, 4, 7, tzinfo=UTC)
     assert "0 9 * * 1-5" in repr(alarm)
-    wait_until(lambda: bool(replies(agent)))
+    wait_until(lambda: replies(agent))
     assert [message.text for message in timers(agent)] == ["Good morning."]
     wait_until(lambda: alarm.due == datetime(2026, 5, 5, 7, tzinfo=UTC))
 
