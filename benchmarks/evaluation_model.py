@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a scr
 
 from benchmarks.agent import gguf, served
 from hybrid_memory.apps.evaluation import Evaluation, Probe, ProbeKind, Report, Transcript
-from hybrid_memory.apps.evaluation.judging.judge import Judge
+from hybrid_memory.apps.evaluation.judging import Judge
 from hybrid_memory.apps.evaluation.judging.scores import consistency
 from hybrid_memory.apps.evaluation.reporting.page import html
 from hybrid_memory.models.language import as_language_model

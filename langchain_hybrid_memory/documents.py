@@ -130,7 +130,7 @@ class HybridScoreCompressor(BaseDocumentCompressor):
         if not query.strip():
             return list(documents[: self.top_n])
         texts, options = self._asked(documents)
-        return _ranked(documents, await run.call(self.memory.score, query, texts, **options))
+        return ranked(documents, await run.call(self.memory.score, query, texts, **options))
 
     compress_documents, acompress_documents = faces(_compress_documents)
 
@@ -140,7 +140,8 @@ class HybridScoreCompressor(BaseDocumentCompressor):
         return [document.page_content for document in documents], options
 
 
-def _ranked(documents: Sequence[Document], found: Sequence[Scored]) -> list[Document]:
+def ranked(documents: Sequence[Document], found: Sequence[Scored]) -> list[Document]:
+    """The documents that were scored, best first, with ``score`` and ``why``."""
     return [_with(documents[one.row], score=one.score, why=one.why()) for one in found]
 
 

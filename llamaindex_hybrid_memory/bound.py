@@ -94,7 +94,7 @@ class Bound(BaseModel):
 
     async def _astore(self) -> HybridMemory:
         known = self._memory is not None and url_of(self._memory) == self.url
-        # The first use of a URL reads files and may load a model, and `open_memory` has no async twin.
+        # The first use of a URL reads files and may load a model.
         return self._store() if known else await asyncio.to_thread(self._store)
 
     def _scoped(self, store: HybridMemory, session: str | None) -> ScopedMemory:

@@ -18,9 +18,9 @@ from hybrid_memory.apps.agent import prepared
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.tools import FETCH
 from llamaindex_hybrid_memory.bound import SessionBound, room_of
-from llamaindex_hybrid_memory.conversation import show
 from llamaindex_hybrid_memory.messages import as_chats, from_chat_messages
 from llamaindex_hybrid_memory.paging import READER, assembled, settings
+from llamaindex_hybrid_memory.revision import show
 from llamaindex_hybrid_memory.tools import ToolOwner, function_tool
 
 

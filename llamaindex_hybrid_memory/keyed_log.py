@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from hybrid_memory import HybridMemory, Message, Scope, ScopedMemory
 from hybrid_memory.adapters import FindItems, GetItem, Item, PutItem, Runner, new_id
-from llamaindex_hybrid_memory.conversation import message_id, show
+from llamaindex_hybrid_memory.revision import message_id, show
 
 AGENT = "llamaindex.chat_store"
 """Whose items the keys and the archived ids are; no conversation reads them."""

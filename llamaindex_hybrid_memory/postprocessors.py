@@ -59,7 +59,7 @@ class MemoryPostprocessor(BaseNodePostprocessor):
         return self.memory
 
     async def _astore(self) -> HybridMemory:
-        # The first use of a URL reads files and may load a model, and `open_memory` has no async twin.
+        # The first use of a URL reads files and may load a model.
         return await asyncio.to_thread(self._store) if self.memory is None else self.memory
 
 

@@ -70,9 +70,9 @@ def line_to(memory: HybridMemory, engine: str) -> Line:
     return line
 
 
-def texts(found: Iterable[Hit | Message]) -> list[str]:
+def texts(shown: Iterable[Hit | Message]) -> list[str]:
     """The words of hits or of messages."""
-    return [one.record.text if isinstance(one, Hit) else one.text for one in found]
+    return [one.record.text if isinstance(one, Hit) else one.text for one in shown]
 
 
 def events_of(owner: ScopedMemory, *kinds: EventKind) -> list[Event]:

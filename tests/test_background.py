@@ -121,24 +121,20 @@ def test_closing_stops_what_is_embedded_and_loses_nothing(opened: Open, caplog: 
     assert embedder.texts == 640, "no vector was made twice"
 
 
-def test_no_thread_is_left_behind(opened: Open) -> None:
+def test_no_thread_is_left_behind(face: Face, opened: Open) -> None:
     before = set(threading.enumerate())
     memory = opened(learning=SOON)
-    memory.scoped(user="alice").remember("it rains")
+    alice = memory.scoped(user="alice")
+    alice.remember("it rains")
     wait_until(lambda: indexed(memory, 1))
-    memory.scoped(user="alice").recall("rain")
-    asyncio.run(memory.scoped(user="alice").arecall("rain"))
-    memory.close()
-    assert set(threading.enumerate()) - before == set()
-
-
-def test_closing_at_once_and_twice_is_harmless(face: Face, opened: Open) -> None:
-    for _ in range(5):
-        memory = opened(learning=SOON)
-        memory.scoped(user="alice").remember("it rains")
-        face(memory).close()
-        face(memory).close()
-    assert len(opened().scoped(user="alice").history()) == 5
+    face(alice).recall("rain")
+    face(memory).close()
+    face(memory).close()
+    memory = opened(learning=SOON)
+    memory.scoped(user="alice").remember("it rains again")
+    face(memory).close()
+    assert set(threading.enumerate()) - before == set(), "nor by closing at once"
+    assert len(opened().scoped(user="alice").history()) == 2
 
 
 def test_a_failing_embedder_is_asked_again_after_the_next_write(opened: Open, caplog: pytest.LogCaptureFixture) -> None:
@@ -189,25 +185,26 @@ def test_a_recall_overtakes_what_is_embedded_in_the_background(opened: Open) -> 
     wait_until(lambda: indexed(memory, 101))
 
 
-def test_work_of_ones_own_gives_a_future_for_threads(opened: Open) -> None:
+async def test_work_of_ones_own_gives_a_future_that_can_be_awaited(opened: Open) -> None:
     memory = opened(url="memory://")
     job = memory.schedule(Task(lambda: threading.current_thread().name, kind="mine", priority=9))
     assert isinstance(job, Future)
     assert job.result(timeout=PATIENCE) != threading.current_thread().name
-    failing = memory.schedule(Task(lambda: 1 // 0, kind="mine"))
-    with pytest.raises(ZeroDivisionError):
-        failing.result(timeout=PATIENCE)
-    figures = memory.stats().work.kinds["mine"]
-    assert (figures.done, figures.failed) == (1, 1)
-
-
-async def test_work_of_ones_own_can_be_awaited(opened: Open) -> None:
-    memory = opened(url="memory://")
     assert await memory.schedule(Task(lambda: 41 + 1, kind="mine")) == 42
     jobs = [await memory.aschedule(Task(lambda: 1, kind="mine")) for _ in range(20)]
     assert sum(await asyncio.gather(*jobs)) == 20
+    failing = memory.schedule(Task(lambda: 1 // 0, kind="mine"))
     with pytest.raises(ZeroDivisionError):
-        await memory.schedule(Task(lambda: 1 // 0, kind="mine"))
+        failing.result(timeout=PATIENCE)
+    with pytest.raises(ZeroDivisionError):
+        await failing
+    figures = memory.stats().work.kinds["mine"]
+    assert (figures.done, figures.failed) == (22, 1)
+    await memory.aclose()
+    with pytest.raises(MemoryClosedError):
+        memory.schedule(Task(int, kind="mine"))
+    with pytest.raises(MemoryClosedError):
+        await memory.aschedule(Task(int, kind="mine"))
 
 
 def test_work_may_use_the_memory_itself(opened: Open) -> None:
@@ -235,13 +232,6 @@ def test_a_queue_that_is_full_is_told(opened: Open) -> None:
         for job in jobs:
             job.cancel()
     assert jobs
-
-
-def test_no_work_is_taken_after_closing(face: Face, opened: Open) -> None:
-    memory = opened(url="memory://")
-    face(memory).close()
-    with pytest.raises(MemoryClosedError):
-        face(memory).schedule(Task(int, kind="mine"))
 
 
 def test_statistics_tell_of_all_that_was_done(face: Face, opened: Open) -> None:

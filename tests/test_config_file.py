@@ -62,43 +62,13 @@ memory_system:
 
 FLAT_0_5_0: Final = """\
 url: sqlite:///old.db
-embedder: hashing
-power_safe: false
 exact_limit: 77
 cleaning: 'off'
-recall:
-  weights:
-    vector: 0.6
-    text: 0.4
-    neighbours: 0.3
-    segment: 0.4
-    recency: 0.0
-    importance: 0.3
-    use: 0.0
-    current: 1.0
-  candidates: 12
-  half_life: P3DT0.000001S
-  diversity: 0.5
-  query_cache: 55
-compaction:
-  strategy: window
-  max_tokens: 900
-  rounds: null
-  flush: 0.8
-  model_timeout: PT10S
-learning:
-  conflicts: ask
-  delay: PT2S
-retention:
-  ttl:
-    turn: P365D
-  half_life: null
-redaction:
-  kinds:
-  - api key
-  keep_original: true
+recall: {weights: {vector: 0.6, text: 0.4}, half_life: P3DT0.000001S, query_cache: 55}
+learning: {delay: PT2S}
+retention: {ttl: {turn: P365D}, half_life: null}
+redaction: {kinds: [api key], keep_original: true}
 """
-
 
 SETTINGS: Final = MemoryConfig(
     url="redis://localhost:6379/0",
@@ -277,9 +247,7 @@ def test_each_section_is_a_model(text: str, expected: MemoryConfig) -> None:
         ("default_strategy: vector", Weights(vector=1, text=0)),
         ("default_strategy: text", Weights(vector=0, text=1)),
         ("weights: {exact_match: 0.3, semantic: 0.5, temporal: 0.2}", Weights.routed()),
-        ("weights: {semantic: 1}", Weights(**dict.fromkeys(Weights.__slots__, 0.0) | {"vector": 1.0})),
         ("weights: {exact_match: 1, text: 2, recency: 3}", Weights(0, 2, 0, 0, 3, 0, 0, 0, 1, 0)),
-        ("weights: {vector: 1}", Weights(vector=1)),
         ("weights: {temporal: 0.9, use: 1e-3}", Weights(temporal=0.9, use=0.001)),
     ],
 )
@@ -292,20 +260,9 @@ def test_a_file_that_was_written_until_0_5_0_is_read() -> None:
         config = loaded(FLAT_0_5_0)
     assert config == MemoryConfig(
         url="sqlite:///old.db",
-        embedder="hashing",
-        power_safe=False,
         exact_limit=77,
         cleaning="off",
-        recall=RecallConfig(
-            weights=Weights(vector=0.6, text=0.4),
-            candidates=12,
-            half_life=timedelta(days=3, microseconds=1),
-            diversity=0.5,
-        ),
-        compaction=CompactionConfig(
-            strategy="window", max_tokens=900, rounds=None, flush=0.8, model_timeout=timedelta(seconds=10)
-        ),
-        learning=LearningConfig(conflicts="ask"),
+        recall=RecallConfig(weights=Weights(vector=0.6, text=0.4), half_life=timedelta(days=3, microseconds=1)),
         retention=RetentionConfig(ttl={"turn": timedelta(days=365)}),
         redaction=RedactionConfig(kinds=("api key",), keep_original=True),
         orchestration=OrchestrationConfig(cache=55),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 
@@ -18,7 +19,6 @@ from hybrid_memory import (
     Migration,
     Receipt,
     ScopedMemory,
-    Stats,
     display,
     open_memory,
 )
@@ -119,7 +119,7 @@ def test_plain_reprs_fit_one_line(memory: HybridMemory, trip: ScopedMemory) -> N
             assert len(repr(value)) < 600, name
 
 
-def test_a_context_has_its_sections_with_tokens_and_tiers(trip: ScopedMemory) -> None:
+def test_a_context_has_its_sections_and_its_plan_with_a_reason_for_every_part(trip: ScopedMemory) -> None:
     context = trip.assemble("What did we decide on Porto?", identity="You plan trips.")
     page = Page(context._repr_html_())
     for name, tokens in context.section_tokens.items():
@@ -127,11 +127,6 @@ def test_a_context_has_its_sections_with_tokens_and_tiers(trip: ScopedMemory) ->
     assert f"{context.tokens} of 300 tokens" in page.text
     for tier in ("L1: kept in the context", "L2: found or learned", "the caller's own"):
         assert tier in page.text
-
-
-def test_a_context_has_its_plan_with_a_reason_for_every_part(trip: ScopedMemory) -> None:
-    context = trip.assemble("What did we decide on Porto?", identity="You plan trips.")
-    page = Page(context._repr_html_())
     lost = sum(not piece.shown for piece in context.plan)
     assert lost == len(context.dropped)
     assert f"plan: {len(context.plan)} parts, {lost} left out" in page.text
@@ -163,23 +158,26 @@ def test_the_parts_of_a_bar_add_up_to_the_score(trip: ScopedMemory) -> None:
         assert shares == sorted(shares, reverse=True)
 
 
-def test_a_profile_shows_what_was_before(trip: ScopedMemory) -> None:
-    page = Page(trip.profile()._repr_html_())
-    assert "teacher" in page.text
-    assert "carpenter (superseded" in page.text
-
-
-def test_a_receipt_tells_what_was_done() -> None:
+def test_short_reprs_tell_what_was_done(trip: ScopedMemory) -> None:
     assert repr(Receipt()) == "<Receipt nothing was done>"
     assert repr(Receipt(ids=("a", "b"), positions=(3, 4), indexed=2)) == "<Receipt 2 events, at #3-4, 2 indexed>"
     assert repr(Receipt(erased={"turns": 2, "claims": 0}, dry_run=True)) == "<Receipt of a dry run 2 erased turns>"
+    assert repr(Migration(1, 2, 3, 0, "0123456789")) == (
+        "<Migration of 1 owner, 2 events; 3 records, 0 vectors made; checksum 01234567>"
+    )
+    (entry,) = trip.profile().sources["profession"]
+    assert repr(entry) == f"<ProfileEntry 'teacher' (current, {entry.confidence:.2f}, from 2026-05-01, 1 turn)>"
 
 
-def test_stats_tell_how_far_the_index_is_behind(memory: HybridMemory) -> None:
-    stats = memory.stats()
-    behind = Stats(**{**{name: getattr(stats, name) for name in Stats.__slots__}, "unindexed": 7})
+def test_stats_tell_how_far_the_index_is_behind_and_that_a_memory_is_closed(memory: HybridMemory) -> None:
+    behind = replace(memory.stats(), unindexed=7)
     assert "7 events to index" in Page(behind._repr_html_()).text
     assert "7 to be indexed" in repr(behind)
+    closed = open_memory("memory://")
+    alice = closed.scoped(user="alice")
+    closed.close()
+    for shown in (closed, alice):
+        assert "closed" in Page(shown._repr_html_()).text
 
 
 def test_facts_show_when_they_held_and_the_turns_that_say_so(trip: ScopedMemory) -> None:
@@ -189,22 +187,9 @@ def test_facts_show_when_they_held_and_the_turns_that_say_so(trip: ScopedMemory)
     for fact in facts:
         assert f"{fact.value}{fact.state}{fact.valid_from:%Y-%m-%d}" in page.text
         assert f"#{fact.positions[0]}" in page.text
-
-
-def test_the_reprs_of_a_profile_entry_and_of_a_migration_are_short(trip: ScopedMemory) -> None:
-    (entry,) = trip.profile().sources["profession"]
-    assert repr(entry) == f"<ProfileEntry 'teacher' (current, {entry.confidence:.2f}, from 2026-05-01, 1 turn)>"
-    assert repr(Migration(1, 2, 3, 0, "0123456789")) == (
-        "<Migration of 1 owner, 2 events; 3 records, 0 vectors made; checksum 01234567>"
-    )
-
-
-def test_a_closed_memory_is_shown_too() -> None:
-    memory = open_memory("memory://")
-    alice = memory.scoped(user="alice")
-    memory.close()
-    assert "closed" in Page(memory._repr_html_()).text
-    assert "closed" in Page(alice._repr_html_()).text
+    profile = Page(trip.profile()._repr_html_()).text
+    assert "teacher" in profile
+    assert "carpenter (superseded" in profile
 
 
 @given(st.text())

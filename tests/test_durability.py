@@ -19,7 +19,7 @@ from tests.doubles import PATIENCE
 if TYPE_CHECKING:
     from tests.conftest import Child, Open
 
-CYCLES, LOOKING = 101, 5
+CYCLES, LOOKING = 36, 5
 WRITER = Path(__file__).with_name("children") / "writer.py"
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes the POSIX way")
 

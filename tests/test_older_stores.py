@@ -27,7 +27,7 @@ def older(tmp_path: Path) -> Iterator[HybridMemory]:
         yield memory
 
 
-def told() -> dict[str, Any]:
+def recorded() -> dict[str, Any]:
     answers: dict[str, Any] = json.loads(store_0_9_0.ANSWERS.read_text(encoding="utf-8"))
     return answers
 
@@ -37,7 +37,7 @@ def as_json(value: Any) -> Any:
 
 
 def test_a_store_of_0_9_0_answers_as_it_did(older: HybridMemory) -> None:
-    expected, now = told(), as_json(store_0_9_0.answers(older, item))
+    expected, now = recorded(), as_json(store_0_9_0.answers(older, item))
     assert now.keys() == expected.keys()
     for name, shown in expected.items():
         if isinstance(shown, dict):
@@ -52,7 +52,7 @@ def test_a_store_of_0_9_0_answers_as_it_did_when_its_index_is_derived_again(olde
     older.rebuild()
     after = older.stats()
     assert (after.records, after.vectors, after.unindexed) == (before.records, before.vectors, 0)
-    expected, now = told(), as_json(store_0_9_0.answers(older, item))
+    expected, now = recorded(), as_json(store_0_9_0.answers(older, item))
     for name in store_0_9_0.QUESTIONS:
         assert {**now[name], "everything": sorted(now[name]["everything"])} == expected[name]
 

@@ -32,7 +32,7 @@ def test_importing_pulls_in_no_framework_and_nothing_heavy() -> None:
     assert not packages(found) & (FRAMEWORKS | HEAVY)
     ours = {name for name in found if name.startswith("hybrid_memory")}
     assert len(ours) < 4, "names are imported when they are first used"
-    assert len(found - modules_after("import json")) < 20
+    assert len(found - modules_after("import json")) < 80, "a framework brings hundreds"
 
 
 def test_opening_and_using_a_memory_pulls_in_no_framework() -> None:

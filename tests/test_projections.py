@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, check_store, open_memory
 from hybrid_memory.blocks.kept import BlocksProjection
 from hybrid_memory.context.session import QueueProjection
 from hybrid_memory.facts.facts import FactsProjection
@@ -23,6 +23,7 @@ from hybrid_memory.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 CANARY = "zirconquokka"
 
@@ -168,3 +169,14 @@ def test_of_two_revisions_of_one_number_the_first_counts(memory: HybridMemory) -
     assert [event.position for event in first] == [1]
     assert drive(append_revision(run, services, owner, draft("b"))) is None
     assert [event.payload["text"] for event in services.truth.read(owner)] == ["a"]
+
+
+def test_the_doctor_names_every_event_that_cannot_be_read(tmp_path: Path) -> None:
+    config = MemoryConfig(url=f"sqlite:///{tmp_path / 'memory.db'}", embedder="none")
+    with open_memory(config, token_counter=estimate_tokens) as memory:
+        services, owner = memory._runtime.services, full_of(memory).scope.owner
+        assert all(finding.state != "wrong" for finding in check_store(config))
+        kinds = (EventKind.CLAIM, EventKind.COMPACTION, EventKind.RECALLED, EventKind.BLOCK)
+        broken = services.truth.append(owner, [services.draft(kind, {"odd": 1}) for kind in kinds])
+    told = [finding.told for finding in check_store(config) if finding.state == "wrong"]
+    assert sorted(line.split()[0] for line in told) == sorted(f"#{event.position}" for event in broken)

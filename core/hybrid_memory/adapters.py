@@ -88,9 +88,9 @@ async def recollect(
     """
     if not k or not query or asks_nothing(query):
         return []
-    most = SPARE * k + len(shown)
+    seen, most = set(shown), SPARE * k + len(shown)
     hits = await run.call(memory.recall, query, k=most, kinds=(RecordKind.TURN,), **options)
-    fresh = [hit for hit in hits if not {hit.record.text.strip(), *hit.record.sources} & set(shown)]
+    fresh = [hit for hit in hits if seen.isdisjoint((hit.record.text.strip(), *hit.record.sources))]
     return fitting(query, [hit for hit in fresh if is_memory(hit.record.text)][:k])
 
 

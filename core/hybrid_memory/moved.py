@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -27,7 +26,7 @@ TYPES_HOMES = (PACKAGE, f"{PACKAGE}.analysis", f"{PACKAGE}.adapters", f"{PACKAGE
 """Where names stand that were in `hybrid_memory.types`."""
 
 
-class MovedPaths(MetaPathFinder, Loader):
+class MovedPaths:
     """Finds a module under its former path: a module of its own that has the names of the new one."""
 
     def find_spec(
@@ -37,7 +36,11 @@ class MovedPaths(MetaPathFinder, Loader):
         del path, target
         package, _, name = fullname.partition(".")
         known = package == PACKAGE and name.partition(".")[0] in {TYPES, *MOVED}
-        return ModuleSpec(fullname, self, is_package=True) if known else None
+        # Not a `Loader`: importlib.abc imports far more than this package may.
+        return ModuleSpec(fullname, self, is_package=True) if known else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Python makes the module."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Give it the names, and warn whoever imports it."""

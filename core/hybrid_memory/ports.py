@@ -1,28 +1,46 @@
-"""What the library asks of engines and models.
+"""What the library asks of engines and models, for packages that bring some of their own.
 
 Methods block, may be called from any thread, and return lists or arrays, never lazy iterators. A port may also offer
 an async twin of a method under the same name with a leading ``a``; the async runner prefers it.
-Vectors are float32 unit rows. Contract suites are in `hybrid_memory.testing`.
+Vectors are float32 unit rows. Contract suites are in `hybrid_memory.testing`, the groups
+of entry points in `hybrid_memory.sockets`.
 """
 
 from __future__ import annotations
 
 from hybrid_memory.arrays import Floats, Ids
+from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob, SummaryRoom
 from hybrid_memory.display import Progress
+from hybrid_memory.facts.fact import Claim
 from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.index.port import UNUSED, Entry, IndexEngine, IndexSize, Matches, Query, RecordColumns, Status, Use
 from hybrid_memory.index.semantic import SemanticIndex
-from hybrid_memory.log.port import Appended, Archive, Clock, Draft, EventLog, Expiring, IdSource, Key, LogSize
+from hybrid_memory.log.port import (
+    Appended,
+    Archive,
+    Clock,
+    Draft,
+    EventLog,
+    Expiring,
+    IdSource,
+    Key,
+    LogSize,
+    Reading,
+    Selection,
+)
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
+from hybrid_memory.store.engine import Engine
 from hybrid_memory.text.tokens import TokenCounter
 
 __all__ = [
     "UNUSED",
     "Appended",
     "Archive",
+    "Claim",
     "Clock",
     "Draft",
     "Embedder",
+    "Engine",
     "Entry",
     "EventLog",
     "Expiring",
@@ -41,9 +59,14 @@ __all__ = [
     "Progress",
     "Query",
     "Ranker",
+    "Reading",
     "RecordColumns",
+    "Selection",
     "SemanticIndex",
     "Status",
+    "Strategy",
+    "SummaryJob",
+    "SummaryRoom",
     "TextCompressor",
     "TokenCounter",
     "Use",

@@ -30,7 +30,7 @@ from hybrid_memory.apps.evaluation import VERBATIM, Replay, Setting, StockReplay
 from langchain_hybrid_memory.messages import from_langchain, to_langchain
 
 
-class Conversation(StockReplay):
+class LangChainReplay(StockReplay):
     """With the tokens of LangChain's messages, and a model of LangChain's."""
 
     def __init__(self, setting: Setting) -> None:
@@ -83,7 +83,7 @@ class WritingModel(BaseChatModel):
         return self._writer.count(text)
 
 
-class Summarizing(Conversation):
+class Summarizing(LangChainReplay):
     """The state of an agent with `SummarizationMiddleware`; its own settings but for those that depend on the budget.
 
     A question is asked of a copy of the state, which may have to be summarised for it.
@@ -121,7 +121,7 @@ class Summarizing(Conversation):
         )
 
 
-class Trimming(Conversation):
+class Trimming(LangChainReplay):
     """A list of messages, of which `trim_messages` shows the newest whole turns."""
 
     def __init__(self, setting: Setting) -> None:
@@ -144,7 +144,7 @@ class Trimming(Conversation):
         return [*map(from_langchain, trimmed), *asked]
 
 
-class Classic(Conversation, ABC):
+class Classic(LangChainReplay, ABC):
     """A chain with a classic memory, which is given each turn when the assistant has answered."""
 
     def __init__(self, setting: Setting) -> None:

@@ -10,9 +10,9 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, PrivateAttr
 
-from hybrid_memory import Hit, HybridMemory, Message, RecordKind, Role, ScopedMemory, Scored
+from hybrid_memory import Hit, HybridMemory, Message, RecordKind, Role, ScopedMemory
 from hybrid_memory.adapters import Runner, faces
-from langchain_hybrid_memory.documents import document
+from langchain_hybrid_memory.documents import document, ranked
 from langchain_hybrid_memory.migration.memories import placed
 from langchain_hybrid_memory.turns import INPUT_KEYS, pick
 
@@ -82,7 +82,7 @@ class VectorStoreRetrieverMemory(BaseMemory):
         if others:
             found += others
             texts = [each.page_content for each in found]
-            found = _chosen(found, await run.call(self.memory.score, query, texts, k=self.k))
+            found = ranked(found, await run.call(self.memory.score, query, texts, k=self.k))
         return self._variables(found)
 
     load_memory_variables, aload_memory_variables = faces(_load_memory_variables)
@@ -149,12 +149,3 @@ def _exchange(around: Sequence[Message], wanted: str) -> Sequence[Message]:
         place -= 1
     answered = around[place].role is Role.USER and around[place + 1 :][:1]
     return around[place : place + 2] if answered and answered[0].role is Role.ASSISTANT else around[place : place + 1]
-
-
-def _chosen(documents: Sequence[Document], scored: Sequence[Scored]) -> list[Document]:
-    return [
-        documents[each.row].model_copy(
-            update={"metadata": {**documents[each.row].metadata, "score": each.score, "why": each.why()}}
-        )
-        for each in scored
-    ]

@@ -6,13 +6,12 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import (
     BaseMemory,
-    BaseMemoryBlock,
     ChatMemoryBuffer,
     ChatSummaryMemoryBuffer,
     Memory,
@@ -45,14 +44,14 @@ def replaying(name: str, setting: Setting) -> Iterator[Replay]:
         runner = asyncio.Runner()
         engine = create_async_engine("sqlite+aiosqlite:///:memory:")
         try:
-            made = _MAKERS[name](setting, engine)
-            yield Conversation(setting, made, lambda job: thread.submit(runner.run, job).result())
+            made = _maker(name, setting, engine)
+            yield LlamaIndexReplay(setting, made, lambda job: thread.submit(runner.run, job).result())
         finally:
             thread.submit(runner.run, engine.dispose()).result()
             thread.submit(runner.close).result()
 
 
-class Conversation(StockReplay):
+class LlamaIndexReplay(StockReplay):
     """A conversation that an agent holds with a memory."""
 
     def __init__(self, setting: Setting, made: _Maker, run: _Run) -> None:
@@ -98,54 +97,25 @@ class _Buffer(ChatMemoryBuffer):
         return sum(len(self.tokenizer_fn(str(message.content))) for message in messages)
 
 
-def _queue(setting: Setting, engine: AsyncEngine) -> _Maker:
-    """`Memory`; seven tenths of its limit are its queue's, the rest for blocks and what it does not count."""
-    del setting
-    return partial(_memory_of, engine, [])
+def _maker(name: str, setting: Setting, engine: AsyncEngine) -> _Maker:
+    """Makes the memory of this name.
 
-
-def _queue_and_vectors(setting: Setting, engine: AsyncEngine) -> _Maker:
-    """`Memory` with the block at its default priority: it is never cut, and brings many prompts over the limit.
-
-    At any other priority it is left out as a whole where it does not fit, which is nearly always.
+    The limit of a buffer is of the turns, and a summary comes on top. Of that of ``Memory`` seven tenths are for its
+    queue, the rest for blocks and what it does not count. The block has its default priority: it is never cut, and
+    brings many prompts over the limit. With any other it is left out wherever it does not fit, nearly always.
     """
-    block = VectorMemoryBlock(vector_store=TextStore(), embed_model=Embedding(embedder_of(setting)))
-    return partial(_memory_of, engine, [block])
-
-
-def _memory_of(engine: AsyncEngine, blocks: list[BaseMemoryBlock[Any]], room: int, count: TokenCounter) -> BaseMemory:
-    return Memory.from_defaults(
+    if name == "llamaindex-buffer":
+        return lambda room, count: _Buffer.from_defaults(token_limit=int(BUFFER * room), tokenizer_fn=_tokenizer(count))
+    if name == "llamaindex-summary-buffer":
+        return lambda room, count: ChatSummaryMemoryBuffer.from_defaults(
+            llm=WritingModel(Writer(setting, room)), token_limit=int(VERBATIM * room), tokenizer_fn=_tokenizer(count)
+        )
+    vectors = name == "llamaindex-memory-vector"
+    embedding = [Embedding(embedder_of(setting))] if vectors else []
+    return lambda room, count: Memory.from_defaults(
         token_limit=room,
         token_flush_size=max(1, int(FLUSH * room)),
         tokenizer_fn=_tokenizer(count),
-        memory_blocks=blocks,
+        memory_blocks=[VectorMemoryBlock(vector_store=TextStore(), embed_model=one) for one in embedding],
         async_engine=engine,
     )
-
-
-def _buffer(setting: Setting, engine: AsyncEngine) -> _Maker:
-    """`ChatMemoryBuffer`."""
-    del setting, engine
-    return lambda room, count: _Buffer.from_defaults(token_limit=int(BUFFER * room), tokenizer_fn=_tokenizer(count))
-
-
-def _summary_buffer(setting: Setting, engine: AsyncEngine) -> _Maker:
-    """`ChatSummaryMemoryBuffer`: its limit is of the turns, the summary comes on top."""
-    del engine
-
-    def made(room: int, count: TokenCounter) -> BaseMemory:
-        return ChatSummaryMemoryBuffer.from_defaults(
-            llm=WritingModel(Writer(setting, room)),
-            token_limit=int(VERBATIM * room),
-            tokenizer_fn=_tokenizer(count),
-        )
-
-    return made
-
-
-_MAKERS: dict[str, Callable[[Setting, AsyncEngine], _Maker]] = {
-    "llamaindex-memory": _queue,
-    "llamaindex-memory-vector": _queue_and_vectors,
-    "llamaindex-buffer": _buffer,
-    "llamaindex-summary-buffer": _summary_buffer,
-}

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 
 import numpy as np
 import pytest
@@ -97,10 +96,6 @@ def test_rounds_fire_at_the_limit() -> None:
     config = CompactionConfig(rounds=140)
     assert fired(config, Measures(rounds=139, tokens=0, max_tokens=2000)) == ""
     assert fired(config, Measures(rounds=140, tokens=0, max_tokens=2000)) == "rounds: 140 of 140"
-
-
-def test_rounds_are_not_asked_for_unless_they_are_set() -> None:
-    assert fired(CompactionConfig(), Measures(rounds=10_000, tokens=0, max_tokens=2000)) == ""
 
 
 def test_density_waits_for_as_many_rounds_again_as_would_stay() -> None:
@@ -273,15 +268,3 @@ def test_the_strength_is_that_of_the_clearest_boundary_compared_pair_by_pair(n: 
     assert found.strength / (1 - found.strength) == pytest.approx(max([*gaps, 0.0]), rel=1e-3, abs=1e-3)
     if max(gaps) > 0:
         assert gaps[found.row - least] == pytest.approx(max(gaps), rel=1e-3, abs=1e-3)
-
-
-def test_a_queue_of_60_turns_is_looked_at_before_a_prompt_without_being_felt() -> None:
-    table = topics(30, 30)
-    fastest = min(_timed(table) for _ in range(30))
-    assert fastest < 5e-3  # tens of times what it takes on an idle machine
-
-
-def _timed(table: Floats) -> float:
-    started = time.perf_counter()
-    drift(table)
-    return time.perf_counter() - started

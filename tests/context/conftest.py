@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
@@ -104,3 +105,20 @@ def see() -> See:
         return view(session, Costs(estimate_tokens, LruCache(8192)), config or CompactionConfig(), request, lines)
 
     return made
+
+
+def assert_accepted(laid: Sequence[Message]) -> None:
+    """What a chat model takes: one system message at most, then the user, and each call before exactly its results."""
+    turns = laid[1:] if laid[0].role is Role.SYSTEM else laid
+    assert all(message.role is not Role.SYSTEM for message in turns), "one system message, in front"
+    assert turns[0].role is Role.USER
+    row = 0
+    while row < len(turns):
+        wanted = Counter(call.id for call in turns[row].tool_calls)
+        assert turns[row].role is not Role.TOOL, "a result without its call"
+        row += 1
+        answers: Counter[str | None] = Counter()
+        while row < len(turns) and turns[row].role is Role.TOOL:
+            answers[turns[row].tool_call_id] += 1
+            row += 1
+        assert answers == wanted

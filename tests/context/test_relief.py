@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from hybrid_memory.context.plan import PromptPlan, plan
 from hybrid_memory.context.relief import LEAST_INLINE, RELIEF, USERS, WORTH, Reliefs, inline_limit
 from hybrid_memory.context.view import LEAST_ROOM, PromptView
 from hybrid_memory.text.tokens import message_tokens
-from tests.context.conftest import assistant, page, tool_round, user
+from tests.context.conftest import assert_accepted, assistant, page, tool_round, user
 
 if TYPE_CHECKING:
     from tests.context.conftest import See
@@ -156,22 +155,6 @@ def said_of(rounds: list[tuple[int, list[list[int]], int]]) -> list[list[Message
 
 def flat(rounds: Sequence[Sequence[Message]]) -> list[Message]:
     return [message for said in rounds for message in said]
-
-
-def assert_accepted(laid: Sequence[Message]) -> None:
-    """What a chat model takes: the user first, and each call right before exactly its results."""
-    turns = [message for message in laid if message.role is not Role.SYSTEM]
-    assert turns[0].role is Role.USER
-    row = 0
-    while row < len(turns):
-        wanted = Counter(call.id for call in turns[row].tool_calls)
-        assert turns[row].role is not Role.TOOL, "a result without its call"
-        row += 1
-        answers: Counter[str | None] = Counter()
-        while row < len(turns) and turns[row].role is Role.TOOL:
-            answers[turns[row].tool_call_id] += 1
-            row += 1
-        assert answers == wanted
 
 
 FIXTURES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -182,10 +182,10 @@ def answers(memory: HybridMemory, item: Any) -> dict[str, Any]:
 
 def _short(message: Message) -> dict[str, Any]:
     """A message as JSON; of a long result its length and checksum."""
-    told: dict[str, Any] = json.loads(message.model_dump_json())
+    fields: dict[str, Any] = json.loads(message.model_dump_json())
     if len(message.text) > 1000:
-        told["content"] = [len(message.text), hashlib.sha256(message.text.encode()).hexdigest()]
-    return told
+        fields["content"] = [len(message.text), hashlib.sha256(message.text.encode()).hexdigest()]
+    return fields
 
 
 def _plain(value: Any) -> Any:
@@ -233,8 +233,8 @@ def main() -> None:
     with opened(STORE) as memory:
         write(memory)
     with opened(STORE) as memory:
-        told = answers(memory, importlib.import_module("hybrid_memory.types.item"))
-    ANSWERS.write_text(json.dumps(told, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        shown = answers(memory, importlib.import_module("hybrid_memory.types.item"))
+    ANSWERS.write_text(json.dumps(shown, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     with sqlite3.connect(STORE, isolation_level=None) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
         connection.execute("VACUUM")

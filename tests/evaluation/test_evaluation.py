@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory.apps.evaluation import Evaluation, Prices, Probe, ProbeKind, Report, Setting, Transcript
-from hybrid_memory.apps.evaluation.judging.judge import Judge
+from hybrid_memory.apps.evaluation.judging import Judge
 from hybrid_memory.apps.evaluation.judging.scores import Grade
 from hybrid_memory.apps.evaluation.methods.own import OWN
 from hybrid_memory.errors import InvalidInputError, ModelError

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Message
-from hybrid_memory.apps.evaluation.judging.judge import Judge
+from hybrid_memory.apps.evaluation.judging import Judge
 from hybrid_memory.apps.evaluation.judging.rubric import Dimension, criteria
 from hybrid_memory.apps.evaluation.judging.scores import Grade, Verdict, consistency
 from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory.apps.evaluation.judging.judge import MAX_ANSWER, MAX_EVIDENCE, MAX_PROBE, Judge
+from hybrid_memory.apps.evaluation.judging import MAX_ANSWER, MAX_EVIDENCE, MAX_PROBE, Judge
 from hybrid_memory.apps.evaluation.judging.rubric import criteria
 from hybrid_memory.apps.evaluation.judging.scores import order, pairs
 from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Role
-from hybrid_memory.apps.evaluation.transcripts.reading import read_transcript
+from hybrid_memory.apps.evaluation.transcripts import read_transcript
 from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 from hybrid_memory.artifacts.reading import read_ledger
 from hybrid_memory.errors import InvalidInputError
@@ -83,28 +83,64 @@ def event(uuid: str, parent: str | None, kind: str, content: Any, **more: Any) -
     return {"type": kind, "uuid": uuid, "parentUuid": parent, "sessionId": "s", "message": message, **more}
 
 
-def test_the_latest_branch_of_a_rewound_session_is_read(tmp_path: Path) -> None:
-    said = [
-        event("1", None, "user", "Paint it."),
-        event("2", "1", "assistant", [{"type": "text", "text": "Red?"}]),
-        event("3", "2", "user", "Yes."),
-        event("4", "2", "user", "No, blue."),
-        event("5", "4", "assistant", [{"type": "text", "text": "Blue it is."}]),
-    ]
-    assert [text for _, text in gist(read_one(lines(tmp_path, said)))] == [
-        "Paint it.",
-        "Red?",
-        "No, blue.",
-        "Blue it is.",
-    ]
-
-
 def use(id_: str) -> dict[str, Any]:
     return {"type": "tool_use", "id": id_, "name": "Read", "input": {"file_path": f"{id_}.py"}}
 
 
 def result(id_: str, text: str) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": id_, "content": text}
+
+
+QUEUED = {"type": "queued_command", "prompt": "<task-notification/>", "commandMode": "task-notification"}
+
+CHAINS: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
+    "the latest branch of a rewound session": (
+        [
+            event("1", None, "user", "Paint it."),
+            event("2", "1", "assistant", [{"type": "text", "text": "Red?"}]),
+            event("3", "2", "user", "Yes."),
+            event("4", "2", "user", "No, blue."),
+            event("5", "4", "assistant", [{"type": "text", "text": "Blue it is."}]),
+        ],
+        ["Paint it.", "Red?", "No, blue.", "Blue it is."],
+    ),
+    "a result once, though a rewound branch has it as well": (
+        [
+            event("1", None, "assistant", [use("a")], message={"id": "m"}),
+            event("2", "1", "user", [result("a", "stopped")]),
+            event("3", "1", "user", [result("a", "done")]),
+        ],
+        ["", "done"],
+    ),
+    "a summary where what it stands for is not in the file": (
+        [
+            {"type": "system", "uuid": "b", "parentUuid": None, "logicalParentUuid": "elsewhere", "sessionId": "s"},
+            event("1", "b", "user", "Summary.", isCompactSummary=True),
+            event("2", "1", "user", "Go on."),
+        ],
+        ["Summary.", "Go on."],
+    ),
+    "a lost link, with the turn before": (
+        [event("1", None, "user", "Hi."), event("2", "lost", "assistant", "Hello."), event("2", "1", "user", "again")],
+        ["Hi.", "Hello."],
+    ),
+    "a circle": ([event("1", "2", "user", "Hi."), event("2", "1", "assistant", "Hello.")], ["Hi.", "Hello."]),
+    "no notification, and nothing synthetic": (
+        [
+            event("1", None, "user", "Hi."),
+            {"type": "attachment", "uuid": "2", "parentUuid": "1", "sessionId": "s", "attachment": QUEUED},
+            event("3", "2", "assistant", "Hello.", message={"id": "m"}),
+            event("4", "3", "assistant", "No response requested.", message={"id": "n", "model": "<synthetic>"}),
+        ],
+        ["Hi.", "Hello."],
+    ),
+}
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_of_a_claude_code_session_its_main_chain_is_read(tmp_path: Path, chain: str) -> None:
+    events, expected = CHAINS[chain]
+    assert [text for _, text in gist(read_one(lines(tmp_path, events)))] == expected
 
 
 def test_a_call_beside_the_chain_of_another_call_of_the_same_answer_is_read_with_its_result(tmp_path: Path) -> None:
@@ -119,46 +155,6 @@ def test_a_call_beside_the_chain_of_another_call_of_the_same_answer_is_read_with
     transcript = read_one(lines(tmp_path, said))
     assert [text for _, text in gist(transcript)] == ["Compare.", "", "of b", "of a", "They differ."]
     assert [call.id for call in transcript.messages[1].tool_calls] == ["a", "b"]
-
-
-def test_a_result_is_read_once_though_a_rewound_branch_has_it_as_well(tmp_path: Path) -> None:
-    said = [
-        event("1", None, "assistant", [use("a")], message={"id": "m"}),
-        event("2", "1", "user", [result("a", "stopped")]),
-        event("3", "1", "user", [result("a", "done")]),
-    ]
-    assert [text for _, text in gist(read_one(lines(tmp_path, said)))][1:] == ["done"]
-
-
-def test_a_summary_is_read_where_what_it_stands_for_is_not_in_the_file(tmp_path: Path) -> None:
-    boundary = {"type": "system", "uuid": "b", "parentUuid": None, "logicalParentUuid": "elsewhere", "sessionId": "s"}
-    said = [boundary, event("1", "b", "user", "Summary.", isCompactSummary=True), event("2", "1", "user", "Go on.")]
-    assert [text for _, text in gist(read_one(lines(tmp_path, said)))] == ["Summary.", "Go on."]
-
-
-def test_a_chain_whose_link_was_lost_goes_on_with_the_turn_before(tmp_path: Path) -> None:
-    said = [
-        event("1", None, "user", "Hi."),
-        event("2", "lost", "assistant", "Hello."),
-        event("2", "1", "user", "again"),
-    ]
-    assert [text for _, text in gist(read_one(lines(tmp_path, said)))] == ["Hi.", "Hello."]
-
-
-def test_a_chain_that_runs_in_a_circle_ends(tmp_path: Path) -> None:
-    said = [event("1", "2", "user", "Hi."), event("2", "1", "assistant", "Hello.")]
-    assert [text for _, text in gist(read_one(lines(tmp_path, said)))] == ["Hi.", "Hello."]
-
-
-def test_a_notification_that_waits_in_the_queue_was_not_written_by_the_user(tmp_path: Path) -> None:
-    queued = {"type": "queued_command", "prompt": "<task-notification/>", "commandMode": "task-notification"}
-    said = [
-        event("1", None, "user", "Hi."),
-        {"type": "attachment", "uuid": "2", "parentUuid": "1", "sessionId": "s", "attachment": queued},
-        event("3", "2", "assistant", "Hello.", message={"id": "m"}),
-        event("4", "3", "assistant", "No response requested.", message={"id": "n", "model": "<synthetic>"}),
-    ]
-    assert [text for _, text in gist(read_one(lines(tmp_path, said)))] == ["Hi.", "Hello."]
 
 
 def test_a_session_of_a_subagent_alone_has_no_main_chain(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.apps.evaluation.transcripts.reading import read_transcript
+from hybrid_memory.apps.evaluation.transcripts import read_transcript
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.exchanges import exchanges
 
@@ -94,22 +94,21 @@ def test_the_branch_that_was_shown_last_is_read_with_ids_and_times(tmp_path: Pat
     assert times == ["2026-02-25T06:14:20+00:00", "2026-02-25T06:14:21.500000+00:00"]
 
 
-def test_another_current_node_shows_the_other_branch(tmp_path: Path, rome: dict[str, Any]) -> None:
-    assert [name for name, *_ in gist(written(tmp_path, [{**rome, "current_node": "a1"}]))] == ["q1", "a1"]
+BRANCHES: dict[str, tuple[dict[str, Any], str | None, list[str]]] = {
+    "the other branch by its node": ({"current_node": "a1"}, None, ["q1", "a1"]),
+    "no current node": ({"current_node": None}, None, ["q2", "a2"]),
+    "one that is gone": ({"current_node": "gone"}, None, ["q2", "a2"]),
+    "one that is no name": ({"current_node": 7}, None, ["q2", "a2"]),
+    "a missing parent": ({}, "gone", ["q2", "a2"]),
+    "a ring": ({}, "a2", ["q2", "a2"]),
+}
 
 
-@pytest.mark.parametrize("current", [None, "gone", 7])
-def test_without_a_current_node_the_newest_leaf_counts(tmp_path: Path, rome: dict[str, Any], current: Any) -> None:
-    assert [name for name, *_ in gist(written(tmp_path, [{**rome, "current_node": current}]))] == ["q2", "a2"]
-
-
-def test_a_missing_parent_ends_the_way_up_and_a_ring_does_not_go_on_for_ever(
-    tmp_path: Path, rome: dict[str, Any]
-) -> None:
-    rome["mapping"]["q2"]["parent"] = "gone"
-    assert [name for name, *_ in gist(written(tmp_path, [rome]))] == ["q2", "a2"]
-    rome["mapping"]["q2"]["parent"] = "a2"
-    assert [name for name, *_ in gist(written(tmp_path, [rome]))] == ["q2", "a2"]
+@pytest.mark.parametrize("branch", BRANCHES)
+def test_the_branch_that_counts(tmp_path: Path, rome: dict[str, Any], branch: str) -> None:
+    fields, parent, expected = BRANCHES[branch]
+    rome["mapping"]["q2"]["parent"] = parent or "custom"
+    assert [name for name, *_ in gist(written(tmp_path, [{**rome, **fields}]))] == expected
 
 
 def test_what_was_hidden_is_left_out(tmp_path: Path) -> None:

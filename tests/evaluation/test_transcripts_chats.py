@@ -17,7 +17,7 @@ from llama_index.core.base.llms import types as llama
 from llama_index.core.storage.chat_store import SimpleChatStore
 
 from hybrid_memory import Message, Role
-from hybrid_memory.apps.evaluation.transcripts.reading import read_transcript
+from hybrid_memory.apps.evaluation.transcripts import read_transcript
 from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 from hybrid_memory.errors import InvalidInputError
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Role
-from hybrid_memory.apps.evaluation.transcripts.reading import read_transcript
+from hybrid_memory.apps.evaluation.transcripts import read_transcript
 from hybrid_memory.errors import InvalidInputError
 
 DATA = Path(__file__).with_name("data")
@@ -222,42 +222,28 @@ def test_what_says_nothing_is_left_out_but_an_empty_result_is_kept(tmp_path: Pat
     assert [message.role for message in transcript.messages] == [Role.USER, Role.ASSISTANT, Role.TOOL]
 
 
-def test_a_big_file_of_lines_is_never_held_beside_what_is_read_of_it(tmp_path: Path) -> None:
-    noise = "x" * 40_000
-    size = 0
-    with (tmp_path / "big.jsonl").open("w") as file:
-        for number in range(250):
-            size += file.write(
-                json.dumps({"messages": [{"role": "user", "content": f"{number}", "trace": noise}]}) + "\n"
-            )
+def conversation_line(number: int) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": f"{number}", "trace": NOISE}]}
+
+
+def session_event(number: int) -> dict[str, Any]:
+    said = {"role": "user", "content": f"turn {number}"}
+    parent = str(number - 1) if number else None
+    return {"type": "user", "uuid": f"{number}", "parentUuid": parent, "message": said, "toolUseResult": {"out": NOISE}}
+
+
+NOISE = "x" * 40_000
+
+
+@pytest.mark.parametrize("line", [conversation_line, session_event])
+def test_a_big_file_is_never_held_beside_what_is_read_of_it(tmp_path: Path, line: Any) -> None:
+    path = written(tmp_path, "".join(json.dumps(line(number)) + "\n" for number in range(250)))
     tracemalloc.start()
     try:
-        found = read_transcript(tmp_path / "big.jsonl")
+        found = read_transcript(path)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert len(found) == 250
-    assert size > 9_000_000
-    assert peak < size / 4
-
-
-def test_a_session_of_claude_code_is_held_without_what_its_lines_say_twice(tmp_path: Path) -> None:
-    size = 0
-    with (tmp_path / "session.jsonl").open("w") as file:
-        for number in range(200):
-            event = {
-                "type": "user",
-                "uuid": str(number),
-                "parentUuid": str(number - 1) if number else None,
-                "message": {"role": "user", "content": f"turn {number}"},
-                "toolUseResult": {"stdout": "x" * 40_000},
-            }
-            size += file.write(json.dumps(event) + "\n")
-    tracemalloc.start()
-    try:
-        (transcript,) = read_transcript(tmp_path / "session.jsonl")
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert len(transcript.messages) == 200
-    assert peak < size / 4
+    assert sum(len(transcript.messages) for transcript in found) == 250
+    assert path.stat().st_size > 9_000_000
+    assert peak < path.stat().st_size / 4

@@ -11,6 +11,8 @@ import pytest
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from tests.engines.conftest import milvus_server, new_config, new_url, redis_server
 from tests.engines.test_mixed import MONDAY, Clock, Teller, assert_same, counts, oracle, plain, texts
+from tests.engines.test_mixed import test_owners_with_odd_names_see_only_their_own as odd_names
+from tests.engines.test_mixed import test_two_memories_on_the_same_engines_stay_in_step as in_step
 
 if TYPE_CHECKING:
     from tests.conftest import Face
@@ -33,11 +35,17 @@ def test_every_verb_answers_as_in_memory(engines: str, new_config: Config, face:
         assert_same(Teller(memory, clock, face).play(), oracle)
 
 
+@pytest.mark.parametrize("engines", [pair for pair in PAIRS if "memory" not in pair])
+def test_two_memories_of_many_owners_stay_in_step(engines: str, new_config: Config) -> None:
+    in_step(engines, new_config)
+    odd_names(engines, new_config)
+
+
 def live(memory: HybridMemory, clock: Clock) -> dict[str, Any]:
     """Months of turns in four sessions, with prompts, compaction, a rollback and forgetting; what is answered then."""
     chance = random.Random(5)  # noqa: S311 - for tests
     sessions = [memory.scoped(user="alice", session=f"s{number}") for number in range(SESSIONS)]
-    told: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for turn in range(TURNS):
         clock.now = MONDAY + timedelta(hours=5 * turn)
         # No two texts are equally near to a question, and questions have rare words: frequent ones may be left out.
@@ -46,30 +54,30 @@ def live(memory: HybridMemory, clock: Clock) -> dict[str, Any]:
         chat.remember(f"I live in {TOWNS[turn * 6 // TURNS]} and fed the cat{turn} of the {seen}. 第{turn}天喂了猫。")
         chat.remember(f"Noted, {turn}.", role="assistant")
         if turn % 50 == 49:
-            told[f"prompt {turn}"] = plain(chat.assemble(f"What did the cat{turn - 40} see?", max_tokens=1500).text)
-            told[f"found {turn}"] = found(memory, f"cat{turn - 3}")
+            answers[f"prompt {turn}"] = plain(chat.assemble(f"What did the cat{turn - 40} see?", max_tokens=1500).text)
+            answers[f"found {turn}"] = hits_of(memory, f"cat{turn - 3}")
     alice = memory.scoped(user="alice")
     place = alice.events()[-1].position
     sessions[-1].remember("I live in Rome now.")
-    told["before"] = found(memory, "Rome")[:1]
+    answers["before"] = hits_of(memory, "Rome")[:1]
     sessions[-1].rollback(place)
-    told["erased"] = alice.forget(query="Braga").erased["turns"]
-    told["summaries"] = []
+    answers["erased"] = alice.forget(query="Braga").erased["turns"]
+    answers["summaries"] = []
     for chat in sessions:
         chat.compact()
-        told["summaries"].append([(line.section, line.text) for line in chat.summary()])
-    told["history"] = texts(alice.history())
-    told["page"] = texts(sessions[1].history(limit=45))
-    told["facts"] = [(fact.attribute, fact.value) for fact in sessions[0].facts(history=True)]
-    told["past"] = found(memory, "cat77 violin", at=MONDAY + timedelta(hours=5 * 100))
+        answers["summaries"].append([(line.section, line.text) for line in chat.summary()])
+    answers["history"] = texts(alice.history())
+    answers["page"] = texts(sessions[1].history(limit=45))
+    answers["facts"] = [(fact.attribute, fact.value) for fact in sessions[0].facts(history=True)]
+    answers["past"] = hits_of(memory, "cat77 violin", at=MONDAY + timedelta(hours=5 * 100))
     for step in ("flush", "rebuild"):
         getattr(memory, step)()
-        told[f"counts after {step}"] = counts(memory.stats())
-        told[f"found after {step}"] = found(memory, "cat447 第380天")
-    return told
+        answers[f"counts after {step}"] = counts(memory.stats())
+        answers[f"found after {step}"] = hits_of(memory, "cat447 第380天")
+    return answers
 
 
-def found(memory: HybridMemory, query: str, at: Any = None) -> list[tuple[str, str, float]]:
+def hits_of(memory: HybridMemory, query: str, at: Any = None) -> list[tuple[str, str, float]]:
     alice = memory.scoped(user="alice")
     hits = (alice.at(at) if at else alice).recall(query, k=5)
     assert {hit.note for hit in hits} <= {""}
@@ -81,13 +89,13 @@ def lived() -> dict[str, Any]:
     """What a memory in this process answers of the long history."""
     clock = Clock()
     with open_memory(MemoryConfig(url="memory://", embedder="hashing"), clock=clock) as memory:
-        told = live(memory, clock)
-    assert told["before"][0][0] == "I live in Rome now."
-    assert told["found 449"][0][0].startswith("I live in Beja and fed the cat446 ")
-    assert not any("Rome" in text or "Braga" in text for text in told["history"])
-    assert told["erased"] > 50
-    assert all(told.values())
-    return told
+        answers = live(memory, clock)
+    assert answers["before"][0][0] == "I live in Rome now."
+    assert answers["found 449"][0][0].startswith("I live in Beja and fed the cat446 ")
+    assert not any("Rome" in text or "Braga" in text for text in answers["history"])
+    assert answers["erased"] > 50
+    assert all(answers.values())
+    return answers
 
 
 @pytest.mark.parametrize("engines", [pair for pair in PAIRS if pair != "memory+memory"])

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from hybrid_memory.apps.evaluation import Probe, ProbeKind
-from hybrid_memory.apps.evaluation.judging.judge import Judge
+from hybrid_memory.apps.evaluation.judging import Judge
 from hybrid_memory.apps.evaluation.replaying import answered
 from hybrid_memory.ports import LanguageModel
 

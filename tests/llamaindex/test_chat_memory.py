@@ -182,7 +182,7 @@ def test_recall_runs_once_between_two_messages_of_the_user(
         asked.append(request.query)
         return await real(run, services, request)
 
-    monkeypatch.setattr("hybrid_memory.context.assemble.recall", counted)
+    monkeypatch.setattr("hybrid_memory.context.memories.recall", counted)
     chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, k=1)
     for question in ("my cat?", "the dog?", "a bird?"):
         run(chat, "put", user(question))

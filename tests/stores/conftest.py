@@ -6,6 +6,7 @@ import random
 import string
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -16,11 +17,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from redis import Redis
 
 from hybrid_memory import EventKind, Record, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.ports import Draft, Entry, Floats
 from hybrid_memory.testing.milvus_server import MilvusServer
+from hybrid_memory.testing.redis_server import RedisServer
 from hybrid_memory.text.tokenize import terms
 
 ALICE = Scope(user="alice", session="s1")
@@ -161,6 +164,22 @@ def found(tmp_path: Path) -> Callable[[list[int]], list[tuple[str, int]]]:
         return left
 
     return scan
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A cluster of one server."""
+    with RedisServer(tmp_path_factory.mktemp("cluster"), options=("--cluster-enabled", "yes")) as server:
+        with Redis(port=server.port, protocol=2) as client:
+            client.execute_command("CLUSTER ADDSLOTSRANGE", 0, 16383)
+            while b"cluster_state:ok" not in bytes(client.execute_command("CLUSTER", "INFO")):
+                time.sleep(0.05)
+        yield server
+
+
+@pytest.fixture(scope="session")
+def cluster_url(cluster: RedisServer) -> str:
+    return cluster.url.replace("redis:", "redis+cluster:")
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,6 @@ from hybrid_memory.errors import IdConflictError, MemoryClosedError, StoreUnavai
 from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.ports import Archive, EventLog
 from hybrid_memory.testing.drafts import ALICE, NOON, draft
-from hybrid_memory.testing.event_log import EventLogContract
 
 if TYPE_CHECKING:
     from tests.stores.conftest import OpenStore
@@ -30,20 +29,6 @@ BOB = Scope(user="bob")
 EVER = NOON + timedelta(days=10_000)
 KINDS = [EventKind.MESSAGE, EventKind.CLAIM]
 SESSIONS = [None, "s1", "s2"]
-
-
-class TestArchivedInMemoryLog(EventLogContract):
-    @pytest.fixture
-    def log(self) -> ArchivedLog:
-        return ArchivedLog(InMemoryLog(), InMemoryArchive())
-
-
-class TestArchivedSqliteLog(EventLogContract):
-    @pytest.fixture
-    def log(self, tmp_path: Path) -> Iterator[ArchivedLog]:
-        log = ArchivedLog(SqliteLog(Database(tmp_path / "memory.db", power_safe=False)), InMemoryArchive())
-        yield log
-        log.close()
 
 
 class FrailArchive(InMemoryArchive):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid_memory import Scope
-from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
+from hybrid_memory.engines.sqlite import Database, SqliteLog
 from hybrid_memory.errors import (
     InvalidConfigError,
     MissingDependencyError,
@@ -21,10 +21,6 @@ from hybrid_memory.errors import (
     WrongKeyError,
 )
 from hybrid_memory.index.record import Where
-from hybrid_memory.testing.corpus import Corpus
-from hybrid_memory.testing.event_log import EventLogContract
-from hybrid_memory.testing.semantic_index import SemanticIndexContract
-from tests.stores.shelf import Shelf, Shelved, corpus_of
 
 if TYPE_CHECKING:
     from tests.stores.conftest import OpenStore
@@ -34,34 +30,6 @@ pytest.importorskip("sqlcipher3")
 RAW, OTHER = bytes(range(32)), bytes(range(32, 64))
 PASSPHRASE = "it's 苹果 🍏 \"x'00'\""  # noqa: S105 - for tests
 ALICE = Scope(user="alice")
-
-
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
-    folder = tmp_path_factory.mktemp("filled")
-    shelf = Shelf(lambda name: SqliteIndex(Database(folder / f"{name}.db", power_safe=False, key=RAW)))
-    yield shelf
-    shelf.close()
-
-
-class TestEncryptedLog(EventLogContract):
-    @pytest.fixture
-    def log(self, tmp_path: Path) -> Iterator[SqliteLog]:
-        log = SqliteLog(Database(tmp_path / "memory.db", power_safe=False, key=RAW))
-        yield log
-        log.close()
-
-
-class TestEncryptedIndex(Shelved, SemanticIndexContract):
-    @pytest.fixture
-    def index(self, tmp_path: Path) -> Iterator[SqliteIndex]:
-        index = SqliteIndex(Database(tmp_path / "memory.db", power_safe=False, key=RAW))
-        yield index
-        index.close()
-
-    @pytest.fixture
-    def corpus(self) -> Corpus:
-        return corpus_of(2)
 
 
 @pytest.mark.parametrize("key", [PASSPHRASE, RAW, lambda: RAW], ids=["text", "raw", "f"])

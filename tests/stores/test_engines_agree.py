@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import fields, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,14 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import EventKind
+from hybrid_memory import EventKind, RecordKind, Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
+from hybrid_memory.engines.redis import RedisConnection, RedisIndex
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.index.record import Where
 from hybrid_memory.ports import Draft, EventLog, RecordColumns, SemanticIndex
-from hybrid_memory.testing.corpus import ALICE, BOB, DIM, START, assert_same_ranking, random_corpus, unit
+from hybrid_memory.testing.corpus import ALICE, BOB, DIM, START, assert_same_ranking, ids, random_corpus, unit
 from hybrid_memory.testing.drafts import NOON, OWNERS
+from hybrid_memory.testing.redis_server import RedisServer
 
 SIZE = 240
 ALL = 10 * SIZE
@@ -90,31 +93,42 @@ def test_logs_agree_after_any_steps(done: list[Any]) -> None:
 
 stretches = st.lists(st.tuples(st.integers(-5, SIZE + 20), st.integers(-5, SIZE + 20) | st.just(2**62)), max_size=6)
 instants = st.integers(0, 48).map(lambda hours: START + timedelta(hours=hours))
-labels = st.sampled_from(["turn", "fact", "task", "preference", "no such"])
+labels = st.sampled_from(["turn", "fact", "task", "preference", "no such", "a|b} @owner:{*"])
 conditions = st.builds(
     Where,
     scope=st.sampled_from([ALICE, BOB, replace(ALICE, session="s1")]),
-    categories=st.sampled_from([frozenset[str](), frozenset({"task"})]),
+    kinds=st.sampled_from([frozenset[RecordKind](), frozenset({RecordKind.FACT})]),
+    categories=st.sampled_from([frozenset[str](), frozenset({"task", "x} | @kind:{turn"})]),
     since=st.none() | instants,
+    until=st.none() | instants,
     hidden=stretches.map(tuple),
     fresh=st.dictionaries(labels, instants, max_size=3),
+    metadata=st.dictionaries(st.just("value"), st.sampled_from([True, 1, "1", None, "é"]), max_size=1),
 )
 
 
-@pytest.fixture(scope="module")
-def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SemanticIndex, SemanticIndex]]:
-    """The oracle and SQLite, filled alike."""
-    oracle = InMemoryIndex()
-    index = SqliteIndex(Database(tmp_path_factory.mktemp("engines") / "memory.db", power_safe=False))
-    for engine in (oracle, index):
-        random_corpus(11, SIZE).fill(engine)
-    yield oracle, index
-    index.close()
+@pytest.fixture(scope="module", params=["sqlite", "redis"])
+def engines(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[SemanticIndex, SemanticIndex]]:
+    """The oracle and another engine, filled alike."""
+    folder = tmp_path_factory.mktemp("engines")
+    with ExitStack() as opened:
+        index: SemanticIndex
+        if request.param == "sqlite":
+            index = SqliteIndex(Database(folder / "memory.db", power_safe=False))
+        else:
+            index = RedisIndex(RedisConnection(opened.enter_context(RedisServer(folder)).url))
+        opened.callback(index.close)
+        oracle = InMemoryIndex()
+        for engine in (oracle, index):
+            random_corpus(11, SIZE).fill(engine)
+        yield oracle, index
 
 
 @settings(max_examples=40)
 @given(where=conditions, asked=st.lists(st.integers(1, SIZE), max_size=10), radius=st.integers(0, 2))
-def test_indexes_agree_on_what_is_hidden_and_fresh(
+def test_indexes_agree_on_every_condition(
     engines: tuple[SemanticIndex, SemanticIndex], where: Where, asked: list[int], radius: int
 ) -> None:
     oracle, index = engines
@@ -122,7 +136,24 @@ def test_indexes_agree_on_what_is_hidden_and_fresh(
     assert_same_ranking(index.nearest(vector, where, 7), oracle.nearest(vector, where, ALL), 7, where)
     words = ["berlin", "猫", "marathon"]
     assert_same_ranking(index.matching(words, where, 7), oracle.matching(words, where, ALL), 7, where)
-    ids = np.array(asked, dtype=np.int64)
-    here, there = index.columns(ids, where, radius), oracle.columns(ids, where, radius)
+    assert index.latest(where, 7).tolist() == oracle.latest(where, 7).tolist()
+    here, there = index.columns(ids(*asked), where, radius), oracle.columns(ids(*asked), where, radius)
     for column in fields(RecordColumns):
         np.testing.assert_allclose(getattr(here, column.name), getattr(there, column.name), rtol=1e-12)
+
+
+def test_few_events_are_not_looked_for_among_all_of_an_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, Any]] = []
+    log = SqliteLog(database := Database(tmp_path / "memory.db", power_safe=False))
+    query, owner = database.query, Scope(user="a")
+    log.append(owner, [Draft("1", True, "s", EventKind.RECALLED, datetime.now(UTC), {})])
+
+    def noted(sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        asked.append((sql, values))
+        return query(sql, values)
+
+    monkeypatch.setattr(database, "query", noted)
+    log.read(owner, kinds=(EventKind.ROLLBACK, EventKind.SUPERSEDED))
+    sql, values = asked[-1]
+    assert "events_of_owner_kind" in str(query(f"EXPLAIN QUERY PLAN {sql}", values))
+    log.close()

@@ -2,75 +2,30 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
-from collections.abc import Iterator
 from itertools import count
 
-import numpy as np
 import pytest
 from redis import Redis
 
-from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
 from hybrid_memory.engines.redis.log_scripts import COUNT
 from hybrid_memory.errors import StoreUnavailableError
-from hybrid_memory.testing.corpus import ALICE, BOB, DIM, assert_same_ranking, every_where, random_corpus, unit
+from hybrid_memory.testing.corpus import ALICE, BOB, random_corpus
 from hybrid_memory.testing.drafts import OWNERS, draft
-from hybrid_memory.testing.event_log import EventLogContract
-from hybrid_memory.testing.index_writing import IndexWritingContract
 from hybrid_memory.testing.redis_server import RedisServer
 
 NUMBERS = count()
 ALL = 10_000
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path_factory.mktemp("redis"), options=("--cluster-enabled", "yes")) as server:
-        with Redis(port=server.port, protocol=2) as client:
-            client.execute_command("CLUSTER ADDSLOTSRANGE", 0, 16383)
-            while b"cluster_state:ok" not in bytes(client.execute_command("CLUSTER", "INFO")):
-                time.sleep(0.05)
-        yield server
-
-
 @pytest.fixture
-def url(server: RedisServer) -> str:
-    return f"{server.url.replace('redis:', 'redis+cluster:')}?prefix=c-{next(NUMBERS)}"
+def url(cluster_url: str) -> str:
+    return f"{cluster_url}?prefix=c-{next(NUMBERS)}"
 
 
-class TestLogInACluster(EventLogContract):
-    @pytest.fixture
-    def log(self, url: str) -> Iterator[RedisLog]:
-        log = RedisLog(RedisConnection(url))
-        yield log
-        log.close()
-
-
-class TestIndexInACluster(IndexWritingContract):
-    @pytest.fixture
-    def index(self, url: str) -> Iterator[RedisIndex]:
-        index = RedisIndex(RedisConnection(url))
-        yield index
-        index.close()
-
-
-def test_searches_in_a_cluster_agree_with_the_oracle(url: str) -> None:
-    oracle, index = InMemoryIndex(), RedisIndex(RedisConnection(url))
-    for engine in (oracle, index):
-        random_corpus(5).fill(engine)
-    vector = unit(np.ones(DIM))
-    for where in every_where():
-        assert_same_ranking(index.nearest(vector, where, 7), oracle.nearest(vector, where, ALL), 7, where)
-        words = ["berlin", "猫", "cat"]
-        assert_same_ranking(index.matching(words, where, 7), oracle.matching(words, where, ALL), 7, where)
-        assert index.latest(where, 7).tolist() == oracle.latest(where, 7).tolist()
-    index.close()
-
-
-def test_everything_of_an_owner_lies_in_one_slot_and_owners_are_spread(server: RedisServer) -> None:
-    url = f"{server.url.replace('redis:', 'redis+cluster:')}?prefix=slots"
+def test_everything_of_an_owner_lies_in_one_slot_and_owners_are_spread(cluster: RedisServer, cluster_url: str) -> None:
+    url = f"{cluster_url}?prefix=slots"
     log, index = RedisLog(RedisConnection(url)), RedisIndex(RedisConnection(url))
     for owner in OWNERS:
         at = log.append(owner, [draft(1, session="{x}")])[0].position
@@ -78,7 +33,7 @@ def test_everything_of_an_owner_lies_in_one_slot_and_owners_are_spread(server: R
         log.append(owner, [draft(2, session="s")])
     random_corpus(1).fill(index)
     slots = defaultdict(set)
-    with Redis(port=server.port, protocol=2) as client:
+    with Redis(port=cluster.port, protocol=2) as client:
         for key in client.scan_iter("slots:*{*", count=1000):
             slots[key[key.index(b"{") : key.index(b"}")]].add(client.execute_command("CLUSTER KEYSLOT", key))
     assert len(slots) == len({*OWNERS, ALICE, BOB})

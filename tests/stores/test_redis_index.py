@@ -1,25 +1,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from redis.exceptions import ConnectionError as LostConnectionError
 
-from hybrid_memory import RecordKind, Scope
+from hybrid_memory import Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.record import Where
-from hybrid_memory.ports import RecordColumns, SemanticIndex, Use
+from hybrid_memory.ports import Use
 from hybrid_memory.testing.corpus import (
     ALICE,
-    BOB,
     DIM,
     EMBEDDER,
     START,
@@ -33,8 +30,6 @@ from hybrid_memory.testing.corpus import (
     unit,
 )
 from hybrid_memory.testing.redis_server import RedisServer
-from hybrid_memory.testing.semantic_index import SemanticIndexContract
-from tests.stores.shelf import Shelf, Shelved, corpus_of
 
 NUMBERS = count()
 ALL = 10_000
@@ -56,69 +51,6 @@ def index(url: str) -> Iterator[RedisIndex]:
     index = RedisIndex(RedisConnection(url))
     yield index
     index.close()
-
-
-@pytest.fixture(scope="module")
-def shelf(server: RedisServer) -> Iterator[Shelf]:
-    shelf = Shelf(lambda name: RedisIndex(RedisConnection(f"{server.url}?prefix={name}")))
-    yield shelf
-    shelf.close()
-
-
-class TestRedisIndex(Shelved, SemanticIndexContract):
-    @pytest.fixture
-    def index(self, url: str) -> Iterator[RedisIndex]:
-        index = RedisIndex(RedisConnection(url))
-        yield index
-        index.close()
-
-    @pytest.fixture
-    def corpus(self) -> Corpus:
-        """One of the suite's two; below the conditions are chosen at random."""
-        return corpus_of(1)
-
-
-SIZE = 240
-stretches = st.lists(st.tuples(st.integers(-5, SIZE + 20), st.integers(-5, SIZE + 20) | st.just(2**62)), max_size=6)
-instants = st.integers(0, 48).map(lambda hours: START + timedelta(hours=hours))
-labels = st.sampled_from(["turn", "fact", "task", "preference", "no such", "a|b} @owner:{*"])
-conditions = st.builds(
-    Where,
-    scope=st.sampled_from([ALICE, BOB, replace(ALICE, session="s1")]),
-    kinds=st.sampled_from([frozenset[RecordKind](), frozenset({RecordKind.FACT})]),
-    categories=st.sampled_from([frozenset[str](), frozenset({"task", "x} | @kind:{turn"})]),
-    since=st.none() | instants,
-    until=st.none() | instants,
-    hidden=stretches.map(tuple),
-    fresh=st.dictionaries(labels, instants, max_size=3),
-    metadata=st.dictionaries(st.just("value"), st.sampled_from([True, 1, "1", None, "é"]), max_size=1),
-)
-
-
-@pytest.fixture(scope="module")
-def engines(server: RedisServer) -> Iterator[tuple[SemanticIndex, SemanticIndex]]:
-    """The oracle and Redis, filled alike."""
-    oracle, index = InMemoryIndex(), RedisIndex(RedisConnection(f"{server.url}?prefix=both"))
-    for engine in (oracle, index):
-        random_corpus(11, SIZE).fill(engine)
-    yield oracle, index
-    index.close()
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(where=conditions, asked=st.lists(st.integers(1, SIZE), max_size=10), radius=st.integers(0, 2))
-def test_every_condition_agrees_with_the_oracle(
-    engines: tuple[SemanticIndex, SemanticIndex], where: Where, asked: list[int], radius: int
-) -> None:
-    oracle, index = engines
-    vector = unit(np.arange(DIM) - 3)
-    assert_same_ranking(index.nearest(vector, where, 7), oracle.nearest(vector, where, ALL), 7, where)
-    terms = ["berlin", "猫", "marathon"]
-    assert_same_ranking(index.matching(terms, where, 7), oracle.matching(terms, where, ALL), 7, where)
-    assert index.latest(where, 7).tolist() == oracle.latest(where, 7).tolist()
-    here, there = index.columns(ids(*asked), where, radius), oracle.columns(ids(*asked), where, radius)
-    for column in fields(RecordColumns):
-        np.testing.assert_allclose(getattr(here, column.name), getattr(there, column.name), rtol=1e-12)
 
 
 def clustered(size: int, dim: int = 32) -> Corpus:

@@ -31,7 +31,6 @@ from hybrid_memory.errors import (
 )
 from hybrid_memory.ports import Draft, EventLog
 from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, draft
-from hybrid_memory.testing.event_log import EventLogContract
 from hybrid_memory.testing.redis_server import RedisServer, free_port
 
 NUMBERS = count()
@@ -68,14 +67,6 @@ def log(url: str) -> Iterator[RedisLog]:
     log = RedisLog(RedisConnection(url))
     yield log
     log.close()
-
-
-class TestRedisLog(EventLogContract):
-    @pytest.fixture
-    def log(self, url: str) -> Iterator[RedisLog]:
-        log = RedisLog(RedisConnection(url))
-        yield log
-        log.close()
 
 
 def test_two_clients_append_at_once_and_a_follower_misses_nothing(url: str) -> None:

@@ -123,6 +123,10 @@ class BlocksProjection(FoldedProjection[KeptBlocks]):
     follows = frozenset({EventKind.BLOCK, EventKind.ERASED})
     anew = True
 
+    def parse(self, event: Event) -> object:
+        """The block after the change."""
+        return revision(event)
+
     async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
         """All blocks of a user, or the lines that came from the turns, from their author, or have the words."""
         if erasure.user and erasure.scope.space is None:

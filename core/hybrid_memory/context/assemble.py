@@ -10,7 +10,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hybrid_memory.context.compact import compact_units, retries
+from hybrid_memory.context.compact import compact_units
 from hybrid_memory.context.context import Context, context_of
 from hybrid_memory.context.memories import recalled
 from hybrid_memory.context.paging import bounded, paged, warned
@@ -18,7 +18,7 @@ from hybrid_memory.context.plan import PromptPlan, plan
 from hybrid_memory.context.queue import Session
 from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.context.session import QueueProjection, load
-from hybrid_memory.context.triggers import Due, due, due_now
+from hybrid_memory.context.triggers import Due, due, due_now, retries
 from hybrid_memory.context.view import PromptView, look
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Role
@@ -52,7 +52,7 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
     Raises:
         InvalidInputError: there is no question: none was given and the user has said nothing yet.
     """
-    services = paged(await in_view(run, services, scope), request)
+    services = await paged(run, await in_view(run, services, scope), request)
     await run.call(services.count, "")  # a counter may have tables to load, off the event loop
     request = replace(bounded(services, request), marks=services.config.prompt)
     reason = ""
@@ -71,7 +71,7 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
             break
         if await compact_units(run, services, session, needed.count, max_tokens=request.max_tokens, ask=request.wait):
             reason = reason or needed.why or "the model is asked again"
-    if request.k and seen.noted is None and seen.words and request.layout != "classic":
+    if request.k and seen.shown_note is None and seen.words and request.layout != "classic":
         await _keep_note(run, services, scope, seen, made)
     count_uses(services, scope.owner, made.hits)
     behind = needed.behind or (request.paging is None and seen.next_round + made.tokens > seen.budget)
@@ -84,7 +84,7 @@ async def _needed(run: Runner, services: LogView, session: Session, seen: Prompt
     if seen.session is not session:
         host = replace(seen.request.host, among=None)
         whole = await look(run, services, session, replace(seen.request, host=host))
-    return await due_now(run, services, whole, made.wanted, seen.budget, again=retries(services, session))
+    return await due_now(run, services, whole, made.wanted, seen.budget)
 
 
 async def compact_ahead(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> bool:
@@ -94,7 +94,7 @@ async def compact_ahead(run: Runner, services: Services, scope: Scope, request: 
 
     Between a question and its answer nothing is compacted, so that all prompts of a round begin alike.
     """
-    services = paged(await in_view(run, present(services), scope), request)
+    services = await paged(run, await in_view(run, present(services), scope), request)
     request = replace(request, query="?", host=replace(request.host, among=None), k=0)
     for turn in range(COMPACTIONS):
         session = await load(run, services, scope)

@@ -15,7 +15,7 @@ from hybrid_memory.context.summaries.lines import shown as shown_lines
 from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob, SummaryRoom, asks_again, resolve_strategy
 from hybrid_memory.context.summaries.summarise import again, audited, remaining, summarise
 from hybrid_memory.context.summary import Summary, written
-from hybrid_memory.context.triggers import excess
+from hybrid_memory.context.triggers import excess, retries
 from hybrid_memory.context.view import view
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
@@ -58,7 +58,8 @@ async def compact(
         InvalidInputError: no such strategy, or a ``keep`` below 1.
     """
     services = await in_view(run, present(services), scope)
-    way = resolve_strategy(services.config.compaction.strategy if strategy is None else strategy)
+    # To look for a name among installed packages reads files.
+    way = await run.call(resolve_strategy, services.config.compaction.strategy if strategy is None else strategy)
     rounds = services.config.compaction.keep_least if keep is None else checked_count("keep", keep, least=1)
     tokens = services.config.compaction.max_tokens
     await run.call(services.count, "")  # a counter may have tables to load, off the event loop
@@ -109,7 +110,7 @@ async def compact_units(
     count: int,
     *,
     max_tokens: int,
-    strategy: str | Strategy | None = None,
+    strategy: Strategy | None = None,
     ask: bool = True,
 ) -> bool:
     """Compact the oldest ``count`` units of the queue; False if another process was faster, and nothing was changed.
@@ -117,7 +118,7 @@ async def compact_units(
     ``max_tokens`` is the budget of the prompts that the summary is for. With a count of 0 only a span that the model
     failed on before is tried again. Without ``ask`` no model is asked now; `retries` then says that one is to be.
     """
-    way = resolve_strategy(services.config.compaction.strategy if strategy is None else strategy)
+    way = strategy or resolve_strategy(services.config.compaction.strategy)
     old = session.state
     units, rest = compactable(session.queue.units, count)
     span = [event for event in fresh_events(session, units) if event.message.event != PRESSURE]
@@ -137,12 +138,6 @@ async def compact_units(
     )
     payload = state.as_payload()
     return await write_state(run, services, session.scope, state, kind=EventKind.COMPACTION, payload=payload)
-
-
-def retries(services: Services, session: Session) -> bool:
-    """Whether a model is to be asked once more about turns that it failed on."""
-    way = resolve_strategy(services.config.compaction.strategy)
-    return bool(session.state.retry) and services.language_model is not None and asks_again(way)
 
 
 def compactable(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequence[Unit]]:

@@ -12,7 +12,7 @@ from hybrid_memory.artifacts import merge, read_on, render
 from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.config.weights import Weights
 from hybrid_memory.context.compact import LEDGER_TOKENS
-from hybrid_memory.context.extractive import Offer, Piece, chosen, fitted, pieces
+from hybrid_memory.context.extractive import Fragment, Offer, chosen, fitted, fragments
 from hybrid_memory.context.summaries.anchored import Anchored
 from hybrid_memory.context.summaries.importance import judged
 from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS
@@ -55,6 +55,38 @@ RESULTS = 0.6
 """Share of its worth that a sentence of a tool's result has: the artifacts tell most of what it says."""
 
 _SCOPE = Scope(agent="condense")
+
+
+@dataclass(frozen=True, slots=True)
+class Condensed:
+    """What is left of texts.
+
+    Attributes:
+        texts: as many as were given and in their order; empty where nothing of one fits.
+        before, after: tokens of each.
+        how: it was done; empty if everything fitted as it was.
+        note: what was out of the ordinary, such as a model that failed.
+    """
+
+    texts: tuple[str, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    how: str = ""
+    note: str = ""
+
+    @property
+    def tokens_before(self) -> int:
+        """Of all texts together."""
+        return sum(self.before)
+
+    @property
+    def tokens_after(self) -> int:
+        """Of all texts together."""
+        return sum(self.after)
+
+    def __repr__(self) -> str:
+        how = f" {self.how}" if self.how else ""
+        return f"<Condensed{how}: {len(self.texts)} texts, {self.tokens_before} tokens to {self.tokens_after}>"
 
 
 class _Outcome(NamedTuple):
@@ -114,7 +146,7 @@ async def condense(run: Runner, services: Services, request: CondenseRequest) ->
     if compressor is not None:
         outcome = await _shortened(run, services, request, compressor)
     elif request.how == "anchored":
-        outcome = await _noted(run, services, request)
+        outcome = await _by_notes(run, services, request)
     else:
         outcome = await _extracted(run, services, request)
     return Condensed(tuple(outcome.texts), before, _tokens(services, outcome.texts), outcome.how, outcome.note)
@@ -126,15 +158,15 @@ def _tokens(services: Services, texts: Sequence[str]) -> tuple[int, ...]:
 
 async def _extracted(run: Runner, services: Services, request: CondenseRequest) -> _Outcome:
     """The sentences that are worth most, from all texts together."""
-    offered = [piece for row, text in enumerate(request.texts) for piece in pieces(row, text)]
+    offered = [piece for row, text in enumerate(request.texts) for piece in fragments(row, text)]
     worths = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered]
     texts, note = await _best(run, services, request, offered, worths, texts=request.texts)
     return _Outcome(texts, "extractive", note)
 
 
-async def _noted(run: Runner, services: Services, request: CondenseRequest) -> _Outcome:
+async def _by_notes(run: Runner, services: Services, request: CondenseRequest) -> _Outcome:
     """The notes of an anchored summary: decisions, facts, what is to be done, files and ids."""
-    notes, worths, failure = await noted(run, services, request.given, request.max_tokens)
+    notes, worths, failure = await take_notes(run, services, request.given, request.max_tokens)
     texts, note = await _best(run, services, request, notes, worths, texts=[""] * len(request.texts))
     return _Outcome(texts, "anchored", "; ".join(part for part in (failure, note) if part))
 
@@ -143,7 +175,7 @@ async def _best(
     run: Runner,
     services: Services,
     request: CondenseRequest,
-    offered: Sequence[Piece],
+    offered: Sequence[Fragment],
     worths: Sequence[float],
     *,
     texts: Sequence[str],
@@ -188,41 +220,9 @@ async def _shortened(run: Runner, services: Services, request: CondenseRequest, 
     return _Outcome(result, how, note)
 
 
-@dataclass(frozen=True, slots=True)
-class Condensed:
-    """What is left of texts.
-
-    Attributes:
-        texts: as many as were given and in their order; empty where nothing of one fits.
-        before, after: tokens of each.
-        how: it was done; empty if everything fitted as it was.
-        note: what was out of the ordinary, such as a model that failed.
-    """
-
-    texts: tuple[str, ...]
-    before: tuple[int, ...]
-    after: tuple[int, ...]
-    how: str = ""
-    note: str = ""
-
-    @property
-    def tokens_before(self) -> int:
-        """Of all texts together."""
-        return sum(self.before)
-
-    @property
-    def tokens_after(self) -> int:
-        """Of all texts together."""
-        return sum(self.after)
-
-    def __repr__(self) -> str:
-        how = f" {self.how}" if self.how else ""
-        return f"<Condensed{how}: {len(self.texts)} texts, {self.tokens_before} tokens to {self.tokens_after}>"
-
-
-async def noted(
+async def take_notes(
     run: Runner, services: Services, given: Sequence[str | Message], max_tokens: int
-) -> tuple[list[Piece], list[float], str]:
+) -> tuple[list[Fragment], list[float], str]:
     """Notes with the row of the text that they came from, what each is worth, and why a model did not write them."""
     messages = [text if isinstance(text, Message) else _said(text) for text in given]
     events: list[Event] = []
@@ -240,7 +240,7 @@ async def noted(
         *((row, text, worth) for row, message in enumerate(messages) for text, worth in _results(message)),
         *((rows[at], text, ARTIFACTS) for at, text in artifacts),
     ]
-    found = [Piece(row, at, at, text, "\n") for at, (row, text, _) in enumerate(notes)]
+    found = [Fragment(row, at, at, text, "\n") for at, (row, text, _) in enumerate(notes)]
     return found, [worth for _, _, worth in notes], "without the language model, which failed" if written.failed else ""
 
 
@@ -272,7 +272,7 @@ def _bare(line: Line, message: Message) -> str:
 def _results(message: Message) -> Iterator[tuple[str, float]]:
     """The sentences of a tool's result, which no line is taken from, and what they are worth."""
     if message.role is Role.TOOL:
-        for piece in pieces(0, message.text):
+        for piece in fragments(0, message.text):
             if len(piece.text) <= MAX_LINE_CHARS:
                 yield piece.text, RESULTS * judged(piece.text).score
 

@@ -295,11 +295,11 @@ def _turns(seen: PromptView, plan: PromptPlan) -> Iterator[Piece]:
 
 
 def _recalled(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit]) -> Iterator[Piece]:
-    if seen.noted is not None and plan.parts.note:
+    if seen.shown_note is not None and plan.parts.note:
         yield Piece(
             "recalled",
-            _few(seen.noted),
-            seen.costs.count(memory_mark(seen.noted, seen.request.marks)),
+            _few(seen.shown_note),
+            seen.costs.count(memory_mark(seen.shown_note, seen.request.marks)),
             "as with the turn before",
         )
     kept = {hit.record.id for hit in plan.hits}

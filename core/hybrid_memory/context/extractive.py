@@ -16,12 +16,12 @@ NOVEL = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Fragment:
     """A sentence, a list item or a code block.
 
     Attributes:
         row: of the text that it is of; start, end: its characters there.
-        gap: what stands between it and the piece before it.
+        gap: what stands between it and the fragment before it.
     """
 
     row: int
@@ -31,7 +31,7 @@ class Piece:
     gap: str = ""
 
 
-def pieces(row: int, text: str) -> list[Piece]:
+def fragments(row: int, text: str) -> list[Fragment]:
     """The sentences of a text; URLs, code, quotations and what else is protected belong to one sentence each."""
     spans: list[tuple[int, int]] = []
     whole = _protected(text)
@@ -44,7 +44,7 @@ def pieces(row: int, text: str) -> list[Piece]:
         spans.append((start, end))
     before = [0, *(end for _, end in spans)]
     return [
-        Piece(row, start, end, text[start:end], text[before[at] : start] if at else "")
+        Fragment(row, start, end, text[start:end], text[before[at] : start] if at else "")
         for at, (start, end) in enumerate(spans)
     ]
 
@@ -52,10 +52,10 @@ def pieces(row: int, text: str) -> list[Piece]:
 def _protected(text: str) -> list[tuple[int, int]]:
     """Stretches of the text that must not be cut, in order."""
     spans, at = [], 0
-    for piece, whole in pieces_of(text, len, len(text) + 1):
+    for fragment, whole in pieces_of(text, len, len(text) + 1):
         if whole:
-            spans.append((at, at + len(piece)))
-        at += len(piece)
+            spans.append((at, at + len(fragment)))
+        at += len(fragment)
     return spans
 
 
@@ -65,14 +65,14 @@ def _within(spans: Sequence[tuple[int, int]], place: int) -> bool:
     return row >= 0 and place < spans[row][1]
 
 
-def joined(text: str, kept: Sequence[Piece]) -> str:
+def joined(text: str, kept: Sequence[Fragment]) -> str:
     """Pieces of a text as a text, in order; where a line ended between two, one ends."""
     parts: list[str] = []
-    for at, piece in enumerate(kept):
+    for at, fragment in enumerate(kept):
         if at:
-            between = text[kept[at - 1].end : piece.start]
-            parts.append("\n" if "\n" in between and "\n" not in piece.gap else piece.gap)
-        parts.append(piece.text)
+            between = text[kept[at - 1].end : fragment.start]
+            parts.append("\n" if "\n" in between and "\n" not in fragment.gap else fragment.gap)
+        parts.append(fragment.text)
     return "".join(parts)
 
 
@@ -81,12 +81,12 @@ class Offer:
     """Something that may stay.
 
     Attributes:
-        piece: itself.
+        fragment: itself.
         worth: 0 or more; tokens: what it costs.
         terms: what it says.
     """
 
-    piece: Piece
+    fragment: Fragment
     worth: float
     tokens: int
     terms: frozenset[str]
@@ -100,7 +100,7 @@ def chosen(offers: Sequence[Offer], opening: Sequence[int], *, max_tokens: int) 
 
     Args:
         offers: of all texts.
-        opening: by text, the tokens that its first piece costs beside its own.
+        opening: by text, the tokens that its first fragment costs beside its own.
         max_tokens: of all together.
     """
     said: set[str] = set()
@@ -112,8 +112,8 @@ def chosen(offers: Sequence[Offer], opening: Sequence[int], *, max_tokens: int) 
     while heap:
         _, at = heapq.heappop(heap)
         offer = offers[at]
-        cost = offer.tokens + (0 if offer.piece.row in begun else opening[offer.piece.row])
-        if cost > max_tokens or offer.piece.text in repeated:
+        cost = offer.tokens + (0 if offer.fragment.row in begun else opening[offer.fragment.row])
+        if cost > max_tokens or offer.fragment.text in repeated:
             continue
         gain = offer.worth * (1 - NOVEL + NOVEL * len(offer.terms - said) / max(len(offer.terms), 1))
         # A gain only falls as more is said, so one that still leads is the highest.
@@ -121,8 +121,8 @@ def chosen(offers: Sequence[Offer], opening: Sequence[int], *, max_tokens: int) 
             heapq.heappush(heap, (-gain, at))
             continue
         kept.append(offer)
-        begun.add(offer.piece.row)
-        repeated.add(offer.piece.text)
+        begun.add(offer.fragment.row)
+        repeated.add(offer.fragment.text)
         said |= offer.terms
         max_tokens -= cost
     return kept
@@ -133,14 +133,14 @@ def fitted(
 ) -> list[str]:
     """Each text with what was chosen of it behind its head, empty without; what was chosen last goes if need be.
 
-    Tokens of pieces do not always add up to those of the text that they make.
+    Tokens of fragments do not always add up to those of the text that they make.
     """
     by_row: dict[int, list[Offer]] = {}
     for offer in kept:
-        by_row.setdefault(offer.piece.row, []).append(offer)
+        by_row.setdefault(offer.fragment.row, []).append(offer)
 
     def written(row: int) -> str:
-        left = sorted((offer.piece for offer in by_row[row]), key=lambda piece: piece.start)
+        left = sorted((offer.fragment for offer in by_row[row]), key=lambda fragment: fragment.start)
         return heads[row] + joined(texts[row], left) if left else ""
 
     result = [written(row) if row in by_row else "" for row in range(len(texts))]
@@ -148,7 +148,7 @@ def fitted(
     for offer in reversed(kept):
         if sum(tokens) <= max_tokens:
             break
-        row = offer.piece.row
+        row = offer.fragment.row
         by_row[row].pop()
         result[row] = written(row)
         tokens[row] = count(result[row]) if result[row] else 0

@@ -109,8 +109,8 @@ def messages(parts: Parts, layout: Layout) -> list[Message]:
 
 
 def _stable(parts: Parts, *, apart: bool) -> list[Message]:
-    noted = [*parts.turns, *([(parts.question, parts.note)] if parts.question is not None else [])]
-    turns: list[_Turn] = [(message, memory_mark(note, parts.marks)) for message, note in noted]
+    with_notes = [*parts.turns, *([(parts.question, parts.note)] if parts.question is not None else [])]
+    turns: list[_Turn] = [(message, memory_mark(note, parts.marks)) for message, note in with_notes]
     fronted = _fronted(turns, parts.standing, "message" if apart else parts.marks.place)
     return [*parts.system, *_written(fronted, parts.marks.place)]
 

@@ -122,7 +122,7 @@ def memory_line(record: Record, wanted: frozenset[str]) -> str:
 async def recalled(run: Runner, services: Services, seen: PromptView) -> list[Hit]:
     """What to show for the question, best first: what has to do with it, and does not stand in the prompt anyway."""
     request, scope = seen.request, seen.session.scope
-    if not request.k or not seen.words or seen.noted is not None or asks_nothing(seen.words):
+    if not request.k or not seen.words or seen.shown_note is not None or asks_nothing(seen.words):
         return []
     wanted = RecallRequest.of(
         scope,

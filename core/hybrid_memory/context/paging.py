@@ -7,6 +7,7 @@ from dataclasses import replace
 from hybrid_memory.context.plan import PromptPlan
 from hybrid_memory.context.queue import Session
 from hybrid_memory.context.request import PromptRequest
+from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import PRESSURE, Role
 from hybrid_memory.log.port import Draft
@@ -28,11 +29,12 @@ ROLLBACKS = 100
 CUT = " … (cut: the block is longer than its share of the window)"
 
 
-def paged(services: View, request: PromptRequest) -> View:
+async def paged(run: Runner, services: View, request: PromptRequest) -> View:
     """The view with the settings of the request's paging, if it has any."""
     if request.paging is None:
         return services
     compaction = request.paging.applied(services.config.compaction)
+    await run.call(resolve_strategy, compaction.strategy)  # imports it, off the event loop
     return replace(services, config=services.config.model_copy(update={"compaction": compaction}))
 
 

@@ -100,9 +100,9 @@ def _attempts(seen: PromptView, hits: Sequence[Hit]) -> Iterator[_Try]:
     """Less and less."""
     reliefs = Reliefs(seen)
     kept = affordable(seen, hits, reliefs)
-    progress = "" if seen.noted is not None else _progress(seen)
+    progress = "" if seen.shown_note is not None else _progress(seen)
     while True:
-        note = noted(seen, kept, progress)
+        note = note_text(seen, kept, progress)
         relief = reliefs.with_note(seen.costs.count(memory_mark(note, seen.request.marks)) + 1 if note else 0)
         yield _with_turns(seen, relief, note, kept, 1.0)
         if not kept:
@@ -195,10 +195,10 @@ def _ends(text: str) -> str:
     return text if len(text) <= 2 * END else f"{text[:END]}\n{text[-END:]}"
 
 
-def noted(seen: PromptView, kept: Sequence[Hit], progress: str) -> str:
+def note_text(seen: PromptView, kept: Sequence[Hit], progress: str) -> str:
     """What stands with the question: what it was shown before, or what is recalled for it now."""
-    if seen.noted is not None:
-        return seen.noted
+    if seen.shown_note is not None:
+        return seen.shown_note
     return "\n".join(part for part in (progress, memory_note(kept, seen.words)) if part)
 
 

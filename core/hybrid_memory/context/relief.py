@@ -98,7 +98,7 @@ class Reliefs:
         for row, unit in enumerate(seen.units[asked:]):
             walk.pass_by(unit, note if note and row == 0 else seen.note_tokens(unit))
         if seen.asked is None:
-            walk.noted(0, note)
+            walk.add_note(0, note)
             walk.relieve()
         return walk.relief
 
@@ -119,7 +119,7 @@ class _Walk:
         """A unit stands here, with a note of so many tokens."""
         if unit.opens:
             self.question = unit.messages[0].text
-        self.noted(unit.first, note)
+        self.add_note(unit.first, note)
         if unit.role is Role.ASSISTANT:
             self.answered(in_words=not unit.messages[0].tool_calls)
         for event in unit.events:
@@ -134,7 +134,7 @@ class _Walk:
         walk.ready, walk.notes, walk.note_tokens = deque(self.ready), deque(self.notes), self.note_tokens
         return walk
 
-    def noted(self, position: int, tokens: int) -> None:
+    def add_note(self, position: int, tokens: int) -> None:
         """A note stands here; with too many of them the oldest go."""
         if not tokens:
             return

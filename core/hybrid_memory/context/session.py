@@ -159,6 +159,10 @@ class QueueProjection(Projection):
         """Ids of the turns behind a line of a summary."""
         return item.sources if isinstance(item, Line) else None
 
+    def parse(self, event: Event) -> object:
+        """The state of the queue, or the note."""
+        return event.payload["text"] if event.kind is EventKind.RECALLED else QueueState.of(event)
+
     async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
         """Each revision of a summary is written anew without the turns; a note of what was recalled goes as a whole."""
         for event in events:

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config import CompactionConfig
-from hybrid_memory.context.queue import Unit, cut
+from hybrid_memory.context.queue import Session, Unit, cut
 from hybrid_memory.context.summaries.importance import importance
+from hybrid_memory.context.summaries.strategy import asks_again, resolve_strategy
 from hybrid_memory.context.view import PromptView
 from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.log.message import Role
@@ -57,13 +58,21 @@ class Due:
         return bool(self.count) or self.again
 
 
-async def due_now(run: Runner, services: Services, seen: PromptView, wanted: int, budget: int, *, again: bool) -> Due:
+async def due_now(run: Runner, services: Services, seen: PromptView, wanted: int, budget: int) -> Due:
     """What of `due` is worth doing: of what the model has answered, and enough of what does not fit."""
     why, count = await due(run, services, seen, wanted, budget)
     count = min(count, _answered_units(seen.session.queue.units))
     if sum(seen.unit_costs[:count]) < WORTH * (wanted - budget):
         why, count = "", 0  # what does not fit is one long message, which is shortened
+    again = retries(services, seen.session)
     return Due(why, count, again, later=not seen.request.wait and wanted <= budget)
+
+
+def retries(services: Services, session: Session) -> bool:
+    """Whether a model is to be asked once more about turns that it failed on."""
+    if not session.state.retry or services.language_model is None:
+        return False
+    return asks_again(resolve_strategy(services.config.compaction.strategy))
 
 
 def _answered_units(units: Sequence[Unit]) -> int:

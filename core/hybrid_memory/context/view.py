@@ -149,7 +149,7 @@ class PromptView:
         return None if self.asked is None else self.units[self.asked].events[0].id
 
     @property
-    def noted(self) -> str | None:
+    def shown_note(self) -> str | None:
         """What was shown with this question before, perhaps nothing; None if it was not asked before."""
         if self.asked is None:
             return self.session.queue.waiting.get(self.words)

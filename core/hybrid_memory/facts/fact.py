@@ -93,6 +93,7 @@ class Claim:
     def of(cls, payload: dict[str, Any]) -> Self:
         """The claim that `as_payload` wrote."""
         values = {**payload, "category": Category(payload["category"]), "stance": Stance(payload["stance"])}
+        values.pop("text", None)  # the words that recall shows
         values |= {name: datetime.fromisoformat(values[name]) for name in ("since", "until", "due") if name in values}
         return cls(**values)
 

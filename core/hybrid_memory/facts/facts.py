@@ -116,6 +116,10 @@ class FactsProjection(Projection):
         """Ids of the turns behind a fact."""
         return item.sources if isinstance(item, Fact) else None
 
+    def parse(self, event: Event) -> object:
+        """The claim, or how far turns were read."""
+        return Claim.of(event.payload) if event.kind is EventKind.CLAIM else event.payload["cursors"]
+
     async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
         """The claims that were read from the turns."""
         positions = {event.position for event in erasure.turns}

@@ -80,14 +80,8 @@ async def portrait(run: Runner, services: Services, scope: Scope, cursor: int, m
 
     It is that of the log where the queue of the session begins, and stays so while nothing but the session itself
     tells more, for its turns stand in the prompt: a provider's prompt cache keeps working. What another session adds
-    since, a value that is no longer so, and an erasure renew it, up to the turn that did so.
-
-    Args:
-        run: of the flow.
-        services: its services.
-        scope: with the session.
-        cursor: where its queue begins; 0 at its first turn.
-        max_tokens: of the text.
+    since, a value that is no longer so, and an erasure renew it, up to the turn that did so. The queue begins behind
+    the ``cursor``; 0 at the first turn.
     """
     own = services.state(FactsProjection)
     view = await in_view(run, services, scope)

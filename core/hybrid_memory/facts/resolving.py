@@ -146,7 +146,7 @@ def resolve(
         rule: who wins where two authors disagree; the same author's newer word always wins.
         trust: of an author, in [0, 1].
     """
-    told = sorted(((event, Claim.of(_bare(event))) for event in claims), key=_moment)
+    told = sorted(((event, Claim.of(event.payload)) for event in claims), key=_moment)
     fold = _Fold(rule, trust)
     void = _corrected(told)
     for number, (event, claim) in enumerate(told):
@@ -155,10 +155,6 @@ def resolve(
         else:
             fold.take(claim, event)
     return [fact.as_fact() for fact in sorted(fold.facts, key=lambda fact: (fact.at, fact.id))]
-
-
-def _bare(event: Event) -> dict[str, object]:
-    return {name: value for name, value in event.payload.items() if name != "text"}
 
 
 def _moment(told: tuple[Event, Claim]) -> tuple[datetime, int, bool, int]:

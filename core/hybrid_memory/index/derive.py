@@ -1,4 +1,4 @@
-"""Items: a fold of the events that put, refreshed and destroyed them."""
+"""The records that events leave in the index, and the texts that are embedded and indexed for them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""log."""
+"""L3: events, the ports of log and archive, and the logs that stand before another one."""

@@ -33,7 +33,7 @@ class Part(Verbs):
         if memory is self._memory:
             return self
         handle = copy(self)
-        handle._memory = memory
+        handle._memory = memory  # noqa: SLF001 - a copy of this one
         return handle
 
     @property

@@ -6,6 +6,7 @@ from hybrid_memory.config import MemoryConfig
 from hybrid_memory.errors import StoreError
 from hybrid_memory.log.port import Key
 from hybrid_memory.memory.engines import engine_at, open_engines
+from hybrid_memory.memory.projections import projections
 from hybrid_memory.store.health import Finding, check_contents
 
 
@@ -26,6 +27,8 @@ def check_store(config: MemoryConfig, *, key: Key | None = None) -> list[Finding
         return [*found, Finding("store", "wrong", str(error))]
     try:
         found += check_contents(engines.log, engines.index, engines.outbox)
+        for owner in engines.log.heads():
+            found += [finding for projection in projections() for finding in projection.check(engines.log, owner)]
     except StoreError as error:
         found.append(Finding("store", "wrong", str(error)))
     finally:

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 
 from hybrid_memory import display
 from hybrid_memory.config import CompactionConfig, MemoryConfig
+from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
 from hybrid_memory.facts.learn import Extractors
@@ -79,6 +80,7 @@ class HybridMemory(Texts):
 
     @compaction.setter
     def compaction(self, config: CompactionConfig) -> None:
+        resolve_strategy(config.strategy)
         services = self._services
         services.config = services.config.model_copy(update={"compaction": config})
 

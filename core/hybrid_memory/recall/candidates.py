@@ -205,9 +205,8 @@ async def _words(run: Runner, services: Services, where: Where, asked: Asked) ->
     words = terms(asked.query)
     corrected: dict[str, str] = {}
     # The longest are the rarest, and the most easily mistyped.
-    for word in sorted(dict.fromkeys(word for word in words if allowed_edits(word)), key=len, reverse=True)[
-        :SPELT_WORDS
-    ]:
+    doubtful = dict.fromkeys(word for word in words if allowed_edits(word))
+    for word in sorted(doubtful, key=len, reverse=True)[:SPELT_WORDS]:
         if meant := await run.call(services.index.spellings, word, where.scope.owner, 1):
             corrected[word] = meant[0]
     words = [corrected.get(word, word) for word in words]

@@ -143,3 +143,7 @@ class GrantsProjection(FoldedProjection[Standing]):
     start = Standing
     follows = frozenset({EventKind.GRANT})
     capacity = 4096
+
+    def parse(self, event: Event) -> object:
+        """What was decided, refused or held back."""
+        return Standing().after([event]) if event.kind is EventKind.GRANT else event.payload

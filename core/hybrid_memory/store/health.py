@@ -15,6 +15,7 @@ from hybrid_memory.scope import Scope
 State: TypeAlias = Literal["ok", "note", "wrong"]
 
 REBUILD = "hybrid-memory rebuild mends it"
+RESTORE = "restore a backup; hybrid-memory export may still save what can be read"
 
 BATCH = 1000
 SHOWN = 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
@@ -18,6 +18,7 @@ from hybrid_memory.log.visible import Horizon, Stretches
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.health import BATCH, RESTORE, Finding
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View
 
@@ -103,6 +104,22 @@ class Projection:
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
         """Its part of `hybrid_memory.memory.stats.Stats`, by field; ``heads`` are the last positions of all owners."""
         return {}
+
+    def parse(self, event: Event) -> object:
+        """What one of its events says; raises `LookupError`, `TypeError` or `ValueError` where it says nothing."""
+        return event.payload
+
+    def check(self, log: EventLog, owner: Scope) -> Iterator[Finding]:
+        """Its events that cannot be read."""
+        after = 0
+        while events := log.read(owner, after=after, kinds=self.kinds, limit=BATCH) if self.kinds else ():
+            after = events[-1].position
+            for event in events:
+                try:
+                    self.parse(event)
+                except (LookupError, TypeError, ValueError) as error:
+                    told = f"#{event.position} of {owner} is no {event.kind}: {type(error).__name__}: {error}"
+                    yield Finding("log", "wrong", told, RESTORE)
 
     def sources(self, item: object) -> Sequence[str] | None:
         """Ids of the events behind something that it gave out; None for what is not its own."""

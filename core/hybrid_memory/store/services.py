@@ -27,7 +27,7 @@ class Services:
     Attributes:
         log: all events; of a `View` those that are to be seen.
         outbox: takes what is said while the log cannot be reached; archive: moves old messages out of the log.
-        states: what the rooms keep for themselves, one object of a type; see `state`.
+        states: what each concept keeps for itself, one object of a type; see `state`.
         statistics: what was done, and how long it took.
         read_only: nothing is written, indexed or learned.
         horizon: how far a view of the past reaches.

@@ -119,11 +119,11 @@ class Sharing(CheckedModel):
 async def share(call: Call, memory: ScopedMemory, wanted: Sharing) -> str:
     """Write a note into a space that was opened to the call, unless one there says the same; or name the spaces."""
     if not wanted.space.strip():
-        names = [str(there.scope.space) for there in (await reached(call, memory))[1:]]
+        names = [str(existing.scope.space) for existing in (await reached(call, memory))[1:]]
         return f"Shared spaces: {', '.join(names)}." if names else "No shared space is open here."
     if wanted.space not in call.spaces:
-        there = f"choose one of {', '.join(call.spaces)}" if call.spaces else "none is"
-        raise InvalidInputError(f"the space {shown(wanted.space)} is not open here: {there}")
+        existing = f"choose one of {', '.join(call.spaces)}" if call.spaces else "none is"
+        raise InvalidInputError(f"the space {shown(wanted.space)} is not open here: {existing}")
     if bool(wanted.text.strip()) == bool(wanted.handle.strip()):
         raise InvalidInputError("what to share? give either text or handle")
     note = Remembering(text=wanted.text)

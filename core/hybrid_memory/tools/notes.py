@@ -45,7 +45,7 @@ class Remembering(CheckedModel):
 
 async def remember(call: Call, memory: ScopedMemory, wanted: Remembering) -> str:
     """Write a note, unless one that stands says the same."""
-    text = _said(wanted.text)
+    text = _checked_words(wanted.text)
     replaced = await updates(call, memory, text)
     for hit in await call(memory.recall, text, kinds=(RecordKind.TURN,)):
         if hit.record.turn not in replaced and _plain(hit.record.text) == _plain(text):
@@ -53,7 +53,7 @@ async def remember(call: Call, memory: ScopedMemory, wanted: Remembering) -> str
     category = {"category": wanted.category} if wanted.category.strip() else {}
     note = Message(content=text, importance=wanted.importance, metadata={NOTED_WITH: NOTED, **category})
     receipt: Receipt = await call(outside(memory).remember, note)
-    return f"Remembered as {named(receipt.positions[0])}{_waiting(receipt)}."
+    return f"Remembered as {named(receipt.positions[0])}{_quarantine_note(receipt)}."
 
 
 class Updating(CheckedModel):
@@ -65,7 +65,7 @@ class Updating(CheckedModel):
 
 async def update(call: Call, memory: ScopedMemory, wanted: Updating) -> str:
     """Write a note in the place of a turn, or of what replaced that turn before."""
-    text, asked = _said(wanted.text), position(wanted.handle)
+    text, asked = _checked_words(wanted.text), position(wanted.handle)
     memory = await home(call, memory, asked)
     place = newest(asked, await updates(call, memory, text))
     old: Message = (await call(memory.expand, named(place)))[0]
@@ -76,7 +76,7 @@ async def update(call: Call, memory: ScopedMemory, wanted: Updating) -> str:
         metadata={NOTED_WITH: UPDATED, REPLACES: place, **category},
     )
     receipt: Receipt = await call(outside(memory).remember, note)
-    now = f"{named(receipt.positions[0])}{_waiting(receipt)}"
+    now = f"{named(receipt.positions[0])}{_quarantine_note(receipt)}"
     known = "; ".join([str(fact) for fact in await call(memory.facts) if fact.positions == (place,)])
     stands = f" What stands from there: {known}." if known else ""
     return f"Remembered as {now}. It is found instead of {named(place)}, which only the history keeps.{stands}"
@@ -126,7 +126,7 @@ def outside(memory: ScopedMemory) -> ScopedMemory:
     return outside
 
 
-def _said(text: str) -> str:
+def _checked_words(text: str) -> str:
     if not text.strip():
         raise InvalidInputError("text is empty: say what to remember")
     return text.strip()
@@ -136,7 +136,7 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".。!！")
 
 
-def _waiting(receipt: Receipt) -> str:
+def _quarantine_note(receipt: Receipt) -> str:
     return ", but not found until an admin approves it" if receipt.quarantined else ""
 
 

@@ -151,14 +151,14 @@ async def expand(call: Call, memory: ScopedMemory, wanted: Expanding) -> str:
     messages: list[Message] = await call(memory.expand, handle(first, last))
     room, lines = _room(call), list[str]()
     for message in messages:
-        line = _said(message)
+        line = _line_with_time(message)
         room -= estimate_tokens(line) + 1
         if room < 0:
             break
         lines.append(line)
     if not lines:
-        found = await _fitting(call, lambda chars: call(memory.fetch, named(first), max_chars=chars))
-        return _written(found, named(first))
+        result = await _fitting(call, lambda chars: call(memory.fetch, named(first), max_chars=chars))
+        return _written(result, named(first))
     left = len(messages) - len(lines)
     return "\n".join([*lines, *([f"({left} more messages: ask for a shorter stretch)"] if left else [])])
 
@@ -181,13 +181,13 @@ async def fetch(call: Call, memory: ScopedMemory, wanted: Fetching) -> str:
         read: Callable[..., Awaitable[Page]] = partial(call, memory.fetch, name, where)
     else:
         messages: list[Message] = await call(memory.expand, name)
-        text = "\n".join(map(_said, messages))
+        text = "\n".join(map(_line_with_time, messages))
         find = _at_once(partial(grep, text))
         read = _at_once(partial(page, text, where))
     if wanted.pattern:
-        found = await _fitting(call, lambda chars: find(wanted.pattern, max_chars=chars))
-        head = f"{found.shown} of {found.total} matching lines, of {found.total_lines}"
-        return f"{name}: {head}\n{found.text}" if found.total else f"No line of {name} matches."
+        result = await _fitting(call, lambda chars: find(wanted.pattern, max_chars=chars))
+        head = f"{result.shown} of {result.total} matching lines, of {result.total_lines}"
+        return f"{name}: {head}\n{result.text}" if result.total else f"No line of {name} matches."
     return _written(await _fitting(call, lambda chars: read(max_chars=chars)), name)
 
 
@@ -200,7 +200,7 @@ def _at_once(made: Callable[..., P]) -> Callable[..., Awaitable[P]]:
     return later
 
 
-def _said(message: Message) -> str:
+def _line_with_time(message: Message) -> str:
     """A message with its time and speaker."""
     return f"[{message.at:%Y-%m-%d %H:%M}] {short_name(message.speaker)}: {message.text}"
 

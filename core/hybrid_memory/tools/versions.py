@@ -30,10 +30,10 @@ _HANDLE = re.compile(r"\[?#?(\d{1,18})(?:\s*-\s*#?(\d{1,18}))?\]?")
 
 def stretch(text: str, most: int | None = MAX_STRETCH) -> tuple[int, int]:
     """The first and last position of a handle; raises `InvalidInputError` if it is none, or is longer than ``most``."""
-    found = _HANDLE.fullmatch(text.strip())
-    if found is None:
+    match = _HANDLE.fullmatch(text.strip())
+    if match is None:
         raise InvalidInputError(f"{shown(text)} is no handle: give one that memory_recall gave, such as '#12'")
-    first, last = int(found[1]), int(found[2] or found[1])
+    first, last = int(match[1]), int(match[2] or match[1])
     if last < first or (most is not None and last >= first + most):
         raise InvalidInputError(f"{shown(text)} must ascend{f', over {most} places at most' if most else ''}")
     return first, last

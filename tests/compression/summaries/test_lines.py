@@ -1,33 +1,15 @@
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Event, EventKind, Line, Message, Role, Scope, Section
+from hybrid_memory import Line, Message, Role, Section
 from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, candidates, chosen, cost, line_of, merged, prose
 from hybrid_memory.text.tokens import estimate_tokens
+from tests.compression.summaries.conftest import event, line, texts
 
 HEADING = 5
-NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
-
-
-def event(position: int, text: str, role: Role = Role.USER, **more: Any) -> Event:
-    message = Message(role=role, content=text, **more)
-    payload = message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"})
-    return Event(position, f"e{position}", Scope(user="a", session="s"), EventKind.MESSAGE, NOON, payload)
-
-
-def line(text: str, importance: float = 0.5, position: int = 1) -> Line:
-    return Line(Section.FACTS, text, (f"e{position}",), position, position, importance)
-
-
-def texts(lines: list[Line]) -> list[str]:
-    return [found.text for found in lines]
 
 
 def test_candidates_are_the_sentences_that_are_worth_a_line() -> None:
@@ -98,7 +80,7 @@ def test_the_most_important_lines_come_first() -> None:
 
 @pytest.mark.parametrize(("section", "winner"), [(Section.FACTS, 1), (Section.INTENT, 1), (Section.NEXT_STEPS, 9)])
 def test_of_equal_lines_facts_stay_and_plans_move_on(section: Section, winner: int) -> None:
-    same = [replace(line(text, 0.5, at), section=section) for text, at in (("blue tiles", 1), ("green walls", 9))]
+    same = [line(text, 0.5, at, section) for text, at in (("blue tiles", 1), ("green walls", 9))]
     room = cost(same[1], estimate_tokens) + HEADING
     assert [each.first for each in chosen(same, max_tokens=room, count=estimate_tokens)] == [winner]
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hybrid_memory import Event, EventKind, Line, Message, Role, Scope
+from hybrid_memory import Event, Line, Role
 from hybrid_memory.context.summaries.anchored import Anchored
 from hybrid_memory.context.summaries.lines import shown
 from hybrid_memory.context.summaries.strategy import SummaryJob, SummaryRoom
 from hybrid_memory.context.summary import written
 from hybrid_memory.text.tokens import estimate_tokens
+from tests.compression.summaries.conftest import event
 
-NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 ROOM = SummaryRoom(standing=900, shown=300, fresh=300, count=estimate_tokens)
 FILLER = {
     False: [("The weather is lovely here.", "Enjoy the sun!"), ("I read a long book about birds.", "Nice.")],
@@ -24,13 +23,8 @@ FILLER = {
 
 def turns(*said: str) -> list[Event]:
     """User and assistant in turn."""
-    events = []
-    for position, text in enumerate(said, start=1):
-        message = Message(role=Role.USER if position % 2 else Role.ASSISTANT, content=text)
-        payload = message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"})
-        at = NOON + timedelta(minutes=position)
-        events.append(Event(position, f"e{position}", Scope(user="a", session="s"), EventKind.MESSAGE, at, payload))
-    return events
+    roles = (Role.ASSISTANT, Role.USER)
+    return [event(position, text, roles[position % 2]) for position, text in enumerate(said, start=1)]
 
 
 def summary(events: Sequence[Event], rounds: int) -> str:

@@ -1,23 +1,11 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
-from hybrid_memory import Event, EventKind, Line, Message, Role, Scope, Section
+from hybrid_memory import Role
 from hybrid_memory.context.summaries.lines import candidates
 from hybrid_memory.context.summaries.summarise import audited, critical_items, measured, unsaid
-
-NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
-
-
-def event(position: int, text: str, role: Role = Role.USER) -> Event:
-    payload = Message(role=role, content=text).model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"})
-    return Event(position, f"e{position}", Scope(user="a", session="s"), EventKind.MESSAGE, NOON, payload)
-
-
-def line(text: str, section: Section = Section.FACTS) -> Line:
-    return Line(section, text, ("e1",), 1, 1)
+from tests.compression.summaries.conftest import event, line
 
 
 @pytest.mark.parametrize(

@@ -149,11 +149,11 @@ class PagedAgent:
             InvalidInputError: one of them is empty, or the event is one of the memory's own.
             ModelError, StoreUnavailableError: as in `send`.
         """
-        return self._event([_told(event, text)])
+        return self._event([_event_message(event, text)])
 
     async def anotify(self, event: str, text: str) -> AgentRun:
         """Async twin of `notify`."""
-        return await self._on_a_thread(partial(self._event, [_told(event, text)]))
+        return await self._on_a_thread(partial(self._event, [_event_message(event, text)]))
 
     def resume(self) -> AgentRun:
         """Go on with what waits or was interrupted, after a crash or a failure; at once at rest if there is nothing."""
@@ -217,14 +217,14 @@ class PagedAgent:
         receipt = self.memory.remember(messages) if messages else None
         with self.memory.steps().lock():
             prepared(self.memory)
-            last = self._loop.said_last()
+            last = self._loop.last_position()
             after = min(receipt.positions) - 1 if receipt is not None and receipt.positions else last
             self._running = cancelled or threading.Event()
             try:
                 why = self._loop.run(self._running, loop)
             finally:
                 self._running = None
-            said = tuple(self._loop.said_since(after))
+            said = tuple(self._loop.messages_since(after))
         replies = [message.text for message in said if message.role is Role.ASSISTANT and not message.tool_calls]
         return AgentRun(tuple(replies), said, why)
 
@@ -240,13 +240,13 @@ class PagedAgent:
             raise
 
     def _alarm(self, rhythm: Rhythm, text: str) -> Alarm:
-        _told("timer", text)
+        _event_message("timer", text)
         alarm = Alarm(rhythm, text, self._store, self._wake)
         self._alarms.append(alarm)
         return alarm
 
     def _wake(self, name: str, text: str) -> None:
-        message = _told("timer", text).model_copy(update={"id": name})
+        message = _event_message("timer", text).model_copy(update={"id": name})
         if not self.memory.remember(message).duplicates:
             self._event([])
 
@@ -278,7 +278,7 @@ def _check_room(frame: Frame, tokens: int) -> None:
         )
 
 
-def _told(event: str, text: str) -> Message:
+def _event_message(event: str, text: str) -> Message:
     """The message that tells an event."""
     if not checked_text("event", event).strip() or event in (PRESSURE, STOPPED):
         raise InvalidInputError(f"an event has a name of its own, such as 'login', got {shown(event)}")

@@ -93,17 +93,17 @@ def rendered(messages: Sequence[Message]) -> list[Message]:
 
     Neighbours of one role become one message, since some models refuse two in a row.
     """
-    found: list[Message] = []
+    results: list[Message] = []
     for message in messages:
         role, text = _written(message)
-        if not found or found[-1].role is not role:
-            found.append(Message(role=role, content=text))
+        if not results or results[-1].role is not role:
+            results.append(Message(role=role, content=text))
             continue
-        before = found[-1].text
+        before = results[-1].text
         # The log has the words of an answer before its calls; models call first, and imitate what they see.
         joined = f"{text}\n{before}" if message.tool_calls else f"{before}\n\n{text}"
-        found[-1] = Message(role=role, content=joined)
-    return found
+        results[-1] = Message(role=role, content=joined)
+    return results
 
 
 def _written(message: Message) -> tuple[Role, str]:

@@ -134,8 +134,8 @@ class Loop:
 
     def _asked(self, chain: Chain) -> Step:
         """The model's answer to everything up to now."""
-        there = self.memory.blocks()
-        prompt, tokens = self._prompt({label: block.written for label, block in there.items()})
+        existing = self.memory.blocks()
+        prompt, tokens = self._prompt({label: block.written for label, block in existing.items()})
         text = encodable(self.model.complete(prompt))
         answer = read(text, self.executor.functions)
         messages = [Message(role=Role.ASSISTANT, content=reply) for reply in answer.replies if reply]
@@ -152,7 +152,7 @@ class Loop:
             tuple(messages),
             opened=(*chain.opened, *(event.id for event in chain.waiting)),
             upto=chain.head,
-            blocks={label: block.revision for label, block in there.items()},
+            blocks={label: block.revision for label, block in existing.items()},
             goes_on=answer.goes_on,
             tokens=tokens + self.count(text),
         )
@@ -191,17 +191,17 @@ class Loop:
     def _stop(chain: Chain, why: str) -> Step:
         """The agent yields, whatever it wants; what it has not seen yet waits for the next event."""
         results = [_result(call, NOT_CALLED, failed=True) for call in chain.missing]
-        told = f"Your last run was stopped {why}."
-        note = Message(role=Role.SYSTEM, content=told, extra={"event": STOPPED})
+        text = f"Your last run was stopped {why}."
+        note = Message(role=Role.SYSTEM, content=text, extra={"event": STOPPED})
         unseen = min((event.position for event in chain.waiting), default=chain.head + 1)
         return Step(Does.YIELDED, (*results, note), upto=min(chain.head, unseen - 1), why=f"stopped {why}")
 
-    def said_last(self) -> int:
+    def last_position(self) -> int:
         """The place of the last message in the log; 0 without any."""
         events = self.memory.events(kinds=(EventKind.MESSAGE,), limit=1)
         return events[-1].position if events else 0
 
-    def said_since(self, position: int) -> list[Message]:
+    def messages_since(self, position: int) -> list[Message]:
         """The messages behind this place in the log."""
         limit = LOOKED_AT
         while True:

@@ -80,9 +80,9 @@ def read(text: str, functions: Collection[str] = ()) -> Answer:
 
 def _read(piece: Piece, functions: Collection[str]) -> list[ToolCall]:
     """The calls in one piece of an answer; none if it is something else."""
-    found = piece.value
-    if found is not None and _depth(found) <= MAX_DEPTH:
-        return _calls(_storable(found), functions, quoted=piece.quoted)
+    result = piece.value
+    if result is not None and _depth(result) <= MAX_DEPTH:
+        return _calls(_storable(result), functions, quoted=piece.quoted)
     names = _NAMED.findall(piece.text)
     name = next((name for name, end in names if end and name in functions), "")
     cut = any(not end and known.startswith(name) for name, end in names for known in functions)
@@ -122,31 +122,31 @@ def _name(written: str) -> str:
     return "".join(char for char in written.strip() if char.isprintable())[:MAX_NAME_CHARS] or "?"
 
 
-def _calls(found: Mapping[str, Any], functions: Collection[str], *, quoted: bool) -> list[ToolCall]:
+def _calls(result: Mapping[str, Any], functions: Collection[str], *, quoted: bool) -> list[ToolCall]:
     """The calls in one object; none if it is something else."""
     several = next(
-        (found[key] for key in ("calls", "tool_calls", "functions") if isinstance(found.get(key), list)), None
+        (result[key] for key in ("calls", "tool_calls", "functions") if isinstance(result.get(key), list)), None
     )
     if several is not None:
         items = [item for item in several if isinstance(item, Mapping)]
         return [call for item in items for call in _calls(item, functions, quoted=quoted)]
-    inner = found.get("function")
+    inner = result.get("function")
     if isinstance(inner, Mapping):
-        beside = {key: found[key] for key in (THOUGHTS, HEARTBEAT) if key in found}
+        beside = {key: result[key] for key in (THOUGHTS, HEARTBEAT) if key in result}
         return _calls({**inner, **beside}, functions, quoted=quoted)
-    key = next((key for key in NAMES if isinstance(found.get(key), str) and found[key].strip()), None)
+    key = next((key for key in NAMES if isinstance(result.get(key), str) and result[key].strip()), None)
     if key is None:
-        only = found.get("message")
+        only = result.get("message")
         said = isinstance(only, str) and only.strip() and not quoted
-        return [ToolCall(name=SEND.name, arguments=dict(found))] if said else []
-    name = _name(found[key])
+        return [ToolCall(name=SEND.name, arguments=dict(result))] if said else []
+    name = _name(result[key])
     # Much that is no call has a name.
-    formed = key.startswith("function") or any(other in found for other in (*ARGUMENTS, HEARTBEAT))
-    return [ToolCall(name=name, arguments=_arguments(found))] if name in functions or (formed and not quoted) else []
+    formed = key.startswith("function") or any(other in result for other in (*ARGUMENTS, HEARTBEAT))
+    return [ToolCall(name=name, arguments=_arguments(result))] if name in functions or (formed and not quoted) else []
 
 
-def _arguments(found: Mapping[str, Any]) -> dict[str, Any] | str:
-    given = next((found[key] for key in ARGUMENTS if key in found), None)
+def _arguments(result: Mapping[str, Any]) -> dict[str, Any] | str:
+    given = next((result[key] for key in ARGUMENTS if key in result), None)
     if isinstance(given, str):
         read_on = parse_object(given) if given.strip() else {}
         read_on = None if cut_off(given) else read_on
@@ -155,10 +155,10 @@ def _arguments(found: Mapping[str, Any]) -> dict[str, Any] | str:
         given = _storable(read_on)
     if not isinstance(given, Mapping | None):
         return str(given)
-    beside = {key: found[key] for key in (HEARTBEAT, THOUGHTS) if key in found}
-    others = set(found) - {*NAMES, *ARGUMENTS, HEARTBEAT, THOUGHTS, "id", "type"}
+    beside = {key: result[key] for key in (HEARTBEAT, THOUGHTS) if key in result}
+    others = set(result) - {*NAMES, *ARGUMENTS, HEARTBEAT, THOUGHTS, "id", "type"}
     # Small models write the arguments beside the name.
-    own = {key: found[key] for key in found if key in others} if given is None else dict(given)
+    own = {key: result[key] for key in result if key in others} if given is None else dict(given)
     return {**own, **beside}
 
 

@@ -65,16 +65,16 @@ async def ranked(
 
     The same order for every page: the best forty need not begin the best hundred, so they stay in front of these.
     """
-    found: list[Record] = []
+    results: list[Record] = []
     looked_at: set[int] = set()
     for k in REACHES:
         hits: list[Hit] = await call(memory.recall, query, k=k, kinds=(RecordKind.TURN,), **where)
         fresh = [hit.record for hit in hits if hit.record.id not in looked_at]
-        found += filter(wanted, fresh)
+        results += filter(wanted, fresh)
         looked_at.update(record.id for record in fresh)
-        if len(found) > page.end or len(hits) < k:
+        if len(results) > page.end or len(hits) < k:
             break
-    return found
+    return results
 
 
 def paged(lines: Sequence[str], page: Page, *, more: bool, nothing: str) -> str:
@@ -129,14 +129,14 @@ class SearchingArchive(CheckedModel):
 async def search_archive(call: Call, memory: ScopedMemory, wanted: SearchingArchive) -> str:
     """Notes that answer the query, best first, a page at a time."""
     page = Page.of(call, wanted.page)
-    found = await _notes(call, memory, wanted.query, wanted.tags, page)
+    result = await _notes(call, memory, wanted.query, wanted.tags, page)
     head = ""
-    if wanted.tags and not found:  # models invent tags
+    if wanted.tags and not result:  # models invent tags
         head = f"No note has the tags {', '.join(wanted.tags)}; without them:\n"
-        found = await _notes(call, memory, wanted.query, [], page)
-    lines = [line_of(record, wanted.query, page.line_tokens) for record in found[page.start : page.end]]
+        result = await _notes(call, memory, wanted.query, [], page)
+    lines = [line_of(record, wanted.query, page.line_tokens) for record in result[page.start : page.end]]
     return (head if lines else "") + paged(
-        lines, page, more=len(found) > page.end, nothing="Archival memory has nothing about that."
+        lines, page, more=len(result) > page.end, nothing="Archival memory has nothing about that."
     )
 
 
@@ -175,12 +175,12 @@ class Searching(CheckedModel):
 async def search(call: Call, memory: ScopedMemory, wanted: Searching) -> str:
     """Messages that answer the query, best first, a page at a time."""
     page = Page.of(call, wanted.page)
-    said = await ranked(call, memory, wanted.query, page, partial(_found, call))
+    said = await ranked(call, memory, wanted.query, page, partial(_is_answer, call))
     lines = [line_of(record, wanted.query, page.line_tokens) for record in said[page.start : page.end]]
     return paged(lines, page, more=len(said) > page.end, nothing=NOTHING)
 
 
-def _found(call: Call, record: Record) -> bool:
+def _is_answer(call: Call, record: Record) -> bool:
     """Whether it is no note, and not the very question that the model is answering."""
     return record.metadata.get(NOTED_WITH) != INSERTED and record.sources[0] not in call.because
 
@@ -198,7 +198,7 @@ async def search_date(call: Call, memory: ScopedMemory, wanted: SearchingDate) -
     since, until = _span(wanted)
     page = Page.of(call, wanted.page)
     messages: list[Message] = await call(memory.history, since=since, until=until)
-    said = [message for message in messages if _was_said(message)]
+    said = [message for message in messages if _is_turn(message)]
     lines = [_line(message, page.line_tokens) for message in said[page.start : page.end]]
     return paged(lines, page, more=len(said) > page.end, nothing="Nothing was said then.")
 
@@ -213,7 +213,7 @@ def _span(wanted: SearchingDate) -> tuple[datetime, datetime | None]:
     return since, until
 
 
-def _was_said(message: Message) -> bool:
+def _is_turn(message: Message) -> bool:
     own = message.metadata.get(NOTED_WITH) == INSERTED
     return message.role is not Role.SYSTEM and not own and not is_echo(message) and bool(message.text.strip())
 

@@ -14,10 +14,10 @@ from hybrid_memory.apps.cli.demo import demo
 from hybrid_memory.apps.cli.evaluating import evaluate
 from hybrid_memory.apps.cli.forgetting import forget
 from hybrid_memory.apps.cli.knowledge import compact, profile, summary
+from hybrid_memory.apps.cli.maintenance import doctor, migrate, rebuild, stats
 from hybrid_memory.apps.cli.recalling import history, search, why
 from hybrid_memory.apps.cli.serving import inspect, mcp
 from hybrid_memory.apps.cli.transfer import export, import_chats
-from hybrid_memory.apps.cli.upkeep import doctor, migrate, rebuild, stats
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
 
 NAME = "hybrid-memory"

@@ -60,14 +60,14 @@ def chat(
         there, who = memory.owners(), whose.scope.owner
         if there and who not in there:
             typer.echo(f"{one_line(str(who))} is new in this store", err=True)
-        talk = _Talk(whose, answering, max_tokens, as_json=as_json)
+        chatting = _Chat(whose, answering, max_tokens, as_json=as_json)
         if sys.stdin.isatty() and not as_json:
             show(
                 f"{who}, session {session}; {'model ' + model if model else 'no model, recall alone'}. {HELP}",
                 style="dim",
             )
         for line in _lines():
-            if not talk.heard(line):
+            if not chatting.answer_line(line):
                 break
 
 
@@ -83,7 +83,7 @@ def _lines() -> Iterator[str]:
             return
 
 
-class _Talk:
+class _Chat:
     """A conversation that goes on line by line.
 
     Args:
@@ -100,7 +100,7 @@ class _Talk:
         self._as_json = as_json
         self._hits: Sequence[Hit] = ()
 
-    def heard(self, line: str) -> bool:
+    def answer_line(self, line: str) -> bool:
         """Answer, or do what a command says; False once it is to end."""
         words = line.strip()
         if words == "/quit":
@@ -124,8 +124,8 @@ class _Talk:
         else:
             answer = self._answered(words)
         if self._as_json:
-            told = {"question": words, "answer": answer, "hits": [shapes.hit(hit) for hit in self._hits]}
-            typer.echo(written(told))
+            values = {"question": words, "answer": answer, "hits": [shapes.hit(hit) for hit in self._hits]}
+            typer.echo(written(values))
 
     def _recalled(self, words: str) -> None:
         """Show what the memory finds; the question is written after that, so that it does not find itself."""

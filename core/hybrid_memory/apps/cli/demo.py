@@ -15,7 +15,7 @@ from hybrid_memory.apps.cli.knowledge import show_profile
 from hybrid_memory.apps.cli.printing import bar, one_line, print_json, show, show_rows
 from hybrid_memory.apps.cli.recalling import show_hits
 from hybrid_memory.apps.cli.stores import AsJson, EmbeddedBy, EmbedderName, open_store
-from hybrid_memory.apps.cli.transfer import OWN, read_sessions, remembered
+from hybrid_memory.apps.cli.transfer import OWN, read_sessions, remember_all
 from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def demo(store: Store = None, *, embedder: EmbeddedBy = EmbedderName.AUTO, as_js
 
 def _filled(memory: HybridMemory, whose: ScopedMemory) -> tuple[int, int]:
     said = read_sessions([CHAT], OWN)
-    remembered(memory, whose, said)
+    remember_all(memory, whose, said)
     whose.flush()
     return sum(len(one.messages) for one in said), len(said)
 
@@ -83,10 +83,11 @@ def _print(whose: ScopedMemory) -> None:
 
 def _tell(memory: HybridMemory, whose: ScopedMemory) -> None:
     turns, sessions = _filled(memory, whose)
-    told = memory.stats()
+    stats = memory.stats()
     _title(f"{turns} turns of {sessions} conversations are remembered, in English and Chinese")
     show(
-        f"{told.records} records, embedder {told.embedder or 'none: recall works on words alone'}; no model, no network"
+        f"{stats.records} records, embedder {stats.embedder or 'none: recall works on words alone'}; no model, "
+        "no network"
     )
     for question in QUESTIONS:
         _title(f"search: {question}")

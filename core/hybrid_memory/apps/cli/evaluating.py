@@ -135,13 +135,13 @@ def evaluate(
         seed=seed,
         folder=out,
     )
-    _agreed(evaluation, out, asks=model is not None, yes=yes)
+    _announce(evaluation, out, asks=model is not None, yes=yes)
     try:
         report = evaluation.run()
     except KeyboardInterrupt:
         typer.echo(f"interrupted: the same command goes on from {out}", err=True)
         raise typer.Exit(130) from None
-    _told(report, out, as_json=as_json)
+    _show_report(report, out, as_json=as_json)
     if report.failures:
         raise typer.Exit(1)
 
@@ -172,7 +172,7 @@ def _prices(read: float | None, written: float | None, cached: float | None) -> 
     return Prices(read, written, cached)
 
 
-def _agreed(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> None:
+def _announce(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> None:
     """Tell what it will take; where models are asked, go on only if somebody said so."""
     from hybrid_memory.apps.evaluation.reporting import printable  # noqa: PLC0415
 
@@ -187,7 +187,7 @@ def _agreed(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> None
         raise typer.Exit(0)
 
 
-def _told(report: Report, out: Path, *, as_json: bool) -> None:
+def _show_report(report: Report, out: Path, *, as_json: bool) -> None:
     """Write the report, and show it."""
     from rich.console import Console  # noqa: PLC0415
 

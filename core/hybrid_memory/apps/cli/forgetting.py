@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_memory.apps.cli.printing import agreed, one_line, print_json, show, when
+from hybrid_memory.apps.cli.printing import agreed, fields_of, one_line, print_json, show, when
 from hybrid_memory.apps.cli.recalling import handle
 from hybrid_memory.apps.cli.stores import MOMENT, AsJson, Owner, StoreName, moment, open_store, with_owner
 from hybrid_memory.errors import InvalidInputError
@@ -79,7 +79,7 @@ def forget(
         which = {name: value for name, value in given.items() if value}
         does = _forgetting(memory, whose, which, everything=everything)
         planned = does(dry_run=True)
-        _told(whose, planned, err=as_json)
+        _show_plan(whose, planned, err=as_json)
         done = planned
         if planned.erased and not dry_run:
             refusal = "nothing was forgotten: nobody is there to agree; give --yes, or --dry-run to look"
@@ -88,7 +88,7 @@ def forget(
                 raise typer.Exit(0)
             done = does(dry_run=False)
     if as_json:
-        print_json(done)
+        print_json({**fields_of(done), "folded": done.compacted})  # as version 0.9 called it
     elif done is not planned:
         show("forgotten")
 
@@ -109,7 +109,7 @@ def _forgetting(
     return partial(whose.forget, user=scope.user)
 
 
-def _told(whose: ScopedMemory, planned: Receipt, *, err: bool) -> None:
+def _show_plan(whose: ScopedMemory, planned: Receipt, *, err: bool) -> None:
     """Show what would go; on stderr where JSON is read from stdout."""
     if planned.note:
         show(planned.note, err=err)
@@ -121,8 +121,8 @@ def _told(whose: ScopedMemory, planned: Receipt, *, err: bool) -> None:
     for place in planned.positions[:SHOWN_TURNS]:
         for event in whose.events(before=place + 1, kinds=["message"], limit=1):
             if event.position == place:
-                said = event.message
-                line = one_line(f"#{place}  {when(said.at)}  {said.speaker}: {said.text}", SHOWN_CHARS)
+                message = event.message
+                line = one_line(f"#{place}  {when(message.at)}  {message.speaker}: {message.text}", SHOWN_CHARS)
                 show(line, indent=2, err=err)
     if len(planned.positions) > SHOWN_TURNS:
         show(f"and {len(planned.positions) - SHOWN_TURNS:,} more", indent=2, err=err)

@@ -105,10 +105,10 @@ def summary(
     """
     with owner.opened(store, embedder="none") as whose:
         if expand is not None:
-            _expanded(whose.expand(handle(expand)), as_json=as_json)
+            _show_messages(whose.expand(handle(expand)), as_json=as_json)
             return
         folded = whose.summary()
-        others = [] if folded or owner.session is not None else _folded_sessions(whose)
+        others = [] if folded or owner.session is not None else _compacted_sessions(whose)
     if as_json:
         print_json(shapes.summary(folded))
         return
@@ -121,16 +121,16 @@ def summary(
         show("nothing was folded yet: hybrid-memory compact does it")
 
 
-def _expanded(said: list[Message], *, as_json: bool) -> None:
+def _show_messages(messages: list[Message], *, as_json: bool) -> None:
     if as_json:
-        print_json([shapes.message(message) for message in said])
+        print_json([shapes.message(message) for message in messages])
         return
-    for message in said:
+    for message in messages:
         show(f"{when(message.at)}  {message.speaker}", style="cyan")
         show(message.text, indent=2)
 
 
-def _folded_sessions(whose: ScopedMemory) -> list[str]:
+def _compacted_sessions(whose: ScopedMemory) -> list[str]:
     names = [event.scope.session for event in whose.events(kinds=["compaction"])]
     return list(dict.fromkeys(name for name in names if name is not None))
 

@@ -97,10 +97,10 @@ def history(
 def show_turns(events: Sequence[Event], *, whole: bool = False) -> None:
     """Print each turn behind its handle, date, session and speaker."""
     for event in events:
-        said = event.message
+        message = event.message
         place = "" if event.scope.session is None else f"  in {event.scope.session}"
-        show(one_line(f"#{event.position}  {when(said.at)}  {said.speaker}{place}"), style="cyan")
-        show(said.text if whole else one_line(said.text), indent=2)
+        show(one_line(f"#{event.position}  {when(message.at)}  {message.speaker}{place}"), style="cyan")
+        show(message.text if whole else one_line(message.text), indent=2)
 
 
 if TYPE_CHECKING:
@@ -149,12 +149,12 @@ def handle(what: str) -> str:
     return what if number is None else f"#{number[1]}"
 
 
-def show_explanation(told: Explanation) -> None:
+def show_explanation(explanation: Explanation) -> None:
     """Print what it is, how it came about, and the turns behind it."""
-    show(printable(told.about), style="bold")
-    for step in told.steps:
+    show(printable(explanation.about), style="bold")
+    for step in explanation.steps:
         show(step, indent=2)
-    for name, said in told.turns:
+    for name, said in explanation.turns:
         show(f"[{name}] {said.at or '':%Y-%m-%d %H:%M} {said.speaker}: {said.text}", style="cyan", indent=2)
 
 

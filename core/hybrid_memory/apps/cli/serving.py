@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from hybrid_memory.apps.cli.stores import (
-    WHOSE,
+    OWNER,
     AgentName,
     Owner,
     SessionName,
@@ -27,7 +27,7 @@ TOKEN = "HYBRID_MEMORY_MCP_TOKEN"  # noqa: S105 - the name of a variable
 HTTP = "HTTP"
 """Panel of the help."""
 
-User = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", rich_help_panel=WHOSE, help="The user.")]
+User = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", rich_help_panel=OWNER, help="The user.")]
 Spaces = Annotated[
     list[str] | None,
     typer.Option("--space", metavar="NAME", help="A shared space that is open here; may be given again and again."),
@@ -78,19 +78,19 @@ def mcp(
             else:
                 serve_http(
                     memory, binding, port=http, host=host, hosts=allow_host or (), token=given,
-                    ready=_told if given is None else _told_url,
+                    ready=_print_address if given is None else _print_url,
                 )  # fmt: skip
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 
 
-def _told_url(url: str, _: str) -> None:
+def _print_url(url: str, _: str) -> None:
     typer.echo(f"serving {url}; stop with Ctrl-C", err=True)
 
 
-def _told(url: str, token: str) -> None:
+def _print_address(url: str, token: str) -> None:
     typer.echo(f"clients must send this header: Authorization: Bearer {token}", err=True)
-    _told_url(url, token)
+    _print_url(url, token)
 
 
 PagePort = Annotated[int, typer.Option(min=0, max=65535, help="To listen on; 0 takes a free one.")]

@@ -29,22 +29,22 @@ def turn(event: Event) -> dict[str, Any]:
     return {"handle": f"#{event.position}", "session": event.scope.session, **message(event.message)}
 
 
-def hit(found: Hit) -> dict[str, Any]:
+def hit(result: Hit) -> dict[str, Any]:
     """What recall found."""
-    record = found.record
+    record = result.record
     shared = {} if record.scope.space is None else {"space": record.scope.space, "author": record.author}
     return {
         "handle": f"#{record.turn}",
-        "score": found.score,
+        "score": result.score,
         "kind": record.kind,
         "speaker": record.speaker,
         "at": record.at,
         "session": record.scope.session,
         "text": record.text,
         "sources": record.sources,
-        "signals": found.signals,
-        "weights": found.weights,
-        "why": found.why(),
+        "signals": result.signals,
+        "weights": result.weights,
+        "why": result.why(),
         "metadata": record.metadata,
         **shared,
     }

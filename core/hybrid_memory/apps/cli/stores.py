@@ -27,7 +27,7 @@ SHOWN = 10
 KEY = "HYBRID_MEMORY_KEY"
 """The environment variable with the key of an encrypted store: on the command line others would see it."""
 
-WHOSE = "Whose"
+OWNER = "Whose"
 """Panel of the help."""
 
 
@@ -70,18 +70,18 @@ StoreName = Annotated[
         metavar="STORE", show_default=False, help="A file (memory.db), a store URL, or a YAML file of settings."
     ),
 ]
-TenantName = Annotated[str | None, typer.Option("--tenant", metavar="NAME", rich_help_panel=WHOSE, help="The tenant.")]
+TenantName = Annotated[str | None, typer.Option("--tenant", metavar="NAME", rich_help_panel=OWNER, help="The tenant.")]
 UserName = Annotated[
     str | None,
     typer.Option(
-        "--user", "-u", metavar="NAME", rich_help_panel=WHOSE, help="The user; not needed if the store has one owner.",
+        "--user", "-u", metavar="NAME", rich_help_panel=OWNER, help="The user; not needed if the store has one owner.",
         autocompletion=_users,
     ),
 ]  # fmt: skip
-AgentName = Annotated[str | None, typer.Option("--agent", metavar="NAME", rich_help_panel=WHOSE, help="The agent.")]
+AgentName = Annotated[str | None, typer.Option("--agent", metavar="NAME", rich_help_panel=OWNER, help="The agent.")]
 SessionName = Annotated[
     str | None,
-    typer.Option("--session", "-s", metavar="NAME", rich_help_panel=WHOSE, help="One conversation of theirs."),
+    typer.Option("--session", "-s", metavar="NAME", rich_help_panel=OWNER, help="One conversation of theirs."),
 ]
 EmbeddedBy = Annotated[
     EmbedderName,
@@ -277,10 +277,10 @@ def moment(text: str | datetime) -> datetime:
     """
     from hybrid_memory.validation import instant  # noqa: PLC0415 - help need not wait for it
 
-    found = instant(text)
-    if found is None:
+    result = instant(text)
+    if result is None:
         raise InvalidInputError(f"{text!r} is no date: write it like 2026-03-01 or 2026-03-01T14:30+01:00")
-    return found
+    return result
 
 
 Since = Annotated[

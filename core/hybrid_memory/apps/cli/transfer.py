@@ -36,7 +36,7 @@ OWN = "jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SessionMessages:
     """Messages of one session, oldest first."""
 
     session: str | None
@@ -51,17 +51,17 @@ def read_transcripts(paths: Sequence[Path], form: Any) -> list[Transcript]:
     """
     from hybrid_memory.apps.evaluation import read_transcript  # noqa: PLC0415 - half a second that help need not take
 
-    found = [(path, chat) for path in paths for chat in read_transcript(path, form=form)]
-    names = Counter(chat.name for _, chat in found)
+    results = [(path, chat) for path in paths for chat in read_transcript(path, form=form)]
+    names = Counter(chat.name for _, chat in results)
     return [
         chat
         if names[chat.name] == 1
         else replace(chat, name=f"{(path if path.is_dir() else path.parent).as_posix()}/{chat.name}")
-        for path, chat in found
+        for path, chat in results
     ]
 
 
-def read_sessions(paths: Sequence[Path], form: str) -> list[Said]:
+def read_sessions(paths: Sequence[Path], form: str) -> list[SessionMessages]:
     """What is to be imported: each conversation as a session of its own name, and what was exported as it was.
 
     Args:
@@ -71,18 +71,18 @@ def read_sessions(paths: Sequence[Path], form: str) -> list[Said]:
     Raises:
         InvalidInputError: a file cannot be read, or is no transcript.
     """
-    found: list[Said] = []
+    results: list[SessionMessages] = []
     others: list[Path] = []
     with _spooled(paths) as files:
         for path in files:
             if path.is_file() and form in {"auto", OWN} and (form == OWN or _is_own(path)):
-                found += _own(path)
+                results += _own(path)
             else:
                 others.append(path)
         if others:
             chats = read_transcripts(others, form)
-            found += [Said(chat.key or chat.name, list(chat.messages)) for chat in chats]
-    return found
+            results += [SessionMessages(chat.key or chat.name, list(chat.messages)) for chat in chats]
+    return results
 
 
 @contextmanager
@@ -104,13 +104,15 @@ def _is_own(path: Path) -> bool:
     return isinstance(first, Mapping) and {"session", "role", "content"} <= first.keys()
 
 
-def _own(path: Path) -> list[Said]:
+def _own(path: Path) -> list[SessionMessages]:
     """What `export` wrote: runs of messages of one session, in the order of the log."""
     from hybrid_memory.apps.evaluation.transcripts.documents import records  # noqa: PLC0415 - see above
 
     numbers: Counter[str | None] = Counter()
     said = [_own_message(record, numbers) for record in records(path)]
-    return [Said(session, [message for _, message in run]) for session, run in groupby(said, key=itemgetter(0))]
+    return [
+        SessionMessages(session, [message for _, message in run]) for session, run in groupby(said, key=itemgetter(0))
+    ]
 
 
 def _own_message(record: Record, numbers: Counter[str | None]) -> tuple[str | None, Message]:
@@ -170,13 +172,13 @@ def import_chats(
     if owner.session is not None:
         if len(said) > 1:
             raise InvalidInputError(f"--session takes one conversation, and these files hold {len(said)}: leave it out")
-        said = [Said(owner.session, one.messages) for one in said]
+        said = [SessionMessages(owner.session, one.messages) for one in said]
     with open_store(store, create=True, background=False, embedder=embedder.given) as memory:
         whose = replace(owner, session=None).of(memory)
-        before = remembered(memory, whose, said)
+        before = remember_all(memory, whose, said)
         derived = whose.flush()
     messages, sessions = sum(len(one.messages) for one in said), list(dict.fromkeys(one.session for one in said))
-    told = {
+    values = {
         "messages": messages,
         "known": before,
         "sessions": sessions,
@@ -185,25 +187,25 @@ def import_chats(
         "learned": derived.learned,
     }
     if as_json:
-        print_json(told)
+        print_json(values)
         return
     known = f", {before:,} of them known" if before else ""
     show(f"{messages:,} messages in {len(sessions):,} sessions of {whose.scope}{known}")
     show(f"indexed {derived.indexed:,}, embedded {derived.embedded:,}, learned {derived.learned:,} claims", style="dim")
 
 
-def remembered(memory: HybridMemory, whose: ScopedMemory, said: Sequence[Said]) -> int:
+def remember_all(memory: HybridMemory, whose: ScopedMemory, messages: Sequence[SessionMessages]) -> int:
     """Write all of it under a progress bar; returns how many messages were there before."""
     from hybrid_memory.display import progress_bar  # noqa: PLC0415 - half a second that help need not take
 
-    total = sum(len(one.messages) for one in said)
+    total = sum(len(one.messages) for one in messages)
     done = known = 0
     scope = whose.scope
     with progress_bar("importing", shown=None, unit="message") as advance:
-        for one in said:
-            there = memory.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=one.session)
+        for one in messages:
+            existing = memory.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=one.session)
             for start in range(0, len(one.messages), BATCH):
-                receipt = there.remember(one.messages[start : start + BATCH])
+                receipt = existing.remember(one.messages[start : start + BATCH])
                 known += len(receipt.duplicates)
                 done += len(receipt.ids)
                 advance(done, total)
@@ -263,10 +265,15 @@ def _by_session(whose: ScopedMemory) -> Iterator[str]:
         yield as_json({"session": name, "messages": said})
 
 
-def _openai(said: Message) -> dict[str, Any]:
-    fields = {"id": said.id, "at": said.at and said.at.isoformat(), "role": said.role.value, "name": said.name}
-    calls = [call.as_openai() for call in said.tool_calls] or None
-    more = {"content": said.content, "tool_calls": calls, "tool_call_id": said.tool_call_id}
+def _openai(message: Message) -> dict[str, Any]:
+    fields = {
+        "id": message.id,
+        "at": message.at and message.at.isoformat(),
+        "role": message.role.value,
+        "name": message.name,
+    }
+    calls = [call.as_openai() for call in message.tool_calls] or None
+    more = {"content": message.content, "tool_calls": calls, "tool_call_id": message.tool_call_id}
     return {name: value for name, value in {**fields, **more}.items() if value is not None}
 
 

@@ -12,7 +12,7 @@ from hybrid_memory.apps.evaluation.methods.method import Method, Prompt, Replay,
 from hybrid_memory.apps.evaluation.methods.stock import VERBATIM, StockMethod, StockReplay, Writer, embedder_of
 from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
 from hybrid_memory.apps.evaluation.report import Figures, Judging, Outcome, Report
-from hybrid_memory.apps.evaluation.transcripts.reading import read_transcript
+from hybrid_memory.apps.evaluation.transcripts import read_transcript
 from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 
 __all__ = [

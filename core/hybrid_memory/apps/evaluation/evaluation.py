@@ -132,8 +132,8 @@ class Evaluation:
         self._written = written
         named = _by_name(transcripts)
         self._truncated = {name: truncated(chat.messages, max_tokens, count) for name, chat in named.items()}
-        told = {name: self._told(chat, probes) for name, chat in named.items() if self._truncated[name]}
-        self._exact = {name: made for name, made in told.items() if made or written}
+        values = {name: self._exact_probes(chat, probes) for name, chat in named.items() if self._truncated[name]}
+        self._exact = {name: made for name, made in values.items() if made or written}
         self._transcripts = {name: named[name] for name in self._exact}
         self.left_out = self._reasons(named)
         if not self._transcripts:
@@ -155,11 +155,11 @@ class Evaluation:
             f"{name} {nothing if self._truncated[name] else fits}" for name in named if name not in self._exact
         )
 
-    def _told(self, chat: Transcript, given: Mapping[str, Sequence[Probe]] | None) -> list[Probe]:
+    def _exact_probes(self, chat: Transcript, given: Mapping[str, Sequence[Probe]] | None) -> list[Probe]:
         probes = list(given[chat.name]) if given and chat.name in given else probes_of(chat, self._truncated[chat.name])
-        there = {message.id for message in chat.messages}
+        existing = {message.id for message in chat.messages}
         for probe in probes:
-            if not probe.keys or not there.issuperset(probe.sources):
+            if not probe.keys or not existing.issuperset(probe.sources):
                 raise InvalidInputError(f"probe {probe.id} of {chat.name} has no keys, or sources that are no messages")
         if len({probe.id for probe in probes}) < len(probes):
             raise InvalidInputError(f"two probes of {chat.name} have one id")

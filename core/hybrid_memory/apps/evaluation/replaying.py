@@ -21,7 +21,7 @@ from hybrid_memory.text.tokens import TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ProbeResult:
     """What the prompt for a probe holds.
 
     Attributes:
@@ -44,7 +44,7 @@ class Found:
 
 
 def replayed(transcript: Transcript, method: Method, probes: Sequence[Probe], setting: Setting) -> dict[str, Any]:
-    """The figures of the prompts under ``prompts``, of summaries under ``model``, and what was `Found` under ``found``.
+    """The figures of the prompts under ``prompts``, of summaries under ``model``, `ProbeResult` under ``found``.
 
     A prompt is asked for wherever the assistant spoke. Time is that of writing what was said and of making the prompt.
     """
@@ -63,17 +63,17 @@ def replayed(transcript: Transcript, method: Method, probes: Sequence[Probe], se
             spent += time.perf_counter() - started
             waiting = message.role in (Role.USER, Role.TOOL)
         texts = {message.id or "": _words(message) for message in transcript.messages}
-        found = [_found(replay, probe, texts, setting.count) for probe in probes]
+        results = [_probe_result(replay, probe, texts, setting.count) for probe in probes]
     return {
         "prompts": prompts.as_dict(),
         "model": {"calls": meter.calls, "sent": meter.sent, "written": meter.written, "seconds": meter.seconds}
         if meter
         else {"calls": 0, "sent": 0, "written": 0, "seconds": 0.0},
-        "found": [asdict(one) for one in found],
+        "found": [asdict(one) for one in results],
     }
 
 
-def _found(replay: Replay, probe: Probe, texts: dict[str, str], count: TokenCounter) -> Found:
+def _probe_result(replay: Replay, probe: Probe, texts: dict[str, str], count: TokenCounter) -> ProbeResult:
     prompt = replay.prompt(probe.question)
     shown = prompt.text.removesuffix(probe.question)
     survival, within = probe.found(shown), plain(shown)
@@ -87,7 +87,7 @@ def _found(replay: Replay, probe: Probe, texts: dict[str, str], count: TokenCoun
                 shown = f"{shown}\n{fetched.text}"
                 finished = probe.found(shown) == 1
     share = len(reached) / len(probe.sources) if probe.sources else 0.0
-    return Found(probe.id, survival, share, prompt.tokens, tokens, finished, list(prompt.messages))
+    return ProbeResult(probe.id, survival, share, prompt.tokens, tokens, finished, list(prompt.messages))
 
 
 def _words(message: Message) -> str:

@@ -237,7 +237,7 @@ def figures(
     model = {name: sum(replay["model"][name] for replay in replays) for name in ("calls", "sent", "written")}
     seconds = [second for one in prompts for second in one["seconds"]]
     reuse = [one["reuse"] for one in prompts if one["reuse"] is not None]
-    told = [one.told for one in outcomes if one.told is not None]
+    shares = [one.told for one in outcomes if one.told is not None]
     finished = sum(one.finished for one in outcomes)
     by_kind, by_age = grouped(outcomes)
     total = {name: sum(one[name] for one in prompts) for name in ("prompts", "tokens", "reused", "over", "invalid")}
@@ -265,6 +265,6 @@ def figures(
         cost=None
         if prices is None
         else prices.cost(total["tokens"] + model["sent"], model["written"], reused=total["reused"]),
-        told=statistics.fmean(told) if told else None,
+        told=statistics.fmean(shares) if shares else None,
         scores=scores,
     )

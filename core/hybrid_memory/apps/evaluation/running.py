@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from hybrid_memory import __version__
-from hybrid_memory.apps.evaluation.judging.judge import Judge
+from hybrid_memory.apps.evaluation.judging import Judge
 from hybrid_memory.apps.evaluation.judging.rubric import CRITERIA
 from hybrid_memory.apps.evaluation.judging.scores import (
     Grade,
@@ -94,13 +94,13 @@ class Run:
         """
         plan = self._plan
         replays = self._replays()
-        found = {
+        result = {
             (name, one["probe"], method): one for (name, method), replay in replays.items() for one in replay["found"]
         }
-        answers = {} if plan.setting.model is None else self._answers(plan.setting.model, found)
+        answers = {} if plan.setting.model is None else self._answers(plan.setting.model, result)
         grades = {} if self._judge is None else self._grades(self._judge, answers)
         verdicts = [] if self._judge is None else self._verdicts(self._judge, answers)
-        outcomes = [self._outcome(case, one, answers.get(case), grades.get(case, ())) for case, one in found.items()]
+        outcomes = [self._outcome(case, one, answers.get(case), grades.get(case, ())) for case, one in result.items()]
         return Report(
             setting=self._setting(),
             transcripts=[self._described(chat) for chat in plan.transcripts.values()],
@@ -134,9 +134,9 @@ class Run:
             raise InvalidInputError("no method could be run: " + "; ".join(self._failures))
         return replays
 
-    def _answers(self, model: LanguageModel, found: Mapping[Case, Mapping[str, Any]]) -> dict[Case, str]:
+    def _answers(self, model: LanguageModel, result: Mapping[Case, Mapping[str, Any]]) -> dict[Case, str]:
         answers = {}
-        for case, one in found.items():
+        for case, one in result.items():
             asked = self._probes[case[:2]].question
             try:
                 by = partial(answered, model, one["prompt"], asked)
@@ -185,7 +185,7 @@ class Run:
             if message.id in wanted
         )
 
-    def _outcome(self, case: Case, found: Mapping[str, Any], answer: str | None, grades: Sequence[Grade]) -> Outcome:
+    def _outcome(self, case: Case, result: Mapping[str, Any], answer: str | None, grades: Sequence[Grade]) -> Outcome:
         chat, name, method = case
         probe = self._probes[chat, name]
         rows = [row for row, message in enumerate(self._plan.transcripts[chat].messages) if message.id in probe.sources]
@@ -195,7 +195,7 @@ class Run:
             probe=name,
             kind=probe.kind.value,
             age=len(self._plan.transcripts[chat].messages) - 1 - max(rows, default=-1),
-            **{key: found[key] for key in ("survival", "reach", "tokens", "fetched", "finished")},
+            **{key: result[key] for key in ("survival", "reach", "tokens", "fetched", "finished")},
             answer=answer,
             told=None if answer is None else probe.found(answer),
             scores=tuple(dict(grade.scores) for grade in grades if not grade.failed),
@@ -226,8 +226,8 @@ class Run:
         self, outcomes: Sequence[Outcome], grades: Mapping[Case, Sequence[Grade]], verdicts: Sequence[Verdict]
     ) -> Judging:
         every = [grade for several in grades.values() for grade in several]
-        told = {(one.transcript, one.probe, one.method): one.told or 0.0 for one in outcomes}
-        agreed = agreement((case[:2], told[case], grade) for case, several in grades.items() for grade in several)
+        values = {(one.transcript, one.probe, one.method): one.told or 0.0 for one in outcomes}
+        agreed = agreement((case[:2], values[case], grade) for case, several in grades.items() for grade in several)
         return Judging(
             model=self._judge.name if self._judge else "",
             calls=len(every) + 2 * len(verdicts),

@@ -128,8 +128,8 @@ def _drawn(group: Sequence[Fact], axis: Axis) -> Thing:
 
 def _field(profile: UserProfile, name: str, facts: Mapping[int, Fact]) -> Field:
     standing = profile.sources.get(name, ())
-    there = {number for entry in standing for number in entry.facts}
-    former = [entry for entry in profile.history(name) if not there.intersection(entry.facts)]
+    existing = {number for entry in standing for number in entry.facts}
+    former = [entry for entry in profile.history(name) if not existing.intersection(entry.facts)]
 
     def told(entries: Sequence[ProfileEntry]) -> list[tuple[ProfileEntry, list[int]]]:
         return [
@@ -183,12 +183,12 @@ def _summary(request: PageRequest) -> dict[str, Any]:
     # As the verb has it, which would read all turns since.
     summary = Summary(state.lines, state.ledger, state.stretches, state.audit, state.latest, state.strategy)
     wanted = list(dict.fromkeys(source for line in summary.lines for source in line.sources))[:SOURCES]
-    found = {event.id: event for event in _turns(request, wanted)}
+    result = {event.id: event for event in _turns(request, wanted)}
     return {
         "summary": summary,
         "cursor": state.cursor,
         "sections": [
-            (section, [_line(line, found) for line in lines])
+            (section, [_line(line, result) for line in lines])
             for section in Section
             if (lines := summary.section(section))
         ],
@@ -204,9 +204,9 @@ def _turns(request: PageRequest, ids: list[str]) -> list[Event]:
     return request.memory.for_scope(request.scope).events(which=ids)
 
 
-def _line(line: Line, found: dict[str, Event]) -> dict[str, Any]:
-    rows: list[Row] = [row_of(found[source], [], most=STRETCH_CHARS) for source in line.sources if source in found]
-    return {"line": line, "rows": rows, "missing": sum(source not in found for source in line.sources)}
+def _line(line: Line, result: dict[str, Event]) -> dict[str, Any]:
+    rows: list[Row] = [row_of(result[source], [], most=STRETCH_CHARS) for source in line.sources if source in result]
+    return {"line": line, "rows": rows, "missing": sum(source not in result for source in line.sources)}
 
 
 def _ledger(ledger: Ledger) -> list[tuple[str, list[str]]]:

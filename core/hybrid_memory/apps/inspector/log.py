@@ -104,7 +104,7 @@ def rows_of(request: PageRequest, events: list[Event]) -> list[Row]:
 def row_of(event: Event, tiers: list[Tier], *, most: int = SHOWN_CHARS) -> Row:
     """The event as a row."""
     said = event.kind is EventKind.MESSAGE
-    text = event.message.text if said else told(event)
+    text = event.message.text if said else description(event)
     return Row(
         position=event.position,
         handle=handle(event.position, event.position),
@@ -123,7 +123,7 @@ def _speaker(message: Message, author: str) -> str:
     return f"{name} by {author}" if author else name
 
 
-def told(event: Event) -> str:
+def description(event: Event) -> str:
     """What an event that is no message says, in a line or two."""
     tell = _TELLERS.get(event.kind)
     try:
@@ -157,14 +157,14 @@ def event(request: PageRequest) -> dict[str, Any]:
     """
     position = request.number("position", 0, least=0)
     scoped = request.seen(request.scope.owner)
-    found = scoped.events(before=position + 1, limit=1)
-    if not found or found[0].position != position:
+    result = scoped.events(before=position + 1, limit=1)
+    if not result or result[0].position != position:
         raise InvalidInputError(f"{request.scope.owner} has no event {shown(handle(position, position))} to be seen")
-    (event,) = found
+    (event,) = result
     records = request.memory.for_scope(request.scope.owner).records([position])
     return {
         "event": event,
-        "row": row_of(event, tiers_of(request, found)[position], most=len(json.dumps(event.payload))),
+        "row": row_of(event, tiers_of(request, result)[position], most=len(json.dumps(event.payload))),
         "record": records[0] if records else None,
         "sources": _sources(request, event),
         "around": _around(request, event),
@@ -175,8 +175,8 @@ def event(request: PageRequest) -> dict[str, Any]:
 
 
 def _sources(request: PageRequest, event: Event) -> list[Row]:
-    there = request.memory.for_scope(request.scope.owner).events(which=event.sources)
-    visible = [source for source in there if source.position < event.position]
+    existing = request.memory.for_scope(request.scope.owner).events(which=event.sources)
+    visible = [source for source in existing if source.position < event.position]
     return [row_of(source, []) for source in visible]
 
 

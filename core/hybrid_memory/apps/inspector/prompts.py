@@ -97,7 +97,7 @@ def prompts(request: PageRequest) -> dict[str, Any]:
     except InvalidInputError as error:
         return shown | {"refused": str(error)}
     before = _before(request, places[row - 1], tokens) if row else ()
-    return shown | _told(request, context, before, places[row])
+    return shown | _laid_out(request, context, before, places[row])
 
 
 def _turns(request: PageRequest, chosen: int) -> list[Event]:
@@ -138,12 +138,12 @@ def _before(request: PageRequest, turn: int, tokens: int) -> Sequence[Message]:
         return ()
 
 
-def _told(request: PageRequest, context: Context, before: Sequence[Message], turn: int) -> dict[str, Any]:
+def _laid_out(request: PageRequest, context: Context, before: Sequence[Message], turn: int) -> dict[str, Any]:
     count = request.memory.token_counter
     costs = [message_tokens(message, count) for message in context.messages]
     same = _same(context.messages, before)
     notes = _notes(request, context, turn)
-    places = _places(request, context.messages)
+    places = _positions(request, context.messages)
     laid = [
         Laid(
             row=row,
@@ -207,10 +207,10 @@ def _notes(request: PageRequest, context: Context, turn: int) -> list[str]:
     return sorted((memory_mark(text, marks) for text in texts if text), key=len, reverse=True)
 
 
-def _places(request: PageRequest, messages: Sequence[Message]) -> dict[str, int]:
+def _positions(request: PageRequest, messages: Sequence[Message]) -> dict[str, int]:
     ids = [message.id for message in messages if message.id]
-    found = request.memory.for_scope(request.scope).events(which=ids)
-    return {event.id: event.position for event in found}
+    result = request.memory.for_scope(request.scope).events(which=ids)
+    return {event.id: event.position for event in result}
 
 
 def _pieces(message: Message, context: Context, notes: Sequence[str]) -> list[Piece]:

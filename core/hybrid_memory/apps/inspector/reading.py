@@ -140,8 +140,8 @@ def state_of(request: PageRequest, session: str | None) -> QueueState:
     """Where the queue of a session begins, as of then."""
     scoped = request.seen(replace(request.scope, session=session))
     # Without a session every session is read, but the queue of none has a state of its own.
-    found = scoped.events(kinds=STATES, limit=RECENT if session is None else 1)
-    return QueueState.of(next((event for event in reversed(found) if event.scope.session == session), None))
+    result = scoped.events(kinds=STATES, limit=RECENT if session is None else 1)
+    return QueueState.of(next((event for event in reversed(result) if event.scope.session == session), None))
 
 
 def tiers_of(request: PageRequest, events: Sequence[Event]) -> dict[int, list[Tier]]:

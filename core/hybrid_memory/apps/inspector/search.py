@@ -29,7 +29,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class HitRow:
     """A hit on the page."""
 
     place: int
@@ -57,19 +57,19 @@ def search(request: PageRequest) -> dict[str, Any]:
         "q": query,
         "k": k,
         "within": within,
-        "hits": _found(request, hits),
+        "hits": _rows(request, hits),
         "plan": str(hits[0].plan) if hits and hits[0].plan else "",
         "notes": list(dict.fromkeys(hit.note for hit in hits if hit.note)),
         "missing": wanted,
     }
 
 
-def _found(request: PageRequest, hits: list[Hit]) -> list[Found]:
+def _rows(request: PageRequest, hits: list[Hit]) -> list[HitRow]:
     best = max((hit.score for hit in hits), default=1.0) or 1.0
     positions = [hit.record.turn for hit in hits]
     tiers = tiers_of(request, [_turn(hit.record) for hit in hits])
     return [
-        Found(
+        HitRow(
             place=place,
             hit=hit,
             handle=handle(position, position),
@@ -89,16 +89,16 @@ def _turn(record: Record) -> Event:
 def shares_of(hit: Hit, best: float) -> list[Share]:
     """What each signal brings, in the order of the weights; the bar of the best score is as long as it can be."""
     total = sum(getattr(hit.weights, part.name) for part in fields(Weights))
-    found: list[Share] = []
+    results: list[Share] = []
     start = 0.0
     for part in fields(Weights):
         weight, signal = getattr(hit.weights, part.name), getattr(hit.signals, part.name)
         points = weight * signal / total
         if weight:
             width = 100 * points / best
-            found.append(Share(part.name, weight, signal, points, start, width))
+            results.append(Share(part.name, weight, signal, points, start, width))
             start += width
-    return found
+    return results
 
 
 def _why_not(

@@ -206,7 +206,7 @@ def add_resources(server: MCPServer, memory: ScopedMemory) -> None:
         "memory://profile", name="profile", title="Profile", description="What is known of the user.", mime_type=TEXT
     )
     async def profile() -> str:
-        async with _told():
+        async with _as_resource_errors():
             return (await memory.aprofile()).text or "Nothing is known of the user yet."
 
     @server.resource(
@@ -217,7 +217,7 @@ def add_resources(server: MCPServer, memory: ScopedMemory) -> None:
         mime_type=TEXT,
     )
     async def summary() -> str:
-        async with _told():
+        async with _as_resource_errors():
             return (await memory.asummary()).text or "Nothing was summarised yet."
 
     @server.resource(
@@ -228,20 +228,20 @@ def add_resources(server: MCPServer, memory: ScopedMemory) -> None:
         mime_type=MARKDOWN,
     )
     async def blocks() -> str:
-        async with _told():
-            there = await memory.ablocks()
-            return "\n\n".join(_written(block) for block in there.values()) or "There are no blocks yet."
+        async with _as_resource_errors():
+            existing = await memory.ablocks()
+            return "\n\n".join(_written(block) for block in existing.values()) or "There are no blocks yet."
 
     @server.resource(
         "memory://blocks/{label}", name="block", title="Block", description="One of the blocks.", mime_type=TEXT
     )
     async def block(label: str) -> str:
-        async with _told():
-            there = await memory.ablocks()
-            if label not in there:
-                known = ", ".join(there) or "none yet"
+        async with _as_resource_errors():
+            existing = await memory.ablocks()
+            if label not in existing:
+                known = ", ".join(existing) or "none yet"
                 raise ResourceNotFoundError(f"no block has this label; there are: {known}")
-            return there[label].value
+            return existing[label].value
 
 
 def _written(block: Block) -> str:
@@ -250,7 +250,7 @@ def _written(block: Block) -> str:
 
 
 @asynccontextmanager
-async def _told() -> AsyncIterator[None]:
+async def _as_resource_errors() -> AsyncIterator[None]:
     """What this library raises, as an error of the protocol with the same words."""
     try:
         yield

@@ -23,7 +23,7 @@ WRITTEN = 500
 FLUSHED = 2_000
 """Rows that Milvus Lite holds in memory at most; it takes 70 us to look at each of them there."""
 
-SETTLED = 256
+LEAST_FLUSHED = 256
 ASKED = 1_000
 FLAT = [0.0, 0.0]
 """Every collection needs a vector; this is that of rows without one."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.instants import to_micros
-from hybrid_memory.engines.milvus.catalog import FLAT, PENDING, RECORDS, SETTLED, TERMS, VECTORS, WINDOW, Catalog
+from hybrid_memory.engines.milvus.catalog import FLAT, LEAST_FLUSHED, PENDING, RECORDS, TERMS, VECTORS, WINDOW, Catalog
 from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import NARROWING, PLACE, Narrowing, Row, digest, owner_key, to_record, to_row
 from hybrid_memory.engines.milvus.state import EMBEDDER, PlaceNames, StateTable, TermCounts, applied_of, sum_of, tail_of
@@ -96,13 +96,13 @@ class MilvusIndex(SemanticIndex):
         key = "" if owner is None else owner_key(owner)
         tails = {session: tail_of(key, digest("session", session)) for session in sessions}
         there = self._state.get([EMBEDDER, applied_of(key), *([sum_of(key)] if sums else []), *tails.values()])
-        waiting = self._catalog.select(PENDING, f'owner == "{key}"', ["id"], limit=pending) if pending else []
+        pending_ids = self._catalog.select(PENDING, f'owner == "{key}"', ["id"], limit=pending) if pending else []
         count, total = unpacked(there.get(sum_of(key)))
         return Status(
             applied=int(there.get(applied_of(key), 0)),
             embedder=(there[EMBEDDER][0], there[EMBEDDER][1]) if EMBEDDER in there else None,
             tails={session: there[name] for session, name in tails.items() if name in there},
-            pending=sorted(row["id"] for row in waiting),
+            pending=sorted(row["id"] for row in pending_ids),
             vectors=count,
             total=total,
             size=self._size() if sums and owner is None else IndexSize(0, 0, 0),
@@ -135,8 +135,8 @@ class MilvusIndex(SemanticIndex):
         """Give records their vectors; see `IndexEngine.put_vectors`."""
         with self._writing:
             self._vectors.prepare(embedder)
-            waiting = [row["id"] for row in self._catalog.fetch(PENDING, list(keys), ["id"])]
-            rows = self._catalog.fetch(RECORDS, waiting, NARROWING)
+            pending_ids = [row["id"] for row in self._catalog.fetch(PENDING, list(keys), ["id"])]
+            rows = self._catalog.fetch(RECORDS, pending_ids, NARROWING)
             missing = {keys[row["id"]] for row in rows} - vectors.keys()
             have = {**vectors, **self._vectors.known(list(missing))}
             rows = [row for row in rows if keys[row["id"]] in have]
@@ -151,7 +151,7 @@ class MilvusIndex(SemanticIndex):
             self._vectors.repair(owner_key(owner))
             with suppress(StoreUnavailableError):  # a server that is busy declines: it flushes by itself later
                 for name in (RECORDS, TERMS, VECTORS):
-                    self._catalog.flush(name, SETTLED)
+                    self._catalog.flush(name, LEAST_FLUSHED)
 
     def search(self, query: Query, where: Where, k: int) -> Matches:
         """The k best of what is allowed; see `IndexEngine.search`."""
@@ -222,8 +222,8 @@ class MilvusIndex(SemanticIndex):
         self._catalog.close()
 
     def _size(self) -> IndexSize:
-        records, waiting = self._catalog.count(RECORDS), self._catalog.count(PENDING)
-        return IndexSize(records=records, vectors=records - waiting, pending=waiting)
+        records, pending = self._catalog.count(RECORDS), self._catalog.count(PENDING)
+        return IndexSize(records=records, vectors=records - pending, pending=pending)
 
     def _matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
         """By BM25.

@@ -33,7 +33,7 @@ NARROWING = ["id", "owner", "session", "kind", "category", "at", "turn", "metada
 PLACE = ["segment", "ordinal", "length", "importance", "uses", "last_used"]
 STRETCHES = 100
 POSITIONS = 2_000
-"""So many hidden stretches and single positions stand in a filter; where there are more, what was found is sifted."""
+"""So many hidden stretches and single positions fit into a filter; where there are more, we filter what comes back."""
 
 _COLUMNS = {"id", "at", "kind", "segment", "ordinal", "importance", "uses", "last_used", "turn"}
 
@@ -107,7 +107,7 @@ class Narrowing:
 
     Attributes:
         expression: the filter.
-        whole: whether the filter says all; else what was found must be sifted with ``visible``.
+        whole: whether the filter says all; else what was found must be filtered with ``visible``.
         plain: whether it only names the owner.
         visible: whether a turn is in no hidden stretch.
         holds: whether a row with the fields `NARROWING` may be returned.

@@ -162,7 +162,7 @@ class PlaceNames:
         steps = range(-radius, radius + 1)
         places = self._state.get(place_of(seed["segment"], seed["ordinal"] + step) for seed in seeds for step in steps)
         near = sorted({number for those in places.values() for number in those})
-        # Looked up by primary key and sifted here: a filter over so many ids is slow.
+        # Looked up by primary key and filtered here: a filter over so many ids is slow.
         rows = [row for row in self._catalog.fetch(RECORDS, near, [*NARROWING, *PLACE]) if narrowing.holds(row)]
         return RecordColumns.of([[0 if row[name] == NEVER else row[name] for name in COLUMNS] for row in rows])
 

@@ -18,8 +18,8 @@ from hybrid_memory.engines.milvus.state import EMBEDDER, StateTable, sum_of
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import Matches
 
-SIFTED = 256
-"""Rows that a search fetches at least where they must be sifted."""
+FILTERED = 256
+"""Rows that a search fetches at least where they must be filtered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class VectorTable:
         """The k vectors with the highest inner product."""
         if k < 1 or (there := self.embedder()) is None or there[1] != len(vector):
             return Matches.best({}, k)
-        limit = k if narrowing.whole else max(4 * k, SIFTED)
+        limit = k if narrowing.whole else max(4 * k, FILTERED)
         nprobe = self._probing.plain if narrowing.plain else self._probing.narrowed
         while limit <= WINDOW:
             hits = self._catalog.nearest(vector, narrowing.expression, limit, nprobe=nprobe)

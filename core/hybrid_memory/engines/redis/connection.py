@@ -1,4 +1,4 @@
-"""A server or a cluster, behind one URL: calls, scripts, and its failures told as ours."""
+"""A server or a cluster, behind one URL: calls, scripts, and its failures as our errors."""
 
 from __future__ import annotations
 

@@ -175,8 +175,10 @@ class RedisIndex(SemanticIndex):
         """The records with these ids, in the order given."""
         records: dict[int, Record] = {}
         for tag, numbers in self._by_owner(ids).items():
-            told = self._run(FETCH, tag, [len(FIELDS), *FIELDS, *numbers])
-            records |= {n: to_record(fields) for n, fields in zip(numbers, told, strict=True) if fields[0] is not None}
+            answer = self._run(FETCH, tag, [len(FIELDS), *FIELDS, *numbers])
+            records |= {
+                n: to_record(fields) for n, fields in zip(numbers, answer, strict=True) if fields[0] is not None
+            }
         return [records[number] for number in ids if number in records]
 
     def delete(self, ids: Sequence[int] | None) -> int:
@@ -255,7 +257,7 @@ class RedisIndex(SemanticIndex):
         return IndexSize(records=records, vectors=vectors, pending=records - vectors)
 
     def _by_key(self, ids: Iterable[int]) -> dict[str, list[int]]:
-        """Under which key the owner of each record is told."""
+        """The keys under which the owners of these records stand."""
         keys: dict[str, list[int]] = defaultdict(list)
         for number in dict.fromkeys(ids):
             keys[self._keys.owners_of_records(number)].append(number)
@@ -265,9 +267,9 @@ class RedisIndex(SemanticIndex):
         """The records by the tags of their owners, without those that nobody has."""
         self._connection.check_open()
         keys = self._by_key(ids)
-        told = self._connection.calls([("HMGET", key, *numbers) for key, numbers in keys.items()])
+        answer = self._connection.calls([("HMGET", key, *numbers) for key, numbers in keys.items()])
         owners: dict[str, list[int]] = defaultdict(list)
-        for numbers, tags in zip(keys.values(), told, strict=True):
+        for numbers, tags in zip(keys.values(), answer, strict=True):
             for number, tag in zip(numbers, tags, strict=True):
                 if tag is not None:
                     owners[tag.decode()].append(number)
@@ -289,6 +291,6 @@ def _vector(blob: bytes) -> Floats:
     return row
 
 
-def _pair(told: bytes) -> tuple[str, int]:
-    name, dim = json.loads(told)
+def _pair(answer: bytes) -> tuple[str, int]:
+    name, dim = json.loads(answer)
     return name, dim

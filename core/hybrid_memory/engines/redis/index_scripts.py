@@ -19,7 +19,7 @@ from hybrid_memory.engines.redis.connection import Script
 
 WORD_STEP = 2**32
 PLACE_STEP = 2**20
-"""Turns that a segment may have, if places are to be told apart: a million without a pause."""
+"""Turns that a segment may have, so that places differ: a million without a pause."""
 
 COMMON = r"""
 local root, record = KEYS[1], KEYS[2]
@@ -120,7 +120,7 @@ local function remove(ids)
 end
 
 -- The number of this change, and what the totals over all owners need of this one.
-local function told()
+local function totals()
   local state = root .. ':state'
   local changes = redis.call('HINCRBY', state, 'changes', 1)
   local numbers = redis.call('HMGET', state, 'records', 'words')
@@ -133,7 +133,7 @@ UPSERT = Script(
     r"""
 -- A name of this call, after, upto, how many records, each as JSON, then of each use: id, count, time.
 local state = root .. ':state'
-if redis.call('HGET', state, 'call') == ARGV[1] then return {1, told()} end
+if redis.call('HGET', state, 'call') == ARGV[1] then return {1, totals()} end
 if (redis.call('HGET', state, 'applied') or '0') ~= ARGV[2] then return {0} end
 redis.call('HSET', state, 'applied', ARGV[3], 'call', ARGV[1])
 local size = tonumber(ARGV[4])
@@ -157,11 +157,11 @@ for i = 5 + size, #ARGV, 3 do
     end
   end
 end
-return {1, told()}
+return {1, totals()}
 """,
 )
 
-DELETE = Script(COMMON, "return {remove(ARGV), told()}")
+DELETE = Script(COMMON, "return {remove(ARGV), totals()}")
 
 RESET = Script(
     COMMON,
@@ -174,7 +174,7 @@ for _, id in ipairs(ids) do
 end
 for _, part in ipairs({':places', ':pending', ':times', ':words'}) do redis.call('DEL', root .. part) end
 redis.call('HDEL', root .. ':state', 'applied', 'records', 'words', 'vectors', 'sum')
-return {ids, told()}
+return {ids, totals()}
 """,
 )
 
@@ -196,7 +196,7 @@ summed(given, 1)
 
 TOTAL = Script(
     r"""
--- Tag, number of its last change, its records, its words. A later change that was told before stands.
+-- Tag, number of its last change, its records, its words. A later change that came before stands.
 local old = redis.call('HGET', KEYS[1], ARGV[1]) or '0 0 0'
 local changes, records, words = old:match('^(%S+) (%S+) (%S+)$')
 if tonumber(changes) < tonumber(ARGV[2]) then

@@ -120,13 +120,13 @@ class RedisLog(EventLog):
     def size(self) -> LogSize:
         """Counts over all owners."""
         roots = [self._keys.log(owner_tag(owner)) for owner in self._owners()]
-        told = self._connection.calls(
+        answer = self._connection.calls(
             [("HLEN", f"{root}:{part}") for root in roots for part in ("ids", "sessions", "events")]
         )
         return LogSize(
-            owners=sum(ids > 0 for ids in told[::3]),
-            sessions=sum(told[1::3]),
-            events=sum(told[2::3]),
+            owners=sum(ids > 0 for ids in answer[::3]),
+            sessions=sum(answer[1::3]),
+            events=sum(answer[2::3]),
             bytes=size_bytes(self._connection),
         )
 
@@ -141,16 +141,16 @@ class RedisLog(EventLog):
         with self._turns[crc32(owner_tag(owner).encode()) % _LOCKS]:
             for _ in range(ATTEMPTS):
                 base = self._reserved(owner, len(drafts), beyond)
-                outcome, *told = self._run(script, owner, [base, *values])
+                outcome, *answer = self._run(script, owner, [base, *values])
                 if outcome == b"done":
-                    pairs = zip(drafts, told[::2], told[1::2], strict=True)
+                    pairs = zip(drafts, answer[::2], answer[1::2], strict=True)
                     return [Appended(draft.id, int(position), fresh=bool(fresh)) for draft, position, fresh in pairs]
                 if outcome == b"taken":
                     raise IdConflictError(
-                        f"id {drafts[told[0] - 1].id!r} is taken in this session by another message (position "
-                        f"{int(told[1])}): the log is append-only, so give the new one an id of its own"
+                        f"id {drafts[answer[0] - 1].id!r} is taken in this session by another message (position "
+                        f"{int(answer[1])}): the log is append-only, so give the new one an id of its own"
                     )
-                beyond = int(told[0])
+                beyond = int(answer[0])
         raise StoreUnavailableError(f"others were faster at writing for {owner} {ATTEMPTS} times: write less at once")
 
     def _reserved(self, owner: Scope, size: int, beyond: int) -> int:

@@ -30,17 +30,17 @@ def scrub(connection: RedisConnection) -> None:
 
 def warn_of_losses(connection: RedisConnection) -> None:
     """Say in the log what of the server's settings may lose what was acknowledged."""
-    for told in connection.on_servers(lambda server: server.info("all")):
-        if not told.get("aof_enabled"):
+    for answer in connection.on_servers(lambda server: server.info("all")):
+        if not answer.get("aof_enabled"):
             _log.warning("Redis at %s keeps no append-only file: a crash loses events", connection.address)
-        if str(told.get("maxmemory_policy", "noeviction")) != "noeviction":
+        if str(answer.get("maxmemory_policy", "noeviction")) != "noeviction":
             _log.warning("Redis at %s evicts keys when its memory is full: events may go", connection.address)
 
 
 def size_bytes(connection: RedisConnection) -> int:
     """Of the append-only files, or of the memory where there are none."""
-    told = connection.on_servers(lambda server: server.info("all"))
-    return sum(int(one.get("aof_current_size", 0) or one["used_memory"]) for one in told)
+    answer = connection.on_servers(lambda server: server.info("all"))
+    return sum(int(one.get("aof_current_size", 0) or one["used_memory"]) for one in answer)
 
 
 def _rewrite(server: Any, address: str) -> None:
@@ -56,8 +56,8 @@ def _rewrite(server: Any, address: str) -> None:
             if "in progress" not in str(error):
                 raise
             _wait(server, deadline, address)  # another one was faster
-    told = _wait(server, deadline, address)
-    if told["aof_last_bgrewrite_status" if files else "rdb_last_bgsave_status"] != "ok":
+    answer = _wait(server, deadline, address)
+    if answer["aof_last_bgrewrite_status" if files else "rdb_last_bgsave_status"] != "ok":
         raise StoreUnavailableError(
             f"Redis at {address} could not write its files anew ({command}): what was erased may still stand in them; "
             "look at its log and its disk, and try again"
@@ -66,10 +66,10 @@ def _rewrite(server: Any, address: str) -> None:
 
 def _wait(server: Any, deadline: float, address: str) -> dict[str, Any]:
     while True:
-        told: dict[str, Any] = server.info("persistence")
+        answer: dict[str, Any] = server.info("persistence")
         busy = ("aof_rewrite_in_progress", "aof_rewrite_scheduled", "rdb_bgsave_in_progress")
-        if not any(int(told[part]) for part in busy):
-            return told
+        if not any(int(answer[part]) for part in busy):
+            return answer
         if time.monotonic() > deadline:
             raise StoreUnavailableError(f"Redis at {address} did not write its files anew in {SCRUB_SECONDS} s")
         time.sleep(_PAUSE_SECONDS)

@@ -83,12 +83,12 @@ class QueryEngine:
                 self._wait()  # another process may have made it
         if space not in self._spaces or k < 1:
             return Matches.best({}, 0)
-        told = self._search(
+        answer = self._search(
             f"({condition})=>[KNN {k} @{space} $vector AS distance]",
             *("PARAMS", 2, "vector", np.ascontiguousarray(vector, dtype=np.float32).tobytes()),
             *("SORTBY", "distance", "RETURN", 1, "distance", "LIMIT", 0, k),
         )
-        pairs = zip(told[::2], told[1::2], strict=True)
+        pairs = zip(answer[::2], answer[1::2], strict=True)
         return Matches.best({_number(key): 1 - float(fields[1]) for key, fields in pairs}, k)
 
     def search(self, query: str, *options: Value) -> list[int]:
@@ -103,8 +103,8 @@ class QueryEngine:
     def firsts(self, queries: Sequence[str], field: str) -> list[bytes | None]:
         """The field of one record that each of them finds."""
         commands = [self._asked(query, "NOCONTENT", "LIMIT", 0, 1) for query in queries]
-        told = self._whole(lambda: self._connection.calls(commands))
-        keys = [one[1] if len(one) > 1 else None for one in told]
+        answer = self._whole(lambda: self._connection.calls(commands))
+        keys = [one[1] if len(one) > 1 else None for one in answer]
         fields = iter(self._connection.calls([("HGET", key, field) for key in keys if key is not None]))
         return [None if key is None else next(fields) for key in keys]
 
@@ -147,8 +147,8 @@ class QueryEngine:
     def _wait(self) -> None:
         deadline = time.monotonic() + CALL_SECONDS
         while True:
-            told = self._connection.call("FT.INFO", self._keys.search)
-            about = dict(zip(told[::2], told[1::2], strict=True))
+            answer = self._connection.call("FT.INFO", self._keys.search)
+            about = dict(zip(answer[::2], answer[1::2], strict=True))
             if not int(about[b"indexing"]):
                 self._spaces = {
                     dict(zip(a[::2], a[1::2], strict=False))[b"attribute"].decode() for a in about[b"attributes"]
@@ -165,10 +165,10 @@ class QueryEngine:
         try:
             self._connection.call(*command)
         except StoreUnavailableError as error:
-            told = str(error.__cause__)
-            if "unknown command" in told.lower():
+            answer = str(error.__cause__)
+            if "unknown command" in answer.lower():
                 raise StoreUnavailableError(NO_ENGINE.format(address=self._connection.address)) from error
-            if there not in told:
+            if there not in answer:
                 raise
 
 
@@ -216,15 +216,15 @@ def _bound(position: int) -> str:
     return "+inf" if position >= _EXACT else str(position)
 
 
-def columns_of(told: bytes, where: Where) -> RecordColumns:
+def columns_of(answer: bytes, where: Where) -> RecordColumns:
     """The columns of records that were fetched by id, as far as the condition allows; the owner was asked for by name.
 
     Args:
-        told: a line for each: id, segment, ordinal, length, importance, time, uses, last use, turn, kind, category,
-            session, metadata.
+        answer: of `AROUND`, a line for each: id, segment, ordinal, length, importance, time, uses, last use, turn,
+            kind, category, session, metadata.
         where: the condition.
     """
-    words = told.decode().split()
+    words = answer.decode().split()
     width = len(_NUMBERS) + _LABELS
     numbers = np.array([[float(word) for word in words[row::width]] for row in range(len(_NUMBERS))]).T
     labels = np.array([words[len(_NUMBERS) + row :: width] for row in range(_LABELS)], dtype=np.str_)

@@ -12,7 +12,7 @@ from hybrid_memory.engines.sqlite.driver import Driver
 from hybrid_memory.engines.sqlite.schema import MIGRATIONS
 from hybrid_memory.errors import DISTRIBUTION
 from hybrid_memory.log.port import Key
-from hybrid_memory.store.health import REBUILD, SHOWN, Finding
+from hybrid_memory.store.health import REBUILD, RESTORE, SHOWN, Finding
 
 LEAST_FREE_BYTES = 100_000_000
 """On the disk."""
@@ -20,7 +20,6 @@ LEAST_FREE_BYTES = 100_000_000
 LARGE_WAL = 256_000_000
 """Bytes of a write-ahead log that no process should need."""
 
-RESTORE = "restore a backup; hybrid-memory export may still save what can be read"
 LEFTOVERS = {
     "records without words": "SELECT count(*) FROM records WHERE id NOT IN (SELECT id FROM terms_docsize)",
     "entries of the text index without a record": (

@@ -55,13 +55,13 @@ class SqliteIndex(SemanticIndex):
             (number,),
         )
         tails = {session: self._tail(number, session) for session in sessions}
-        waiting = "SELECT record FROM pending WHERE owner = ? ORDER BY record LIMIT ?"
+        pending_ids = "SELECT record FROM pending WHERE owner = ? ORDER BY record LIMIT ?"
         cache = self._caches.vectors(number) if sums and number is not None else None
         return Status(
             applied=applied or 0,
             embedder=None if name is None else (name, dim),
             tails={session: tail for session, tail in tails.items() if tail is not None},
-            pending=[row[0] for row in self._db.query(waiting, (number, pending))] if pending else (),
+            pending=[row[0] for row in self._db.query(pending_ids, (number, pending))] if pending else (),
             vectors=len(cache or ()),
             total=None if cache is None else cache.total,
             size=self._size() if sums and owner is None else IndexSize(0, 0, 0),
@@ -128,10 +128,10 @@ class SqliteIndex(SemanticIndex):
             if there != embedder:
                 raise EmbedderMismatchError(there, embedder)
             asked = (json.dumps(list(keys)),)
-            waiting = connection.execute(
+            pending_ids = connection.execute(
                 "SELECT record FROM pending WHERE record IN (SELECT value FROM json_each(?))", asked
             )
-            wanted = {keys[record] for (record,) in waiting}  # none for a record that was deleted meanwhile
+            wanted = {keys[record] for (record,) in pending_ids}  # none for a record that was deleted meanwhile
             connection.executemany(
                 "INSERT OR IGNORE INTO embeddings(key, vector) VALUES (?, ?)",
                 [

@@ -31,10 +31,10 @@ def chosen_methods(names: Sequence[str | Method]) -> list[Method]:
     Raises:
         InvalidInputError: there is no method of a name, or none was named.
     """
-    there = found_methods() if any(isinstance(name, str) for name in names) else {}
-    unknown = [name for name in names if isinstance(name, str) and name not in there]
+    existing = found_methods() if any(isinstance(name, str) for name in names) else {}
+    unknown = [name for name in names if isinstance(name, str) and name not in existing]
     if unknown or not names:
         what = f"no method {', '.join(map(repr, unknown))}" if unknown else "no method is named"
-        raise InvalidInputError(f"{what}: choose from {', '.join(there or found_methods())}")
-    chosen = [there[name] if isinstance(name, str) else name for name in names]
+        raise InvalidInputError(f"{what}: choose from {', '.join(existing or found_methods())}")
+    chosen = [existing[name] if isinstance(name, str) else name for name in names]
     return list({method.name: method for method in chosen}.values())

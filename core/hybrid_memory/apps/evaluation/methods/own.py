@@ -62,10 +62,10 @@ class Compacting:
                 compressor=setting.compressor,
                 token_counter=setting.count,
             ) as memory:
-                yield _Remembered(memory.scoped(user="user", session="chat"), setting, alone=self._alone)
+                yield _MemoryReplay(memory.scoped(user="user", session="chat"), setting, alone=self._alone)
 
 
-class _Remembered:
+class _MemoryReplay:
     """A conversation in a memory."""
 
     def __init__(self, chat: ScopedMemory, setting: Setting, *, alone: bool) -> None:
@@ -90,10 +90,10 @@ class _Remembered:
         """Ids of the messages behind a handle; a number that only looks like one leads nowhere."""
         if handle not in self._behind:
             try:
-                found = self._chat.expand(handle)
+                result = self._chat.expand(handle)
             except InvalidInputError:
-                found = []
-            self._behind[handle] = frozenset(message.id for message in found if message.id)
+                result = []
+            self._behind[handle] = frozenset(message.id for message in result if message.id)
         return self._behind[handle]
 
     def fetch(self, question: str, prompt: Prompt) -> Iterator[Fetched]:
@@ -114,7 +114,7 @@ class Whole:
     @contextmanager
     def replay(self, setting: Setting) -> Iterator[Replay]:
         """An empty list."""
-        yield _Kept(setting)
+        yield _ListReplay(setting)
 
 
 class SlidingWindow:
@@ -128,10 +128,10 @@ class SlidingWindow:
     @contextmanager
     def replay(self, setting: Setting) -> Iterator[Replay]:
         """An empty list."""
-        yield _Kept(setting, whole=False)
+        yield _ListReplay(setting, whole=False)
 
 
-class _Kept(StockReplay):
+class _ListReplay(StockReplay):
     """The messages themselves."""
 
     def __init__(self, setting: Setting, *, whole: bool = True) -> None:
@@ -147,12 +147,12 @@ class _Kept(StockReplay):
         return said if self._whole else _newest(said, self._setting)
 
 
-def _newest(said: Sequence[Message], setting: Setting) -> list[Message]:
-    rules = list(takewhile(lambda message: message.role is Role.SYSTEM, said))
-    asked = [row for row, message in enumerate(said) if message.role is Role.USER]
-    first = truncated(said, setting.max_tokens, setting.count)
+def _newest(messages: Sequence[Message], setting: Setting) -> list[Message]:
+    rules = list(takewhile(lambda message: message.role is Role.SYSTEM, messages))
+    asked = [row for row, message in enumerate(messages) if message.role is Role.USER]
+    first = truncated(messages, setting.max_tokens, setting.count)
     begins = next((row for row in asked if row >= first), asked[-1] if asked else first)
-    return [*rules, *said[max(begins, len(rules)) :]]
+    return [*rules, *messages[max(begins, len(rules)) :]]
 
 
 def truncated(messages: Sequence[Message], max_tokens: int, count: TokenCounter) -> int:

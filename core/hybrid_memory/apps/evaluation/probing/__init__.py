@@ -53,7 +53,7 @@ def probes_of(transcript: Transcript, truncated: int, *, per_kind: int = MAX_PER
     ):
         chosen: list[Probe] = []
         for offered in sources:
-            fresh = _told_once(history, offered, chosen)
+            fresh = _distinct(history, offered, chosen)
             # What comes later fills the room that is left.
             hidden = [probe for probe in fresh if history.hides(probe)]
             for several in (hidden, [probe for probe in fresh if probe not in hidden]):
@@ -63,25 +63,25 @@ def probes_of(transcript: Transcript, truncated: int, *, per_kind: int = MAX_PER
     return probes
 
 
-def _told_once(history: History, offered: Iterable[Probe], before: Sequence[Probe]) -> list[Probe]:
+def _distinct(history: History, offered: Iterable[Probe], before: Sequence[Probe]) -> list[Probe]:
     """The fair ones among the probes, oldest first; of several with one question the newest, of one answer the first.
 
     Nothing that the probes before tell already.
     """
     fair: dict[str, Probe] = {}
     for probe in offered:
-        if (checked := history.told(probe)) is not None:
+        if (checked := history.checked(probe)) is not None:
             fair[plain(checked.question)] = checked
     answers = {_answer(probe) for probe in before}
-    told = [(source, plain(probe.gold)) for probe in before for source in probe.sources]
-    found: list[Probe] = []
+    lines = [(source, plain(probe.gold)) for probe in before for source in probe.sources]
+    results: list[Probe] = []
     for probe in sorted(fair.values(), key=lambda probe: history.rows[probe.sources[0]]):
-        within = [gold for source, gold in told if source in probe.sources and probe.by != "ledger"]
+        within = [gold for source, gold in lines if source in probe.sources and probe.by != "ledger"]
         if _answer(probe) not in answers and not any(held(gold, key) for gold in within for key in probe.keys):
             answers.add(_answer(probe))
-            told += [(source, plain(probe.gold)) for source in probe.sources]
-            found.append(probe)
-    return found
+            lines += [(source, plain(probe.gold)) for source in probe.sources]
+            results.append(probe)
+    return results
 
 
 def _answer(probe: Probe) -> frozenset[str]:

@@ -33,7 +33,7 @@ _CHOSEN = re.compile(
     r"(?P<zh>[^，。；！？]+)"
     r"|(?:就|改)(?:用|选|订|定|买|住)(?P<just>[^，。；！？吧了]+)|(?:我们|就|将)采用(?P<taken>[^，。；！？]+)"
 )
-_FOUND = re.compile(
+_CAUSE = re.compile(
     r"(?<!if )(?<!If )(?<!whether )\b[Tt]he (?P<sort>root cause|cause|issue|problem|bug|fix|solution)(?: here| then)?"
     r" (?:is|was)(?: that| to)? (?P<what>.+)"
     r"|(?P<zhsort>问题|原因|根源)(?:就)?(?:是|在于|出在)(?P<zh>[^。；！？]+)"
@@ -97,14 +97,14 @@ def _decision(history: History, line: Line) -> _Decision | None:
     asks = said.endswith(("?", "？", "吗", "呢", "呢。"))
     if asks or len(line.text) >= MAX_LINE_CHARS or history.advises(line):
         return None
-    if found := _CHOSEN.search(said):
-        return _chosen(history, line, said, found)
-    return _finding(said, found) if (found := _FOUND.search(said)) else None
+    if match := _CHOSEN.search(said):
+        return _chosen(history, line, said, match)
+    return _finding(said, match) if (match := _CAUSE.search(said)) else None
 
 
-def _chosen(history: History, line: Line, said: str, found: re.Match[str]) -> _Decision | None:
+def _chosen(history: History, line: Line, said: str, result: re.Match[str]) -> _Decision | None:
     """A choice: in place of something, for something, as the answer to a question, or with its words around it."""
-    what = said[found.start(found.lastindex or 0) :]
+    what = said[result.start(result.lastindex or 0) :]
     reason = _WHY.search(what)
     why = trimmed(reason["why"] or reason["zh"]) if reason else ""
     what = _CLAUSE.split(_WHY.split(what, maxsplit=1)[0], maxsplit=1)[0]
@@ -147,9 +147,9 @@ def _asked(history: History, row: int) -> str:
     return " ".join(last.split()).rstrip("?？") if asks else ""
 
 
-def _finding(said: str, found: re.Match[str]) -> _Decision | None:
+def _finding(said: str, result: re.Match[str]) -> _Decision | None:
     """A cause or a cure, asked for by the name that it is about."""
-    sort, what = found["sort"] or found["zhsort"], found["what"] or found["zh"]
+    sort, what = result["sort"] or result["zhsort"], result["what"] or result["zh"]
     reason = _WHY.search(what)
     why = trimmed(reason["why"] or reason["zh"]) if reason else ""
     what = _WHY.split(what, maxsplit=1)[0]

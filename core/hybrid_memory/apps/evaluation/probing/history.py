@@ -147,7 +147,7 @@ class History:
         """Whether the key stands literally in this message."""
         return held(self._plain[self.rows[source]], key)
 
-    def told(self, probe: Probe) -> Probe | None:
+    def checked(self, probe: Probe) -> Probe | None:
         """The probe with its sources in order, each once, if it is a fair one.
 
         Its keys stand literally in its sources, none of them stands in the question, and one source at least is out

@@ -52,8 +52,8 @@ class Probe:
     def found(self, text: str) -> float:
         """The share of the keys that stand in a text, in [0, 1]; with ``any_of`` 0 or 1."""
         within = plain(text)
-        there = [held(within, key) for key in self.keys]
-        return float(any(there)) if self.any_of else statistics.fmean(there)
+        present = [held(within, key) for key in self.keys]
+        return float(any(present)) if self.any_of else statistics.fmean(present)
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON."""

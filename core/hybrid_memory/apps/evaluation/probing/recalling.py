@@ -55,23 +55,23 @@ def _errors(history: History) -> Iterator[Probe]:
     commands = Counter(_command(message) for message in history.messages)
     told: set[str] = set()
     for row, message in enumerate(history.past):
-        if not is_result(message) or not (found := _failures(message)):
+        if not is_result(message) or not (result := _failures(message)):
             continue
         if not told:
             question = "最先出现的错误是什么？" if history.in_chinese else "What was the first error that came up?"
-            yield _error(found[0], question, message)
-            told.add(found[0])
+            yield _error(result[0], question, message)
+            told.add(result[0])
             continue
         asker = history.asker(row)
         command = "" if asker is None else _command(history.messages[asker])
-        if command and commands[command] == 1 and found[-1] not in told:
-            told.add(found[-1])
+        if command and commands[command] == 1 and result[-1] not in told:
+            told.add(result[-1])
             question = (
                 f"运行 `{command}` 时出现了什么错误？"
                 if history.in_chinese
                 else f"Which error came up when `{command}` was run?"
             )
-            yield _error(found[-1], question, message)
+            yield _error(result[-1], question, message)
 
 
 def _failures(message: Message) -> list[str]:
@@ -160,19 +160,19 @@ def _addresses(history: History) -> Iterator[Probe]:
         (Role.USER, "Which web addresses did the user name?", "用户提到了哪些网址？"),
         (Role.ASSISTANT, "Which web addresses did the assistant name?", "助手提到了哪些网址？"),
     ):
-        found = {
+        result = {
             address: message.id or ""
             for message in reversed(history.messages)
             if message.role is role
             for address in urls(prose(message))
         }
-        if 0 < len(found) <= MAX_RECALLED:
-            yield _listed(history, chinese if history.in_chinese else english, dict(reversed(found.items())))
+        if 0 < len(result) <= MAX_RECALLED:
+            yield _listed(history, chinese if history.in_chinese else english, dict(reversed(result.items())))
 
 
-def _listed(history: History, question: str, found: dict[str, str]) -> Probe:
-    gold = listed(tuple(found), chinese=history.in_chinese)
-    return Probe("", ProbeKind.RECALL, question, gold, tuple(found), _unique(found.values()), by="ledger")
+def _listed(history: History, question: str, result: dict[str, str]) -> Probe:
+    gold = listed(tuple(result), chinese=history.in_chinese)
+    return Probe("", ProbeKind.RECALL, question, gold, tuple(result), _unique(result.values()), by="ledger")
 
 
 def _unique(sources: Iterable[str]) -> tuple[str, ...]:

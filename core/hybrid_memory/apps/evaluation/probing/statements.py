@@ -52,13 +52,13 @@ def _gap(history: History, line: Line, items: list[str]) -> Probe | None:
     statement = history.spoken(line)
     if len(statement) > MAX_CHARS or len(line.text) >= MAX_LINE_CHARS or "\n" in statement:
         return None
-    there = [item for item in items if _alone(item, statement)]
-    if not there:
+    candidates = [item for item in items if _alone(item, statement)]
+    if not candidates:
         return None
-    item = _whole(min(there, key=lambda item: (_frequency(history, item), -len(item), item)), statement)
+    item = _whole(min(candidates, key=lambda item: (_frequency(history, item), -len(item), item)), statement)
     rest = re.sub(re.escape(item), GAP, statement, flags=re.IGNORECASE)
     words = frozenset(terms(rest))
-    if len(words) < MIN_TERMS * (3 if cjk_share(rest) > 0 else 1) or _told_anew(history, words, line):
+    if len(words) < MIN_TERMS * (3 if cjk_share(rest) > 0 else 1) or _repeated(history, words, line):
         return None
     chinese = history.chinese(line.sources)
     who = history.messages[line.first - 1].speaker
@@ -83,7 +83,7 @@ def _alone(item: str, statement: str) -> bool:
     return at >= 0 and not _RANGE_BEFORE.search(statement[:at]) and not _RANGE_AFTER.match(statement[at + len(item) :])
 
 
-def _told_anew(history: History, words: frozenset[str], line: Line) -> bool:
+def _repeated(history: History, words: frozenset[str], line: Line) -> bool:
     """Whether a later line says nearly the same."""
     enough = SAME * len(words)
     return any(
@@ -160,10 +160,10 @@ def _object(text: str) -> Mapping[str, Any] | None:
     if not text.lstrip().startswith("{"):
         return None
     try:
-        found = json.loads(text)
+        result = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return result if isinstance(result, dict) else None
 
 
 def _id_of(record: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -134,12 +134,12 @@ def _command(history: History, run: TestRun) -> Iterator[Probe]:
         return
     message = history.messages[row]
     stages = [stage.strip() for action in actions(message) for stage in _STAGES.split(action.command or "")]
-    found = [stage for stage in stages if _RUNNER.search(stage) and len(stage) <= MAX_COMMAND_CHARS]
-    if len(found) == 1:
+    results = [stage for stage in stages if _RUNNER.search(stage) and len(stage) <= MAX_COMMAND_CHARS]
+    if len(results) == 1:
         question = (
             "最后一次是用什么命令运行测试的？" if history.in_chinese else "With which command were the tests run last?"
         )
-        yield Probe("", ProbeKind.ARTIFACT, question, found[0], (found[0],), (message.id or "",), by="ledger")
+        yield Probe("", ProbeKind.ARTIFACT, question, results[0], (results[0],), (message.id or "",), by="ledger")
 
 
 MAX_FAILING = 8
@@ -189,10 +189,10 @@ def _goal(history: History) -> Iterator[Probe]:
     ]
     # Further down stand rules and examples of a template.
     wanted = next((sentence for sentence in said[:OPENING] if _WANTS.search(sentence)), said[0] if said else "")
-    found = _WANTS.search(wanted)
-    if found is None and not history.ledger.commands:
+    match = _WANTS.search(wanted)
+    if match is None and not history.ledger.commands:
         return  # small talk; an agent is given a task, however that is worded
-    key = shortened((found["what"] or found["zh"]) if found else wanted)
+    key = shortened((match["what"] or match["zh"]) if match else wanted)
     chinese = history.chinese((message.id or "",))
     question = "用户一开始想要什么？" if chinese else "What did the user ask for at the beginning?"
     if len(set(terms(key))) > 1:
@@ -203,10 +203,10 @@ def _announced_steps(history: History) -> Iterator[Probe]:
     """What was announced and never spoken of again."""
     for line in history.lines:
         message = history.events[line.first - 1].message
-        found = _OPEN.search(history.spoken(line))
-        if line.first > history.truncated or found is None or actions(message) or history.advises(line):
+        match = _OPEN.search(history.spoken(line))
+        if line.first > history.truncated or match is None or actions(message) or history.advises(line):
             continue
-        what = trimmed(found["what"] or found["zh"])
+        what = trimmed(match["what"] or match["zh"])
         key = shortened(what)
         if len(set(terms(key))) > 1 and not _taken_up(history, line, what):
             yield _step(history, line, what, key)

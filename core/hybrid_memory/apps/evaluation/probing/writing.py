@@ -85,7 +85,7 @@ def written_probes(transcript: Transcript, truncated: int, model: LanguageModel,
     history = History(transcript, truncated)
     stretches = _stretches(history)
     calls = min(len(stretches), math.ceil(count / PER_CALL))
-    found: dict[str, Probe] = {}
+    result: dict[str, Probe] = {}
     refused = 0
     for call in range(calls):
         stretch = stretches[(2 * call + 1) * len(stretches) // (2 * calls)]
@@ -96,11 +96,11 @@ def written_probes(transcript: Transcript, truncated: int, model: LanguageModel,
             continue
         for item in _items(answer)[:wanted]:
             probe = _read(history, stretch, item, model.name)
-            if probe is None or plain(probe.question) in found:
+            if probe is None or plain(probe.question) in result:
                 refused += 1
             else:
-                found[plain(probe.question)] = probe
-    return Written([replace(probe, id=f"written-{number}") for number, probe in enumerate(found.values(), 1)], refused)
+                result[plain(probe.question)] = probe
+    return Written([replace(probe, id=f"written-{number}") for number, probe in enumerate(result.values(), 1)], refused)
 
 
 def _stretches(history: History) -> list[range]:
@@ -137,8 +137,8 @@ def _schema(count: int) -> dict[str, Any]:
 
 def _items(answer: Any) -> list[Any]:
     """What an answer lists; one without a list is an item itself."""
-    found = answer.get("probes") if isinstance(answer, Mapping) else None
-    return found if isinstance(found, list) else [answer]
+    result = answer.get("probes") if isinstance(answer, Mapping) else None
+    return result if isinstance(result, list) else [answer]
 
 
 def _read(history: History, stretch: Sequence[int], item: Any, name: str) -> Probe | None:
@@ -155,7 +155,7 @@ def _read(history: History, stretch: Sequence[int], item: Any, name: str) -> Pro
         return None
     sources = tuple(history.messages[row].id or "" for row in rows)
     probe = Probe("", ProbeKind(item["kind"]), str(question), str(gold), tuple(dict.fromkeys(keys)), sources, by=name)
-    return history.told(probe)
+    return history.checked(probe)
 
 
 def _strings(keys: Any) -> Iterator[str]:

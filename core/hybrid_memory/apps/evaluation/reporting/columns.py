@@ -145,11 +145,13 @@ def keeping(report: Report) -> list[Figures]:
 
 def best(column: Column, report: Report) -> set[str]:
     """The methods with the best number among those that keep the budget; none where all have the same."""
-    found = {one.method: value for one in keeping(report) if (value := column.value(one)) is not None}
-    shown = {name: column.shown(value) for name, value in found.items()}
+    result = {one.method: value for one in keeping(report) if (value := column.value(one)) is not None}
+    shown = {name: column.shown(value) for name, value in result.items()}
     if len(set(shown.values())) < 2:  # noqa: PLR2004 - nothing to choose between
         return set()
-    top = max(found, key=lambda name: found[name]) if column.better == "more" else min(found, key=lambda n: found[n])
+    top = (
+        max(result, key=lambda name: result[name]) if column.better == "more" else min(result, key=lambda n: result[n])
+    )
     return {name for name, text in shown.items() if text == shown[top]}
 
 

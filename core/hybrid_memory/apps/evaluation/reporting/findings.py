@@ -11,40 +11,40 @@ from hybrid_memory.apps.evaluation.reporting.columns import keeping, number, ove
 def findings(report: Report) -> list[str]:
     """Sentences, the most important ones first."""
     within = keeping(report)
-    found = [*_broken(report)]
+    results = [*_broken(report)]
     if within:
-        found = [*_survival(report, within), *_finished(within), *_judged(report, within), *found, *_costs(within)]
+        results = [*_survival(report, within), *_finished(within), *_judged(report, within), *results, *_costs(within)]
     if report.judging:
-        found += _trust(report.judging)
-    return found
+        results += _trust(report.judging)
+    return results
 
 
 def _broken(report: Report) -> list[str]:
     """Which methods break the budget or the rules of providers."""
-    found = []
+    results = []
     for what, count in (("were longer than the budget", "over"), ("would be refused by a provider", "invalid")):
-        told = [
+        lines = [
             f"{getattr(one, count):,} of {one.prompts:,} with {_named(one.method)}"
             for one in report.methods
             if getattr(one, count)
         ]
-        if told:
-            found.append(f"Prompts that {what}: {_listed(told)}; left out where the best is named.")
-    return found
+        if lines:
+            results.append(f"Prompts that {what}: {_listed(lines)}; left out where the best is named.")
+    return results
 
 
 def _survival(report: Report, within: Sequence[Figures]) -> list[str]:
     ranked = sorted(within, key=lambda one: -one.survival)
     top, share = _top(ranked, lambda one: one.survival)
-    told = (
+    text = (
         f"Within {report.setting['max_tokens']:,} tokens most survived with {_listed(top)}: {share} of what "
         f"{ranked[0].probes:,} questions ask for stood literally in the prompt."
     )
     if len(top) == len(ranked):
-        return [told]
+        return [text]
     other = ranked[len(top)]
-    told += f" Next came {_named(other.method)} with {percent(other.survival)}."
-    return [told, _side_by_side(report, ranked[0].method, other.method)]
+    text += f" Next came {_named(other.method)} with {percent(other.survival)}."
+    return [text, _side_by_side(report, ranked[0].method, other.method)]
 
 
 def _side_by_side(report: Report, one: str, other: str) -> str:
@@ -63,21 +63,21 @@ def _side_by_side(report: Report, one: str, other: str) -> str:
 
 
 def _finished(within: Sequence[Figures]) -> list[str]:
-    found = []
+    results = []
     ranked = sorted(within, key=lambda one: -one.finished)
     if ranked[0].finished > 0:
         top, share = _top(ranked, lambda one: one.finished)
-        found.append(
+        results.append(
             f"With what can be fetched beside the prompt, most questions were finished with {_listed(top)}: {share}."
         )
     tasks = sorted((one.task, one.method) for one in within if one.task is not None)
     if tasks and number(tasks[0][0]) != number(tasks[-1][0]):
         (least, lean), (most, heavy) = tasks[0], tasks[-1]
-        found.append(
+        results.append(
             f"A finished question took the fewest tokens with {_named(lean)} ({number(least)}), the most with "
             f"{_named(heavy)} ({number(most)})."
         )
-    return found
+    return results
 
 
 def _costs(within: Sequence[Figures]) -> list[str]:
@@ -85,8 +85,8 @@ def _costs(within: Sequence[Figures]) -> list[str]:
     if not reused or percent(reused[0][0]) == percent(reused[-1][0]):
         return []
     (most, steady), (least, changing) = reused[0], reused[-1]
-    told = f"The beginning of a prompt stayed the same longest with {_named(steady)} ({percent(most)} of it), "
-    return [f"{told}shortest with {_named(changing)} ({percent(least)})."]
+    text = f"The beginning of a prompt stayed the same longest with {_named(steady)} ({percent(most)} of it), "
+    return [f"{text}shortest with {_named(changing)} ({percent(least)})."]
 
 
 def _judged(report: Report, within: Sequence[Figures]) -> list[str]:
@@ -94,29 +94,29 @@ def _judged(report: Report, within: Sequence[Figures]) -> list[str]:
     if len(ranked) < 2:  # noqa: PLR2004 - nothing to compare
         return []
     (high, first), (low, second) = ranked[:2]
-    told = (
+    text = (
         f"The judge scored the answers under {_named(first)} highest, with {points(high)} of 5, then "
         f"{_named(second)}, with {points(low)}."
     )
     noise = report.judging.noise if report.judging else None
     if noise is not None and high - low < noise:
-        told += f" The difference is smaller than that between two grades of one answer ({points(noise)})."
-    return [told]
+        text += f" The difference is smaller than that between two grades of one answer ({points(noise)})."
+    return [text]
 
 
 def _trust(judging: Judging) -> list[str]:
-    found = []
+    results = []
     if judging.agreement is not None:
-        found.append(
+        results.append(
             f"Of {judging.agreed_on:,} pairs of answers to one question, one with the true answer and one without, "
             f"the judge preferred the true one in {percent(judging.agreement)}; guessing gets 50 %."
         )
     if judging.consistency is not None:
-        found.append(
+        results.append(
             f"Asked which of two answers is better, it named the same one in both orders in "
             f"{percent(judging.consistency)} of {judging.pairs:,} comparisons."
         )
-    return found
+    return results
 
 
 def _top(ranked: Sequence[Figures], value: Callable[[Figures], float]) -> tuple[list[str], str]:

@@ -127,7 +127,7 @@ def _setting(setting: Mapping[str, Any]) -> list[tuple[str, str]]:
         "python": "Python",
         "at": "Time",
     }
-    told = []
+    lines = []
     for name, value in setting.items():
         text = f"{value:,}" if isinstance(value, int) else str(value)
         if isinstance(value, Mapping):
@@ -135,8 +135,8 @@ def _setting(setting: Mapping[str, Any]) -> list[tuple[str, str]]:
         if isinstance(value, list):
             text = "; ".join(value)
         if value not in (None, []) and (name != "repeats" or setting.get("judge")):
-            told.append((words.get(name, name), text))
-    return told
+            lines.append((words.get(name, name), text))
+    return lines
 
 
 def _meanings(report: Report) -> list[tuple[str, str]]:
@@ -185,8 +185,12 @@ def _judged(report: Report, names: Sequence[str], plots: Any) -> Plot:
         if one.scores is None:
             return None
         estimates = {**{name.value: of for name, of in one.scores.dimensions.items()}, **one.scores.criteria}
-        found = estimates.get(group)
-        return None if found is None else (found.mean, f"{columns.points(found.mean)} ± {columns.points(found.spread)}")
+        result = estimates.get(group)
+        return (
+            None
+            if result is None
+            else (result.mean, f"{columns.points(result.mean)} ± {columns.points(result.spread)}")
+        )
 
     shown = [
         plots.Panel(
@@ -212,7 +216,7 @@ def _judged(report: Report, names: Sequence[str], plots: Any) -> Plot:
 def _ratios(report: Report, names: Sequence[str], plots: Any) -> Plot:
     judged = any(columns.overall(one) is not None for one in report.methods)
     value = columns.overall if judged else _survival
-    dots = {one.method: (one.ratio, found) for one in report.methods if (found := value(one)) is not None}
+    dots = {one.method: (one.ratio, result) for one in report.methods if (result := value(one)) is not None}
     what = "score" if judged else "survival, %"
     word = what.partition(",")[0]
     return Plot(
@@ -234,8 +238,8 @@ def _aged(report: Report, names: Sequence[str], ages: Sequence[str], plots: Any)
     counts = {_from(age): max(one.by_age[age][1] for one in report.methods if age in one.by_age) for age in ages}
 
     def cell(one: Figures, group: str) -> tuple[float, str] | None:
-        found = one.by_age.get(group)
-        return None if found is None else (found[0], f"{columns.percent(found[0])} of {found[1]}")
+        result = one.by_age.get(group)
+        return None if result is None else (result[0], f"{columns.percent(result[0])} of {result[1]}")
 
     return Plot(
         "Survival by age",
@@ -254,8 +258,8 @@ def _from(age: str) -> str:
 
 def _kinds(report: Report, names: Sequence[str], kinds: Sequence[str], plots: Any) -> Plot:
     def cell(one: Figures, group: str) -> tuple[float, str] | None:
-        found = one.by_kind.get(group)
-        return None if found is None else (found[0], f"{columns.percent(found[0])} of {found[1]}")
+        result = one.by_kind.get(group)
+        return None if result is None else (result[0], f"{columns.percent(result[0])} of {result[1]}")
 
     shown = [
         plots.Panel(

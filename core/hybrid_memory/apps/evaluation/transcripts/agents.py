@@ -8,7 +8,7 @@ from typing import Any
 
 from hybrid_memory import Message, Role
 from hybrid_memory.apps.evaluation.transcripts.documents import Conversation, Reader, Record, message_of
-from hybrid_memory.apps.evaluation.transcripts.fields import items, said
+from hybrid_memory.apps.evaluation.transcripts.fields import items, messages_of
 from hybrid_memory.apps.evaluation.transcripts.frameworks import has_role, openai_messages
 
 _SWE = "SWE-agent"
@@ -35,7 +35,7 @@ def _from_history(record: Record, history: list[Any], steps: list[Any]) -> list[
     turns = _read(record, "history", [turn for turn in history if not _is_demonstration(turn)])
     if turns and turns[-1].tool_calls and steps and _is_step(steps[-1]) and steps[-1]["observation"]:
         # Older versions end before what the last action showed.
-        turns += said(Role.TOOL, steps[-1]["observation"])
+        turns += messages_of(Role.TOOL, steps[-1]["observation"])
     return turns
 
 
@@ -50,7 +50,7 @@ def _from_steps(record: Record, steps: list[Any]) -> list[Message]:
 
 
 def _read(record: Record, part: str, turns: list[Any]) -> list[Message]:
-    found: list[Message] = []
+    results: list[Message] = []
     acted = False
     for number, turn in enumerate(turns, 1):
         place = Record(turn, f"{record.where}, {part} {number}")
@@ -60,8 +60,8 @@ def _read(record: Record, part: str, turns: list[Any]) -> list[Message]:
             turn = {**turn, "role": "tool"}  # noqa: PLW2901 - the same turn by the role that it has
         read = message_of(place, turn, _SWE, _is_swe_turn, _swe_messages)
         acted = any(message.tool_calls for message in read)
-        found += read
-    return found
+        results += read
+    return results
 
 
 def _swe_messages(turn: Mapping[str, Any]) -> list[Message]:
@@ -110,11 +110,11 @@ def _read_mini_swe(records: Iterable[Record]) -> Iterator[Conversation]:
         if not _fits_mini_swe(record.value):
             raise record.refused(f"no {_MINI_SWE} trajectory: it needs 'messages' and the 'info' of a run")
         turns = [*record.value["messages"]]
-        found: list[Message] = []
+        results: list[Message] = []
         for number, turn in enumerate(turns, 1):
             place = Record(turn, f"{record.where}, message {number}")
-            found += message_of(place, _as_answer(turn, found), _MINI_SWE, _is_mini_swe_turn, _mini_swe_messages)
-        yield Conversation(found)
+            results += message_of(place, _as_answer(turn, results), _MINI_SWE, _is_mini_swe_turn, _mini_swe_messages)
+        yield Conversation(results)
 
 
 def _as_answer(turn: Any, before: list[Message]) -> Any:
@@ -130,15 +130,17 @@ def _mini_swe_messages(turn: Mapping[str, Any]) -> list[Message]:
     if turn.get("object") == "response":
         return _from_response(turn)
     if turn.get("type") == "function_call_output":
-        return said(Role.TOOL, turn.get("output"), answers=turn.get("call_id"), at=_at(turn))
+        return messages_of(Role.TOOL, turn.get("output"), answers=turn.get("call_id"), at=_at(turn))
     fields = {**turn, "timestamp": _at(turn)}
     content = turn.get("content")
     if turn["role"] == "assistant" and not turn.get("tool_calls") and isinstance(content, str):
         commands = list(_COMMAND.finditer(content))
         if len(commands) == 1:
-            found = commands[0]
-            fields["content"] = "\n\n".join((content[: found.start()].strip(), content[found.end() :].strip())).strip()
-            fields["tool_calls"] = [{"name": "bash", "input": {"command": found[1]}}]
+            result = commands[0]
+            fields["content"] = "\n\n".join(
+                (content[: result.start()].strip(), content[result.end() :].strip())
+            ).strip()
+            fields["tool_calls"] = [{"name": "bash", "input": {"command": result[1]}}]
     return openai_messages(fields)
 
 
@@ -147,7 +149,7 @@ def _from_response(turn: Mapping[str, Any]) -> list[Message]:
     output = [item for item in items(turn.get("output")) if isinstance(item, Mapping)]
     parts = [part for item in output if item.get("type") == "message" for part in items(item.get("content"))]
     calls = [item for item in output if item.get("type") == "function_call"]
-    return said(Role.ASSISTANT, parts, calls=calls, at=_at(turn))
+    return messages_of(Role.ASSISTANT, parts, calls=calls, at=_at(turn))
 
 
 def _at(turn: Mapping[str, Any]) -> Any:

@@ -23,7 +23,7 @@ _MILLISECONDS = 1e11
 """Larger numbers count milliseconds since 1970: as seconds they would be years after 5000."""
 
 
-def said(
+def messages_of(
     role: Role,
     content: Any,
     *,

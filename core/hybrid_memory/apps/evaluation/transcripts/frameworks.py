@@ -14,7 +14,7 @@ from hybrid_memory.apps.evaluation.transcripts.documents import (
     conversations,
     holds,
 )
-from hybrid_memory.apps.evaluation.transcripts.fields import items, mapping, said
+from hybrid_memory.apps.evaluation.transcripts.fields import items, mapping, messages_of
 
 ROLES = {
     "system": Role.SYSTEM,
@@ -49,7 +49,7 @@ def openai_messages(value: Mapping[str, Any]) -> list[Message]:
     legacy = value.get("function_call")
     calls = items(value.get("tool_calls")) or ([{"function": legacy}] if legacy else [])
     times = (value.get(key) for key in ("timestamp", "created_at", "at"))
-    return said(
+    return messages_of(
         ROLES[value["role"]],
         value.get("content") or value.get("refusal"),
         calls=calls,
@@ -91,7 +91,7 @@ def langchain_messages(value: Mapping[str, Any]) -> list[Message]:
     calls = items(fields.get("tool_calls")) + items(fields.get("invalid_tool_calls"))
     calls = calls or items(extra.get("tool_calls")) or ([{"function": legacy}] if legacy else [])
     speaker = str(fields.get("role", "")).lower() if kind == "chat" else ""
-    return said(
+    return messages_of(
         _SPEAKERS.get(speaker, _LANGCHAIN_ROLES[kind]),
         fields.get(_CONTENT),
         calls=calls,
@@ -153,7 +153,7 @@ def llama_index_messages(value: Mapping[str, Any]) -> list[Message]:
     extra = mapping(value.get("additional_kwargs"))
     blocks = value.get("blocks")
     calls = [] if _calls(blocks) else items(extra.get("tool_calls"))
-    return said(
+    return messages_of(
         _LLAMA_INDEX_ROLES[value["role"]],
         value.get("content") if blocks is None else blocks,
         calls=calls,

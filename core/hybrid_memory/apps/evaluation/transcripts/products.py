@@ -8,7 +8,7 @@ from typing import Any
 
 from hybrid_memory import Message, Role
 from hybrid_memory.apps.evaluation.transcripts.documents import Conversation, Reader, Record
-from hybrid_memory.apps.evaluation.transcripts.fields import items, mapping, said
+from hybrid_memory.apps.evaluation.transcripts.fields import items, mapping, messages_of
 from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.validation import shown
 
@@ -59,7 +59,7 @@ class _Turn:
 
     def read(self) -> list[Message]:
         try:
-            return said(self.role, self.content, id_=self.uuid, at=self.at)
+            return messages_of(self.role, self.content, id_=self.uuid, at=self.at)
         except InvalidMessageError as error:
             raise self.where.refused(str(error)) from error
 
@@ -113,18 +113,18 @@ class _Session:
             if turn.uuid in kept:
                 asked -= turn.ids("tool_result", "tool_use_id")
         kept |= {turn.uuid for turn in self.turns if turn.ids("tool_result", "tool_use_id") & asked}
-        found = [turn for turn in self.turns if turn.uuid in kept]
-        return [turn for number, turn in enumerate(found) if not (number and turn.summary)]
+        results = [turn for turn in self.turns if turn.uuid in kept]
+        return [turn for number, turn in enumerate(results) if not (number and turn.summary)]
 
     def _chain(self) -> set[str]:
         """The events from the last turn back to the first; where a parent is missing, on with the turn before."""
-        found: set[str] = set()
+        result: set[str] = set()
         uuid = self.turns[-1].uuid if self.turns else None
-        while uuid is not None and uuid not in found:
-            found.add(uuid)
+        while uuid is not None and uuid not in result:
+            result.add(uuid)
             parent, before = self.links[uuid]
             uuid = parent if parent is None or parent in self.links else before
-        return found
+        return result
 
 
 def _is_claude_code_turn(event: Mapping[str, Any]) -> bool:
@@ -216,16 +216,16 @@ def _branch(chat: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     place = chat.get("current_node")
     if not isinstance(place, str) or place not in nodes:
         place = _newest_leaf(nodes)
-    found: list[Mapping[str, Any]] = []
+    results: list[Mapping[str, Any]] = []
     seen: set[str] = set()
     # A parent that is missing ends the way up, and so does one that was met before.
     while isinstance(place, str) and place in nodes and place not in seen:
         seen.add(place)
         node = mapping(nodes[place])
         if isinstance(node.get("message"), Mapping):
-            found.append(node["message"])
+            results.append(node["message"])
         place = node.get("parent")
-    return found[::-1]
+    return results[::-1]
 
 
 def _newest_leaf(nodes: Mapping[str, Any]) -> str | None:
@@ -254,7 +254,7 @@ def _chatgpt_messages(message: Mapping[str, Any]) -> list[Message]:
         calls, parts = [{"function": {"name": recipient, "arguments": written}}], []
     if role is Role.TOOL and not any(parts):
         parts = [""]
-    return said(
+    return messages_of(
         role,
         parts,
         calls=calls,

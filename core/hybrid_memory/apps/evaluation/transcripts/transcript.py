@@ -102,16 +102,16 @@ class _Calls:
     def _asked(self, calls: Iterable[ToolCall]) -> list[ToolCall]:
         self._waiting = {}
         given: dict[str, list[str]] = {}
-        found = []
+        results = []
         for call in calls:
             id_ = call.id if call.id and call.id not in self._taken else self._unused()
             self._taken.add(id_)
             self._waiting[id_] = call.name
             if call.id:
                 given.setdefault(call.id, []).append(id_)
-            found.append(call if call.id == id_ else call.model_copy(update={"id": id_}))
+            results.append(call if call.id == id_ else call.model_copy(update={"id": id_}))
         self._ids |= given
-        return found
+        return results
 
     def _unused(self) -> str:
         return next(name for number in self._numbers if (name := f"call-{number}") not in self._taken)

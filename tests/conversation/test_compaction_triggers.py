@@ -2,52 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hybrid_memory import (
     CompactionConfig,
-    HybridMemory,
-    MemoryConfig,
     Message,
     Role,
     ScopedMemory,
     ToolCall,
-    open_memory,
 )
-from hybrid_memory.text.tokens import estimate_tokens
+from tests.conversation.conftest import assistant
 
 if TYPE_CHECKING:
     from tests.conftest import Face
-
-OpenWith = Callable[..., ScopedMemory]
-
-
-@pytest.fixture
-def open_with() -> Iterator[OpenWith]:
-    """A session in a memory with these settings of compaction."""
-    memories: list[HybridMemory] = []
-
-    def open_one(
-        compaction: CompactionConfig | None = None, *, embedder: Any = "none", **settings: Any
-    ) -> ScopedMemory:
-        chosen = compaction or CompactionConfig(**settings)
-        config = MemoryConfig(url="memory://", embedder=embedder, compaction=chosen)
-        memories.append(open_memory(config, token_counter=estimate_tokens))
-        return memories[-1].scoped(user="a", session="s")
-
-    yield open_one
-    for memory in memories:
-        memory.close()
+    from tests.conversation.conftest import SessionWith
 
 
 def say(face: Face, handle: ScopedMemory, text: str, answer: str = "Fine.") -> Any:
     """One round, and the prompt for it."""
-    face(handle, "remember", text)
-    context = face(handle, "assemble", k=0)
-    face(handle, "remember", Message(role=Role.ASSISTANT, content=answer))
+    face(handle).remember(text)
+    context = face(handle).assemble(k=0)
+    face(handle).remember(Message(role=Role.ASSISTANT, content=answer))
     return context
 
 
@@ -55,8 +32,8 @@ def rounds_of(context: Any) -> int:
     return sum(message.role is Role.USER for message in context.messages)
 
 
-def test_rounds_fire_at_their_limit_and_the_newest_stay(face: Face, open_with: OpenWith) -> None:
-    alice = open_with(rounds=6, keep_rounds=3, keep_least=3)
+def test_rounds_fire_at_their_limit_and_the_newest_stay(face: Face, session_with: SessionWith) -> None:
+    alice = session_with(preset=CompactionConfig.preset("chat"))
     shown = [say(face, alice, f"Chair {number} is here.") for number in range(16)]
     fired = [row for row, context in enumerate(shown) if context.compacted]
     assert fired == [5, 8, 11, 14]
@@ -64,14 +41,8 @@ def test_rounds_fire_at_their_limit_and_the_newest_stay(face: Face, open_with: O
     assert [rounds_of(context) for context in shown[:10]] == [1, 2, 3, 4, 5, 3, 4, 5, 3, 4]
 
 
-def test_without_rounds_they_never_fire(face: Face, open_with: OpenWith) -> None:
-    alice = open_with(rounds=None, max_tokens=100_000)
-    face(alice, "remember", [f"Chair {number}." for number in range(300)])
-    assert not face(alice, "assemble", k=0).compacted
-
-
-def test_tokens_fire_at_the_share_that_flush_gives(face: Face, open_with: OpenWith) -> None:
-    alice = open_with(rounds=None, max_tokens=1000, flush=0.5, keep_ratio=0.25)
+def test_tokens_fire_at_the_share_that_flush_gives(face: Face, session_with: SessionWith) -> None:
+    alice = session_with(rounds=None, max_tokens=1000, flush=0.5, keep_ratio=0.25)
     before = 0
     for number in range(60):
         context = say(face, alice, f"Chair {number} stands beside the table in the room with the blue wall.")
@@ -84,10 +55,10 @@ def test_tokens_fire_at_the_share_that_flush_gives(face: Face, open_with: OpenWi
     assert context.tokens <= 500
 
 
-def test_of_small_talk_fewer_rounds_stay(face: Face, open_with: OpenWith) -> None:
+def test_of_small_talk_fewer_rounds_stay(face: Face, session_with: SessionWith) -> None:
     kept = []
     for text in ("Haha, ok.", "哈哈，好的", "The chair stands beside the window.", "椅子在这里，窗边还有一张桌子。"):
-        alice = open_with(rounds=12, keep_rounds=10, keep_least=2, max_tokens=8000)
+        alice = session_with(rounds=12, keep_rounds=10, keep_least=2, max_tokens=8000)
         shown = [say(face, alice, text) for _ in range(12)]
         assert shown[-1].compacted == "rounds: 12 of 12"
         kept.append(rounds_of(shown[-1]))
@@ -95,10 +66,10 @@ def test_of_small_talk_fewer_rounds_stay(face: Face, open_with: OpenWith) -> Non
 
 
 @pytest.mark.parametrize("max_tokens", [4000, 100_000])
-def test_density_fires_for_what_matters_and_then_waits(face: Face, open_with: OpenWith, max_tokens: int) -> None:
+def test_density_fires_for_what_matters_and_then_waits(face: Face, session_with: SessionWith, max_tokens: int) -> None:
     fired = []
     for text in ("Haha, ok", "Remember that my phone number is 555-0143 and that gate"):
-        alice = open_with(rounds=None, density=0.5, keep_rounds=5, keep_least=2, max_tokens=max_tokens)
+        alice = session_with(rounds=None, density=0.5, keep_rounds=5, keep_least=2, max_tokens=max_tokens)
         reasons = [say(face, alice, f"{text} {number}.", f"{text}!").compacted for number in range(24)]
         assert all(reason.startswith("density: ") for reason in reasons if reason)
         fired.append([row for row, reason in enumerate(reasons, start=1) if reason])
@@ -123,57 +94,53 @@ FLIGHT = [
 ]
 
 
-def test_drift_folds_at_the_change_of_topic(face: Face, open_with: OpenWith) -> None:
-    alice = open_with(embedder="hashing", rounds=None, drift=0.65, keep_rounds=8, keep_least=3, max_tokens=8000)
+def test_drift_folds_at_the_change_of_topic(face: Face, session_with: SessionWith) -> None:
+    alice = session_with(embedder="hashing", rounds=None, drift=0.65, keep_rounds=8, keep_least=3, max_tokens=8000)
     shown = [say(face, alice, text, text) for text in [*GARDEN, *FLIGHT]]
     fired = [context for context in shown if context.compacted]
     assert fired
     assert fired[0].compacted.startswith("drift: ")
-    (stretch, *_) = face(alice, "summary").handles
-    said = [message.text for message in face(alice, "expand", stretch) if message.role is Role.USER]
+    (stretch, *_) = face(alice).summary().handles
+    said = [message.text for message in face(alice).expand(stretch) if message.role is Role.USER]
     assert abs(len(said) - len(GARDEN)) <= 1
     assert said == [*GARDEN, *FLIGHT][: len(said)]
-    quiet = open_with(embedder="hashing", rounds=None, drift=0.99, keep_rounds=8, keep_least=3, max_tokens=8000)
+    quiet = session_with(embedder="hashing", rounds=None, drift=0.99, keep_rounds=8, keep_least=3, max_tokens=8000)
     assert not any(say(face, quiet, text, text).compacted for text in [*GARDEN, *FLIGHT])
-    without = open_with(rounds=None, drift=0.65, keep_rounds=8, keep_least=3, max_tokens=8000)
+    without = session_with(rounds=None, drift=0.65, keep_rounds=8, keep_least=3, max_tokens=8000)
     assert not any(say(face, without, text, text).compacted for text in [*GARDEN, *FLIGHT])
 
 
-def test_the_chat_preset_folds_five_rounds_to_three(face: Face, open_with: OpenWith) -> None:
-    alice = open_with(CompactionConfig.preset("chat"))
-    shown = [say(face, alice, f"Chair {number}.") for number in range(9)]
-    assert [rounds_of(context) for context in shown] == [1, 2, 3, 4, 5, 3, 4, 5, 3]
-
-
-def test_the_conversation_preset_folds_140_rounds_to_20(face: Face, open_with: OpenWith) -> None:
-    alice = open_with(CompactionConfig.preset("conversation"))
+def test_the_conversation_preset_folds_140_rounds_to_20(face: Face, session_with: SessionWith) -> None:
+    alice = session_with(preset=CompactionConfig.preset("conversation"))
     for number in range(139):
-        face(alice, "remember", [f"Chair {number} is here.", {"role": "assistant", "content": "Fine."}])
-    assert not face(alice, "assemble", "Why?", k=0).compacted
+        face(alice).remember([f"Chair {number} is here.", {"role": "assistant", "content": "Fine."}])
+    assert not face(alice).assemble("Why?", k=0).compacted
     context = say(face, alice, "Chair 139 is broken.")
     assert context.compacted == "rounds: 140 of 140"
     assert rounds_of(context) == 20
 
 
-def test_the_agent_preset_keeps_30_percent_of_its_tokens(face: Face, open_with: OpenWith) -> None:
+def test_the_agent_preset_keeps_30_percent_of_its_tokens(face: Face, session_with: SessionWith) -> None:
     assert CompactionConfig.preset("agent").max_tokens == 100_000
-    alice = open_with(CompactionConfig.preset("agent", max_tokens=20_000))
+    alice = session_with(preset=CompactionConfig.preset("agent", max_tokens=20_000))
     page = " ".join(f"The chair {number} stands near the wall." for number in range(18))
-    said = [[f"Round {number}. {page}", {"role": "assistant", "content": "Fine."}] for number in range(150)]
-    face(alice, "remember", [turn for turns in said[:110] for turn in turns])
-    before = face(alice, "assemble", "Why?", k=0)
+    said = [[Message(content=f"Round {number}. {page}"), assistant("Fine.")] for number in range(150)]
+    face(alice).remember([turn for turns in said[:110] for turn in turns])
+    before = face(alice).assemble("Why?", k=0)
     assert not before.compacted
     assert before.tokens > 15_000
-    face(alice, "remember", [turn for turns in said[110:] for turn in turns])
-    compacted = face(alice, "assemble", "Why?", k=0).compacted
+    face(alice).remember([turn for turns in said[110:] for turn in turns])
+    compacted = face(alice).assemble("Why?", k=0).compacted
     assert compacted.startswith("tokens: ")
     assert compacted.endswith(" of 20000")
-    context = face(alice, "assemble", "Why?", k=0)
+    context = face(alice).assemble("Why?", k=0)
     assert 4_000 < context.section_tokens["turns"] <= 6_200
 
 
-def test_the_memgpt_preset_warns_at_70_percent_and_folds_half_of_a_full_queue(face: Face, open_with: OpenWith) -> None:
-    alice = open_with(CompactionConfig.preset("memgpt", max_tokens=1000))
+def test_the_memgpt_preset_warns_at_70_percent_and_compacts_half_of_a_full_queue(
+    face: Face, session_with: SessionWith
+) -> None:
+    alice = session_with(preset=CompactionConfig.preset("memgpt", max_tokens=1000))
     warned = []
     for number in range(80):
         context = say(face, alice, f"Remember that chair {number} stands beside the table in room {number + 3}.")
@@ -188,18 +155,18 @@ def test_the_memgpt_preset_warns_at_70_percent_and_folds_half_of_a_full_queue(fa
     assert not warned[0]
     assert 0.3 < context.section_tokens["turns"] / 1000 < 0.6
     assert not context.under_pressure
-    summary = face(alice, "summary")
+    summary = face(alice).summary()
     assert (summary.strategy, len(summary.lines)) == ("recursive", 1)
 
 
-def test_a_turn_that_stays_in_the_prompt_is_not_summarised_alone(face: Face, open_with: OpenWith) -> None:
-    alice = open_with(max_tokens=1_000)
+def test_a_turn_that_stays_in_the_prompt_is_not_summarised_alone(face: Face, session_with: SessionWith) -> None:
+    alice = session_with(max_tokens=1_000)
     call = ToolCall(id="1", name="read_file", arguments={"path": "stock.txt"})
-    face(alice, "remember", "Read stock.txt. What does locker 318 cost?")
-    face(alice, "remember", Message(role=Role.ASSISTANT, content="", tool_calls=[call]))
+    face(alice).remember("Read stock.txt. What does locker 318 cost?")
+    face(alice).remember(Message(role=Role.ASSISTANT, content="", tool_calls=[call]))
     rows = "\n".join(f"Locker {number} costs {number % 90} EUR." for number in range(500))
-    face(alice, "remember", Message(role=Role.TOOL, content=rows, tool_call_id="1"))
-    context = face(alice, "assemble", k=0)
+    face(alice).remember(Message(role=Role.TOOL, content=rows, tool_call_id="1"))
+    context = face(alice).assemble(k=0)
     assert not context.compacted
     assert "summary" not in context.sections
     assert context.tokens <= 1_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count, product
@@ -30,6 +29,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.runtime.runners import InlineRunner, drive
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens, schema_tokens
+from tests.context.conftest import assert_accepted
 
 OWNERS = count()
 TOOLS = [{"type": "function", "function": {"name": "look_up", "description": "Find a booking by its number."}}]
@@ -183,23 +183,6 @@ def tokens_of(messages: list[Message] | tuple[Message, ...], handle: ScopedMemor
     )
 
 
-def assert_a_model_accepts(messages: list[Message]) -> None:
-    """One system message at most, in front; then the user; each call right before exactly its results."""
-    assert all(message.role is not Role.SYSTEM for message in messages[1:]), "one system message, in front"
-    turns = messages[1:] if messages[0].role is Role.SYSTEM else messages
-    assert turns[0].role is Role.USER
-    row = 0
-    while row < len(turns):
-        assert turns[row].role is not Role.TOOL, "a result without its call"
-        wanted = Counter(call.id for call in turns[row].tool_calls)
-        row += 1
-        answers: Counter[str | None] = Counter()
-        while row < len(turns) and turns[row].role is Role.TOOL:
-            answers[turns[row].tool_call_id] += 1
-            row += 1
-        assert answers == wanted
-
-
 def must_fit(handle: ScopedMemory, step: Assemble) -> bool:
     """Whether all system messages and the question, as they were said, need no more than the budget."""
     said = handle.conversation()
@@ -244,7 +227,7 @@ def test_every_prompt_is_one_that_a_model_accepts_within_its_budget(
         if context is None or not isinstance(step, Assemble):
             continue
         assert handle.history() == before
-        assert_a_model_accepts(list(context.messages))
+        assert_accepted(context.messages)
         assert context.tokens == tokens_of(context.messages, handle, tools=step.tools)
         assert context.tokens <= step.max_tokens or not must_fit(handle, step)
         assert context.max_tokens == step.max_tokens

@@ -1,4 +1,4 @@
-"""``hybrid-memory stats``, ``doctor``, ``migrate`` and ``rebuild``: what a store holds, and its upkeep."""
+"""``hybrid-memory stats``, ``doctor``, ``migrate`` and ``rebuild``: what a store holds, and how it is kept well."""
 
 from __future__ import annotations
 

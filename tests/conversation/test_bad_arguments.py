@@ -2,49 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import CompactionConfig, Host, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory import Host, ScopedMemory
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.text.tokens import estimate_tokens
+from tests.conversation.conftest import rounds
 
 if TYPE_CHECKING:
     from tests.conftest import Face
-
-OpenWith = Callable[..., HybridMemory]
-
-
-@pytest.fixture
-def open_with() -> Iterator[OpenWith]:
-    """Opens a memory with these settings of compaction."""
-    memories: list[HybridMemory] = []
-
-    def open_one(*, embedder: Any = "none", **compaction: Any) -> HybridMemory:
-        config = MemoryConfig(url="memory://", embedder=embedder, compaction=CompactionConfig(**compaction))
-        memories.append(open_memory(config, token_counter=estimate_tokens))
-        return memories[-1]
-
-    yield open_one
-    for memory in memories:
-        memory.close()
-
-
-def assistant(text: str) -> Message:
-    return Message(role=Role.ASSISTANT, content=text)
-
-
-def rounds(first: int, last: int) -> list[Message]:
-    return [
-        message
-        for number in range(first, last)
-        for message in (
-            Message(content=f"Room {number} needs {number + 3} chairs."),
-            assistant(f"Noted room {number}."),
-        )
-    ]
+    from tests.conversation.conftest import SessionWith
 
 
 def events(handle: ScopedMemory) -> int:
@@ -101,10 +69,10 @@ BAD: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("verb", "arguments"), BAD, ids=lambda part: str(part)[:40])
 def test_a_wrong_argument_changes_nothing(
-    face: Face, open_with: OpenWith, verb: str, arguments: dict[str, Any]
+    face: Face, session_with: SessionWith, verb: str, arguments: dict[str, Any]
 ) -> None:
-    alice = open_with().scoped(user="a", session="s")
-    face(alice, "remember", rounds(0, 8))
+    alice = session_with()
+    face(alice).remember(rounds(0, 8))
     before = events(alice)
     with pytest.raises(InvalidInputError):
         face(alice, verb, **arguments)

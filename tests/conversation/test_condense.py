@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ToolCall, Weights, open_memory
-from hybrid_memory.context.extractive import joined, pieces
+from hybrid_memory import MemoryConfig, Message, Role, ToolCall, Weights, open_memory
+from hybrid_memory.context.extractive import fragments, joined
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing import FaultyModel, ScriptedModel
@@ -19,7 +19,9 @@ from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
+    from hybrid_memory.context.condense import How
     from tests.conftest import Face, Open
+    from tests.conversation.conftest import OpenWith
 
 ENGLISH = [
     "The hotel was built in 1911. It has 40 rooms, and a park. My sister booked room 12 for us. Breakfast is at 7.",
@@ -74,7 +76,7 @@ def said(text: str) -> list[str]:
 def test_the_answer_stays_and_whole_sentences_with_it(
     face: Face, opened: Open, texts: list[str], query: str, answer: str
 ) -> None:
-    short = face(opened(), "condense", texts, query=query, max_tokens=30)
+    short = face(opened()).condense(texts, query=query, max_tokens=30)
     assert answer in short.texts[0]
     assert len(short.texts) == 2
     assert short.tokens_after <= 30 < short.tokens_before
@@ -86,53 +88,51 @@ def test_the_answer_stays_and_whole_sentences_with_it(
 
 def test_what_fits_stays_as_it_is(face: Face, opened: Open) -> None:
     texts = ["  A line.\n\n", "", "第二行。", " "]
-    short = face(opened(), "condense", texts, max_tokens=50)
+    short = face(opened()).condense(texts, max_tokens=50)
     assert short.texts == tuple(texts)
     assert (short.how, short.before) == ("", short.after)
 
 
 @pytest.mark.parametrize("how", ["extractive", "anchored"])
-def test_a_budget_too_small_for_any_sentence_leaves_nothing(face: Face, opened: Open, how: str) -> None:
-    short = face(opened(), "condense", ENGLISH, max_tokens=1, how=how)
+def test_a_budget_too_small_for_any_sentence_leaves_nothing(face: Face, opened: Open, how: How) -> None:
+    short = face(opened()).condense(ENGLISH, max_tokens=1, how=how)
     assert short.texts == ("", "")
     assert short.after == (0, 0)
 
 
 def test_without_a_query_what_matters_by_itself_stays(face: Face, opened: Open) -> None:
     texts = ["Well, hello there. Nice weather today. My name is Nora and I am allergic to peanuts. See you."]
-    (left,) = face(opened(), "condense", texts, max_tokens=13).texts
+    (left,) = face(opened()).condense(texts, max_tokens=13).texts
     assert left == "My name is Nora and I am allergic to peanuts."
 
 
 def test_what_was_said_once_is_not_said_again(face: Face, opened: Open) -> None:
     texts = ["My sister lives in Lisbon.", "My sister lives in Lisbon.", "My sister has a cat and a red sofa."]
-    short = face(opened(), "condense", texts, query="What about my sister?", max_tokens=16)
+    short = face(opened()).condense(texts, query="What about my sister?", max_tokens=16)
     assert sorted(short.texts) == ["", "My sister has a cat and a red sofa.", "My sister lives in Lisbon."]
 
 
 def test_code_and_addresses_stay_whole_or_go(face: Face, opened: Open) -> None:
-    assert [piece.text for piece in pieces(0, CODE)] == [
+    assert [piece.text for piece in fragments(0, CODE)] == [
         "Run this:",
         "```python\nif x. y:\n    print('a. b')\n```",
         "It prints.",
         "See https://example.org/a?b=1.",
         "Then stop.",
     ]
-    short = face(opened(), "condense", [CODE], query="print code x y", max_tokens=estimate_tokens(CODE) - 8)
+    short = face(opened()).condense([CODE], query="print code x y", max_tokens=estimate_tokens(CODE) - 8)
     assert "```python\nif x. y:\n    print('a. b')\n```" in short.texts[0]
     quoted = "We met at noon. He said 'It is late. Go home' and left. Nobody laughed."
-    assert [piece.text for piece in pieces(0, quoted)][1] == "He said 'It is late. Go home' and left."
+    assert [piece.text for piece in fragments(0, quoted)][1] == "He said 'It is late. Go home' and left."
     address = "见https://example.org/路径。下一句？第三句。"
-    assert joined(address, pieces(0, address)) == address
+    assert joined(address, fragments(0, address)) == address
 
 
 def test_lines_stay_lines_and_chinese_gets_no_blanks(face: Face, opened: Open) -> None:
     text = "# Title\n\n- red car\n- blue sofa in the room upstairs\n- red house\n"
-    (left,) = face(opened(), "condense", [text], query="red", max_tokens=9).texts
+    (left,) = face(opened()).condense([text], query="red", max_tokens=9).texts
     assert left == "- red car\n- red house"
-    (left,) = face(
-        opened(), "condense", ["猫在睡觉。今天下雨了，明天也会下雨。猫很老。"], query="猫", max_tokens=18
-    ).texts
+    (left,) = face(opened()).condense(["猫在睡觉。今天下雨了，明天也会下雨。猫很老。"], query="猫", max_tokens=18).texts
     assert left == "猫在睡觉。猫很老。"
 
 
@@ -140,26 +140,21 @@ def test_sentences_are_embedded_only_for_a_weight_on_vectors(face: Face, opened:
     embedder = FaultyEmbedder(HashingEmbedder())
     memory = opened(embedder=embedder)
     query = "Which room did my sister book?"
-    words = face(memory, "condense", ENGLISH, query=query, max_tokens=30)
+    words = face(memory).condense(ENGLISH, query=query, max_tokens=30)
     assert embedder.calls == []
-    both = face(memory, "condense", ENGLISH, query=query, max_tokens=30, weights=Weights.plain())
+    both = face(memory).condense(ENGLISH, query=query, max_tokens=30, weights=Weights.plain())
     assert embedder.calls == ["embed_query", "embed_documents"]
     assert "My sister booked room 12 for us." in both.texts[0]
     with embedder.failing(ConnectionError("offline")):
-        failed = face(memory, "condense", CHINESE, query=query, max_tokens=30, weights=Weights.plain())
+        failed = face(memory).condense(CHINESE, query=query, max_tokens=30, weights=Weights.plain())
     assert "offline" in failed.note
-    assert failed.texts == face(memory, "condense", CHINESE, query=query, max_tokens=30).texts
+    assert failed.texts == face(memory).condense(CHINESE, query=query, max_tokens=30).texts
     assert (words.note, both.note) == ("", "")
 
 
-def open_with(compressor: Any = None, language_model: Any = None) -> HybridMemory:
-    config = MemoryConfig(url="memory://", embedder="hashing")
-    return open_memory(config, compressor=compressor, language_model=language_model)
-
-
-def test_a_compressor_shortens_each_text_to_its_share(face: Face) -> None:
+def test_a_compressor_shortens_each_text_to_its_share(face: Face, open_with: OpenWith) -> None:
     shortener = Shortener()
-    short = face(open_with(shortener), "condense", [*ENGLISH, " "], max_tokens=45, how="llmlingua")
+    short = face(open_with(compressor=shortener)).condense([*ENGLISH, " "], max_tokens=45, how="llmlingua")
     assert [text for text, _ in shortener.asked] == ENGLISH
     first, second = (room for _, room in shortener.asked)
     assert first + second <= 45
@@ -168,13 +163,13 @@ def test_a_compressor_shortens_each_text_to_its_share(face: Face) -> None:
     assert (short.texts[2], short.how, short.note) == ("", "llmlingua", "")
 
 
-def test_a_compressor_that_misses_the_budget_is_held_to_it(face: Face) -> None:
-    short = face(open_with(Shortener(loose=True)), "condense", ENGLISH, max_tokens=45, how="llmlingua")
+def test_a_compressor_that_misses_the_budget_is_held_to_it(face: Face, open_with: OpenWith) -> None:
+    short = face(open_with(compressor=Shortener(loose=True))).condense(ENGLISH, max_tokens=45, how="llmlingua")
     assert 0 < short.tokens_after <= 45
 
 
-def test_a_failing_compressor_leaves_whole_sentences_and_says_so(face: Face) -> None:
-    short = face(open_with(Shortener(fails=True)), "condense", ENGLISH, max_tokens=45, how="llmlingua")
+def test_a_failing_compressor_leaves_whole_sentences_and_says_so(face: Face, open_with: OpenWith) -> None:
+    short = face(open_with(compressor=Shortener(fails=True))).condense(ENGLISH, max_tokens=45, how="llmlingua")
     assert short.how == "extractive"
     assert "out of memory" in short.note
     assert 0 < short.tokens_after <= 45
@@ -183,7 +178,7 @@ def test_a_failing_compressor_leaves_whole_sentences_and_says_so(face: Face) -> 
 
 def test_without_a_compressor_llmlingua_is_refused_before_anything(face: Face, opened: Open) -> None:
     with pytest.raises(InvalidInputError, match="compressor="):
-        face(opened(), "condense", ["short"], max_tokens=100, how="llmlingua")
+        face(opened()).condense(["short"], max_tokens=100, how="llmlingua")
 
 
 RUN = [
@@ -201,7 +196,7 @@ RUN = [
 
 
 def test_notes_keep_decisions_and_artifacts_with_their_messages(face: Face, opened: Open) -> None:
-    short = face(opened(), "condense", RUN, max_tokens=50, how="anchored")
+    short = face(opened()).condense(RUN, max_tokens=50, how="anchored")
     assert short.how == "anchored"
     assert short.tokens_after <= 50
     assert "Please fix the login." in short.texts[0]
@@ -214,21 +209,21 @@ def test_notes_keep_decisions_and_artifacts_with_their_messages(face: Face, open
 def test_notes_read_a_long_text_to_its_end(face: Face, opened: Open) -> None:
     filler = "The river was quiet and the path went on for a while. " * 200
     middle = f"{filler}We decided to move to Lisbon in May. {filler}"
-    (left,) = face(opened(), "condense", [middle], max_tokens=60, how="anchored").texts
+    (left,) = face(opened()).condense([middle], max_tokens=60, how="anchored").texts
     assert "We decided to move to Lisbon in May." in left
 
 
-def test_a_language_model_writes_the_notes(face: Face) -> None:
+def test_a_language_model_writes_the_notes(face: Face, open_with: OpenWith) -> None:
     model = ScriptedModel([{"decisions": [{"text": "The room of the sister is 12.", "turns": [1]}]}])
-    short = face(open_with(language_model=model), "condense", ENGLISH, max_tokens=40, how="anchored")
+    short = face(open_with(model)).condense(ENGLISH, max_tokens=40, how="anchored")
     (prompt,) = model.prompts
     assert all(sentence in str(prompt) for text in ENGLISH for sentence in said(text))
     assert "The room of the sister is 12." in short.texts[0]
 
 
-def test_a_failing_language_model_leaves_the_deterministic_notes(face: Face) -> None:
-    failed = face(open_with(language_model=FaultyModel("raises")), "condense", RUN, max_tokens=50, how="anchored")
-    alone = face(open_with(), "condense", RUN, max_tokens=50, how="anchored")
+def test_a_failing_language_model_leaves_the_deterministic_notes(face: Face, open_with: OpenWith) -> None:
+    failed = face(open_with(FaultyModel("raises"))).condense(RUN, max_tokens=50, how="anchored")
+    alone = face(open_with()).condense(RUN, max_tokens=50, how="anchored")
     assert (failed.texts, alone.note) == (alone.texts, "")
     assert "failed" in failed.note
 
@@ -248,7 +243,7 @@ def test_a_failing_language_model_leaves_the_deterministic_notes(face: Face) -> 
 def test_what_cannot_be_condensed_is_refused(face: Face, opened: Open, options: dict[str, Any], message: str) -> None:
     asked = {"texts": ENGLISH, "max_tokens": 10, **options}
     with pytest.raises(InvalidInputError, match=message):
-        face(opened(), "condense", asked.pop("texts"), **asked)
+        face(opened()).condense(asked.pop("texts"), **asked)
 
 
 COUNTERS: dict[str, Callable[[str], int]] = {
@@ -304,7 +299,7 @@ def test_never_above_the_budget_and_never_half_a_sentence(
     if short.how == "extractive":
         for text, left in zip(texts, short.texts, strict=True):
             bare = left.removeprefix("user: ") if as_messages else left
-            assert made_of([piece.text for piece in pieces(0, text)], bare)
+            assert made_of([piece.text for piece in fragments(0, text)], bare)
 
 
 def made_of(parts: list[str], text: str) -> bool:
@@ -320,6 +315,6 @@ def made_of(parts: list[str], text: str) -> bool:
 @given(some_texts)
 def test_all_pieces_of_a_text_are_the_text(texts: list[str]) -> None:
     for text in texts:
-        assert joined(text, pieces(0, text)) == text.strip()
+        assert joined(text, fragments(0, text)) == text.strip()
         # Each is a sentence, or several that something protected holds together.
-        assert "".join("".join(piece.text.split()) for piece in pieces(0, text)) == "".join(text.split())
+        assert "".join("".join(piece.text.split()) for piece in fragments(0, text)) == "".join(text.split())

@@ -1,0 +1,339 @@
+"""The verbs of a conversation, end to end and on both faces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybrid_memory import (
+    CompactionConfig,
+    Host,
+    MemoryConfig,
+    Message,
+    Role,
+    ToolCall,
+    open_memory,
+)
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.text.tokens import estimate_tokens
+from tests.conversation.conftest import assistant, exchange, laid_out, rounds
+
+if TYPE_CHECKING:
+    from tests.conftest import Face
+    from tests.conversation.conftest import OpenWith, SessionWith
+
+
+GARDEN = [
+    "The roses at the old wall were planted by Nora in April.",
+    "The apple tree beside the pond needs water every second day.",
+    "Tom borrowed the green ladder and brought it back on Friday.",
+    "厨房的窗帘是蓝色的，客厅的是白色的。",
+]
+
+
+@settings(max_examples=15)
+@given(st.lists(st.tuples(st.sampled_from(range(4)), st.booleans(), st.integers(0, 2)), min_size=2, max_size=9))
+@pytest.mark.parametrize("embedder", ["none", "hashing"])
+def test_until_a_compaction_each_prompt_begins_with_the_one_before(
+    embedder: Literal["none", "hashing"], turns: list[tuple[int, bool, int]]
+) -> None:
+    config = MemoryConfig(url="memory://", embedder=embedder, compaction=CompactionConfig(max_tokens=900))
+    with open_memory(config, token_counter=estimate_tokens) as memory:
+        memory.scoped(user="a", session="before").remember(GARDEN)
+        alice = memory.scoped(user="a", session="s")
+        last: list[tuple[str, str]] = []
+        for number, (topic, said_before, steps) in enumerate(turns):
+            question = [
+                "Who planted the roses?",
+                "When does the tree get water?",
+                "Um, and the the ladder?",
+                "窗帘是什么颜色？",
+            ][topic]
+            question = f"{question} ({number})"
+            if said_before:
+                alice.remember(question)
+            asked = None if said_before else question
+            shown = []
+            for step in range(steps + 1):
+                if step:
+                    alice.remember(exchange(f"c{number}-{step}", f"Result {step} of {number}.", step=step))
+                context = alice.assemble(asked if step == 0 else None)
+                assert context.compacted or laid_out(context)[: len(last)] == last
+                last = laid_out(context)
+                if step == 0:
+                    assert laid_out(alice.assemble(asked)) == last
+                    if not said_before:
+                        alice.remember(question)
+                shown.append(context)
+            assert alice.assemble(None).tokens <= 900
+            alice.remember(assistant(f"That is answer {number}."))
+
+
+def test_a_reopened_store_and_another_handle_give_the_same_prompt(
+    face: Face, open_with: OpenWith, session_with: SessionWith
+) -> None:
+    first = open_with(url="sqlite", rounds=4, keep_rounds=2, keep_least=2)
+    alice = first.scoped(user="a", session="s")
+    face(first.scoped(user="a", session="old")).remember(GARDEN)
+    for number in range(8):
+        face(alice).remember(rounds(number, number + 1))
+        face(alice).assemble(f"Who planted the roses in {number}?")
+    face(alice).remember("Who planted the roses at the wall?")
+    before = face(alice).assemble()
+    summary = face(alice).summary()
+    assert summary
+    other = open_with(url="sqlite", rounds=4, keep_rounds=2, keep_least=2)
+    assert laid_out(face(other.scoped(user="a", session="s")).assemble()) == laid_out(before)
+    face(first).close()
+    face(other).close()
+    again = session_with(url="sqlite", rounds=4, keep_rounds=2, keep_least=2)
+    assert laid_out(face(again).assemble()) == laid_out(before)
+    assert face(again).summary() == summary
+    assert face(again).expand(summary) == face(again).conversation()[: len(face(again).expand(summary))]
+
+
+def test_compact_folds_all_but_the_newest_rounds(face: Face, session_with: SessionWith) -> None:
+    alice = session_with(rounds=None)
+    said = rounds(0, 6)
+    assert face(alice).compact().compacted == 0
+    assert not face(alice).summary()
+    face(alice).remember(said)
+    assert face(alice).compact(keep=2).compacted == 8
+    assert face(alice).compact(keep=2).compacted == 0
+    (name,) = face(alice).summary().handles
+    assert face(alice).expand(name) == face(alice).history()[:8]
+    (role, first), *shown = laid_out(face(alice).assemble(k=0))
+    summary, words = first.split("\n</summary>\n\n")
+    assert (role, words) == ("user", said[8].text)
+    assert summary.startswith("<summary>\n")
+    assert face(alice).summary().lines[0].text in summary
+    assert [text for _, text in shown] == [message.text for message in said[9:]]
+    assert face(alice).summary().audit.compactions == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [("What is the phone number of the plumber?", "555-0143"), ("水管工的电话是多少？", "13812340143")],
+)
+def test_a_long_chat_answers_in_either_language_from_a_bounded_laid_out(
+    face: Face, session_with: SessionWith, query: str, wanted: str
+) -> None:
+    chinese = not query.isascii()
+    alice = session_with(max_tokens=800, embedder="hashing")
+    told = "记住，水管工的电话是13812340143。" if chinese else "Remember that the plumber's phone number is 555-0143."
+    face(alice).remember([Message(content=told), assistant("好的。" if chinese else "Noted.")])
+    for number in range(60):
+        text = (
+            f"今天第{number}次去河边散步，天气不错，没什么事。"
+            if chinese
+            else f"I went for walk {number} by the river today."
+        )
+        face(alice).remember([Message(content=text), assistant("真好。" if chinese else "How nice.")])
+        if number % 10 == 0:
+            assert face(alice).assemble(max_tokens=800).tokens <= 800
+    context = face(alice).assemble(query)
+    assert wanted in context.text
+    assert context.tokens <= 800
+    summary = face(alice).summary()
+    assert any(wanted in line.text for line in summary)
+    assert wanted in face(alice).assemble(query, k=0).text
+    assert face(alice).expand(summary)[0].text == told
+
+
+def test_a_model_that_fails_is_asked_once_for_a_laid_out(face: Face, session_with: SessionWith) -> None:
+    asked: list[str] = []
+
+    def failing(prompt: str) -> str:
+        asked.append(prompt)
+        raise RuntimeError("down")
+
+    alice = session_with(model=failing, max_tokens=400)
+    face(alice).remember(rounds(0, 40))
+    for times in (1, 2, 3, 3):
+        assert face(alice).assemble("And?").tokens <= 400
+        assert len(asked) == times
+
+
+def test_reset_starts_anew_with_what_is_kept(face: Face, open_with: OpenWith, session_with: SessionWith) -> None:
+    memory = open_with(url="sqlite")
+    alice, other = memory.scoped(user="a", session="s"), memory.scoped(user="a", session="t")
+    kept, *_ = face(alice).remember(rounds(0, 3)).ids
+    face(other).remember(rounds(3, 4))
+    face(alice).compact(keep=1)
+    face(alice).reset(keep=[kept])
+    face(alice).remember(["What about room 9?"])
+    texts = [message.text for message in face(alice).conversation()]
+    assert texts == ["Room 0 needs 3 chairs.", "What about room 9?"]
+    assert [message.text for message in face(alice).conversation(limit=1)] == texts[1:]
+    assert face(alice).conversation(limit=0) == []
+    assert [text for _, text in laid_out(face(alice).assemble(k=0))] == texts
+    assert not face(alice).summary()
+    assert len(face(alice).history()) == 7
+    assert len(face(other).conversation()) == 2
+    assert face(alice).recall("Room 2 chairs", within="session")
+    face(memory).close()
+    again = session_with(url="sqlite")
+    assert [message.text for message in face(again).conversation()] == texts
+    face(again).reset()
+    assert face(again).conversation() == []
+    with pytest.raises(InvalidInputError):
+        face(again).reset(keep=["nobody said this"])
+
+
+def test_a_context_tells_what_is_where_and_what_did_not_fit(face: Face, session_with: SessionWith) -> None:
+    alice = session_with(rounds=None, flush=1.0)
+    face(alice).remember(rounds(0, 30))
+    face(alice).compact(keep=3)
+    context = face(alice).assemble("What does room 3 need?", max_tokens=420, identity="You are a guide.",
+        instructions="Be brief.", blocks={"human": "Nora"}, profile="likes tea",
+    )  # fmt: skip
+    parts = ["identity", "instructions", "blocks", "profile", "summary", "turns", "recalled", "question"]
+    assert [name for name in context.sections if name != "artifacts"] == parts
+    assert context.section_tokens == {name: estimate_tokens(text) for name, text in context.sections.items()}
+    assert all(text in context.text for name, text in context.sections.items() if name != "turns")
+    assert context.messages[0].text == "You are a guide.\n\nBe brief.\n\n<human>\nNora\n</human>"
+    assert {part.section for part in context.dropped} >= {"summary"}
+    for part in context.dropped:
+        said = " ".join(message.text for message in face(alice).expand(part))
+        assert part.what.split(": ", 1)[1][:40] in said
+        assert part.what.split(": ", 1)[1] not in context.sections["summary"] or part.section != "summary"
+    assert context.breakpoints == (0, len(context.messages) - 1)
+    plain, marked = context.as_dicts(), context.as_dicts(cache_control=True)
+    for row, (one, other) in enumerate(zip(plain, marked, strict=True)):
+        if row in context.breakpoints:
+            assert other["content"][-1].pop("cache_control") == {"type": "ephemeral"}
+            assert other["content"] == [{"type": "text", "text": one["content"]}]
+        else:
+            assert one == other
+
+
+def test_the_classic_layout_ends_with_instructions_and_question(face: Face, session_with: SessionWith) -> None:
+    alice = session_with()
+    face(alice).remember(rounds(0, 2))
+    context = face(alice).assemble("Why?", identity="A guide.", instructions="Be brief.", layout="classic", k=0)
+    shown = laid_out(context)
+    assert (shown[0], shown[-2:]) == (("system", "A guide."), [("system", "Be brief."), ("user", "Why?")])
+    assert len(shown) == 7
+
+
+def test_what_people_say_is_shown_as_they_said_it(face: Face, session_with: SessionWith) -> None:
+    said = [
+        "Um, dois, três",
+        "x  # fix",
+        "Translate: um, well, er",
+        "<b>bold</b> & a < b",
+        "嗯，那个，好的",
+        "\n- a\n\n\n- b  ",
+    ]
+    alice = session_with(embedder="hashing")
+    for text in said:
+        face(alice).remember([Message(content=text), assistant(text.replace("um", "uh"))])
+    shown = [message.text for message in face(alice).assemble("And?", k=0, profile="").messages[:-1]]
+    assert shown == [text for one in said for text in (one, one.replace("um", "uh"))]
+
+
+def test_the_preface_is_what_stands_before_the_question(face: Face, open_with: OpenWith) -> None:
+    """For hosts that add the question themselves."""
+    memory = open_with(embedder="hashing")
+    face(memory.scoped(user="a", session="old")).remember(GARDEN[:2])
+    alice = memory.scoped(user="a", session="s")
+    question = "Who planted the roses?"
+    for _ in range(2):
+        context = face(alice).assemble(question)
+        assert context.preface.startswith("<memory>\n")
+        assert context.preface.endswith("\n</memory>")
+        assert context.messages[-1].text == f"{context.preface}\n\n{question}"
+    assert face(alice).assemble("Hm", k=0).preface == ""
+    face(alice).remember(question)
+    assert face(alice).assemble().messages[-1].text == context.messages[-1].text
+
+
+def test_nothing_of_the_work_that_a_session_does_for_another_is_recalled(face: Face, open_with: OpenWith) -> None:
+    memory = open_with(embedder="hashing")
+    names = ("parent", "parent/one", "parenthesis", "old")
+    for name, text in zip(names, GARDEN, strict=True):
+        face(memory.scoped(user="a", session=name)).remember(text)
+
+    def recalled(session: str, **options: Any) -> set[str]:
+        found = set()
+        for text in GARDEN:
+            context = face(memory.scoped(user="a", session=session)).assemble(f"{text} Really?", **options)
+            found |= {hit.record.text for hit in context.hits}
+        return found
+
+    assert recalled("parent/two") == set(GARDEN)
+    assert recalled("parent/three", host=Host(beside="parent")) == set(GARDEN[2:])
+    assert recalled("parent") == set(GARDEN[2:]), "the answer of what works for a session stands in it anyway"
+
+
+def test_what_stands_in_the_recent_turns_is_not_recalled_again(face: Face, open_with: OpenWith) -> None:
+    memory = open_with(embedder="hashing")
+    face(memory.scoped(user="a", session="old")).remember(GARDEN[:2])
+    alice = memory.scoped(user="a", session="s")
+    face(alice).remember([Message(content=GARDEN[2]), assistant("I see.")])
+    context = face(alice).assemble("Who borrowed the ladder, and who planted the roses?")
+    assert context.text.count("Tom borrowed the green ladder") == 1
+    assert context.text.count("planted by Nora") == 1
+    assert all(GARDEN[2] != hit.record.text for hit in context.hits)
+
+
+def test_without_a_word_of_the_user_there_is_nothing_to_answer(face: Face, session_with: SessionWith) -> None:
+    alice = session_with()
+    with pytest.raises(InvalidInputError, match="nothing to answer"):
+        face(alice).assemble()
+    face(alice).remember([assistant("Welcome."), Message(role=Role.SYSTEM, content="Be kind.")])
+    with pytest.raises(InvalidInputError, match="nothing to answer"):
+        face(alice).assemble()
+    assert laid_out(face(alice).assemble("Hello"))[-1] == ("user", "Hello")
+
+
+@pytest.mark.parametrize("names", [("a", "a"), ("a", "b")])
+def test_what_a_model_has_not_seen_yet_is_never_folded(
+    face: Face, session_with: SessionWith, names: tuple[str, ...]
+) -> None:
+    alice = session_with(rounds=6, keep_rounds=3, keep_least=2)
+    text = "My name is Nora Winter and I live at 12 Elm Street."
+    calls = [ToolCall(name="look_up", arguments={"text": text}, id=name) for name in names]
+    results = [Message(role=Role.TOOL, content=text, tool_call_id=name) for name in ("b", "a", "a")]
+    turns = [Message(content=text), assistant(text), Message(content="Who am I?")]
+    face(alice).remember([*turns, Message(role=Role.ASSISTANT, tool_calls=calls), *results])
+    shown = face(alice).assemble(max_tokens=150, identity="You are a guide.", k=0).messages
+    said = [message.text.rpartition("</user_profile>\n\n")[2] for message in shown if message.role is Role.USER]
+    assert said == ["Who am I?"]
+    seen = [message.tool_call_id for message in shown if message.role is Role.TOOL]
+    assert sorted(map(str, seen)) == list(names)
+
+
+def test_a_long_round_is_counted_once_when_it_is_folded_step_by_step(face: Face, session_with: SessionWith) -> None:
+    alice = session_with(max_tokens=300)
+    face(alice).remember("Do the task.")
+    folded = 0
+    for number in range(6):
+        face(alice).remember(exchange(f"c{number}", "word " * 60))
+        folded += face(alice).compact(keep=1).compacted
+    face(alice).remember(["And now?", assistant("Wait."), "And now?"])
+    folded += face(alice).compact(keep=1).compacted
+    assert folded == len(face(alice).expand(face(alice).summary())) == 15
+
+
+def test_a_reset_of_one_session_is_none_of_the_whole_owner(face: Face, open_with: OpenWith) -> None:
+    memory = open_with()
+    alice, other = memory.scoped(user="a", session="s"), memory.scoped(user="a", session="t")
+    face(other).remember("In the kitchen?")
+    face(alice).remember("In the hall?")
+    face(alice).reset()
+    whole = memory.scoped(user="a")
+    assert [message.text for message in face(whole).conversation()] == ["In the kitchen?", "In the hall?"]
+
+
+def test_an_id_of_the_callers_own_wins_over_a_position(face: Face, open_with: OpenWith) -> None:
+    memory = open_with()
+    alice, other = memory.scoped(user="a", session="s"), memory.scoped(user="a", session="t")
+    face(other).remember("elsewhere", id="m1")
+    face(alice).remember([Message(content="first", id="3"), Message(content="second", id="m1")])
+    assert [message.text for message in face(alice).expand("3")] == ["first"]
+    assert [message.text for message in face(alice).expand("#3")] == ["second"]
+    assert face(alice).fetch("m1").text == "second"

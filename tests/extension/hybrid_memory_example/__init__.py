@@ -1,0 +1,1 @@
+"""An engine, an extractor, a strategy and a ranker for `hybrid_memory`."""
