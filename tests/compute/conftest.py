@@ -10,6 +10,7 @@ from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task
 
 Make = Callable[..., Scheduler]
+Holding = Callable[..., "Hold"]
 
 
 class Hold:
@@ -66,7 +67,7 @@ def make() -> Iterator[Make]:
 
 
 @pytest.fixture
-def hold() -> Iterator[Callable[..., Hold]]:
+def hold() -> Iterator[Holding]:
     """Keeps workers busy until it is released, at the latest at the end of the test."""
     held: list[Hold] = []
 

@@ -82,10 +82,11 @@ class QueryRecorder(Recorder):
 
 
 class Crowd:
-    """Threads that ask, in this order, while the embedder is held up in its first calls."""
+    """Threads that ask, in this order, while the embedder is held up in its first calls, or others by `gates`."""
 
     def __init__(self, busy: int = 2, *, recorder: type[Recorder] = QueryRecorder, **settings: Any) -> None:
         self.go = threading.Event()
+        self.gates: dict[int, threading.Event] = {}
         self.bad: set[str] = set()
         self.error: type[BaseException] = ModelError
         self.inner = recorder(self._during)
@@ -98,8 +99,8 @@ class Crowd:
             wait_until(lambda number=number: len(self.inner.calls) == number + 1)  # type: ignore[misc]
 
     def _during(self, number: int, texts: Sequence[str]) -> None:
-        if number <= self._busy:
-            assert self.go.wait(60)
+        if gate := self.gates.get(number, self.go if number <= self._busy else None):
+            assert gate.wait(60)
         if found := self.bad & set(texts):
             raise self.error(f"cannot embed {sorted(found)}")
 
@@ -331,14 +332,7 @@ def test_in_the_background_a_short_batch_waits_for_more_while_others_run() -> No
     crowd = Crowd(busy=0, concurrency=3, batch_size=3, window=3600)
     crowd._busy = 1
     crowd.ask("running", priority=5)  # held up in the embedder
-    second, first = threading.Event(), crowd.inner._during
-
-    def during(number: int, texts: Sequence[str]) -> None:
-        if number == 2:
-            assert second.wait(60)
-        first(number, texts)
-
-    crowd.inner._during = during
+    second = crowd.gates[2] = threading.Event()
     crowd.ask("second", priority=5)
     short = [crowd.ask("a", priority=5)]
     second.set()  # now one slot is free, and "a" still waits
@@ -356,15 +350,7 @@ def test_after_the_window_a_short_batch_goes_all_the_same() -> None:
     crowd = Crowd(busy=0, concurrency=3, window=0.001)
     crowd._busy = 1
     crowd.ask("running", priority=5)
-    held, second = threading.Event(), crowd.inner._during
-
-    def during(number: int, texts: Sequence[str]) -> None:
-        if number == 2:
-            assert held.wait(60)
-        else:
-            second(number, texts)
-
-    crowd.inner._during = during
+    held = crowd.gates[2] = threading.Event()
     crowd.ask("second", priority=5)
     short = [crowd.ask(text, priority=5) for text in "ab"]
     held.set()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextvars
 import queue
 import threading
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from hybrid_memory.runtime.timer import Timer
 from tests.doubles import wait_until
 
 if TYPE_CHECKING:
-    from tests.compute.conftest import Clock, Hold, Make
+    from tests.compute.conftest import Clock, Holding, Make
 
 CALLER: contextvars.ContextVar[str] = contextvars.ContextVar("caller", default="nobody")
 
@@ -71,7 +70,7 @@ def test_intervals_differ_by_up_to_a_tenth(make: Make, clock: Clock) -> None:
     assert 108 < max(dues) <= 110
 
 
-def test_periodic_work_never_overlaps_itself(make: Make, hold: Callable[..., Hold], clock: Clock) -> None:
+def test_periodic_work_never_overlaps_itself(make: Make, hold: Holding, clock: Clock) -> None:
     scheduler = make(clock=clock)
     begun, go = list[int](), threading.Event()
 
@@ -86,9 +85,7 @@ def test_periodic_work_never_overlaps_itself(make: Make, hold: Callable[..., Hol
     go.set()
 
 
-def test_a_failed_run_is_logged_and_the_next_one_comes(
-    make: Make, clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failed_run_is_logged_and_not_the_last(make: Make, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     scheduler, runs = make(clock=clock), list[int]()
 
     def work() -> None:
@@ -104,7 +101,7 @@ def test_a_failed_run_is_logged_and_the_next_one_comes(
     assert "maintenance failed: no luck" in caplog.text
 
 
-def test_cancelling_takes_a_run_off_that_has_not_begun(make: Make, hold: Callable[..., Hold], clock: Clock) -> None:
+def test_cancelling_takes_a_run_off_that_has_not_begun(make: Make, hold: Holding, clock: Clock) -> None:
     scheduler, runs = make(workers=1, clock=clock), list[int]()
     held = hold(scheduler)
     handle = scheduler.every(seconds(1), Task(lambda: runs.append(1), "maintenance"))
@@ -162,9 +159,7 @@ def test_asked_for_while_it_runs_it_is_done_once_more_and_never_twice_at_a_time(
     assert begun == [1, 3]
 
 
-def test_asked_for_while_it_is_queued_it_does_what_was_asked_last(
-    make: Make, hold: Callable[..., Hold], clock: Clock
-) -> None:
+def test_asked_for_while_queued_it_does_what_was_asked_last(make: Make, hold: Holding, clock: Clock) -> None:
     scheduler, done = make(workers=1, clock=clock), list[int]()
     held = hold(scheduler)
     for number in range(3):
@@ -178,7 +173,7 @@ def test_asked_for_while_it_is_queued_it_does_what_was_asked_last(
 
 
 @pytest.mark.parametrize("error", [ValueError("no luck"), StoreUnavailableError("no luck")], ids=["ours", "theirs"])
-def test_a_failed_task_is_logged_and_may_be_asked_for_again(
+def test_a_failed_task_is_logged_and_may_come_again(
     make: Make, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     """With the place where it failed, unless that is told by the message."""

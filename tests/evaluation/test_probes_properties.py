@@ -93,7 +93,7 @@ def check(messages: list[dict[str, Any]], share: float) -> None:
 
 @settings(max_examples=25)
 @given(messages=TALKS, share=st.sampled_from([0.0, 0.3, 0.6, 0.9, 1.0]))
-def test_every_probe_is_answered_by_its_sources_and_not_by_its_question(
+def test_probes_are_answered_by_their_sources_and_not_by_their_question(
     messages: list[dict[str, Any]], share: float
 ) -> None:
     check(messages, share)

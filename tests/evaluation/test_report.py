@@ -156,9 +156,7 @@ def in_json(values: Any, column: Column) -> Any:
 
 
 @pytest.mark.parametrize("judged", [False, True])
-def test_every_number_of_the_tables_is_the_number_of_the_json(
-    judged: bool, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_the_tables_have_the_numbers_of_the_json(judged: bool, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     page = Page(request.getfixturevalue("judged_page" if judged else "plain_page"))
     report = made(judged=judged, say=CRAFTED)
     report.save(tmp_path / "report.json")

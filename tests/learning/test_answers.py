@@ -95,9 +95,7 @@ def test_who_speaks_is_meant_by_all_words_for_oneself(me: Any) -> None:
         ("assistant", 1, ""), ("x" * 200, 2, ""),
     ],
 )  # fmt: skip
-def test_others_are_called_by_name_or_by_what_they_are_to_somebody_if_they_were_named(
-    given: str, turn: int, subject: str
-) -> None:
+def test_others_are_called_by_name_or_by_what_they_are_to_somebody(given: str, turn: int, subject: str) -> None:
     value = {1: "Trondheim", 2: "cats", 3: "画画"}[turn]
     assert [claim.subject for claim in claims(fact(value, "knows", turn, given))] == ([subject] if subject else [])
 

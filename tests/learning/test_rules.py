@@ -164,9 +164,7 @@ def test_the_same_claim_of_two_rules_is_made_once_by_the_surer_one() -> None:
         (When.APPOINTED, "tomorrow lives in Ghent", "due", datetime(2025, 3, 13, tzinfo=UTC)),
     ],
 )
-def test_a_time_is_read_as_the_rule_says_and_left_out_of_the_value(
-    when: When, text: str, field: str, at: datetime
-) -> None:
+def test_a_time_is_read_by_the_rule_and_left_out_of_the_value(when: When, text: str, field: str, at: datetime) -> None:
     (claim,) = made(rule(r"lives in (?P<value>.+)", when=when)).extract([event(1, text)], [])
     assert claim.value == "Ghent"
     assert getattr(claim, field) == at

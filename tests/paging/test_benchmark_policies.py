@@ -51,7 +51,7 @@ def test_pairs_lead_from_a_key_to_a_value_in_as_many_steps_as_asked(made: Pairs)
 
 
 @pytest.mark.parametrize("kept_as", ["notes", "messages"])
-def test_a_chain_of_four_is_followed_by_functions_and_not_in_the_window(
+def test_a_chain_is_followed_by_functions_and_not_in_the_window(
     memory: HybridMemory, made: Pairs, kept_as: str
 ) -> None:
     key, end = made.questions[4]

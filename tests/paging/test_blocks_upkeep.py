@@ -55,7 +55,7 @@ def on_file(folder: Path, **options: Any) -> HybridMemory:
 
 
 @pytest.mark.parametrize(("source", "target"), [("memory", "sqlite"), ("sqlite", "memory")])
-def test_a_copy_has_blocks_and_steps_and_goes_on_from_there(
+def test_a_copy_goes_on_from_blocks_and_steps(
     face: Face, opened: Open, tmp_path: Path, source: str, target: str
 ) -> None:
     urls = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path / 'copy.db'}"}

@@ -341,7 +341,7 @@ def test_an_alarm_that_was_slept_through_rings_once(make: Make, wall: Wall) -> N
     assert len(timers(agent)) == 1
 
 
-def test_an_agent_that_fails_when_it_is_woken_is_told_of_in_the_log_of_the_program(
+def test_an_agent_that_fails_when_it_is_woken_is_logged(
     make: Make, wall: Wall, caplog: pytest.LogCaptureFixture
 ) -> None:
     agent = make(Script(ModelError("down")), clock=wall)
@@ -476,7 +476,7 @@ def killer(store: str, tmp_path: Path) -> Iterator[Callable[[int, str], str]]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes the POSIX way")
-def test_an_agent_that_is_killed_anywhere_finishes_and_repeats_no_call(
+def test_a_killed_agent_finishes_and_repeats_no_call(
     killer: Callable[[int, str], str], opened: Open, tmp_path: Path
 ) -> None:
     paid = tmp_path / "paid"

@@ -57,9 +57,7 @@ LINES = [f"line {number:05d} of the harbour master's book" for number in range(3
 
 
 @pytest.mark.parametrize(("size", "face"), [(3000, "blocking"), (8000, "async")], indirect=["face"])
-def test_a_result_over_a_megabyte_is_shown_as_a_digest_and_read_through_page_by_page(
-    face: Face, make: Make, size: int
-) -> None:
+def test_a_result_over_a_megabyte_is_shown_as_a_digest_and_read_in_pages(face: Face, make: Make, size: int) -> None:
     book = "\n".join(LINES)
     assert len(book) > 1_000_000
 

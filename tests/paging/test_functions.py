@@ -227,9 +227,7 @@ def days(clerk: ScopedMemory) -> None:
         ({"start_date": "2020-01-01", "end_date": "2026-03-06"}, [0, 1]),
     ],
 )
-def test_a_span_of_days_is_told_oldest_first(
-    clerk: ScopedMemory, use: Use, wanted: dict[str, Any], expected: list[int]
-) -> None:
+def test_days_are_told_oldest_first(clerk: ScopedMemory, use: Use, wanted: dict[str, Any], expected: list[int]) -> None:
     days(clerk)
     found = paged(use, clerk, "conversation_search_date", **wanted)
     texts = [

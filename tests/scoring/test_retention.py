@@ -30,7 +30,7 @@ def scalar(age: float, importance: float, used: int, half_life: float) -> float:
 
 
 @given(st.lists(st.tuples(st.floats(-1e6, 1e9), importances, uses), max_size=20), half_lives)
-def test_every_record_is_retained_as_the_scalar_formula_says(
+def test_records_are_retained_as_the_scalar_formula_says(
     rows: list[tuple[float, float, int]], half_life: float
 ) -> None:
     age, importance = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
@@ -41,9 +41,7 @@ def test_every_record_is_retained_as_the_scalar_formula_says(
 
 
 @given(ages, importances, uses, half_lives)
-def test_something_is_always_left_and_never_more_than_all(
-    age: float, importance: float, used: int, half_life: float
-) -> None:
+def test_something_is_left_and_never_more_than_all(age: float, importance: float, used: int, half_life: float) -> None:
     assert 0 < one(age, importance, used, half_life) <= 1
 
 
