@@ -211,7 +211,7 @@ TEXTS = st.text(min_size=1, max_size=40)
 
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5), st.sampled_from(["first", "second"]))
 @settings(max_examples=50)
-def test_a_judge_who_prefers_a_place_has_no_consistency_and_gets_only_ties(
+def test_a_judge_who_prefers_a_place_is_inconsistent_and_gets_only_ties(
     answers: list[tuple[str, str]], place: str
 ) -> None:
     judge = Judge(Scripted(lambda data: better(place)))
@@ -239,7 +239,7 @@ def test_a_judge_who_follows_something_in_the_answers_is_consistent(one: str, ot
     st.integers(0, 9),
     st.booleans(),
 )
-def test_grades_and_verdicts_come_back_from_json(
+def test_grades_come_back_from_json(
     scores: dict[str, float], reasons: dict[str, str], malformed: int, failed: bool
 ) -> None:
     grade = Grade(scores, reasons, malformed, failed)
