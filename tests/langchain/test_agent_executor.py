@@ -142,12 +142,6 @@ def test_an_agent_remembers_its_steps(opened: Call, face: str) -> None:
         assert "at nine on Friday" in recalled
 
 
-def test_steps_can_be_left_out(memory: HybridMemory) -> None:
-    without = chat(memory, return_messages=True, keep_steps=False)
-    run("invoke", without, str(SAID[0].content))
-    assert plain(without.load_memory_variables({})["history"]) == [SAID[0], SAID[-1]]
-
-
 def test_steps_can_be_read_in_the_text_form(memory: HybridMemory) -> None:
     run("invoke", chat(memory, return_messages=True), str(SAID[0].content))
     as_text = chat(memory)

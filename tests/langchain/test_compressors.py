@@ -84,11 +84,6 @@ def test_documents_are_ranked_and_say_why(memory: HybridMemory, compress: Compre
     assert ranked[0].metadata == {"page": 2, "score": pytest.approx(1), "why": expected[0].why()}
 
 
-def test_the_best_are_kept(memory: HybridMemory, compress: Compress) -> None:
-    (best,) = compress(HybridScoreCompressor(memory=memory, top_n=1), "妹妹喜欢什么？")
-    assert best.metadata["page"] == 3
-
-
 def test_an_empty_question_leaves_the_order(memory: HybridMemory, compress: Compress) -> None:
     assert list(compress(HybridScoreCompressor(memory=memory, top_n=2), " ")) == DOCUMENTS[:2]
 
@@ -260,11 +255,6 @@ def edit(memory: HybridMemory, messages: list[AnyMessage], max_tokens: int) -> l
 
 
 LONG = " ".join(f"Sentence number {row} tells of the weather." for row in range(80))
-
-
-def test_a_conversation_that_fits_is_not_touched(memory: HybridMemory) -> None:
-    messages: list[AnyMessage] = [HumanMessage("Hello."), asking(1), ToolMessage(LONG, tool_call_id="c1")]
-    assert edit(memory, messages, 5000) == messages
 
 
 def test_old_results_go_first_and_only_as_far_as_it_takes(memory: HybridMemory) -> None:

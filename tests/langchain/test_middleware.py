@@ -4,8 +4,6 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -139,23 +137,6 @@ def test_a_turn_sent_again_after_a_failure_is_one_turn(
         invoke(agent, said("hello?"), THREAD)
     invoke(agent, said("hello?"), THREAD)
     assert logged(memory) == ["hello?", "here"]
-
-
-@dataclass
-class Context:
-    user_id: str
-    session_id: str
-
-
-@pytest.mark.parametrize("context", [Context("alice", "t1"), {"user": "alice", "session": "t1"}])
-def test_the_scope_comes_from_the_context(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke, context: Any
-) -> None:
-    agent = create_agent(
-        scripted(answers=["hello"]), middleware=[HybridMemoryMiddleware(memory)], context_schema=type(context)
-    )
-    invoke(agent, said("hi"), {"configurable": {"thread_id": "other", "user_id": "bob"}}, context=context)
-    assert logged(memory) == ["hi", "hello"]
 
 
 @pytest.mark.parametrize(
@@ -376,14 +357,3 @@ def test_content_that_is_no_json_is_kept_as_what_json_can_tell(
     picture = HumanMessage([{"type": "text", "text": "look"}, {"type": "image", "data": b"\x89PNG"}])
     invoke(agent, {"messages": [picture]}, THREAD)
     assert logged(memory) == ["look", "nice"]
-
-
-def test_a_signed_in_user_gets_no_other_memory(memory: HybridMemory) -> None:
-    layer = HybridMemoryMiddleware(memory)
-    server = SimpleNamespace(user=SimpleNamespace(identity="alice"))
-    runtime = SimpleNamespace(context={"user_id": "bob", "session_id": "s"}, server_info=server)
-    with pytest.raises(InvalidScopeError, match="signed in"):
-        layer.after_agent({"messages": [HumanMessage("hi", id="1")]}, runtime)  # type: ignore[arg-type]
-    runtime.context = {"session_id": "s"}
-    layer.after_agent({"messages": [HumanMessage("hi", id="1")]}, runtime)  # type: ignore[arg-type]
-    assert logged(memory, session="s") == ["hi"]

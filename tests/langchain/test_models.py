@@ -73,14 +73,6 @@ def test_a_structured_answer_is_found_however_it_comes(answers: list[BaseMessage
     assert all("JSON schema" in str(shown) for shown in model.shown[1:])
 
 
-def test_a_model_that_refuses_tools_is_asked_for_text_from_then_on() -> None:
-    model = ToolCaller(responses=[AIMessage("refuses"), AIMessage('{"city": "里斯本"}')])
-    wrapped = as_language_model(model)
-    for _ in range(3):
-        assert wrapped.structured(QUESTION, SCHEMA) == LISBON
-    assert len(model.bound) == 1
-
-
 def test_a_model_without_structured_output_answers_in_text() -> None:
     for model in (FakeListChatModel(responses=['{"city": "里斯本"}']), FakeListLLM(responses=['{"city": "里斯本"}'])):
         wrapped = as_language_model(model)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
-from langchain.tools import tool
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -18,7 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from hybrid_memory import Event, EventKind, HybridMemory, PagingConfig, ScopedMemory
 from hybrid_memory.apps.agent import MEMORY
-from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
+from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import message_tokens, schema_tokens
 from langchain_hybrid_memory import HybridMemoryMiddleware, from_langchain
 
@@ -185,27 +183,6 @@ def test_the_functions_are_there_but_sending(memory: HybridMemory, scripted: Scr
     assert bound == list(layer.tools)
 
 
-def test_a_wrong_edit_is_told_and_the_run_goes_on(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
-    of(memory).block("rules").put("Be kind.", read_only=True)
-    model = scripted(answers=[
-        calls(
-            ("core_memory_append", {"label": "rules", "content": "or not"}),
-            ("core_memory_append", {"label": "human", "content": "Name: Ada"}),
-            ("core_memory_rethink", {"label": "rules"}),
-        ),
-        "Sorry.",
-    ])  # fmt: skip
-    state = invoke(create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)]), said("hi"), THREAD)
-    refused, missing, bad = results(state)
-    assert [message.status for message in (refused, missing, bad)] == ["error"] * 3
-    assert "read-only" in refused.text
-    assert "'rules'" in missing.text
-    assert "new_content" in bad.text
-    assert state["messages"][-1].text == "Sorry."
-    assert [message.text for message in model.prompts[-1][-3:]] == [message.text for message in results(state)]
-    assert {label: block.value for label, block in of(memory).blocks().items()} == {"rules": "Be kind."}
-
-
 def test_runs_at_once_keep_to_their_own_turn_and_lose_no_edit(
     memory: HybridMemory, scripted: Scripted, orphans: Orphans
 ) -> None:
@@ -261,49 +238,6 @@ def test_a_call_that_is_made_again_has_one_effect(memory: HybridMemory, scripted
     assert notes == ["The boiler was serviced."]
     invoke(agent, said("once more"), THREAD)  # another answer, though its call has the same id
     assert of(memory).blocks()["human"].value == "Likes tea\nLikes tea"
-
-
-def test_a_store_that_fails_ends_no_run_and_loses_nothing(
-    memory: HybridMemory,
-    scripted: Scripted,
-    invoke: Invoke,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    append = memory._runtime.services.log.append
-    broken = False
-
-    def failing(*given: Any, **options: Any) -> Any:
-        if broken:
-            raise StoreUnavailableError("the disk is full")
-        return append(*given, **options)
-
-    monkeypatch.setattr(memory._runtime.services.log, "append", failing)
-
-    @tool
-    def break_it() -> str:
-        """Fill the disk."""
-        nonlocal broken
-        broken = True
-        return "full"
-
-    model = scripted(answers=[
-        call("break_it"), call("core_memory_append", label="human", content="lost"), "Sorry.",
-        call("core_memory_append", label="human", content="kept"), "Done.",
-    ])  # fmt: skip
-    agent = create_agent(
-        model, [break_it], middleware=[HybridMemoryMiddleware(memory, paging=True)], checkpointer=InMemorySaver()
-    )
-    with caplog.at_level(logging.WARNING):
-        state = invoke(agent, said("hi"), THREAD)
-    assert state["messages"][-1].text == "Sorry."
-    assert (results(state)[1].status, "cannot be reached" in results(state)[1].text) == ("error", True)
-    assert "the disk is full" in caplog.text
-    broken = False
-    state = invoke(agent, said("and now?"), THREAD)
-    assert of(memory).blocks()["human"].value == "kept"
-    told = [message.text for message in of(memory).history() if not message.tool_calls]
-    assert told == [message.text for message in state["messages"] if message.text]
 
 
 def test_owners_begin_with_the_blocks_that_are_given_and_keep_their_own(

@@ -152,25 +152,3 @@ def test_a_store_that_fails_is_answered(filled: HybridMemory, face: str, monkeyp
     filled.close()
     with pytest.raises(MemoryClosedError):
         run(agent, face)
-
-
-@pytest.mark.parametrize("face", ["sync", "async"])
-def test_an_owner_without_blocks_gets_some(filled: HybridMemory, face: str) -> None:
-    agent = agent_of(
-        memory_tools(filled, user="eve", paging=True), calls(("core_memory_append", EXAMPLES["core_memory_append"]))
-    )
-    assert results(run(agent, face))[0].status == "success"
-    blocks = filled.scoped(user="eve").blocks()
-    assert {label: block.value for label, block in blocks.items()} == {"persona": "", "human": "Likes tea."}
-
-
-def test_answers_are_bounded(filled: HybridMemory) -> None:
-    alice = filled.scoped(user="alice")
-    alice.remember([f"Tea number {row}: " + "a long story about tea. " * 2000 for row in range(6)])
-    for name in ("conversation_search", "conversation_search_date", "fetch", "expand"):
-        (tool,) = memory_tools(filled, user="alice", paging=True, names=[name])
-        assert (
-            0
-            < estimate_tokens(tool.invoke(EXAMPLES[name] | ({"handle": "#4"} if "handle" in EXAMPLES[name] else {})))
-            <= 2000
-        )

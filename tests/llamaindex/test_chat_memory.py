@@ -234,53 +234,6 @@ def test_a_long_result_is_shown_whole_or_in_excerpts_or_by_a_reader(store: Hybri
     assert run(small, "get_all") == said
 
 
-def test_opening_system_messages_stay_in_front(chat: HybridChatMemory, store: HybridMemory, run: Run) -> None:
-    earlier(store, run, "My cat is called Pixel.")
-    run(chat, "put_messages", [system("Answer briefly.")])
-    assert run(chat, "get") == [system("Answer briefly.")]
-    run(chat, "put_messages", [user("what is my cat called?"), assistant("Pixel.")])
-
-    first, asked, answer = run(chat, "get")
-
-    assert first == system("Answer briefly.")
-    assert "Pixel" in recalled(asked)
-    assert spoken([asked, answer]) == [user("what is my cat called?"), assistant("Pixel.")]
-
-
-steps = st.one_of(
-    st.builds(user, st.sampled_from(["hi", "cat", "ok"])),
-    st.builds(assistant, st.sampled_from(["hello", "ok"])),
-    st.builds(system, st.just("be kind")),
-    st.builds(lambda ids: call(*ids), st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=2, unique=True)),
-    st.builds(result, st.sampled_from(["a", "b", "c"])),
-)
-
-
-@given(said=st.lists(steps, max_size=16), limit=st.integers(50, 200))
-def test_no_cut_splits_a_call_from_its_results(said: list[ChatMessage], limit: int) -> None:
-    with open_memory(IN_MEMORY, token_counter=estimate_tokens) as store:
-        chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, token_limit=limit, k=1)
-        chat.put_messages(said)
-        shown = spoken(chat.get())
-        assert chat.get_all() == said
-
-    called: set[str | None] = set()
-    answered: set[str | None] = set()
-    for message in shown:
-        if message.role is MessageRole.TOOL:
-            assert message.additional_kwargs["tool_call_id"] in called
-            answered.add(message.additional_kwargs["tool_call_id"])
-            continue
-        assert answered == called
-        called = {block.tool_call_id for block in message.blocks if isinstance(block, ToolCallBlock)}
-        answered = set()
-    assert answered == called
-    turns = [message for message in shown if message.role is not MessageRole.SYSTEM]
-    assert [message.role for message in turns[:1]] in ([], [MessageRole.USER])
-    asked = [message for message in said if message.role is MessageRole.USER]
-    assert [message for message in turns if message in asked][-1:] == asked[-1:]
-
-
 class Window(MockLLM):
     """A model with a window of so many tokens; with none its name is one that LlamaIndex does not know."""
 
@@ -344,17 +297,6 @@ def test_the_agents_model_writes_summaries_if_it_is_asked_to(store: HybridMemory
 
 
 class TestSetAndReset:
-    def test_set_replaces_what_is_shown(self, chat: HybridChatMemory, run: Run) -> None:
-        run(chat, "put_messages", [user("a"), assistant("b")])
-        history = [user("x"), assistant("y"), call("c"), result("c")]
-
-        run(chat, "set", history)
-
-        assert run(chat, "get_all") == history
-        assert spoken(run(chat, "get")) == history
-        run(chat, "put", user("z"))
-        assert run(chat, "get_all") == [*history, user("z")]
-
     @pytest.mark.parametrize(
         ("steps", "log"),
         [
@@ -387,19 +329,6 @@ class TestSetAndReset:
         (note,) = run(chat, "get", input="what is my cat called?")
         assert "My cat is called Pixel." in note.content
         assert [m.content for m in written(store, "s1")] == ["My cat is called Pixel.", "Noted."]
-
-    def test_a_history_sent_with_every_request_is_stored_once(
-        self, chat: HybridChatMemory, store: HybridMemory, run: Run
-    ) -> None:
-        history: list[ChatMessage] = []
-        for number in range(5):
-            run(chat, "set", history)
-            run(chat, "put", user(f"question {number % 2}"))
-            run(chat, "put", assistant("ok"))
-            history += [user(f"question {number % 2}"), assistant("ok")]
-
-        assert [message.content for message in written(store)] == [message.content for message in history]
-        assert run(chat, "get_all") == history
 
     def test_an_unchanged_reset_writes_nothing(self, chat: HybridChatMemory, store: HybridMemory, run: Run) -> None:
         run(chat, "reset")
@@ -609,12 +538,6 @@ class TestStores:
     ) -> None:
         with pytest.raises(error):
             HybridChatMemory.from_defaults(**wrong, memory=store)
-
-    def test_a_message_that_cannot_be_stored_is_refused_whole(self, chat: HybridChatMemory, run: Run) -> None:
-        with pytest.raises(InvalidMessageError):
-            run(chat, "put_messages", [user("fine"), user("\ud800")])
-
-        assert run(chat, "get_all") == []
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "store"])

@@ -263,25 +263,6 @@ class TestConcurrency:
         assert everything == [*put_away, *active]
         assert set(archived) == set(put_away)
 
-    @pytest.mark.parametrize("kind", ["sqlite", "store"])
-    async def test_adding_and_deleting_at_once_lose_nothing_else(
-        self, kind: str, request: pytest.FixtureRequest
-    ) -> None:
-        memory: HybridMemory = request.getfixturevalue(kind)
-        chats = chat_store(memory)
-        await chats.add_messages("k", said("old", "older"))
-        gone: list[str] = []
-
-        async def delete() -> None:
-            gone.extend(words(await chats.delete_oldest_messages("k", 1)))
-
-        with blockbuster_ctx():
-            await asyncio.gather(*(chats.add_message("k", said(str(n))[0]) for n in range(40)), delete())
-
-        left = words(await chats.get_messages("k", None))
-        assert gone == ["old"]
-        assert sorted(left) == sorted(["older", *map(str, range(40))])
-
     async def test_what_comes_between_the_look_and_the_deletion_is_kept(
         self, chats: HybridChatStore, store: HybridMemory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -410,15 +391,6 @@ class TestBinding:
         assert there.model_dump() == chats.model_dump()
         found = there.get_messages("k")
         assert words(asyncio.run(found) if inspect.iscoroutine(found) else found) == ["secret"]
-
-    async def test_the_first_use_of_a_url_does_not_block_the_loop(self, config: str) -> None:
-        chats = HybridChatStore.from_defaults(user="alice", url=config)
-
-        with blockbuster_ctx():
-            await chats.add_messages("k", said("a", "b"))
-            await chats.archive_oldest_messages("k", 1)
-            await chats.delete_oldest_messages("k", 1)
-            assert words(await chats.get_messages("k", None)) == ["a"]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from blockbuster import blockbuster_ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
-from llama_index.core.memory import InsertMethod, Memory
+from llama_index.core.memory import Memory
 from llama_index.core.utils import get_tokenizer
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
@@ -382,39 +382,6 @@ class TestContent:
         assert "Pixel" in await ask(block, user("my cat?"))
 
 
-def common_prefix(one: str, two: str) -> int:
-    return next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
-
-
-async def cached(host: Host, block: HybridMemoryBlock, method: InsertMethod) -> float:
-    """Share of each prompt that begins as the one before, over a conversation that is not flushed."""
-    await flush(block, [user(f"My {name} is {value}.") for name, value in FACTS.items()], "s0")
-    memory = host(insert_method=method)
-    before, same, total = "", 0, 0
-    for name in FACTS:
-        await memory.aput(user(f"What is my {name}? Tell me in a full sentence, please, and be kind."))
-        prompt = "\n".join(f"{m.role.value}: {m.content}" for m in await memory.aget())
-        await memory.aput(
-            assistant(f"Your {name} is known to me, dear friend, and I am glad to tell you all about it.")
-        )
-        same, total, before = same + common_prefix(before, prompt), total + len(prompt), prompt
-    return same / total
-
-
-FACTS = {
-    "cat": "Pixel", "dog": "Rex", "city": "Bern", "car": "a Volvo", "job": "nursing", "team": "Ajax", "drink": "tea",
-    "garden": "small", "boat": "the Argo", "bike": "red", "sister": "Anna", "phone": "a Nokia",
-}  # fmt: skip
-
-
-async def test_before_the_users_words_it_keeps_the_prefix_of_the_prompt(host: Host, block: HybridMemoryBlock) -> None:
-    before_everything = await cached(host, block, InsertMethod.SYSTEM)
-    before_the_question = await cached(host, block, InsertMethod.USER)
-
-    assert before_everything < 0.3
-    assert before_the_question > 1.5 * before_everything
-
-
 class TestBinding:
     @pytest.mark.parametrize(
         ("wrong", "error"),
@@ -454,13 +421,6 @@ class TestBinding:
 
         assert there.model_dump() == block.model_dump()
         assert "Pixel" in await ask(there, user("cat?"))
-
-    async def test_the_first_use_of_a_url_does_not_block_the_loop(self, config: str) -> None:
-        block = HybridMemoryBlock.from_defaults(user="alice", url=config)
-
-        await flush(block, [user("My cat is called Pixel.")])
-
-        assert re.search("Pixel", await ask(block, user("cat?")))
 
 
 def test_the_blocking_face_of_memory_uses_it(store: HybridMemory, block: HybridMemoryBlock) -> None:

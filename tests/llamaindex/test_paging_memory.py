@@ -279,19 +279,6 @@ class TestTools:
         elsewhere = tool(store, "core_memory_rethink", session=None)
         assert not run(elsewhere, "call", label="human", new_content="Where nobody knows what was shown.").is_error
 
-    def test_no_answer_takes_more_than_an_eighth_of_the_window(self, store: HybridMemory, run: Run) -> None:
-        scoped = store.scoped(user="alice", session="s1")
-        receipt = scoped.remember("The long apple list. " + "green apples and red ones; " * 5_000)
-        for name, arguments in (
-            ("fetch", {"handle": f"#{receipt.positions[0]}"}),
-            ("expand", {"handle": f"#{receipt.positions[0]}"}),
-            ("conversation_search", {"query": "apple list"}),
-        ):
-            for limit in (800, 4000):
-                output: ToolOutput = run(tool(store, name, token_limit=limit), "call", **arguments)
-                assert "apple" in output.content
-                assert estimate_tokens(output.content) <= limit // 8
-
 
 def test_a_new_process_shows_the_same_prompt(config: str, run: Run) -> None:
     chat = HybridChatMemory.from_defaults(url=config, user="ann", session="s1", token_limit=LIMIT, paging=True)
