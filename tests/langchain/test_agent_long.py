@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from benchmarks.agent import FACTS, LIVE, MAX_TOKENS, SESSION, USER, Scripted, agent_with, opened, talk
+from tests.langchain.conftest import orphans
 
 if TYPE_CHECKING:
     from tests.langchain.conftest import Invoke
@@ -23,7 +22,6 @@ LOOKED_UP = sum(item is not None for _, item in LIVE)
 def test_an_agent_goes_on_with_a_long_conversation(
     invoke: Invoke,
     checkpointer: Any,
-    orphans: Callable[[Sequence[BaseMessage]], list[str]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,15 +14,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from hybrid_memory import HybridMemory, ScopedMemory
 from hybrid_memory.text.tokens import estimate_tokens
 from langchain_hybrid_memory import HybridMemoryMiddleware
+from tests.langchain.conftest import THREAD, ScriptedChat, orphans
 
 if TYPE_CHECKING:
     from tests.conftest import Open
-    from tests.langchain.conftest import Invoke, ScriptedChat
+    from tests.langchain.conftest import Invoke
 
-    Scripted = type[ScriptedChat]
-    Orphans = Callable[[Sequence[BaseMessage]], list[str]]
 
-THREAD: Any = {"configurable": {"thread_id": "t1", "user_id": "alice"}}
 BUDGET = 2000
 FILLING = (
     "We walked through the rooms, looked at the walls and windows, and wrote down what is to be mended there. " * 6
@@ -65,15 +63,13 @@ def memory(opened: Open) -> HybridMemory:
     return opened()
 
 
-def test_a_history_far_beyond_the_budget(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke, orphans: Orphans
-) -> None:
+def test_a_history_far_beyond_the_budget(memory: HybridMemory, invoke: Invoke) -> None:
     names = [f"zircon{row}" for row in range(50)]
     history: list[AnyMessage] = []
     for row, name in enumerate(names):
         history += [HumanMessage(f"Room {row} belongs to {name}. {FILLING}"), AIMessage(f"Noted for {name}. {FILLING}")]
     assert size(history) > 12_500
-    model = scripted(answers=["It is noted."])
+    model = ScriptedChat(answers=["It is noted."])
     agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, max_tokens=BUDGET)])
     state = invoke(agent, {"messages": [*history, HumanMessage("Whose is room 3?")]}, THREAD)
     (prompt,) = model.prompts
@@ -83,16 +79,14 @@ def test_a_history_far_beyond_the_budget(
     kept(memory, state, names)
 
 
-def test_one_turn_of_the_user_with_many_calls(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke, orphans: Orphans
-) -> None:
+def test_one_turn_of_the_user_with_many_calls(memory: HybridMemory, invoke: Invoke) -> None:
     def answer(prompt: list[BaseMessage]) -> AIMessage:
         row = len(model.prompts) - 1
         if row == 30:
             return AIMessage("All parts are looked up.")
         return AIMessage("", tool_calls=[{"name": "look_up", "args": {"number": row}, "id": f"c{row}"}])
 
-    model = scripted(answer=answer)
+    model = ScriptedChat(answer=answer)
     agent = create_agent(
         model, [look_up], middleware=[HybridMemoryMiddleware(memory, max_tokens=BUDGET)], checkpointer=InMemorySaver()
     )
@@ -106,9 +100,7 @@ def test_one_turn_of_the_user_with_many_calls(
 
 
 @pytest.mark.parametrize("checkpoints", [False, True])
-def test_calls_with_long_arguments(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke, orphans: Orphans, checkpoints: bool
-) -> None:
+def test_calls_with_long_arguments(memory: HybridMemory, invoke: Invoke, checkpoints: bool) -> None:
     def write(path: str, text: str) -> str:
         """Write a file."""
         return f"{len(text)} characters in {path}"
@@ -120,7 +112,7 @@ def test_calls_with_long_arguments(
         wanted = {"path": f"zircon{row}.md", "text": f"Chapter {row}. {FILLING * 3}"}
         return AIMessage("", tool_calls=[{"name": "write", "args": wanted, "id": f"c{row}"}])
 
-    model = scripted(answer=answer)
+    model = ScriptedChat(answer=answer)
     layer = HybridMemoryMiddleware(memory, max_tokens=BUDGET)
     checkpointer = InMemorySaver() if checkpoints else None
     agent = create_agent(model, [write], middleware=[layer], checkpointer=checkpointer)

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain.tools import ToolRuntime
 from langchain_core.embeddings import DeterministicFakeEmbedding
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.store.base import (
     GetOp,
@@ -26,12 +24,13 @@ from langgraph.store.base import (
     SearchItem,
     SearchOp,
 )
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from langchain_hybrid_memory.namespaces import namespace, namespace_ids
 from langchain_hybrid_memory.store import HybridMemoryStore
+from tests.langchain.conftest import ScriptedChat, calls
 
 Call = Callable[..., Any]
 
@@ -237,28 +236,8 @@ def test_filters_compare_as_json_does(wanted: dict[str, Any], expected: list[str
     assert sorted(keys(kept.search(BOB, filter=wanted))) == sorted(expected)
 
 
-class Scripted(BaseChatModel):
-    """Answers with one message after the other."""
-
-    answers: list[AIMessage] = Field(default_factory=list)
-
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
-        return self
-
-    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=self.answers.pop(0))])
-
-
-def calling(*calls: tuple[str, dict[str, Any]]) -> Scripted:
-    asked = [
-        AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"call-{number}"}])
-        for number, (name, args) in enumerate(calls)
-    ]
-    return Scripted(answers=[*asked, AIMessage("done")])
+def calling(*wanted: tuple[str, dict[str, Any]]) -> ScriptedChat:
+    return ScriptedChat(answers=[*(calls(one, start=row) for row, one in enumerate(wanted)), "done"])
 
 
 @dataclass
@@ -283,8 +262,8 @@ async def look_up(query: str, runtime: ToolRuntime[Context]) -> str:
 
 
 async def test_tools_of_an_agent_use_it(kept: HybridMemoryStore) -> None:
-    def agent(*calls: tuple[str, dict[str, Any]]) -> Any:
-        return create_agent(calling(*calls), [save, look_up], store=kept, context_schema=Context)
+    def agent(*wanted: tuple[str, dict[str, Any]]) -> Any:
+        return create_agent(calling(*wanted), [save, look_up], store=kept, context_schema=Context)
 
     asked = {"messages": [("user", "hi")]}
     saving = agent(("save", {"text": "Ann takes the train"}))

@@ -26,7 +26,7 @@ from workflows.context import PickleSerializer
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
 from hybrid_memory.config.compaction import DEFAULT_TOKENS
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
-from hybrid_memory.errors import InvalidConfigError, InvalidMessageError, InvalidScopeError, MemoryClosedError
+from hybrid_memory.errors import InvalidConfigError, InvalidMessageError, MemoryClosedError
 from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatMemory
@@ -160,15 +160,6 @@ def test_another_session_of_the_user_is_recalled(store: HybridMemory, run: Run) 
     assert "allergies and needs: allergic to peanuts" in known, "what is known of the user"
     assert "I am allergic to peanuts." in memories
     assert run(second, "get_all") == []
-
-
-@pytest.mark.parametrize("other", [{"user": "bob"}, {"user": "alice", "tenant": "t"}, {"user": "alice", "agent": "a"}])
-def test_nobody_else_sees_it(store: HybridMemory, run: Run, other: dict[str, Any]) -> None:
-    run(HybridChatMemory.from_defaults(user="alice", session="s", memory=store), "put", user("My code is 4711."))
-    stranger = HybridChatMemory.from_defaults(**other, session="s", memory=store)
-
-    assert run(stranger, "get", input="what is the code?") == []
-    assert run(stranger, "get_all") == []
 
 
 def test_recall_runs_once_between_two_messages_of_the_user(
@@ -404,24 +395,6 @@ class TestTravel:
         }
         assert b"a secret" not in pickle.dumps(chat)
 
-    @pytest.mark.parametrize("kind", ["sqlite", "store"])
-    def test_it_finds_its_store_again(
-        self,
-        kind: str,
-        travel: Callable[[HybridChatMemory], HybridChatMemory],
-        run: Run,
-        request: pytest.FixtureRequest,
-    ) -> None:
-        chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=request.getfixturevalue(kind))
-        run(chat, "put", user("hi"))
-
-        there = travel(chat)
-
-        assert run(HybridChatMemory.from_json(chat.to_json()), "get_all") == [user("hi")]
-        assert run(there, "get_all") == [user("hi")]
-        run(there, "put", assistant("hello"))
-        assert run(chat, "get_all") == [user("hi"), assistant("hello")]
-
     def test_another_process_imports_it_without_a_warning_and_finds_it(self, config: str) -> None:
         chat = HybridChatMemory.from_defaults(user="alice", session="s1", url=config)
         chat.put(user("My cat is called Pixel."))
@@ -520,25 +493,6 @@ class TestStores:
 
         assert run(copy.copy(chat), "get_all") == [user("a")]
 
-    @pytest.mark.parametrize(
-        ("wrong", "error"),
-        [
-            ({}, InvalidScopeError),
-            ({"session": "s1"}, InvalidScopeError),
-            ({"user": ""}, InvalidScopeError),
-            ({"user": 7}, InvalidScopeError),
-            ({"user": "alice", "k": -1}, InvalidConfigError),
-            ({"user": "alice", "token_limit": 49}, InvalidConfigError),
-            ({"user": "alice", "sesion": "s1"}, InvalidConfigError),
-            ({"user": "alice", "url": "sqlite:///m.db"}, InvalidConfigError),
-        ],
-    )
-    def test_wrong_arguments_are_named(
-        self, store: HybridMemory, wrong: dict[str, Any], error: type[Exception]
-    ) -> None:
-        with pytest.raises(error):
-            HybridChatMemory.from_defaults(**wrong, memory=store)
-
 
 @pytest.mark.parametrize("kind", ["sqlite", "store"])
 async def test_concurrent_puts_are_all_kept_in_one_log(kind: str, request: pytest.FixtureRequest) -> None:
@@ -560,14 +514,3 @@ async def test_concurrent_puts_are_all_kept_in_one_log(kind: str, request: pytes
         assert kept[place : place + 2] == pair
     assert len(kept) == 80
     assert await chats[1].aget_all() == kept
-
-
-async def test_the_first_use_of_a_url_does_not_block_the_loop(config: str) -> None:
-    chat = HybridChatMemory.from_defaults(user="alice", session="s1", url=config)
-
-    with blockbuster_ctx():
-        await chat.aput(user("hi"))
-        await chat.aset([user("hi"), assistant("hello")])
-        assert await chat.aget(input="hi") == [user("hi"), assistant("hello")]
-        await chat.areset()
-        assert await chat.aget_all() == []

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import pickle
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import StaticPool
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
-from hybrid_memory.errors import InvalidConfigError, InvalidMessageError, InvalidScopeError
+from hybrid_memory.errors import InvalidMessageError, InvalidScopeError
 from hybrid_memory.items.item import FindItems
 from llamaindex_hybrid_memory import HybridBufferStore, HybridChatMemory, HybridChatStore
 from llamaindex_hybrid_memory.keyed_log import AGENT
@@ -359,15 +357,6 @@ class TestTheBufferStore:
 
 
 class TestBinding:
-    @pytest.mark.parametrize("kind", [HybridChatStore, HybridBufferStore])
-    def test_wrong_arguments_are_named(self, store: HybridMemory, kind: type[HybridChatStore]) -> None:
-        with pytest.raises(InvalidScopeError):
-            kind.from_defaults(memory=store)
-        with pytest.raises(InvalidConfigError):
-            kind.from_defaults(user="alice", memory=store, url="memory://")
-        with pytest.raises(InvalidConfigError, match="sesion"):
-            kind.from_defaults(user="alice", memory=store, sesion="s")
-
     async def test_a_key_that_is_none_is_refused(self, chats: HybridChatStore) -> None:
         for key in ("", "x" * 5000):
             with pytest.raises(InvalidScopeError):
@@ -377,20 +366,6 @@ class TestBinding:
     async def test_a_store_of_nobody_fails(self, store: HybridMemory) -> None:
         with pytest.raises(InvalidScopeError):
             await HybridChatStore(url=chat_store(store).url).get_messages("k")
-
-    @pytest.mark.parametrize("kind", [HybridChatStore, HybridBufferStore])
-    def test_it_travels_as_ids_and_a_url(
-        self, store: HybridMemory, kind: type[HybridBufferStore], travel: Callable[[Any], Any]
-    ) -> None:
-        chats = kind.from_defaults(user="alice", memory=store)
-        HybridBufferStore.from_defaults(user="alice", memory=store).set_messages("k", said("secret"))
-
-        there = travel(chats)
-
-        assert b"secret" not in pickle.dumps(chats)
-        assert there.model_dump() == chats.model_dump()
-        found = there.get_messages("k")
-        assert words(asyncio.run(found) if inspect.iscoroutine(found) else found) == ["secret"]
 
 
 @pytest.fixture

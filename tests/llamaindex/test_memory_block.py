@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import pickle
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Any
@@ -19,7 +18,7 @@ from sqlalchemy.pool import StaticPool
 
 from hybrid_memory import HybridMemory, Message
 from hybrid_memory.context.layout import MEMORY_HEADINGS
-from hybrid_memory.errors import InvalidConfigError, InvalidScopeError, StoreUnavailableError
+from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatStore, HybridMemoryBlock, from_chat_message
 from llamaindex_hybrid_memory.flushes import fresh
@@ -348,15 +347,6 @@ class TestContent:
         assert await here.aget([user("cat?")]) == ""
         assert "Pixel" in await ask(here, user("cat?"), session="s0")
 
-    @pytest.mark.parametrize(
-        "other", [{"user": "bob"}, {"user": "alice", "tenant": "t"}, {"user": "alice", "agent": "a"}]
-    )
-    async def test_nobody_else_sees_it(self, store: HybridMemory, other: dict[str, str]) -> None:
-        await flush(HybridMemoryBlock.from_defaults(user="alice", memory=store), [user("My code is 4711.")])
-        stranger = HybridMemoryBlock.from_defaults(**other, memory=store)
-
-        assert await ask(stranger, user("what is the code?")) == ""
-
     async def test_recall_runs_once_a_turn(self, block: HybridMemoryBlock, recalls: list[str]) -> None:
         await flush(block, [user("My cat is called Pixel.")], "s0")
         call = ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_call_id="c", tool_name="w", tool_kwargs={})])
@@ -383,44 +373,12 @@ class TestContent:
 
 
 class TestBinding:
-    @pytest.mark.parametrize(
-        ("wrong", "error"),
-        [
-            ({}, InvalidScopeError),
-            ({"user": ""}, InvalidScopeError),
-            ({"user": "alice", "k": -1}, InvalidConfigError),
-            ({"user": "alice", "token_limit": 10}, InvalidConfigError),
-            ({"user": "alice", "within": "all"}, InvalidConfigError),
-            ({"user": "alice", "sesion": "s1"}, InvalidConfigError),
-            ({"user": "alice", "url": "sqlite:///m.db"}, InvalidConfigError),
-        ],
-    )
-    def test_wrong_arguments_are_named(
-        self, store: HybridMemory, wrong: dict[str, Any], error: type[Exception]
-    ) -> None:
-        with pytest.raises(error):
-            HybridMemoryBlock.from_defaults(**wrong, memory=store)
-
     async def test_a_block_of_nobody_shows_and_keeps_nothing(self, caplog: pytest.LogCaptureFixture) -> None:
         block = HybridMemoryBlock()
 
         assert await ask(block, user("hi")) == ""
         await flush(block, [user("hi")])
         assert caplog.text.count("whose memory?") == 2
-
-    async def test_it_travels_as_ids_and_a_url(
-        self, sqlite: HybridMemory, travel: Callable[[HybridMemoryBlock], HybridMemoryBlock]
-    ) -> None:
-        block = HybridMemoryBlock.from_defaults(user="alice", memory=sqlite, name="long", k=3)
-        await flush(block, [user("My cat is called Pixel.")])
-        await ask(block, user("cat?"))
-        assert "Pixel" not in block.model_dump_json()
-        assert b"Pixel" not in pickle.dumps(block)
-
-        there = travel(block)
-
-        assert there.model_dump() == block.model_dump()
-        assert "Pixel" in await ask(there, user("cat?"))
 
 
 def test_the_blocking_face_of_memory_uses_it(store: HybridMemory, block: HybridMemoryBlock) -> None:
