@@ -140,7 +140,7 @@ def test_steps_can_be_read_in_the_text_form(memory: HybridMemory) -> None:
 
 def test_an_agent_of_plain_text_remembers_its_steps(memory: HybridMemory) -> None:
     model = ScriptedChat(
-        responses=[
+        answers=[
             AIMessage("Thought: the weather first\nAction: weather\nAction Input: Bonn"),
             AIMessage("Bonn is nice."),  # not in the format: the executor notes a step of no tool
             AIMessage("Thought: I know\nFinal Answer: 12 degrees"),

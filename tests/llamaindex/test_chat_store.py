@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -285,29 +284,6 @@ class TestConcurrency:
             list(pool.map(lambda n: buffer.add_message("k", said(str(n))[0]), range(60)))
 
         assert sorted(words(buffer.get_messages("k"))) == sorted(map(str, range(60)))
-
-    async def test_two_that_have_the_file_open_share_it(self, tmp_path: Path) -> None:
-        config = MemoryConfig(url=f"sqlite:///{tmp_path / 'm.db'}", embedder="none")
-        opened = [open_memory(config) for _ in range(2)]
-        stores = [chat_store(memory) for memory in opened]
-
-        async def take_part(number: int) -> None:
-            for n in range(12):
-                await stores[number].add_message("k", said(f"{number}-{n}")[0])
-                if n % 4 == 3:
-                    await stores[number].archive_oldest_messages("k", 2)
-
-        await asyncio.gather(take_part(0), take_part(1))
-
-        everything, archived = [words(await stores[0].get_messages("k", status)) for status in (None, ARCHIVED)]
-        assert words(await stores[1].get_messages("k", None)) == everything
-        for number in "01":
-            assert [text for text in everything if text[0] == number] == [f"{number}-{n}" for n in range(12)]
-        assert len(everything) == 24
-        assert archived == everything[: len(archived)]
-        assert 6 <= len(archived) <= 12
-        for memory in opened:
-            memory.close()
 
 
 class TestTheBufferStore:

@@ -19,7 +19,7 @@ from llama_index.core.llms import CustomLLM, MockLLM
 from llama_index.core.tools.types import BaseTool
 from pydantic import BaseModel, Field
 
-from hybrid_memory import MemoryConfig, Message, Role, open_memory
+from hybrid_memory import Message, Role
 from hybrid_memory.models.embedders import HashingEmbedder, WrappedEmbedder
 from hybrid_memory.models.language import as_language_model
 
@@ -167,16 +167,6 @@ def test_a_model_that_does_not_chat_answers_in_text() -> None:
         assert BRACED[1].text in prompt
     assert '"required": ["city"]' in llm.prompts[0]
     assert wrapped.complete(BRACED) == llm.answers[1]
-
-
-def test_a_memory_asks_an_llm_on_both_faces(caller: Scripted, face: Any) -> None:
-    llm = caller(call_of({"facts": []}))
-    with open_memory(MemoryConfig(url="memory://", embedder="hashing"), language_model=llm) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        alice.remember("我妹妹住在里斯本。")
-        face(alice, "learn")
-    assert "里斯本" in str(shown(llm)[0])
-    assert len(llm.seen) == 1
 
 
 class Hashed(BaseEmbedding):
