@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid_memory import Scope
-from hybrid_memory.errors import (
-    DeadlineExceededError,
-    InvalidInputError,
-    MemoryClosedError,
-    QueueFullError,
-)
+from hybrid_memory.errors import DeadlineExceededError, InvalidInputError, MemoryClosedError, QueueFullError
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task, at_priority, current_priority
 from tests.compute.conftest import until

@@ -90,32 +90,15 @@ def test_who_speaks_is_meant_by_all_words_for_oneself(me: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "turn", "subject"),
     [
-        ("Jonas", 2, "Jonas"),
-        ("my husband", 2, "user's husband"),
-        ("the user's husband", 2, "user's husband"),
-        ("User's Husband", 2, "user's husband"),
-        ("husband", 2, "user's husband"),
-        ("husband Jonas", 2, "Jonas"),
-        ("用户的丈夫", 2, "user's husband"),
-        ("Jonas's boss", 2, ""),
-        ("Jonas's cats", 2, "Jonas's cats"),
-        ("Ida", 2, "Ida"),
-        ("Ida", 1, ""),
-        ("Jonas", 3, "Jonas"),
-        ("user's daughter", 3, "user's daughter"),
-        ("我女儿", 3, "user's daughter"),
-        ("我的女儿", 3, "user's daughter"),
-        ("daughter", 3, "user's daughter"),
-        ("user's wife", 3, ""),
-        ("Boris", 2, ""),
-        ("she", 3, ""),
-        ("her", 3, ""),
-        ("they", 2, ""),
-        ("她", 3, ""),
-        ("assistant", 1, ""),
-        ("x" * 200, 2, ""),
+        ("Jonas", 2, "Jonas"), ("my husband", 2, "user's husband"), ("the user's husband", 2, "user's husband"),
+        ("User's Husband", 2, "user's husband"), ("husband", 2, "user's husband"), ("husband Jonas", 2, "Jonas"),
+        ("用户的丈夫", 2, "user's husband"), ("Jonas's boss", 2, ""), ("Jonas's cats", 2, "Jonas's cats"),
+        ("Ida", 2, "Ida"), ("Ida", 1, ""), ("Jonas", 3, "Jonas"), ("user's daughter", 3, "user's daughter"),
+        ("我女儿", 3, "user's daughter"), ("我的女儿", 3, "user's daughter"), ("daughter", 3, "user's daughter"),
+        ("user's wife", 3, ""), ("Boris", 2, ""), ("she", 3, ""), ("her", 3, ""), ("they", 2, ""), ("她", 3, ""),
+        ("assistant", 1, ""), ("x" * 200, 2, ""),
     ],
-)
+)  # fmt: skip
 def test_others_are_called_by_name_or_by_what_they_are_to_somebody_if_they_were_named(
     given: str, turn: int, subject: str
 ) -> None:
@@ -133,31 +116,14 @@ def test_a_brother_of_a_chinese_chat_is_the_one_that_was_spoken_of() -> None:
 @pytest.mark.parametrize(
     ("given", "attribute"),
     [
-        ("home", "home"),
-        ("Lives in", "home"),
-        ("lives_in", "home"),
-        ("city", "home"),
-        ("住在", "home"),
-        ("user_home", "home"),
-        ("preferences", "prefers"),
-        ("Dislike", "dislikes"),
-        ("hobbies", "interest"),
-        ("爱好", "interest"),
-        ("technical_stack", "technology"),
-        ("Goals", "goal"),
-        ("to do", "todo"),
-        ("Favourite Mountain!", "favourite_mountain"),
-        ("blood type", "blood_type"),
-        ("血型", "血型"),
-        ("rule: rent", "rule: rent"),
-        ("Rule:  Variable Names ", "rule: variable names"),
-        ("rule:", "communication_style"),
-        ("12", ""),
-        ("?!", ""),
-        ("it", ""),
-        ("a" * (MAX_NAME_CHARS + 1), ""),
+        ("home", "home"), ("Lives in", "home"), ("lives_in", "home"), ("city", "home"), ("住在", "home"),
+        ("user_home", "home"), ("preferences", "prefers"), ("Dislike", "dislikes"), ("hobbies", "interest"),
+        ("爱好", "interest"), ("technical_stack", "technology"), ("Goals", "goal"), ("to do", "todo"),
+        ("Favourite Mountain!", "favourite_mountain"), ("blood type", "blood_type"), ("血型", "血型"),
+        ("rule: rent", "rule: rent"), ("Rule:  Variable Names ", "rule: variable names"),
+        ("rule:", "communication_style"), ("12", ""), ("?!", ""), ("it", ""), ("a" * (MAX_NAME_CHARS + 1), ""),
     ],
-)
+)  # fmt: skip
 def test_attributes_are_called_as_in_the_table_or_in_snake_case(given: str, attribute: str) -> None:
     claim = only(fact("Trondheim", given))
     assert (claim.attribute if claim else "") == attribute
@@ -214,21 +180,14 @@ def test_values_are_words_of_their_turn(given: Any, turn: int, value: str) -> No
 @pytest.mark.parametrize(
     ("attribute", "value", "words"),
     [
-        ("age", "nurse", "I am a nurse."),
-        ("phone", "nurse", "I am a nurse."),
-        ("email", "nurse", "I am a nurse."),
-        ("birthday", "nurse", "I am a nurse."),
-        ("mother", "Anna", "Anna and I went out."),
-        ("pet", "Anna", "Anna and I went out."),
-        ("partner", "小丽", "我和小丽去了公园。"),
-        ("likes", "memes", "People will be puzzled by all these memes."),
-        ("dislikes", "木塞", "把木塞留着。"),
-        ("mother", "Tom's mother", "I met Tom's mother."),
-        ("mother", "小丽的妈妈", "我见过小丽的妈妈。"),
-        ("name", "Rachel", "Rachel! Come here, I need you."),
-        ("name", "小丽", "小丽！你来一下，我要走了。"),
+        ("age", "nurse", "I am a nurse."), ("phone", "nurse", "I am a nurse."), ("email", "nurse", "I am a nurse."),
+        ("birthday", "nurse", "I am a nurse."), ("mother", "Anna", "Anna and I went out."),
+        ("pet", "Anna", "Anna and I went out."), ("partner", "小丽", "我和小丽去了公园。"),
+        ("likes", "memes", "People will be puzzled by all these memes."), ("dislikes", "木塞", "把木塞留着。"),
+        ("mother", "Tom's mother", "I met Tom's mother."), ("mother", "小丽的妈妈", "我见过小丽的妈妈。"),
+        ("name", "Rachel", "Rachel! Come here, I need you."), ("name", "小丽", "小丽！你来一下，我要走了。"),
     ],
-)
+)  # fmt: skip
 def test_values_of_another_kind_than_the_attribute_are_refused(attribute: str, value: str, words: str) -> None:
     assert only(fact(value, attribute), of=asked([words])) is None
 
@@ -268,14 +227,11 @@ def test_values_of_the_right_kind_are_taken(attribute: str, value: str, words: s
 @pytest.mark.parametrize(
     ("attribute", "given", "value"),
     [
-        ("allergy", "allergic to peanuts", "peanuts"),
-        ("home", "lives in the old town", "old town"),
-        ("allergy", "花生过敏", "花生"),
-        ("likes", "喜欢画画", "画画"),
-        ("likes", "喜欢", "喜欢"),
+        ("allergy", "allergic to peanuts", "peanuts"), ("home", "lives in the old town", "old town"),
+        ("allergy", "花生过敏", "花生"), ("likes", "喜欢画画", "画画"), ("likes", "喜欢", "喜欢"),
         ("condition", "allergic to peanuts", "allergic to peanuts"),
     ],
-)
+)  # fmt: skip
 def test_a_value_does_not_name_its_attribute_again(attribute: str, given: str, value: str) -> None:
     words = (
         "My friend lives in the old town, he is allergic to peanuts." if given.isascii() else "我对花生过敏，喜欢画画。"
@@ -288,18 +244,12 @@ def test_a_value_does_not_name_its_attribute_again(attribute: str, given: str, v
 @pytest.mark.parametrize(
     ("words", "value"),
     [
-        ("Do you like jazz?", ""),
-        ("Still playing jazz?", ""),
-        ("You like jazz, don't you?", ""),
-        ("I play jazz, what about you?", "jazz"),
-        ("Could you play jazz when I come home?", "jazz"),
-        ("Do you know him? He plays jazz.", "jazz"),
-        ("你喜欢爵士吗？", ""),
-        ("你还听爵士吗", ""),
-        ("我喜欢爵士，你呢？", "爵士"),
-        ("能帮我放爵士吗？", "爵士"),
+        ("Do you like jazz?", ""), ("Still playing jazz?", ""), ("You like jazz, don't you?", ""),
+        ("I play jazz, what about you?", "jazz"), ("Could you play jazz when I come home?", "jazz"),
+        ("Do you know him? He plays jazz.", "jazz"), ("你喜欢爵士吗？", ""), ("你还听爵士吗", ""),
+        ("我喜欢爵士，你呢？", "爵士"), ("能帮我放爵士吗？", "爵士"),
     ],
-)
+)  # fmt: skip
 def test_what_is_only_asked_is_not_claimed(words: str, value: str) -> None:
     claim = only(fact("jazz" if words.isascii() else "爵士", "interest"), of=asked([words]))
     assert (claim.value if claim else "") == value
@@ -353,19 +303,12 @@ def test_persons_may_have_been_named_in_the_turns_before() -> None:
 @pytest.mark.parametrize(
     ("attribute", "given", "stance"),
     [
-        ("likes", "holds", Stance.HOLDS),
-        ("likes", "ended", Stance.ENDED),
-        ("likes", "dropped", Stance.ENDED),
-        ("todo", "holds", Stance.HOLDS),
-        ("todo", "done", Stance.DONE),
-        ("todo", "dropped", Stance.DROPPED),
-        ("todo", "ended", Stance.DROPPED),
-        ("likes", "wrong", None),
-        ("likes", "maybe", None),
-        ("likes", None, None),
+        ("likes", "holds", Stance.HOLDS), ("likes", "ended", Stance.ENDED), ("likes", "dropped", Stance.ENDED),
+        ("todo", "holds", Stance.HOLDS), ("todo", "done", Stance.DONE), ("todo", "dropped", Stance.DROPPED),
+        ("todo", "ended", Stance.DROPPED), ("likes", "wrong", None), ("likes", "maybe", None), ("likes", None, None),
         ("likes", ["holds"], None),
     ],
-)
+)  # fmt: skip
 def test_stances(attribute: str, given: Any, stance: Stance | None) -> None:
     claim = only(fact("chess", attribute, 3, stance=given))
     assert (claim.stance if claim else None) == stance
@@ -491,21 +434,11 @@ def test_nothing_to_note_is_an_answer(answer: Any) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        None,
-        "tea",
-        7,
-        [],
-        {},
-        {"facts": "none"},
-        {"facts": 3},
-        {"facts": ["user likes tea"]},
-        {"facts": [{"turn": 1}]},
-        {"wrong": []},
-        {"wrong": [1, 2]},
-        {"weather": {"today": ["rain"]}},
+        None, "tea", 7, [], {}, {"facts": "none"}, {"facts": 3}, {"facts": ["user likes tea"]},
+        {"facts": [{"turn": 1}]}, {"wrong": []}, {"wrong": [1, 2]}, {"weather": {"today": ["rain"]}},
         {"facts": [{"attribute": {"type": "string"}, "value": {"type": "string"}}]},
     ],
-)
+)  # fmt: skip
 def test_an_answer_without_anything_like_a_fact_is_refused(answer: Any) -> None:
     with pytest.raises(ValueError, match="no facts"):
         read(answer, asked(["I love tea."]), "model m")

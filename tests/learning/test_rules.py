@@ -301,22 +301,12 @@ def test_a_value_that_is_too_long_is_none() -> None:
 
 SENTENCES = st.sampled_from(
     [
-        "I live in Ghent.",
-        "Where do you live?",
-        "Berlin.",
-        "No, I meant Munich, not Berlin.",
-        "What's your favourite dish?",
-        "Lasagna.",
-        "My sister Ana is a nurse. She lives in Turin.",
-        "I don't like jazz any more.",
-        "I need to call the bank tomorrow.",
-        "你住在哪里？",
-        "我住在杭州。",
-        "我不喜欢爵士乐了。",
-        "Ann: I'm a carpenter.",
-        "ok",
+        "I live in Ghent.", "Where do you live?", "Berlin.", "No, I meant Munich, not Berlin.",
+        "What's your favourite dish?", "Lasagna.", "My sister Ana is a nurse. She lives in Turin.",
+        "I don't like jazz any more.", "I need to call the bank tomorrow.", "你住在哪里？", "我住在杭州。",
+        "我不喜欢爵士乐了。", "Ann: I'm a carpenter.", "ok",
     ]
-)
+)  # fmt: skip
 TURNS = st.lists(st.tuples(SENTENCES, st.sampled_from(["user", "assistant"]), st.sampled_from("st")), max_size=14)
 
 

@@ -237,10 +237,7 @@ def test_forgetting_a_message_takes_its_archival_note_too(face: Face, opened: Op
 
 @pytest.mark.parametrize(
     "later",
-    [
-        {"old": "Rome", "new": "Rome with a cat"},
-        {"value": "Likes jazz. Rome. Has a cat."},
-    ],
+    [{"old": "Rome", "new": "Rome with a cat"}, {"value": "Likes jazz. Rome. Has a cat."}],
     ids=["replaced", "rewritten"],
 )
 def test_what_was_made_of_a_forgotten_line_goes_too(face: Face, opened: Open, later: dict[str, Any]) -> None:

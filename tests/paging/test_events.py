@@ -93,16 +93,10 @@ def test_an_event_is_told_and_answered(act: Act, make: Make) -> None:
 @pytest.mark.parametrize(
     ("event", "text"),
     [
-        ("pressure", "x"),
-        ("stopped", "x"),
-        ("", "x"),
-        (" ", "x"),
-        ("login", ""),
-        ("login", "  "),
-        (5, "x"),
+        ("pressure", "x"), ("stopped", "x"), ("", "x"), (" ", "x"), ("login", ""), ("login", "  "), (5, "x"),
         ("login", None),
     ],
-)
+)  # fmt: skip
 def test_an_event_has_a_name_of_its_own_and_a_text(act: Act, make: Make, event: Any, text: Any) -> None:
     agent = make(script := Script())
     with pytest.raises(InvalidInputError):
@@ -431,20 +425,10 @@ def test_cron_knows_time_zones_and_summer_time(  # noqa: PLR0917 - columns of th
 @pytest.mark.parametrize(
     "expression",
     [
-        "",
-        "x",
-        "* * * *",
-        "* * * * * *",
-        "* * * * * * *",
-        "61 * * * *",
-        "0 25 * * *",
-        "0 0 30 2 *",
-        "0 0 * * 9",
-        "a b c d e",
-        None,
-        5,
+        "", "x", "* * * *", "* * * * * *", "* * * * * * *", "61 * * * *", "0 25 * * *", "0 0 30 2 *", "0 0 * * 9",
+        "a b c d e", None, 5,
     ],
-)
+)  # fmt: skip
 def test_a_bad_cron_expression_is_refused(make: Make, expression: Any) -> None:
     with pytest.raises(InvalidInputError, match="cron"):
         make(Script()).cron(expression, "Now.")

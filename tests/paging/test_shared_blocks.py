@@ -81,12 +81,7 @@ def test_who_attaches_a_block_sees_and_edits_the_one_in_the_space(
 
 @pytest.mark.parametrize(
     ("given", "may"),
-    [
-        ({"right": "read"}, False),
-        ({"trust": 0.4}, False),
-        ({"trust": 0.5}, True),
-        ({"right": "admin"}, True),
-    ],
+    [({"right": "read"}, False), ({"trust": 0.4}, False), ({"trust": 0.5}, True), ({"right": "admin"}, True)],
     ids=str,
 )
 def test_an_edit_takes_the_right_to_write_and_trust(

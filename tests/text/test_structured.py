@@ -81,15 +81,11 @@ def test_what_models_get_wrong_is_repaired(text: str, expected: dict[str, Any]) 
     ("text", "expected"),
     [
         ('<think>Maybe {"a": 0}?</think>\n{"a": 1}', {"a": 1}),
-        ('Maybe {"a": 0}?\n</think>\n```json\n{"a": 1}\n```', {"a": 1}),
-        ('<think>{"a": 1}</think>', {"a": 1}),
-        ('The template {} with {name} becomes {"a": 1}.', {"a": 1}),
-        ('Write { and } around it: {"a": 1}', {"a": 1}),
-        ('[{"a": 1}, {"a": 2}]', {"a": 1}),
-        ('{"a": 1,} or rather {"a": 2}', {"a": 2}),
-        ("all empty: {}", {}),
+        ('Maybe {"a": 0}?\n</think>\n```json\n{"a": 1}\n```', {"a": 1}), ('<think>{"a": 1}</think>', {"a": 1}),
+        ('The template {} with {name} becomes {"a": 1}.', {"a": 1}), ('Write { and } around it: {"a": 1}', {"a": 1}),
+        ('[{"a": 1}, {"a": 2}]', {"a": 1}), ('{"a": 1,} or rather {"a": 2}', {"a": 2}), ("all empty: {}", {}),
     ],
-)
+)  # fmt: skip
 def test_the_right_one_of_several_is_taken(text: str, expected: dict[str, Any]) -> None:
     assert parse_object(text) == expected
 
