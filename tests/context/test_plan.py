@@ -197,7 +197,7 @@ def test_a_budget_too_small_is_told_once_with_its_figures(
     alice = small.scoped(user="alice", session="s")
     with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
         for number in range(3):
-            context = face(alice, "assemble", f"Hello {number}", identity=page("you", 400), tools=[TOOL])
+            context = face(alice).assemble(f"Hello {number}", identity=page("you", 400), tools=[TOOL])
             assert context.messages[-1].text == f"Hello {number}"
             assert context.tokens > 200
     (warning,) = caplog.messages
@@ -205,8 +205,8 @@ def test_a_budget_too_small_is_told_once_with_its_figures(
     assert own
     assert 400 < int(own[1]) < int(own[2])
     with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
-        face(alice, "assemble", "Hello", identity=page("you", 400), tools=[TOOL], max_tokens=300)
-        face(small.scoped(user="bob", session="s"), "assemble", "Hello", identity=page("you", 400), tools=[TOOL])
+        face(alice).assemble("Hello", identity=page("you", 400), tools=[TOOL], max_tokens=300)
+        face(small.scoped(user="bob", session="s")).assemble("Hello", identity=page("you", 400), tools=[TOOL])
     assert len(caplog.messages) == 3, "another budget and another conversation are told too"
 
 
@@ -216,5 +216,5 @@ def test_a_budget_that_suffices_is_not_spoken_of(
     alice = small.scoped(user="alice", session="s")
     alice.remember([user("Read."), *tool_round("c", page("p", 900)), assistant("Done.")])
     with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
-        assert face(alice, "assemble", "And?").tokens <= 200
+        assert face(alice).assemble("And?").tokens <= 200
     assert caplog.messages == []

@@ -201,7 +201,7 @@ def test_a_full_disk_leaves_queue_and_log_as_they_were(face: Face, open_with: Op
     ]
     for verb, arguments in attempts:
         with pytest.raises(StoreUnavailableError, match="full"):
-            face(alice, verb, **arguments)
+            getattr(face(alice), verb)(**arguments)
     assert disk.refused == 2
     services.log = disk.log
     assert services.log.read(alice.scope, kinds=TOLD) == history
