@@ -7,7 +7,6 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,9 +20,7 @@ from hybrid_memory.runtime.tasks import Task, current_priority
 from hybrid_memory.testing.faults import FaultyEmbedder
 from hybrid_memory.testing.language import ScriptedModel
 from tests.doubles import PATIENCE, texts, wait_until
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 pytestmark = pytest.mark.background
 
@@ -287,9 +284,7 @@ def test_uses_are_noted_by_and_by(opened: Open, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("by_itself", [False, True])
-def test_what_is_old_is_archived_and_stays_readable(
-    opened: Open, monkeypatch: pytest.MonkeyPatch, by_itself: bool
-) -> None:
+def test_what_is_archived_stays_readable(opened: Open, monkeypatch: pytest.MonkeyPatch, by_itself: bool) -> None:
     archive, now = InMemoryArchive(), datetime.now(UTC)
     monkeypatch.setattr("hybrid_memory.memory.runtime.ARCHIVE_EVERY", timedelta(seconds=0.05 if by_itself else 3600))
     monkeypatch.setattr("hybrid_memory.engines.clickhouse.ClickHouseArchive", lambda *_, **__: archive)

@@ -192,9 +192,7 @@ MILVUS: Final = "milvus://localhost:19530"
         ("vector_store: null, url: null", "kv_store: redis, url:", REDIS, None),
     ],
 )
-def test_a_store_is_where_its_url_says_or_in_its_usual_place(
-    semantic: str, episodic: str, log: str, index: str | None
-) -> None:
+def test_a_store_is_where_its_url_says(semantic: str, episodic: str, log: str, index: str | None) -> None:
     config = sections(f"tiers: {{l2_semantic: {{{semantic}}}, l3_episodic: {{{episodic}}}}}")
     assert (config.url, config.index.url) == (log, index)
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -10,9 +10,7 @@ from hybrid_memory.apps.agent.functions import SEND
 from hybrid_memory.log.echoes import OWN_TOOLS, is_echo
 from hybrid_memory.tools import SERVER_TOOLS
 from tests.doubles import texts
-
-if TYPE_CHECKING:
-    from tests.conftest import Face
+from tests.faces import Face
 
 
 def call(name: str, **arguments: Any) -> Message:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,9 +37,7 @@ from hybrid_memory.ports import Floats, SemanticIndex
 from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.testing.images import COLOURS, ColourEmbedder, picture
 from tests.doubles import Clock, texts
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 pytestmark = pytest.mark.in_pairs("face", "gallery")
 
@@ -527,9 +525,7 @@ def test_an_index_that_lost_the_race_looks_again(gallery: Gallery, monkeypatch: 
     assert len(records(alice)) == 1
 
 
-def test_what_is_being_indexed_while_it_is_forgotten_stays_out(
-    gallery: Gallery, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forgetting_during_indexing_wins(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = gallery.open()
     alice = memory.scoped(user="alice")
     alice.remember([said(image(RED)), said(image(BLUE))])
@@ -548,9 +544,7 @@ def test_what_is_being_indexed_while_it_is_forgotten_stays_out(
     assert [record.turn for record in records(alice)] == [2]
 
 
-def test_vectors_are_kept_batch_by_batch(
-    gallery: Gallery, alice: ScopedMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vectors_are_kept_by_batch(gallery: Gallery, alice: ScopedMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flow, "EMBED_BATCH", 2)
     alice.remember(said(*(image(picture(name)) for name in COLOURS)))
     eyes, look = gallery.eyes, gallery.eyes.embed_images
@@ -575,9 +569,7 @@ STEP = st.one_of(
 
 @settings(max_examples=30)
 @given(st.lists(STEP, max_size=16), st.integers(1, 4))
-def test_following_step_by_step_comes_to_the_same_as_from_the_beginning(
-    steps: list[tuple[str, Any]], batch: int
-) -> None:
+def test_following_in_steps_equals_following_at_once(steps: list[tuple[str, Any]], batch: int) -> None:
     with pytest.MonkeyPatch.context() as patch, open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
         patch.setattr(flow.MediaIndex, "batch", batch)
         patch.setattr(flow, "STRETCHES", batch)

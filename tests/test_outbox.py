@@ -7,16 +7,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 
 from hybrid_memory import EventKind, HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.errors import IdConflictError, InvalidConfigError, StoreUnavailableError
 from tests.doubles import events_of, texts, wait_until
-
-if TYPE_CHECKING:
-    from tests.conftest import Child, Face, Open
+from tests.faces import Child, Face, Open
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 FAILURE = "no route to the log"
@@ -178,7 +176,7 @@ def test_it_drains_in_the_background(reopened: Callable[[], HybridMemory], monke
     wait_until(lambda: texts(alice.history()) == ["one"] and not memory.stats().waiting)
 
 
-def test_what_waits_outlives_a_killed_process(
+def test_the_outbox_outlives_a_kill(
     reopened: Callable[[], HybridMemory], child: Child, store: str, outbox: str
 ) -> None:
     done = child("waiter.py", store, outbox)
@@ -191,9 +189,7 @@ def test_what_waits_outlives_a_killed_process(
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["before it wrote", "after it wrote"])
-def test_a_line_that_breaks_while_draining_loses_and_repeats_nothing(
-    face: Face, reopened: Callable[[], HybridMemory], late: bool
-) -> None:
+def test_a_break_while_draining_loses_nothing(face: Face, reopened: Callable[[], HybridMemory], late: bool) -> None:
     turns = [f"turn {number}" for number in range(4)]
     for broken in range(len(turns)):
         memory = reopened()
@@ -275,7 +271,7 @@ def test_words_under_an_id_that_was_taken_meanwhile_are_kept_once_under_another(
 
 
 @pytest.mark.parametrize("drained", [False, True])
-def test_who_is_forgotten_leaves_nothing_that_waits(
+def test_forgetting_reaches_the_outbox(
     face: Face, memory: HybridMemory, log: Log, tmp_path: Path, drained: bool
 ) -> None:
     people = [memory.scoped(user="alice"), memory.scoped(user="bob")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,9 +12,7 @@ from hybrid_memory import Hit, HybridMemory, Intent, ScopedMemory, Weights
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.recall.plan import EXACT, TEMPORAL
 from tests.doubles import texts
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 pytestmark = pytest.mark.in_pairs("face", "memory")
 
@@ -68,7 +66,7 @@ def test_an_intent_that_there_is_not_is_refused(face: Face, opened: Open, intent
         ("the path src/app/x.py please", "open src/app/x.py to see", "src to see, open app, x.py"),
     ],
 )
-def test_words_in_quotes_lift_the_turn_that_has_them_word_for_word(
+def test_quotes_lift_the_turn_that_has_them(
     face: Face, memory: HybridMemory, query: str, turn: str, other: str
 ) -> None:
     for name, order in (("ann", [turn, other]), ("bob", [other, turn])):

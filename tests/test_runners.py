@@ -7,7 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -15,9 +15,7 @@ from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.errors import MemoryClosedError
 from hybrid_memory.runtime.runners import InlineRunner, LoopRunner, Runner, drive, two_faces
 from tests.doubles import PATIENCE, texts
-
-if TYPE_CHECKING:
-    from tests.conftest import Child
+from tests.faces import Child
 
 CALLER: contextvars.ContextVar[str] = contextvars.ContextVar("caller", default="nobody")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,19 +17,14 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.faults import FaultyEmbedder
 from hybrid_memory.text.tokenize import terms
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 ENGLISH = [
-    "My sister lives in Lisbon with two cats.",
-    "The launch is on Friday.",
+    "My sister lives in Lisbon with two cats.", "The launch is on Friday.",
     "My cat sleeps on the sofa, and the sofa is red.",
-    "Lisbon is sunny in May, says my sister, and my sister knows.",
-    "It rains in Berlin.",
-    "We bought a red car.",
-]
+    "Lisbon is sunny in May, says my sister, and my sister knows.", "It rains in Berlin.", "We bought a red car.",
+]  # fmt: skip
 CHINESE = ["我妹妹住在里斯本。", "会议改到下周三。", "我的猫在沙发上睡觉。", "妹妹说里斯本五月很晴朗。", "柏林在下雨。"]
 QUESTIONS = [(ENGLISH, "Where does my sister live?"), (CHINESE, "我妹妹住在哪里？")]
 

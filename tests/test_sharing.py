@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,11 +31,7 @@ from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.testing.images import ColourEmbedder
 from tests.doubles import texts
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import Child, Face, Open
+from tests.faces import Child, Face, Open
 
 pytestmark = pytest.mark.in_pairs("face", "memory")
 
@@ -479,9 +476,7 @@ def stranger(memory: HybridMemory, team: SpaceMemory) -> SpaceMemory:
     return memory.scoped(agent="crawler").space("team")
 
 
-def test_what_waits_in_quarantine_is_nowhere(
-    face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
-) -> None:
+def test_quarantine_is_seen_nowhere(face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory) -> None:
     memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     receipt = face(stranger).remember("The launch is never, says Zanzibar.", id="m1")
     assert receipt.ids == receipt.quarantined
@@ -497,9 +492,7 @@ def test_what_waits_in_quarantine_is_nowhere(
     assert (waiting.author, waiting.message.text) == ("agent='crawler'", "The launch is never, says Zanzibar.")
 
 
-def test_what_is_approved_becomes_a_turn_of_its_author(
-    face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
-) -> None:
+def test_approval_makes_a_turn(face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory) -> None:
     memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     said = {"content": "The launch needs a permit.", "role": "assistant", "at": NOON, "metadata": {"page": 3}}
     for text in (said, "Buy gold now!", "The park closes at eight."):
@@ -572,7 +565,7 @@ def test_an_id_given_twice_waits_once_and_takes_no_other(face: Face, team: Space
     assert texts(face(team).history())[3:] == ["A member takes this id.", "The same words."]
 
 
-def test_the_same_id_in_two_conversations_is_told_apart(
+def test_one_id_in_two_conversations(
     face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
 ) -> None:
     for session in ("s1", "s2"):
@@ -674,9 +667,7 @@ def test_of_two_admins_who_revoke_each_other_one_stays(memory: HybridMemory, tea
             team.revoke(user="bob")
 
 
-def test_two_admins_who_approve_at_once_let_it_in_once(
-    memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
-) -> None:
+def test_two_approvals_at_once_add_one_turn(memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory) -> None:
     team.grant(user="bob", right="admin")
     bob = memory.scoped(user="bob").space("team")
     for number in range(10):

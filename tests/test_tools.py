@@ -60,9 +60,7 @@ def code_in(answer: Answer) -> str:
     ("said", "asked"),
     [("My sister Ana lives in Lisbon.", "Where does my sister live?"), ("我妹妹住在里斯本。", "我妹妹住在哪里？")],
 )
-def test_what_is_remembered_is_recalled_in_another_session(
-    memory: HybridMemory, use: Use, said: str, asked: str
-) -> None:
+def test_another_session_recalls_what_is_remembered(memory: HybridMemory, use: Use, said: str, asked: str) -> None:
     told = use(memory.scoped(user="alice", session="s1"), "remember", text=said, category="family", importance=0.9)
     later = memory.scoped(user="alice", session="s2")
     answer = use(later, "recall", query=asked)
@@ -180,9 +178,7 @@ def test_a_handle_of_somebody_else_is_nothing(memory: HybridMemory, use: Use) ->
         ("Our dentist is Dr Kowalczyk.", "We go to the clinic at the station now.", "Kowalczyk"),
     ],
 )
-def test_an_update_is_found_instead_of_the_old_words(
-    alice: ScopedMemory, use: Use, old: str, new: str, asked: str
-) -> None:
+def test_an_update_replaces_the_old_words(alice: ScopedMemory, use: Use, old: str, new: str, asked: str) -> None:
     alice.remember(old, at=MARCH)
     alice.remember("Something else about a party.", at=MARCH)
     told = use(alice, "update", handle="#1", text=new)
@@ -319,7 +315,7 @@ def test_what_the_operator_must_see_is_raised(memory: HybridMemory, use: Use) ->
         memory.scoped()
 
 
-def test_a_store_that_fails_is_logged_and_told(
+def test_a_failing_store_is_told(
     memory: HybridMemory, alice: ScopedMemory, use: Use, caplog: pytest.LogCaptureFixture
 ) -> None:
     log = line_to(memory, "log")

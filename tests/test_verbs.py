@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -24,9 +24,7 @@ from hybrid_memory import (
 from hybrid_memory.errors import InvalidInputError, MemoryClosedError
 from hybrid_memory.models.embedders import HashingEmbedder
 from tests.doubles import Clock, texts
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 EXTRA = {"usage": {"tokens": 3}, "refusal": None}

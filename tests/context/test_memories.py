@@ -157,9 +157,7 @@ def test_without_hits_there_is_no_note() -> None:
         ("And?", "我喜欢喝茶", "en"),
     ],
 )
-def test_the_heading_is_in_the_language_of_the_query_or_else_of_the_memories(
-    query: str, text: str, language: Language
-) -> None:
+def test_the_heading_is_in_the_language_of_the_query_or_memories(query: str, text: str, language: Language) -> None:
     assert memory_note([hit(1, text)], query).splitlines()[0] == MEMORY_HEADINGS[language]
 
 

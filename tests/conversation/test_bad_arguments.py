@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from hybrid_memory import Host, ScopedMemory
 from hybrid_memory.errors import InvalidInputError
-from tests.conversation.conftest import rounds
-
-if TYPE_CHECKING:
-    from tests.conftest import Face
-    from tests.conversation.conftest import SessionWith
+from tests.conversation.conftest import SessionWith, rounds
+from tests.faces import Face
 
 
 def events(handle: ScopedMemory) -> int:
@@ -68,7 +65,7 @@ BAD: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("verb", "arguments"), BAD, ids=lambda part: str(part)[:40])
-def test_a_wrong_argument_changes_nothing(
+def test_bad_arguments_change_nothing(
     face: Face, session_with: SessionWith, verb: str, arguments: dict[str, Any]
 ) -> None:
     alice = session_with()

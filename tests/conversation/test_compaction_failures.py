@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import Any, cast, get_args
 
 import pytest
 
@@ -22,15 +22,12 @@ from hybrid_memory.context.summaries.alternatives import WindowOnly
 from hybrid_memory.context.summaries.strategy import SummaryJob
 from hybrid_memory.context.summaries.summarise import critical_items
 from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.log.port import EventLog
 from hybrid_memory.ports import Appended, Draft
 from hybrid_memory.testing import FaultyModel, ScriptedModel
 from hybrid_memory.testing.language import Fault
-from tests.conversation.conftest import assistant
-
-if TYPE_CHECKING:
-    from hybrid_memory.log.port import EventLog
-    from tests.conftest import Child, Face
-    from tests.conversation.conftest import OpenWith, SessionWith
+from tests.conversation.conftest import OpenWith, SessionWith, assistant
+from tests.faces import Child, Face
 
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 
@@ -119,9 +116,7 @@ def facts(text: str, *turns: int) -> dict[str, Any]:
 GOOD = "Nora Winter flies on 2024-07-01 for 430 EUR in seat B12345 with booking.py; nora@example.org; 会议在3月14日。"
 
 
-def test_the_next_turn_replaces_the_deterministic_lines_once_the_model_is_back(
-    face: Face, session_with: SessionWith
-) -> None:
+def test_the_next_turn_asks_a_model_that_is_back(face: Face, session_with: SessionWith) -> None:
     model = Recovering(1, facts(GOOD, 1, 3))
     alice = session_with(model)
     face(alice).remember([*SAID, *LATEST])

@@ -211,9 +211,7 @@ def test_a_late_result_takes_no_question_away(owner: Owner, opening: Role) -> No
 
 @settings(max_examples=20)
 @given(ENGINES, STEPS, ASSEMBLES)
-def test_every_prompt_is_one_that_a_model_accepts_within_its_budget(
-    owner: Owner, engine: str, steps: list[Step], last: Assemble
-) -> None:
+def test_every_prompt_is_accepted_and_in_budget(owner: Owner, engine: str, steps: list[Step], last: Assemble) -> None:
     handle = owner(engine)
     for step in [*steps, last]:
         before = handle.history() if isinstance(step, Assemble) else []
@@ -289,9 +287,7 @@ def test_a_line_leads_to_the_words_that_it_was_made_from(owner: Owner, engine: s
 
 @settings(max_examples=10)
 @given(ENGINES, st.lists(st.tuples(st.integers(0, 3), STEPS.map(lambda steps: steps[:5])), min_size=2, max_size=5))
-def test_no_verb_shows_the_words_of_another_owner(
-    owner: Owner, engine: str, turns: list[tuple[int, list[Step]]]
-) -> None:
+def test_no_verb_shows_words_of_other_owners(owner: Owner, engine: str, turns: list[tuple[int, list[Step]]]) -> None:
     first = owner(engine)
     store = HybridMemory(first._runtime.services, lambda model: model)
     users = [first.scope.user, f"{first.scope.user} or so"]

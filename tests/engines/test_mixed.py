@@ -15,8 +15,8 @@ from hybrid_memory import Hit, HybridMemory, MemoryConfig, Message, ScopedMemory
 from hybrid_memory.items.item import FindItems, GetItem, ListNamespaces, PutItem
 
 if TYPE_CHECKING:
-    from tests.conftest import Face
     from tests.engines.conftest import Config
+    from tests.faces import Face
 
 # Each log and each index at least once, and the memory in this process only as a log: it is what all are compared with.
 APART = ["redis+sqlite", "redis+milvus", "memory+redis"]
@@ -89,7 +89,7 @@ class Teller:
         self.told: dict[str, Any] = {}
 
     def do(self, owner: Any, verb: str, *args: Any, **kwargs: Any) -> Any:
-        return self.face(owner, verb, *args, **kwargs)
+        return getattr(self.face(owner), verb)(*args, **kwargs)
 
     def note(self, name: str, answer: Any) -> None:
         assert name not in self.told

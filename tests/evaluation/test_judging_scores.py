@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from collections import Counter
@@ -83,19 +82,6 @@ def test_all_means_lie_in_0_to_5_and_the_overall_one_is_that_of_the_dimensions(g
         assert scores.overall.mean == pytest.approx(statistics.fmean(means))
 
 
-@given(GRADES, st.randoms(use_true_random=False))
-def test_the_order_of_grades_does_not_matter(grades: list[Grade], chance: object) -> None:
-    mixed = list(grades)
-    chance.shuffle(mixed)  # type: ignore[attr-defined]
-    assert scored(mixed) == scored(grades)
-
-
-def test_scores_are_json() -> None:
-    written = json.loads(json.dumps(scored([accurate(4), accurate(5)]).as_dict()))
-    assert written["dimensions"]["accuracy"] == {"mean": 4.5, "spread": pytest.approx(math.sqrt(0.5)), "n": 2}
-    assert written["overall"]["mean"] == 4.5
-
-
 def test_noise_is_the_spread_between_grades_of_one_answer_not_between_answers() -> None:
     # Variances 0.5 with 1 degree of freedom, 1.0 with 2: pooled 2.5 / 3.
     repeats = [[accurate(0), accurate(1)], [accurate(3), accurate(4), accurate(5)], [accurate(5)]]
@@ -128,11 +114,6 @@ def test_neither_method_nor_repeat_nor_probe_follows_time() -> None:
     for key, found in places.items():
         error = math.sqrt(1 / 12 / len(found))
         assert abs(statistics.fmean(found) - 0.5) < 4.5 * error, key
-
-
-@given(st.lists(st.tuples(st.text(), st.text(), st.integers(0, 9)), unique=True), st.integers(0, 99))
-def test_any_names_can_be_put_in_order(cases: list[tuple[str, str, int]], seed: int) -> None:
-    assert Counter(order(cases, seed)) == Counter(cases)
 
 
 def test_each_probe_gets_one_pair_of_two_methods_and_all_pairs_come_up_in_both_directions() -> None:
@@ -183,20 +164,7 @@ ANSWERS = st.lists(st.tuples(st.sampled_from(["p", "q"]), st.sampled_from([0.0, 
 
 
 @given(ANSWERS)
-def test_agreement_is_a_share_that_turns_round_when_the_judge_does(answers: list[tuple[str, float, int]]) -> None:
-    there = agreement((probe, found, accurate(score)) for probe, found, score in answers)
-    back = agreement((probe, found, accurate(5 - score)) for probe, found, score in answers)
-    if there is None or back is None:
-        assert there is back
-    else:
-        assert there.share + back.share == pytest.approx(1)
-        assert there.pairs == back.pairs
-
-
-@given(ANSWERS)
-def test_a_judge_who_knows_the_gold_agrees_fully_and_one_who_gives_all_the_same_by_half(
-    answers: list[tuple[str, float, int]],
-) -> None:
+def test_agreement_is_full_with_the_gold_and_half_with_one_grade_for_all(answers: list[tuple[str, float, int]]) -> None:
     knowing = agreement((probe, found, accurate(5 * found)) for probe, found, _ in answers)
     same = agreement((probe, found, accurate(3)) for probe, found, _ in answers)
     if knowing and same:

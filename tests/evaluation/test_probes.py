@@ -337,10 +337,6 @@ def test_many_statements_are_spread_over_the_conversation() -> None:
     assert rows[-1] >= 18
 
 
-def test_the_same_conversation_gives_the_same_probes() -> None:
-    assert probes_of(CODING, 13) == probes_of(Transcript.of(CODING.messages), 13)
-
-
 def test_a_run_that_is_spoken_in_chinese_is_asked_about_in_chinese() -> None:
     run = chat(
         user("请给下载器加上重试功能，超时以后再试三次。"),

@@ -19,7 +19,7 @@ from hybrid_memory.testing.milvus_server import MilvusServer
 from hybrid_memory.testing.redis_server import RedisServer
 
 if TYPE_CHECKING:
-    from tests.conftest import Face
+    from tests.faces import Face
 
 MONDAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
 DAYS = 60

@@ -17,7 +17,7 @@ from hybrid_memory.text.tokens import estimate_tokens
 from langchain_hybrid_memory import HybridMemoryMiddleware
 
 if TYPE_CHECKING:
-    from tests.conftest import Open
+    from tests.faces import Open
     from tests.langchain.conftest import Invoke, ScriptedChat
 
     Scripted = type[ScriptedChat]

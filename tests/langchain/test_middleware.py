@@ -31,7 +31,7 @@ from hybrid_memory.errors import InvalidScopeError, StoreUnavailableError
 from langchain_hybrid_memory import HybridMemoryMiddleware
 
 if TYPE_CHECKING:
-    from tests.conftest import Open
+    from tests.faces import Open
     from tests.langchain.conftest import Invoke, ScriptedChat
 
     Scripted = type[ScriptedChat]

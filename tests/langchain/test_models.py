@@ -169,7 +169,7 @@ def test_a_memory_asks_a_chat_model_on_both_faces(face: Any) -> None:
     with open_memory(MemoryConfig(url="memory://", embedder="hashing"), language_model=model) as memory:
         alice = memory.scoped(user="alice", session="s1")
         alice.remember("我妹妹住在里斯本。")
-        face(alice, "learn")
+        face(alice).learn()
     assert "里斯本" in str(model.shown[0])
     assert len(model.shown) == 1
 

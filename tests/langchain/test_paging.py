@@ -23,7 +23,7 @@ from hybrid_memory.text.tokens import message_tokens, schema_tokens
 from langchain_hybrid_memory import HybridMemoryMiddleware, from_langchain
 
 if TYPE_CHECKING:
-    from tests.conftest import Open
+    from tests.faces import Open
     from tests.langchain.conftest import Invoke, ScriptedChat
 
     Scripted = type[ScriptedChat]

@@ -22,7 +22,7 @@ from hybrid_memory.errors import InvalidInputError, InvalidScopeError
 from langchain_hybrid_memory import HybridMemoryRetriever
 
 if TYPE_CHECKING:
-    from tests.conftest import Open
+    from tests.faces import Open
 
 MAY = datetime(2024, 5, 1, 12, tzinfo=UTC)
 Ask = Callable[..., list[Document]]

@@ -212,7 +212,7 @@ def test_a_memory_asks_an_llm_on_both_faces(caller: Scripted, face: Any) -> None
     with open_memory(MemoryConfig(url="memory://", embedder="hashing"), language_model=llm) as memory:
         alice = memory.scoped(user="alice", session="s1")
         alice.remember("我妹妹住在里斯本。")
-        face(alice, "learn")
+        face(alice).learn()
     assert "里斯本" in str(shown(llm)[0])
     assert len(llm.seen) == 1
 

@@ -4,15 +4,13 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import pytest
 from blockbuster import blockbuster_ctx
 
 from hybrid_memory import AgentRun, HybridMemory, Message, PagedAgent
-
-if TYPE_CHECKING:
-    from tests.conftest import Open
+from tests.faces import Open
 
 Said = str | Exception | Callable[[Sequence[Message]], str]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import re
@@ -15,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -24,12 +23,9 @@ from hybrid_memory import Message, PagedAgent, Role
 from hybrid_memory.apps.agent import Alarm
 from hybrid_memory.apps.agent.executor import INTERRUPTED
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, ModelError
+from tests.faces import Open
 from tests.paging.children.killed_agent import agent_of
-from tests.paging.conftest import Script, call, says, shown
-
-if TYPE_CHECKING:
-    from tests.conftest import Open
-    from tests.paging.conftest import Act, Make
+from tests.paging.conftest import Act, Make, Script, call, says, shown
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
@@ -243,15 +239,6 @@ def test_threads_that_send_to_one_agent_are_served_one_after_the_other(make: Mak
     assert agents[1].resume().why == "nothing to do"
 
 
-async def test_tasks_that_send_to_one_agent_are_served_one_after_the_other(make: Make) -> None:
-    script = Careful()
-    agent = make(script)
-    runs = await asyncio.gather(*(agent.asend(f"This is item-{number}.") for number in range(8)))
-    assert script.most == 1
-    assert all(f"item-{number}" in run.text.split() for number, run in enumerate(runs))
-    assert len([message for message in agent.memory.history() if message.role is Role.USER]) == 8
-
-
 def test_two_processes_that_run_one_agent_lose_nothing_and_make_no_call_twice(make: Make, opened: Open) -> None:
     paid: Counter[int] = Counter()
 
@@ -310,14 +297,6 @@ def test_different_agents_work_at_the_same_time(make: Make, opened: Open, differ
     assert [run.text for run in runs] == ["met"] * 3
 
 
-async def test_different_agents_work_at_the_same_time_on_one_loop(make: Make, opened: Open) -> None:
-    memory = opened(url="memory://", embedder="none")
-    meet = meeting(3)
-    agents = [make(Script(meet), memory=memory, agent=f"clerk {number}") for number in range(3)]
-    runs = await asyncio.gather(*(agent.asend("Hello") for agent in agents))
-    assert [run.text for run in runs] == ["met"] * 3
-
-
 def test_an_alarm_wakes_the_agent_again_and_again(make: Make, opened: Open) -> None:
     memory = opened(url="memory://", embedder="none", clock=(wall := Wall()))
     agent = make(script := Script(otherwise=says("looked")), memory=memory)
@@ -364,9 +343,7 @@ def test_an_alarm_that_was_slept_through_rings_once(make: Make, opened: Open) ->
     assert len(timers(agent)) == 1
 
 
-def test_an_agent_that_fails_when_it_is_woken_is_told_of_in_the_log_of_the_program(
-    make: Make, opened: Open, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failure_of_a_woken_agent_is_logged(make: Make, opened: Open, caplog: pytest.LogCaptureFixture) -> None:
     memory = opened(url="memory://", embedder="none", clock=(wall := Wall()))
     agent = make(Script(ModelError("down")), memory=memory)
     wall.just_before(NOON)
@@ -440,42 +417,12 @@ def test_an_interval_of_less_than_a_second_is_refused(make: Make, interval: time
         make(Script()).every(interval, "Now.")
 
 
-@pytest.mark.parametrize("text", ["", "  ", 5])
-def test_an_alarm_says_something(make: Make, text: Any) -> None:
-    agent = make(Script())
-    with pytest.raises(InvalidInputError):
-        agent.every(timedelta(hours=1), text)
-    with pytest.raises(InvalidInputError):
-        agent.cron("0 9 * * *", text)
-
-
 def test_a_closed_memory_ends_the_agent_with_an_error_of_ours(make: Make, opened: Open) -> None:
     memory = opened(url="memory://", embedder="none")
     agent = make(Script(), memory=memory)
     memory.close()
     with pytest.raises(HybridMemoryError):
         agent.send("Hello")
-
-
-def test_a_new_process_goes_on_where_the_old_one_stood(act: Act, make: Make, opened: Open) -> None:
-    made: list[int] = []
-
-    def pay(number: int) -> str:
-        """Pay."""
-        made.append(number)
-        return f"paid {number}"
-
-    first = make(Script("\n".join(call("pay", number=number) for number in (1, 2)), ModelError("down")),
-                 memory=opened(embedder="none"), functions=[pay])  # fmt: skip
-    with pytest.raises(ModelError):
-        act(first, "send", "Pay both.")
-    first.close()
-    second = make(script := Script(says("Both are paid.")), memory=opened(embedder="none"), functions=[pay])
-    run = act(second, "resume")
-    assert (run.text, run.why) == ("Both are paid.", "yielded")
-    assert made == [1, 2]
-    assert "paid 1" in shown(script.prompts[0])
-    assert "paid 2" in shown(script.prompts[0])
 
 
 CHILD = Path(__file__).with_name("children") / "killed_agent.py"
@@ -502,9 +449,7 @@ def killer(store: str, tmp_path: Path) -> Iterator[Callable[[int, str], str]]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes the POSIX way")
-def test_an_agent_that_is_killed_anywhere_finishes_and_repeats_no_call(
-    killer: Callable[[int, str], str], opened: Open, tmp_path: Path
-) -> None:
+def test_a_killed_agent_finishes_its_plan(killer: Callable[[int, str], str], opened: Open, tmp_path: Path) -> None:
     paid = tmp_path / "paid"
     interrupted = 0
     for when, step in (("before", 3), ("after", 1)):
@@ -537,12 +482,3 @@ def check_finished(agent: PagedAgent, paid: Counter[str], cycle: str) -> int:
     calls = [one.id for message in history for one in message.tool_calls]
     assert calls == [message.tool_call_id for message in history if message.role is Role.TOOL]
     return results.count(INTERRUPTED)
-
-
-def test_calls_of_other_sessions_have_the_same_ids_and_all_take_effect(opened: Open) -> None:
-    memory = opened(url="memory://", embedder="none")
-    for session in ("monday", "tuesday"):
-        model = Script(call("core_memory_append", label="human", content=f"from {session}"))
-        PagedAgent(memory, agent="sec", user="ada", session=session, model=model).send("Note this.")
-    blocks = memory.scoped(agent="sec", user="ada").blocks()
-    assert blocks["human"].value.split("\n") == ["from monday", "from tuesday"]
