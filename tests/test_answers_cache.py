@@ -155,15 +155,6 @@ def test_different_questions_have_different_answers(face: Face, opened: Open) ->
     assert len(face(alice).recall("cat", within="session")) == 5
 
 
-def test_owners_have_answers_of_their_own(face: Face, memory: HybridMemory) -> None:
-    people = [memory.scoped(user="alice"), memory.scoped(user="bob"), memory.scoped(user="alice", agent="coach"),
-              memory.scoped(tenant="north", user="alice")]  # fmt: skip
-    for number, person in enumerate(people):
-        person.remember(f"cat {number}")
-    for _ in range(2):
-        assert [texts(face(person).recall("cat")) for person in people] == [[f"cat {n}"] for n in range(4)]
-
-
 def test_views_of_the_past_are_separate_questions(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice")
     places = [alice.remember(f"cat {number}", at=NOW + timedelta(days=number)).positions[0] for number in range(3)]
@@ -178,8 +169,7 @@ def test_views_of_the_past_are_separate_questions(face: Face, memory: HybridMemo
 @pytest.mark.parametrize("engine", ["sqlite", "memory"])
 def test_callers_may_change_their_answers(face: Face, opened: Open, engine: str, which: str, minutes: int) -> None:
     where = {"url": "memory://"} if engine == "memory" else {}
-    memory = opened(embedder="none", recall={"cache_ttl": timedelta(minutes=minutes)}, **where)
-    alice = memory.scoped(user="alice")
+    alice = opened(embedder="none", recall={"cache_ttl": timedelta(minutes=minutes)}, **where).scoped(user="alice")
     alice.remember("my cat sleeps", metadata={"tag": "a", "more": {"deep": [1]}})
     for _ in range(3):
         hits = face(alice).recall("cat")

@@ -204,14 +204,6 @@ async def test_work_of_ones_own_gives_a_future_that_can_be_awaited(opened: Open)
         await memory.aschedule(Task(int, kind="mine"))
 
 
-def test_work_may_use_the_memory_itself(opened: Open) -> None:
-    memory = opened()
-    alice = memory.scoped(user="alice")
-    alice.remember("my cat sleeps")
-    jobs = [memory.schedule(Task(lambda: len(alice.recall("cat")), kind="mine")) for _ in range(30)]
-    assert [job.result(timeout=PATIENCE) for job in jobs] == [1] * 30
-
-
 def test_a_queue_that_is_full_is_told(opened: Open) -> None:
     memory = opened(url="memory://", orchestration={"concurrency": 1})
     gate = threading.Event()

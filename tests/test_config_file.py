@@ -104,9 +104,6 @@ def indented(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())
 
 
-# What a file says.
-
-
 def test_a_file_says_what_it_seems_to_say() -> None:
     assert loaded(FILE) == SETTINGS
 
@@ -154,9 +151,6 @@ recall:
 def test_an_alias_stands_for_what_it_names() -> None:
     config = loaded("learning: {delay: &quiet PT9S}\nretention: {ttl: {turn: *quiet}}")
     assert config.retention.ttl == {"turn": timedelta(seconds=9)}
-
-
-# Files of versions before 0.10.
 
 
 def test_sections_are_read_as_the_same_settings() -> None:
@@ -266,8 +260,6 @@ def test_a_file_that_was_written_until_0_5_0_is_read() -> None:
         orchestration=OrchestrationConfig(cache=55),
     )
 
-
-# What is said about a wrong file.
 
 ONE_MISTAKE: Final = {
     "index:\n  # 索引\n  algorithm: ivf_falt": (
@@ -394,8 +386,6 @@ def test_a_wrong_file_opens_nothing(tmp_path: Path) -> None:
         open_memory(file)
     assert list(tmp_path.iterdir()) == [file]
 
-
-# To a file and back.
 
 positive = st.timedeltas(min_value=timedelta(microseconds=1))
 duration = st.timedeltas(min_value=timedelta(0))

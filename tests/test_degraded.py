@@ -95,13 +95,6 @@ def test_filters_work_without_it(
     assert found(face(alice).recall("cat", k=50, **where)) == expected
 
 
-def test_no_more_than_k_are_returned(face: Face, filled: tuple[HybridMemory, Line, ScopedMemory]) -> None:
-    _, index, alice = filled
-    cut(index)
-    for k in (1, 3, 6, 50):
-        assert len(face(alice).recall("cat", k=k)) == min(k, 6)
-
-
 def test_rollbacks_and_views_work_without_it(face: Face, filled: tuple[HybridMemory, Line, ScopedMemory]) -> None:
     _, index, alice = filled
     places = [event.position for event in alice._runtime.services.truth.read(alice.scope)]

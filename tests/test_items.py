@@ -274,8 +274,7 @@ def test_values_that_are_replaced_often_do_not_pile_up(opened: Open, monkeypatch
 
 def test_what_hides_old_turns_hides_no_item(opened: Open, clock: Clock) -> None:
     forgetful = RetentionConfig(half_life=timedelta(hours=1), ttl={"turn": timedelta(hours=1)})
-    memory = opened(clock=clock, retention=forgetful, recall=RecallConfig(diversity=1.0, candidates=1))
-    items = memory.items("app")
+    items = opened(clock=clock, retention=forgetful, recall=RecallConfig(diversity=1.0, candidates=1)).items("app")
     items.batch([put("a", "one apple"), put("b", "two apples and an apple"), put("c", "three pears")])
     clock.now += timedelta(days=400)
     assert len(one(items, FindItems(query="apple"))) == 3

@@ -11,15 +11,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from hybrid_memory import (
-    EventKind,
-    HybridMemory,
-    MemoryConfig,
-    RecordKind,
-    ScopedMemory,
-    UserProfile,
-    open_memory,
-)
+from hybrid_memory import EventKind, HybridMemory, MemoryConfig, RecordKind, ScopedMemory, UserProfile, open_memory
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.testing.language import FaultyModel, ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens

@@ -140,9 +140,6 @@ def places(hits: list[Hit]) -> list[tuple[str, int]]:
     return [(hit.record.metadata["handle"], hit.record.metadata["block"]) for hit in hits]
 
 
-# What a content block carries
-
-
 CODED = b64encode(RED).decode()
 READABLE: list[tuple[dict[str, Any], Media]] = [
     (image(RED), Media("image", "image/png", RED)),
@@ -192,9 +189,6 @@ def test_bare_bytes_are_told_by_how_they_begin() -> None:
     assert media_in(RED) == Media("image", "image/png", RED)
     assert media_in(PROBES["audio"]).kind == "audio"
     assert media_in(b"%PDF-").kind == media_in(b"words").kind == ""
-
-
-# What embeds media
 
 
 def wrapped(model: Any) -> Any:
@@ -285,9 +279,6 @@ def test_what_cannot_be_read_is_a_row_of_zeros_while_the_model_works() -> None:
     eyes.blind = True
     with pytest.raises(ModelError, match="'colours' failed: ConnectionError: no light"):
         embedder.embed_media([RED, BLUE], "image")
-
-
-# Finding
 
 
 def test_pictures_are_found_by_what_they_show(alice: ScopedMemory, face: Face) -> None:
@@ -427,9 +418,6 @@ def test_what_cannot_be_asked_is_refused(opened: Open, face: Face) -> None:
     assert face(without).flush().indexed == 0
 
 
-# Failures
-
-
 def test_a_picture_waits_for_an_embedder_that_failed(gallery: Gallery, alice: ScopedMemory, face: Face) -> None:
     alice.remember([said(words("My car."), image(RED)), said(words("The sea."), image(BLUE))])
     gallery.eyes.blind = gallery.eyes.mute = True
@@ -472,9 +460,6 @@ def test_vectors_of_another_embedder_are_not_compared(gallery: Gallery, face: Fa
     for query in ("red", RED):
         with pytest.raises(EmbedderMismatchError):
             face(alice).recall_media(query)
-
-
-# Following the log
 
 
 def test_the_index_follows_the_log_from_where_it_stood(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -598,9 +583,6 @@ def state(handle: ScopedMemory) -> tuple[list[Record], list[float]]:
     found, index = records(handle), media(handle)
     ids = np.array([record.id for record in found], dtype=np.int64)
     return found, index.similar(np.arange(6, dtype=np.float32), handle.scope, ids).tolist()
-
-
-# Time, forgetting, sharing
 
 
 def test_forgetting_a_turn_destroys_its_pictures(gallery: Gallery, alice: ScopedMemory, face: Face) -> None:

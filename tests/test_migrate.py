@@ -311,11 +311,6 @@ def test_a_broken_copy_is_told(face: Face, make: Make, twist: Any) -> None:
     assert texts(original.scoped(user="alice").history()) == ["one", "two", "three"]
 
 
-def test_nothing_gives_an_empty_copy(face: Face, make: Make) -> None:
-    done = face(make("memory")).migrate(make("sqlite"))
-    assert (done.owners, done.events, done.indexed, done.embedded) == (0, 0, 0, 0)
-
-
 def test_what_waits_in_the_outbox_is_copied_too(make: Make, tmp_path: Path) -> None:
     original, copy = make("sqlite", outbox=str(tmp_path / "outbox.db")), make("memory")
     log = line_to(original, "log")

@@ -161,8 +161,7 @@ def test_synonyms_are_looked_for_too(face: Face, opened: Open, query: str, turn:
 
 @pytest.mark.parametrize("query", ["what did I cook last week", "上周我 cook 了什么"])
 def test_a_time_lifts_the_turn_of_that_week(face: Face, opened: Open, query: str) -> None:
-    memory = opened(clock=lambda: NOW)
-    alice = memory.scoped(user="alice")
+    alice = opened(clock=lambda: NOW).scoped(user="alice")
     for days in (40, 30, 8, 1, 0):
         alice.remember(f"I cook soup number {days}", at=NOW - timedelta(days=days))
     hits = face(alice).recall(query)

@@ -103,13 +103,6 @@ def test_context_variables_reach_the_call(run: Run) -> None:
     assert CALLER.get() == "nobody"
 
 
-def test_gather_keeps_the_order(run: Run) -> None:
-    async def flow(run: Runner) -> list[int]:
-        return await run.gather(*(partial(run.call, int, str(number)) for number in range(30)))
-
-    assert run(flow) == list(range(30))
-
-
 async def test_gather_on_the_loop_runs_side_by_side_and_keeps_the_order(executor: ThreadPoolExecutor) -> None:
     run, meeting, last = LoopRunner(executor), threading.Barrier(3, timeout=PATIENCE), threading.Event()
 

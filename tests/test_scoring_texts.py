@@ -160,10 +160,6 @@ def test_diversity_lets_repetitions_fall_back(face: Face, opened: Open) -> None:
     assert [one.row for one in face(configured).score(query, texts, k=2)] == [0, 2]
 
 
-def test_no_texts_give_no_scores(face: Face, opened: Open) -> None:
-    assert face(opened()).score("anything", []) == []
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -10,17 +10,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import (
-    Category,
-    Event,
-    EventKind,
-    HybridMemory,
-    Message,
-    Right,
-    Scope,
-    ScopedMemory,
-    SpaceMemory,
-)
+from hybrid_memory import Category, Event, EventKind, HybridMemory, Message, Right, Scope, ScopedMemory, SpaceMemory
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.facts.fact import Claim
@@ -409,8 +399,7 @@ def test_one_ranking_over_own_memory_and_spaces(face: Face, memory: HybridMemory
 
 
 def test_diversity_compares_within_each_owner(face: Face, opened: Open) -> None:
-    memory = opened(recall={"diversity": 0.5}, url="memory://")
-    alice = memory.scoped(user="alice")
+    alice = opened(recall={"diversity": 0.5}, url="memory://").scoped(user="alice")
     team = alice.create_space("team")
     for place in (alice, team):
         face(place).remember(["the cat sleeps", "the cat sleeps", "a dog barks at the cat"])
@@ -464,9 +453,6 @@ def test_what_a_hit_shows_is_not_taken_on_trust(face: Face, memory: HybridMemory
         face(bob).why(shared)
     with pytest.raises(InvalidInputError):
         face(memory.scoped(tenant="north", user="alice")).why(shared)
-
-
-# Quarantine
 
 
 @pytest.fixture
@@ -609,9 +595,6 @@ def test_the_more_trusted_word_stands_and_follows_the_grants(face: Face, opened:
     assert standing() == ["The launch is on Monday."]
     face(team).revoke(agent="intern")
     assert standing() == ["The launch is on Friday."]
-
-
-# At the same time
 
 
 def test_threads_that_grant_at_once_lose_nothing(memory: HybridMemory, team: SpaceMemory) -> None:

@@ -336,8 +336,7 @@ def test_a_view_of_the_past_is_read_only(alice: ScopedMemory, use: Use) -> None:
 
 
 def test_in_a_space_a_tool_may_what_its_user_may(memory: HybridMemory, use: Use) -> None:
-    alice = memory.scoped(user="alice")
-    space = alice.create_space("team")
+    space = memory.scoped(user="alice").create_space("team")
     space.grant(user="bob", right="read")
     use(space, "remember", text="The standup is at nine.")
     bobs = memory.scoped(user="bob").space("team", session="s1")

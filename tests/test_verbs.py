@@ -289,8 +289,7 @@ def test_entries_are_read_by_id_or_position_though_they_are_hidden(face: Face, a
 
 
 def test_whoever_has_the_store_sees_every_scope_and_may_do_so_without_traces(face: Face, memory: HybridMemory) -> None:
-    alice = memory.scoped(user="alice")
-    team = alice.create_space("team")
+    team = memory.scoped(user="alice").create_space("team")
     team.remember("The launch is on Friday.")
     (scope,) = [scope for scope in face(memory).owners() if scope.space]
     assert memory.for_scope(scope).history()[0].text == "The launch is on Friday."

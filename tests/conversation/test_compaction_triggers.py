@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import (
-    CompactionConfig,
-    Message,
-    Role,
-    ScopedMemory,
-    ToolCall,
-)
+from hybrid_memory import CompactionConfig, Message, Role, ScopedMemory, ToolCall
 from tests.conversation.conftest import SessionWith, assistant
 from tests.faces import Face
 

@@ -8,15 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import (
-    CompactionConfig,
-    Host,
-    MemoryConfig,
-    Message,
-    Role,
-    ToolCall,
-    open_memory,
-)
+from hybrid_memory import CompactionConfig, Host, MemoryConfig, Message, Role, ToolCall, open_memory
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.conversation.conftest import OpenWith, SessionWith, assistant, exchange, laid_out, rounds

@@ -101,11 +101,7 @@ def test_a_coding_run_is_asked_about_its_files_errors_tests_and_decisions() -> N
     assert told(probes_of(CODING, 13)) == [
         ("artifact", "Which files that existed before were modified?", ("src/fetch.py",)),
         ("artifact", "Which files were deleted?", ("repro.py",)),
-        (
-            "artifact",
-            "With which command were the tests run last?",
-            ("python -m pytest tests/test_fetch.py -q",),
-        ),
+        ("artifact", "With which command were the tests run last?", ("python -m pytest tests/test_fetch.py -q",)),
         ("artifact", "What was the outcome of the last test run?", ("1 failed", "6 passed")),
         ("recall", "What was the first error that came up?", ("TimeoutError", "read timed out after 30 seconds")),
         (
@@ -113,11 +109,7 @@ def test_a_coding_run_is_asked_about_its_files_errors_tests_and_decisions() -> N
             "What was chosen instead of “a fixed delay”, and why?",
             ("exponential backoff", "servers throttle"),
         ),
-        (
-            "decision",
-            "What was said to be the issue with “fetch_once”?",
-            ("swallows the original exception silently",),
-        ),
+        ("decision", "What was said to be the issue with “fetch_once”?", ("swallows the original exception silently",)),
         ("continuation", "What did the user ask for at the beginning?", ("add retries to the downloader",)),
         ("continuation", "Which tests failed in the last test run?", ("tests/test_fetch.py::test_backoff",)),
     ]

@@ -182,10 +182,7 @@ def test_a_cut_falls_between_rounds_where_enough_is_left() -> None:
 
 
 def test_the_state_comes_back_from_its_event() -> None:
-    lines = (
-        Line(Section.FACTS, "她住在苏州。", ("e1", "e2"), 1, 4, 0.9, 0.5),
-        Line(Section.NOTES, "n", ("e3",), 3, 3),
-    )
+    lines = (Line(Section.FACTS, "她住在苏州。", ("e1", "e2"), 1, 4, 0.9, 0.5), Line(Section.NOTES, "n", ("e3",), 3, 3))
     state = QueueState(
         number=7,
         cursor=12,
