@@ -28,14 +28,11 @@ def test_the_tools_are_all_known() -> None:
 @pytest.mark.parametrize(
     ("message", "echo"),
     [
-        (call("memory_recall", query="rome"), True),
-        (result("memory_recall", "#1 I live in Rome"), True),
-        (call("weather", city="Rome"), False),
-        (result("weather", "sunny"), False),
-        (Message(content="memory_recall"), False),
-        (Message(role=Role.ASSISTANT, content="memory_recall {}"), False),
+        (call("memory_recall", query="rome"), True), (result("memory_recall", "#1 I live in Rome"), True),
+        (call("weather", city="Rome"), False), (result("weather", "sunny"), False),
+        (Message(content="memory_recall"), False), (Message(role=Role.ASSISTANT, content="memory_recall {}"), False),
     ],
-)
+)  # fmt: skip
 def test_what_an_echo_is(message: Message, echo: bool) -> None:
     assert is_echo(message) is echo
 

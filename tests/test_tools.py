@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from blockbuster import blockbuster_ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,8 +16,9 @@ from hybrid_memory.errors import InvalidInputError, InvalidScopeError, MemoryClo
 from hybrid_memory.text.tokens import estimate_tokens, schema_tokens
 from hybrid_memory.tools import MAX_TOKENS, MEMORY_TOOLS, Answer, tools_named
 from tests.doubles import line_to, texts
+from tests.faces import Face
 
-pytestmark = pytest.mark.in_pairs("use", "memory")
+pytestmark = pytest.mark.in_pairs("face", "memory")
 
 TOOLS = {tool.name.removeprefix("memory_"): tool for tool in MEMORY_TOOLS}
 MARCH = datetime(2026, 3, 5, 12, tzinfo=UTC)
@@ -31,18 +30,10 @@ CHINESE = "港口一片灰色，没有人告诉船长暴风雨要来。"
 Use = Callable[..., Answer]
 
 
-@pytest.fixture(params=["blocking", "async"])
-def use(request: pytest.FixtureRequest) -> Use:
-    """Calls a tool, blocking or by its async twin on a loop that may not be blocked."""
-
-    def blocking(memory: ScopedMemory, tool: str, **arguments: Any) -> Answer:
-        return TOOLS[tool].run(memory, arguments)
-
-    def by_twin(memory: ScopedMemory, tool: str, **arguments: Any) -> Answer:
-        with blockbuster_ctx():
-            return asyncio.run(TOOLS[tool].arun(memory, arguments))
-
-    return blocking if request.param == "blocking" else by_twin
+@pytest.fixture
+def use(face: Face) -> Use:
+    """Calls a tool on either face."""
+    return lambda memory, tool, **arguments: face(TOOLS[tool]).run(memory, arguments)
 
 
 def handles(answer: Answer) -> list[str]:

@@ -174,16 +174,12 @@ def better(word: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("there", "back", "verdict"),
     [
-        ("first", "second", Verdict("one", consistent=True)),
-        ("second", "first", Verdict("other", consistent=True)),
-        ("tie", "tie", Verdict("tie", consistent=True)),
-        ("first", "first", Verdict("tie", consistent=False)),
-        ("second", "second", Verdict("tie", consistent=False)),
-        ("first", "tie", Verdict("tie", consistent=False)),
-        ("tie", "first", Verdict("tie", consistent=False)),
-        (" First ", "SECOND", Verdict("one", consistent=True)),
+        ("first", "second", Verdict("one", consistent=True)), ("second", "first", Verdict("other", consistent=True)),
+        ("tie", "tie", Verdict("tie", consistent=True)), ("first", "first", Verdict("tie", consistent=False)),
+        ("second", "second", Verdict("tie", consistent=False)), ("first", "tie", Verdict("tie", consistent=False)),
+        ("tie", "first", Verdict("tie", consistent=False)), (" First ", "SECOND", Verdict("one", consistent=True)),
     ],
-)
+)  # fmt: skip
 def test_a_winner_must_win_in_both_orders(there: str, back: str, verdict: Verdict) -> None:
     model = Scripted([better(there), better(back)])
     assert Judge(model).compare(PROBE, "evidence", "Porto", "Rome") == verdict

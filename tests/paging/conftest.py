@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import pytest
-from blockbuster import blockbuster_ctx
 
-from hybrid_memory import AgentRun, HybridMemory, Message, PagedAgent
+from hybrid_memory import HybridMemory, Message, PagedAgent
 from tests.faces import Open
 
 Said = str | Exception | Callable[[Sequence[Message]], str]
@@ -78,25 +76,3 @@ def make(opened: Open) -> Iterator[Make]:
     yield made
     for agent in agents:
         agent.close()
-
-
-Act = Callable[..., AgentRun]
-
-
-@pytest.fixture(params=["blocking", "async"])
-def act(request: pytest.FixtureRequest) -> Act:
-    """Both faces of an agent in turn: ``act(agent, "send", ...)``; the async one may not block the event loop."""
-
-    def blocking(agent: PagedAgent, verb: str, *args: Any) -> AgentRun:
-        run: AgentRun = getattr(agent, verb)(*args)
-        return run
-
-    def by_twin(agent: PagedAgent, verb: str, *args: Any) -> AgentRun:
-        async def twin() -> AgentRun:
-            run: AgentRun = await getattr(agent, f"a{verb}")(*args)
-            return run
-
-        with blockbuster_ctx():
-            return asyncio.run(twin())
-
-    return blocking if request.param == "blocking" else by_twin

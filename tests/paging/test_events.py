@@ -23,9 +23,9 @@ from hybrid_memory import Message, PagedAgent, Role
 from hybrid_memory.apps.agent import Alarm
 from hybrid_memory.apps.agent.executor import INTERRUPTED
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, ModelError
-from tests.faces import Open
+from tests.faces import Face, Open
 from tests.paging.children.killed_agent import agent_of
-from tests.paging.conftest import Act, Make, Script, call, says, shown
+from tests.paging.conftest import Make, Script, call, says, shown
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
@@ -66,20 +66,20 @@ def replies(agent: PagedAgent) -> list[str]:
     return [message.text for message in said if not message.tool_calls]
 
 
-def test_a_message_is_answered(act: Act, make: Make) -> None:
+def test_a_message_is_answered(face: Face, make: Make) -> None:
     script = Script(call("core_memory_append", label="human", content="Name: Ada"), says("Hello Ada."))
     agent = make(script)
-    run = act(agent, "send", "I am Ada.")
+    run = face(agent).send("I am Ada.")
     assert (run.text, run.why, run.calls) == ("Hello Ada.", "yielded", ["core_memory_append"])
     assert str(run) == "Hello Ada."
     assert [message.role for message in run.messages] == [Role.USER, Role.ASSISTANT, Role.TOOL, Role.ASSISTANT]
     assert list(run.messages) == agent.memory.history()
-    assert act(agent, "send", [{"role": "user", "content": "And"}, "again?"]).text == "ok"
+    assert face(agent).send([{"role": "user", "content": "And"}, "again?"]).text == "ok"
 
 
-def test_an_event_is_told_and_answered(act: Act, make: Make) -> None:
+def test_an_event_is_told_and_answered(face: Face, make: Make) -> None:
     agent = make(script := Script(says("Welcome back.")))
-    run = act(agent, "notify", "login", "Ada logged in from Rome.")
+    run = face(agent).notify("login", "Ada logged in from Rome.")
     assert run.text == "Welcome back."
     assert run.messages[0].event == "login"
     assert "<system>\nAda logged in from Rome.\n</system>" in script.prompts[0][-1].text
@@ -93,42 +93,42 @@ def test_an_event_is_told_and_answered(act: Act, make: Make) -> None:
         ("login", None),
     ],
 )  # fmt: skip
-def test_an_event_has_a_name_of_its_own_and_a_text(act: Act, make: Make, event: Any, text: Any) -> None:
+def test_an_event_has_a_name_of_its_own_and_a_text(face: Face, make: Make, event: Any, text: Any) -> None:
     agent = make(script := Script())
     with pytest.raises(InvalidInputError):
-        act(agent, "notify", event, text)
+        face(agent).notify(event, text)
     assert agent.memory.history() == []
     assert script.prompts == []
 
 
-def test_resume_answers_what_was_written_meanwhile_and_nothing_twice(act: Act, make: Make) -> None:
+def test_resume_answers_what_was_written_meanwhile_and_nothing_twice(face: Face, make: Make) -> None:
     agent = make(script := Script(says("first"), says("second")))
-    assert act(agent, "resume").why == "nothing to do"
+    assert face(agent).resume().why == "nothing to do"
     agent.memory.remember("Are you there?")
-    run = act(agent, "resume")
+    run = face(agent).resume()
     assert (run.text, run.why) == ("first", "yielded")
-    assert act(agent, "resume").why == "nothing to do"
+    assert face(agent).resume().why == "nothing to do"
     agent.memory.remember("One thing more.")
-    assert act(agent, "send", "And another.").text == "second"
+    assert face(agent).send("And another.").text == "second"
     assert len(script.prompts) == 2
     assert "One thing more." in shown(script.prompts[1])
 
 
-def test_the_same_message_sent_twice_is_answered_once(act: Act, make: Make) -> None:
+def test_the_same_message_sent_twice_is_answered_once(face: Face, make: Make) -> None:
     agent = make(script := Script())
     message = Message(content="Hello", id="m1")
-    assert act(agent, "send", message).text == act(agent, "send", message).text == "ok"
+    assert face(agent).send(message).text == face(agent).send(message).text == "ok"
     assert len(script.prompts) == 1
     assert len(agent.memory.history()) == 2
 
 
-def test_a_conversation_from_before_the_agent_is_no_work_of_its(act: Act, make: Make, opened: Open) -> None:
+def test_a_conversation_from_before_the_agent_is_no_work_of_its(face: Face, make: Make, opened: Open) -> None:
     memory = opened(url="memory://", embedder="none")
     before = memory.scoped(user="ada", agent="clerk", session="main")
     before.remember([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}])
     agent = make(script := Script(), memory=memory)
-    assert act(agent, "resume").why == "nothing to do"
-    act(agent, "send", "How are you?")
+    assert face(agent).resume().why == "nothing to do"
+    face(agent).send("How are you?")
     assert "Hi" in shown(script.prompts[0])
 
 
@@ -142,16 +142,14 @@ def test_a_new_agent_has_empty_blocks_for_itself_and_the_user(make: Make) -> Non
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 400}}
 
 
-def test_what_is_no_text_is_named_in_the_prompt(act: Act, make: Make) -> None:
+def test_what_is_no_text_is_named_in_the_prompt(face: Face, make: Make) -> None:
     agent = make(script := Script())
-    assert act(agent, "send", {"role": "user", "content": [PICTURE]}).text == "ok"
-    assert (
-        act(agent, "send", {"role": "user", "content": [{"type": "text", "text": "And this?"}, PICTURE]}).text == "ok"
-    )
+    assert face(agent).send({"role": "user", "content": [PICTURE]}).text == "ok"
+    assert face(agent).send({"role": "user", "content": [{"type": "text", "text": "And this?"}, PICTURE]}).text == "ok"
     asked = {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "name": "look", "arguments": ""}]}
     agent.memory.remember([asked, {"role": "tool", "tool_call_id": "c", "content": ""}])
     agent.memory.remember({"role": "assistant", "content": [PICTURE]})
-    assert act(agent, "send", "Well?").text == "ok"
+    assert face(agent).send("Well?").text == "ok"
     words = shown(script.prompts[-1][1:])
     assert words.lower().count("image") >= 2
     assert "And this?" in words
@@ -168,9 +166,9 @@ def test_after_a_reset_the_model_is_not_asked_for_what_was_before(make: Make) ->
     assert agent.send("Hello").text == "ok"
 
 
-def test_the_model_is_called_again_after_it_spoke_if_it_asks_for_that(act: Act, make: Make) -> None:
+def test_the_model_is_called_again_after_it_spoke_if_it_asks_for_that(face: Face, make: Make) -> None:
     script = Script(call("send_message", message="One moment."), says("Here it is."))
-    run = act(make(script), "send", "Look it up.")
+    run = face(make(script)).send("Look it up.")
     assert run.replies == ("One moment.", "Here it is.")
     assert script.prompts[1][-1].role is Role.USER, "providers continue a last turn of the assistant"
     assert "One moment." in shown(script.prompts[1])
@@ -179,25 +177,13 @@ def test_the_model_is_called_again_after_it_spoke_if_it_asks_for_that(act: Act, 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"max_steps": 0},
-        {"max_run_tokens": 0},
-        {"max_tokens": "many"},
-        {"k": -1},
-        {"identity": 5},
-        {"session": ""},
-        {"paging": {"flush": 0.3}},
-        {"paging": 5},
-        {"function_timeout": timedelta(0)},
-        {"function_timeout": timedelta(seconds=-1)},
-        {"function_timeout": 5},
-        {"model_timeout": timedelta(0)},
-        {"model_timeout": 5},
-        {"memory_functions": ["forget"]},
-        {"model": None},
-        {"model": 5},
+        {"max_steps": 0}, {"max_run_tokens": 0}, {"max_tokens": "many"}, {"k": -1}, {"identity": 5}, {"session": ""},
+        {"paging": {"flush": 0.3}}, {"paging": 5}, {"function_timeout": timedelta(0)},
+        {"function_timeout": timedelta(seconds=-1)}, {"function_timeout": 5}, {"model_timeout": timedelta(0)},
+        {"model_timeout": 5}, {"memory_functions": ["forget"]}, {"model": None}, {"model": 5},
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_wrong_settings_are_refused_at_once(make: Make, wrong: dict[str, Any]) -> None:
     settings: dict[str, Any] = {"model": Script(), **wrong}
     with pytest.raises(InvalidInputError):

@@ -17,7 +17,8 @@ from hybrid_memory.apps.agent.loop import MAX_CALLS
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.runtime.time_limits import MAX_HANGING
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
-from tests.paging.conftest import Act, Make, Script, call, says, shown
+from tests.faces import Face
+from tests.paging.conftest import Make, Script, call, says, shown
 
 SHORT = timedelta(milliseconds=80)
 
@@ -42,8 +43,8 @@ def asked(*answers: str, make: Make, **settings: Any) -> AgentRun:
 LINES = [f"line {number:05d} of the harbour master's book" for number in range(30_000)]
 
 
-@pytest.mark.parametrize(("size", "act"), [(3000, "blocking"), (8000, "async")], indirect=["act"])
-def test_a_result_over_a_megabyte_is_a_digest_and_read_by_page(act: Act, make: Make, size: int) -> None:
+@pytest.mark.parametrize(("size", "face"), [(3000, "blocking"), (8000, "async")], indirect=["face"])
+def test_a_result_over_a_megabyte_is_a_digest_and_read_by_page(face: Face, make: Make, size: int) -> None:
     book = "\n".join(LINES)
     assert len(book) > 1_000_000
 
@@ -70,7 +71,7 @@ def test_a_result_over_a_megabyte_is_a_digest_and_read_by_page(act: Act, make: M
     handles: list[str] = []
     script = Script(call("read_book"), otherwise=policy)
     agent = make(script, functions=[read_book], max_tokens=size)
-    run = act(agent, "send", "Read the book.")
+    run = face(agent).send("Read the book.")
     assert run.why == "yielded"
     assert all(tokens(agent, prompt) <= size for prompt in script.prompts)
     (stored,) = [message for message in agent.memory.history() if message.name == "read_book"]
@@ -125,9 +126,9 @@ def named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def test_an_unknown_function_is_answered_with_those_that_there_are(act: Act, make: Make) -> None:
+def test_an_unknown_function_is_answered_with_those_that_there_are(face: Face, make: Make) -> None:
     script = Script(call("teleport", heartbeat=False, to="Mars"))
-    run = act(make(script), "send", "Hello")
+    run = face(make(script)).send("Hello")
     assert failures(run) == [True]
     assert "teleport" in results(run)[0]
     assert "core_memory_append" in results(run)[0]
@@ -185,9 +186,9 @@ CUT = [
 @pytest.mark.parametrize(
     "answer", [CUT[0][:-3], CUT[0][:90], CUT[0][:12], CUT[1], CUT[2][:-1], CUT[2][:70], CUT[3][:-4]]
 )
-def test_a_call_that_was_cut_off_is_not_made_and_the_model_is_told(act: Act, make: Make, answer: str) -> None:
+def test_a_call_that_was_cut_off_is_not_made_and_the_model_is_told(face: Face, make: Make, answer: str) -> None:
     agent = make(script := Script(answer))
-    run = act(agent, "send", "Where do I live?")
+    run = face(agent).send("Where do I live?")
     assert agent.memory.blocks()["human"].value == ""
     assert run.replies == ("ok",)
     (told,) = results(run)
@@ -245,7 +246,7 @@ RAISED = {
 @pytest.mark.parametrize(("kind", "raised"), [
     (kind, raised) for kind in ("blocking", "async") for raised in RAISED if (kind, raised) != ("async", "interrupt")
 ])  # fmt: skip
-def test_whatever_a_function_raises_is_told(make: Make, act: Act, kind: str, raised: str) -> None:
+def test_whatever_a_function_raises_is_told(make: Make, face: Face, kind: str, raised: str) -> None:
     def sail() -> None:
         """Sail."""
         raise RAISED[raised]
@@ -256,7 +257,7 @@ def test_whatever_a_function_raises_is_told(make: Make, act: Act, kind: str, rai
 
     function = sail if kind == "blocking" else asail
     agent = make(Script(call(function.__name__, heartbeat=False)), functions=[function])
-    run = act(agent, "send", "Sail!")
+    run = face(agent).send("Sail!")
     assert failures(run) == [True]
     assert results(run)[0].startswith("Error: ")
     assert len(results(run)[0]) < 1200
@@ -296,29 +297,29 @@ def test_whatever_a_function_returns_is_told_as_text(make: Make, result: Any, to
     assert calls == [1]
 
 
-def test_endless_heartbeats_are_bounded_and_the_next_event_works(act: Act, make: Make) -> None:
+def test_endless_heartbeats_are_bounded_and_the_next_event_works(face: Face, make: Make) -> None:
     script = Script(otherwise=call("conversation_search", query="boat"))
     agent = make(script, max_steps=5)
-    run = act(agent, "send", "Look for the boat.")
+    run = face(agent).send("Look for the boat.")
     assert run.why == "stopped after 5 answers"
     assert len(script.prompts) == 5
     script.otherwise = says("here")
-    run = act(agent, "send", "And now?")
+    run = face(agent).send("And now?")
     assert (run.replies, run.why) == (("here",), "yielded")
     assert "stopped after 5 answers" in shown(script.prompts[5]), "the model is told"
 
 
-def test_a_run_has_a_budget_of_tokens(act: Act, make: Make) -> None:
+def test_a_run_has_a_budget_of_tokens(face: Face, make: Make) -> None:
     answer = call("conversation_search", query="boat")
     agent = make(script := Script(otherwise=answer), max_run_tokens=5000)
-    run = act(agent, "send", "Look for the boat.")
+    run = face(agent).send("Look for the boat.")
     found = re.fullmatch(r"stopped after (\d+) tokens", run.why)
     assert found
     spent = [tokens(agent, prompt) + agent._store.token_counter(answer) for prompt in script.prompts]
     assert int(found[1]) == sum(spent)
     assert sum(spent) >= 5000 > sum(spent[:-1])
     script.otherwise = says("here")
-    assert act(agent, "send", "And now?").replies == ("here",)
+    assert face(agent).send("And now?").replies == ("here",)
 
 
 @pytest.mark.parametrize("limit", [{"max_steps": 1}, {"max_run_tokens": 10}])
@@ -339,7 +340,7 @@ def test_what_arrived_while_the_model_thought_is_answered_after_a_stop(make: Mak
 
 
 @pytest.mark.parametrize("kind", ["blocking", "async"])
-def test_a_function_that_hangs_is_reported_in_time_and_refused_after_four(make: Make, act: Act, kind: str) -> None:
+def test_a_function_that_hangs_is_reported_in_time_and_refused_after_four(make: Make, face: Face, kind: str) -> None:
     release = threading.Event()
     begun: list[int] = []
 
@@ -359,7 +360,7 @@ def test_a_function_that_hangs_is_reported_in_time_and_refused_after_four(make: 
     answers = [call(function.__name__, heartbeat=False) for _ in range(MAX_HANGING + 1)]
     agent = make(Script(*answers), functions=[function], function_timeout=SHORT)
     try:
-        run = act(agent, "send", "Go")
+        run = face(agent).send("Go")
         assert failures(run) == [True] * (MAX_HANGING + 1)
         assert all("took longer than 0.08 s" in text for text in results(run)[:MAX_HANGING])
         assert "hangs" in results(run)[MAX_HANGING]
@@ -385,7 +386,7 @@ async def test_an_async_function_runs_on_the_loop_of_its_caller(make: Make) -> N
     assert loops[1] is not loops[0], "the blocking face has no loop of its caller"
 
 
-def test_at_most_four_calls_of_an_answer_are_made_and_all_are_answered(act: Act, make: Make) -> None:
+def test_at_most_four_calls_of_an_answer_are_made_and_all_are_answered(face: Face, make: Make) -> None:
     made: list[int] = []
 
     def look(number: int) -> str:
@@ -395,7 +396,7 @@ def test_at_most_four_calls_of_an_answer_are_made_and_all_are_answered(act: Act,
 
     answer = "\n".join(call("look", number=number) for number in range(7))
     script = Script(answer)
-    run = act(make(script, functions=[look]), "send", "Look around")
+    run = face(make(script, functions=[look])).send("Look around")
     assert made == list(range(MAX_CALLS))
     assert failures(run) == [False] * MAX_CALLS + [True] * 3
     assert "at most 4 calls" in results(run)[-1]
@@ -467,16 +468,16 @@ async def test_cancelling_a_send_that_waits_leaves_the_one_before_it_alone(make:
     assert (run.why, run.replies) == ("yielded", ("found",))
 
 
-def test_a_model_that_fails_loses_nothing_and_resume_goes_on(act: Act, make: Make) -> None:
+def test_a_model_that_fails_loses_nothing_and_resume_goes_on(face: Face, make: Make) -> None:
     script = Script(call("core_memory_append", label="human", content="Name: Ada"), ModelError("down"))
     agent = make(script)
     with pytest.raises(ModelError):
-        act(agent, "send", "I am Ada")
+        face(agent).send("I am Ada")
     assert agent.memory.blocks()["human"].value == "Name: Ada"
-    run = act(agent, "resume")
+    run = face(agent).resume()
     assert (run.replies, run.why) == (("ok",), "yielded")
     assert agent.memory.blocks()["human"].value == "Name: Ada"
-    assert act(agent, "resume").why == "nothing to do"
+    assert face(agent).resume().why == "nothing to do"
 
 
 def no_schema(x: Script) -> None: ...

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from blockbuster import blockbuster_ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -21,7 +19,7 @@ from hybrid_memory.apps.agent.reading import HEARTBEAT
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tools import Answer
-from tests.faces import Open
+from tests.faces import Face, Open
 
 FUNCTIONS = {function.name: function for function in PAGING_FUNCTIONS}
 NAMES = [
@@ -33,18 +31,14 @@ MARCH = datetime(2026, 3, 5, 12, tzinfo=UTC)
 Use = Callable[..., Answer]
 
 
-@pytest.fixture(params=["blocking", "async"])
-def use(request: pytest.FixtureRequest) -> Use:
-    """Calls a function by ``run`` or ``arun``, which may not block the loop; ``known`` as the executor gives it."""
+@pytest.fixture
+def use(face: Face) -> Use:
+    """Calls a function on either face; ``known`` as the executor gives it."""
 
-    def blocking(memory: ScopedMemory, name: str, known: dict[str, Any] | None = None, **arguments: Any) -> Answer:
-        return FUNCTIONS[name].run(memory, arguments, **(known or {}))
+    def called(memory: ScopedMemory, name: str, known: dict[str, Any] | None = None, **arguments: Any) -> Answer:
+        return face(FUNCTIONS[name]).run(memory, arguments, **(known or {}))
 
-    def by_twin(memory: ScopedMemory, name: str, known: dict[str, Any] | None = None, **arguments: Any) -> Answer:
-        with blockbuster_ctx():
-            return asyncio.run(FUNCTIONS[name].arun(memory, arguments, **(known or {})))
-
-    return blocking if request.param == "blocking" else by_twin
+    return called
 
 
 @pytest.fixture

@@ -19,12 +19,9 @@ from tests.faces import Child, Face, Open
 
 THREADS = 16
 EDITS: list[tuple[str, dict[str, Any]]] = [
-    ("edit", {"append": "Bob was here."}),
-    ("edit", {"old": "hall", "new": "room"}),
-    ("edit", {"value": "Nothing."}),
-    ("put", {"value": "Nothing."}),
-    ("undo", {}),
-]
+    ("edit", {"append": "Bob was here."}), ("edit", {"old": "hall", "new": "room"}), ("edit", {"value": "Nothing."}),
+    ("put", {"value": "Nothing."}), ("undo", {}),
+]  # fmt: skip
 
 
 @pytest.fixture
