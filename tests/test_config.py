@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -392,99 +391,53 @@ def maybe(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.none() | strategy
 
 
-@st.composite
-def compactions(draw: Callable[[st.SearchStrategy[Any]], Any]) -> CompactionConfig:
-    max_tokens = draw(st.integers(100, 10**15))
-    least = draw(st.integers(1, 50))
-    return CompactionConfig(
-        strategy=draw(st.sampled_from(["anchored", "window", "llmlingua"])),
-        max_tokens=max_tokens,
-        rounds=draw(maybe(st.integers(1, 500))),
-        flush=draw(share | st.integers(1, max_tokens).map(lambda tokens: tokens / max_tokens)),
-        pressure=draw(share),
-        density=draw(maybe(st.floats(0, 1))),
-        drift=draw(maybe(st.floats(0, 1))),
-        keep_least=least,
-        keep_rounds=least + draw(st.integers(0, 50)),
-        keep_ratio=draw(st.floats(0, 0.25, exclude_min=True)),
-        summary_ratio=draw(st.floats(0, 0.25)),
-        artifact_ratio=draw(st.floats(0, 0.25)),
-        recall_ratio=draw(st.floats(0, 0.25)),
-        offload_tokens=draw(st.integers(50, 10**6)),
-        model_timeout=draw(positive),
-    )
+def urls(*schemes: str) -> st.SearchStrategy[str]:
+    return st.tuples(st.sampled_from(schemes), name).map("".join)
 
 
+quarter = st.floats(0, 0.25, exclude_min=True)
+compactions = st.builds(
+    CompactionConfig, strategy=st.sampled_from(["anchored", "window"]), max_tokens=st.integers(100, 10**15),
+    rounds=maybe(st.integers(1, 500)), flush=share, pressure=share, density=maybe(st.floats(0, 1)), drift=maybe(share),
+    keep_least=st.integers(1, 9), keep_rounds=st.integers(9, 99), keep_ratio=quarter, summary_ratio=quarter,
+    artifact_ratio=quarter, recall_ratio=quarter, offload_tokens=st.integers(50, 10**6), model_timeout=positive,
+)  # fmt: skip
 weight = st.just(0.0) | st.floats(0, 1e300)
 weights = st.one_of(
     st.sampled_from([Weights(), Weights.plain(), Weights.routed(), Weights(1, 0), Weights(0, 1)]),
     st.tuples(*[weight] * len(Weights.__slots__)).filter(any).map(lambda values: Weights(*values)),
 )
 recalls = st.builds(
-    RecallConfig,
-    weights=weights,
-    candidates=st.integers(1, 10_000),
-    half_life=positive,
-    diversity=st.floats(0, 1),
-    synonyms=st.lists(st.lists(name, max_size=3).map(tuple), max_size=3).map(tuple),
-    cache_ttl=duration,
+    RecallConfig, weights=weights, candidates=st.integers(1, 10_000), half_life=positive, diversity=st.floats(0, 1),
+    synonyms=st.lists(st.lists(name, max_size=3).map(tuple), max_size=3).map(tuple), cache_ttl=duration,
     count_uses=st.booleans(),
-)
+)  # fmt: skip
 retentions = st.builds(
-    RetentionConfig,
-    ttl=st.dictionaries(st.sampled_from(["turn", "fact", "task"]), duration),
-    half_life=maybe(positive),
-    least=st.floats(0, 1, exclude_min=True, exclude_max=True),
-)
+    RetentionConfig, ttl=st.dictionaries(st.sampled_from(["turn", "fact", "task"]), duration),
+    half_life=maybe(positive), least=st.floats(0, 1, exclude_min=True, exclude_max=True),
+)  # fmt: skip
 orchestrations = st.builds(
-    OrchestrationConfig,
-    concurrency=st.integers(1, 1000),
-    background=st.booleans(),
-    batch=st.integers(1, 4096),
-    window=st.timedeltas(timedelta(0), timedelta(seconds=10)),
-    embedding_concurrency=st.integers(1, 256),
-    cache=st.integers(0, 10**9),
-    cache_ttl=positive,
-)
-
-
-def urls(*schemes: str) -> st.SearchStrategy[str]:
-    return st.tuples(st.sampled_from(schemes), name).map("".join)
-
-
+    OrchestrationConfig, concurrency=st.integers(1, 1000), background=st.booleans(), batch=st.integers(1, 4096),
+    window=st.timedeltas(timedelta(0), timedelta(seconds=10)), embedding_concurrency=st.integers(1, 256),
+    cache=st.integers(0, 10**9), cache_ttl=positive,
+)  # fmt: skip
+indexes = st.builds(
+    IndexConfig, url=maybe(st.just("memory://") | urls("sqlite:///", "redis://", "milvus://", "milvus+tls://")),
+    algorithm=st.sampled_from([None, "flat", "hnsw", "ivf_flat"]), nlist=st.integers(1, 65_536),
+)  # fmt: skip
+archives = st.builds(ArchiveConfig, url=urls("chdb:///", "clickhouse://", "clickhouse+tls://"), after=positive)
+learnings = st.builds(
+    LearningConfig, conflicts=st.sampled_from(["newest", "trusted", "ask"]), model=st.booleans(),
+    background=st.booleans(), delay=duration,
+)  # fmt: skip
+kinds = st.lists(st.sampled_from(["api key", "iban", "ip"]), max_size=3).map(tuple)
 configs = st.builds(
-    MemoryConfig,
-    url=st.just("memory://") | urls("sqlite:///", "redis://", "rediss+cluster://"),
-    index=st.builds(
-        IndexConfig,
-        url=maybe(st.just("memory://") | urls("sqlite:///", "redis://", "milvus://", "milvus+tls://")),
-        algorithm=st.sampled_from([None, "flat", "hnsw", "ivf_flat"]),
-        nlist=st.integers(1, 65_536),
-    ),
-    archive=st.just(ArchiveConfig())
-    | st.builds(ArchiveConfig, url=urls("chdb:///", "clickhouse://", "clickhouse+tls://"), after=positive),
-    outbox=maybe(text),
-    embedder=st.sampled_from(["auto", "none"]) | text,
-    power_safe=st.booleans(),
-    exact_limit=st.integers(1, 10**9),
-    cleaning=st.sampled_from(["off", "light", "strong"]),
-    recall=recalls,
-    compaction=compactions(),
-    learning=st.builds(
-        LearningConfig,
-        conflicts=st.sampled_from(["newest", "trusted", "ask"]),
-        model=st.booleans(),
-        background=st.booleans(),
-        delay=duration,
-    ),
-    retention=retentions,
-    redaction=st.builds(
-        RedactionConfig,
-        kinds=st.lists(st.sampled_from(["api key", "iban", "ip"]), max_size=3).map(tuple),
-        keep_original=st.booleans(),
-    ),
-    orchestration=orchestrations,
-)
+    MemoryConfig, url=st.just("memory://") | urls("sqlite:///", "redis://", "rediss+cluster://"), index=indexes,
+    archive=st.just(ArchiveConfig()) | archives, outbox=maybe(text), embedder=st.sampled_from(["auto", "none"]) | text,
+    power_safe=st.booleans(), exact_limit=st.integers(1, 10**9), cleaning=st.sampled_from(["off", "light", "strong"]),
+    recall=recalls, compaction=compactions, learning=learnings, retention=retentions,
+    redaction=st.builds(RedactionConfig, kinds=kinds, keep_original=st.booleans()), orchestration=orchestrations,
+)  # fmt: skip
 
 
 @given(config=configs)
