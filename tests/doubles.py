@@ -85,12 +85,12 @@ def end_of(owner: ScopedMemory) -> int:
     return max(owner._runtime.services.truth.heads(owner.scope).values())
 
 
-def wait_until(done: Callable[[], bool]) -> None:
+def wait_until(done: Callable[[], object]) -> None:
     """Until it is so; not for ever."""
     deadline = time.monotonic() + PATIENCE
     while not done():
         assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.01)
+        time.sleep(0.002)
 
 
 def cpu_seconds(work: Callable[[str], object], text: str) -> float:

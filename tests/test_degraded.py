@@ -86,9 +86,7 @@ def filled(opened: Open, url: str) -> tuple[HybridMemory, Line, ScopedMemory]:
     ],
     ids=str,
 )  # fmt: skip
-def test_filters_work_without_it(
-    face: Face, filled: tuple[HybridMemory, Line, ScopedMemory], where: dict[str, Any]
-) -> None:
+def test_filters_still_work(face: Face, filled: tuple[HybridMemory, Line, ScopedMemory], where: dict[str, Any]) -> None:
     _, index, alice = filled
     expected = found(alice.recall("cat", k=50, **where))
     cut(index)

@@ -373,9 +373,7 @@ def test_nobody_waits_for_a_model(chat: ScopedMemory, model: Model, face: Face) 
     assert "garden in spring" in after.sections["summary"]
 
 
-def test_what_no_longer_fits_is_compacted_before_the_model_is_asked(
-    chat: ScopedMemory, model: Model, face: Face
-) -> None:
+def test_what_no_longer_fits_is_compacted_before_a_model_is_asked(chat: ScopedMemory, model: Model, face: Face) -> None:
     chat.remember(said(40))
     prompt = face(chat).assemble("And the rose?", wait=False)
     assert prompt.compacted.startswith("tokens")

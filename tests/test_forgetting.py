@@ -195,9 +195,7 @@ def test_what_is_not_clear_destroys_nothing(alice: ScopedMemory, wanted: dict[st
     [({"ttl": {"turn": timedelta(days=30)}}, (60, 1)), ({"half_life": timedelta(days=10), "least": 0.1}, (60, 60))],
     ids=["time to live", "forgetting curve"],
 )
-def test_expired_turns_go_when_told(
-    make: Callable[..., HybridMemory], retention: dict[str, Any], ages: tuple[int, int]
-) -> None:
+def test_expired_turns_go(make: Callable[..., HybridMemory], retention: dict[str, Any], ages: tuple[int, int]) -> None:
     """By age, or later the more it matters."""
     alice = make(embedder="none", retention=retention).scoped(user="alice", session="s1")
     for age, importance, text in zip(ages, (0.0, 1.0), ("Trivial chairs.", "Vital chairs."), strict=True):

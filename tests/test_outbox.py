@@ -176,9 +176,7 @@ def test_it_drains_in_the_background(reopened: Callable[[], HybridMemory], monke
     wait_until(lambda: texts(alice.history()) == ["one"] and not memory.stats().waiting)
 
 
-def test_the_outbox_outlives_a_kill(
-    reopened: Callable[[], HybridMemory], child: Child, store: str, outbox: str
-) -> None:
+def test_it_outlives_a_kill(reopened: Callable[[], HybridMemory], child: Child, store: str, outbox: str) -> None:
     done = child("waiter.py", store, outbox)
     assert (done.returncode, done.stdout) == (9, "2\n"), done.stderr
     memory = reopened()
@@ -254,9 +252,7 @@ def test_saying_it_again_while_the_log_is_down_counts_once(face: Face, alice: Sc
 
 
 @pytest.mark.parametrize("crash", [False, True])
-def test_words_under_an_id_that_was_taken_meanwhile_are_kept_once_under_another(
-    opened: Open, memory: HybridMemory, alice: ScopedMemory, log: Log, crash: bool
-) -> None:
+def test_words_under_a_taken_id(opened: Open, memory: HybridMemory, alice: ScopedMemory, log: Log, crash: bool) -> None:
     alice.remember("mine", id="m1")
     alice.remember("after it")
     opened().scoped(user="alice").remember("theirs", id="m1")
@@ -271,9 +267,7 @@ def test_words_under_an_id_that_was_taken_meanwhile_are_kept_once_under_another(
 
 
 @pytest.mark.parametrize("drained", [False, True])
-def test_forgetting_reaches_the_outbox(
-    face: Face, memory: HybridMemory, log: Log, tmp_path: Path, drained: bool
-) -> None:
+def test_forgetting_reaches_it(face: Face, memory: HybridMemory, log: Log, tmp_path: Path, drained: bool) -> None:
     people = [memory.scoped(user="alice"), memory.scoped(user="bob")]
     for person in people:
         face(person).remember("my name is Quinzel")

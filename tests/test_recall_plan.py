@@ -66,9 +66,7 @@ def test_an_intent_that_there_is_not_is_refused(face: Face, opened: Open, intent
         ("the path src/app/x.py please", "open src/app/x.py to see", "src to see, open app, x.py"),
     ],
 )
-def test_quotes_lift_the_turn_that_has_them(
-    face: Face, memory: HybridMemory, query: str, turn: str, other: str
-) -> None:
+def test_quotes_lift_their_turn(face: Face, memory: HybridMemory, query: str, turn: str, other: str) -> None:
     for name, order in (("ann", [turn, other]), ("bob", [other, turn])):
         mine = memory.scoped(user=name)
         for place, text in enumerate(order):

@@ -551,9 +551,7 @@ def test_an_id_given_twice_waits_once_and_takes_no_other(face: Face, team: Space
     assert texts(face(team).history())[3:] == ["A member takes this id.", "The same words."]
 
 
-def test_one_id_in_two_conversations(
-    face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
-) -> None:
+def test_one_id_in_two_sessions(face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory) -> None:
     for session in ("s1", "s2"):
         crawler = memory.scoped(agent="crawler").space("team", session=session)
         face(crawler).remember(f"Said in {session}.", id="m1")

@@ -306,9 +306,7 @@ def test_what_the_operator_must_see_is_raised(memory: HybridMemory, use: Use) ->
         memory.scoped()
 
 
-def test_a_failing_store_is_told(
-    memory: HybridMemory, alice: ScopedMemory, use: Use, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_store_fails(memory: HybridMemory, alice: ScopedMemory, use: Use, caplog: pytest.LogCaptureFixture) -> None:
     log = line_to(memory, "log")
     log.hits = lambda name, _: name == "append"
     log.error = StoreUnavailableError("/var/memory.db: disk full")

@@ -44,9 +44,7 @@ CASES = [(verb, arguments) for verb, several in BAD.items() for arguments in sev
 
 
 @pytest.mark.parametrize(("verb", "arguments"), CASES, ids=lambda part: str(part)[:40])
-def test_bad_arguments_change_nothing(
-    face: Face, session_with: SessionWith, verb: str, arguments: dict[str, Any]
-) -> None:
+def test_they_change_nothing(face: Face, session_with: SessionWith, verb: str, arguments: dict[str, Any]) -> None:
     alice = session_with()
     face(alice).remember(rounds(0, 8))
     before = events(alice)

@@ -71,9 +71,7 @@ def said(text: str) -> list[str]:
     ],
     ids=["en", "zh"],
 )
-def test_whole_sentences_with_the_answer_stay(
-    face: Face, opened: Open, texts: list[str], query: str, answer: str
-) -> None:
+def test_sentences_with_the_answer_stay(face: Face, opened: Open, texts: list[str], query: str, answer: str) -> None:
     short = face(opened()).condense(texts, query=query, max_tokens=30)
     assert answer in short.texts[0]
     assert len(short.texts) == 2

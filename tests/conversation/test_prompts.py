@@ -25,9 +25,7 @@ GARDEN = [
 @settings(max_examples=15)
 @given(st.lists(st.tuples(st.sampled_from(range(4)), st.booleans(), st.integers(0, 2)), min_size=2, max_size=9))
 @pytest.mark.parametrize("embedder", ["none", "hashing"])
-def test_each_prompt_extends_the_one_before(
-    embedder: Literal["none", "hashing"], turns: list[tuple[int, bool, int]]
-) -> None:
+def test_each_prompt_extends_the_last(embedder: Literal["none", "hashing"], turns: list[tuple[int, bool, int]]) -> None:
     config = MemoryConfig(url="memory://", embedder=embedder, compaction=CompactionConfig(max_tokens=900))
     with open_memory(config, token_counter=estimate_tokens) as memory:
         memory.scoped(user="a", session="before").remember(GARDEN)

@@ -11,7 +11,6 @@ import pytest
 from hybrid_memory.apps.evaluation import Evaluation, Prices, Probe, ProbeKind, Report, Setting, Transcript
 from hybrid_memory.apps.evaluation.judging import Judge
 from hybrid_memory.apps.evaluation.judging.scores import Grade
-from hybrid_memory.apps.evaluation.replaying import Journal
 from hybrid_memory.errors import InvalidInputError, ModelError
 
 ASKED = ("sliding-window", "anchored-alone", "none")
@@ -118,7 +117,7 @@ def test_probes_are_made_from_the_conversation_itself(chat: Transcript) -> None:
         ({"probes": {"chat": []}}, "tells nothing that could be asked"),
     ],
 )
-def test_bad_input_is_refused_first(changed: Options, told: str, options: Options, tmp_path: Path) -> None:
+def test_bad_input_is_refused_at_once(changed: Options, told: str, options: Options, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=told):
         Evaluation(**{**options, **changed, "folder": tmp_path / "kept"})
     assert not (tmp_path / "kept").exists()
@@ -184,9 +183,7 @@ def test_the_judge_never_sees_a_method(options: Options, scripted: Any) -> None:
     assert not [name for name in ASKED for sent in script.model.sent if name in sent]
 
 
-def test_an_interrupted_run_goes_on(
-    options: Options, scripted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_continued(options: Options, scripted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Evaluation(**options, model=Answers(scripted).model).run()
 
     first = Answers(scripted)
@@ -239,41 +236,3 @@ def test_what_fits_the_budget_is_left_out_and_told(options: Options, chat: Trans
     made = evaluation.run()
     assert [described["name"] for described in made.transcripts] == ["chat"]
     assert made.setting["left_out"] == list(evaluation.left_out)
-
-
-def never() -> Any:
-    raise AssertionError("this is done already")
-
-
-def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
-    file = tmp_path / "run" / "journal.jsonl"
-    assert Journal(file).done("a", 1, by=lambda: {"x": "记住"}) == {"x": "记住"}
-    assert Journal(file).done("a", 1, by=never) == {"x": "记住"}
-    assert Journal(file).done("a", 2, by=lambda: 3) == 3
-
-
-def test_a_line_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
-    file = tmp_path / "journal.jsonl"
-    Journal(file).done("a", by=lambda: 1)
-    Journal(file).done("b", by=lambda: 2)
-    content = file.read_text()
-    file.write_text(content.rstrip("\n")[:-3])
-    again = Journal(file)
-    assert again.done("a", by=never) == 1
-    assert again.done("b", by=lambda: 5) == 5
-    assert Journal(file).done("b", by=never) == 5
-
-
-def test_what_fails_or_is_not_final_is_not_kept(tmp_path: Path) -> None:
-    file = tmp_path / "journal.jsonl"
-    journal = Journal(file)
-    with pytest.raises(ZeroDivisionError):
-        journal.done("a", by=lambda: 1 // 0)
-    assert journal.done("a", by=lambda: "bad", final=lambda value: value != "bad") == "bad"
-    assert Journal(file).done("a", by=lambda: "good", final=lambda value: value != "bad") == "good"
-
-
-def test_without_a_file_it_lasts_as_long_as_the_object() -> None:
-    journal = Journal()
-    assert journal.done("a", by=lambda: 1) == 1
-    assert journal.done("a", by=never) == 1

@@ -116,8 +116,14 @@ def test_what_cannot_be_used_is_counted_and_asked_for_again(bad: Any) -> None:
     grade = Judge(model).grade(PROBE, "evidence", "Porto")
     assert grade.scores == dict.fromkeys(NAMES, 3.0)
     assert (grade.malformed, grade.failed, len(model.asked)) == (2, False, 3)
+
+
+@pytest.mark.parametrize("bad", MALFORMED.values(), ids=MALFORMED.keys())
+def test_a_score_is_never_made_up(bad: Any) -> None:
     model = Scripted([bad] * 4)
-    assert Judge(model).grade(PROBE, "evidence", "Porto") == Grade(malformed=3, failed=True), "no score is made up"
+    grade = Judge(model).grade(PROBE, "evidence", "Porto")
+    assert grade == Grade(malformed=3, failed=True)
+    assert grade.overall is None
     assert len(model.asked) == 3
 
 
@@ -201,7 +207,7 @@ TEXTS = st.text(min_size=1, max_size=40)
 
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5), st.sampled_from(["first", "second"]))
 @settings(max_examples=50)
-def test_a_judge_who_prefers_a_place_is_inconsistent(answers: list[tuple[str, str]], place: str) -> None:
+def test_a_judge_who_prefers_a_place_gets_only_ties(answers: list[tuple[str, str]], place: str) -> None:
     judge = Judge(Scripted(lambda data: better(place)))
     verdicts = [judge.compare(PROBE, "", one, other) for one, other in answers]
     assert consistency(verdicts) == 0
@@ -227,7 +233,7 @@ def test_a_judge_who_follows_something_in_the_answers_is_consistent(one: str, ot
     st.integers(0, 9),
     st.booleans(),
 )
-def test_results_survive_json(scores: dict[str, float], reasons: dict[str, str], malformed: int, failed: bool) -> None:
+def test_grades_survive_json(scores: dict[str, float], reasons: dict[str, str], malformed: int, failed: bool) -> None:
     grade = Grade(scores, reasons, malformed, failed)
     assert Grade.of(json.loads(json.dumps(grade.as_dict()))) == grade
     verdict = Verdict("other", consistent=not failed, malformed=malformed, failed=failed)

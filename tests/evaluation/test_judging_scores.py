@@ -165,7 +165,7 @@ ANSWERS = st.lists(st.tuples(st.sampled_from(["p", "q"]), st.sampled_from([0.0, 
 
 
 @given(ANSWERS)
-def test_agreement_is_full_with_the_gold_and_half_with_one_grade_for_all(answers: list[tuple[str, float, int]]) -> None:
+def test_a_judge_who_knows_the_gold_agrees_fully_and_others_by_half(answers: list[tuple[str, float, int]]) -> None:
     knowing = agreement((probe, found, accurate(5 * found)) for probe, found, _ in answers)
     same = agreement((probe, found, accurate(3)) for probe, found, _ in answers)
     if knowing and same:
@@ -245,12 +245,3 @@ def test_means_lie_between_the_lowest_and_the_highest_score(scores: dict[str, fl
     for mean in [*dimension_scores(scores).values(), overall]:
         assert 0 <= mean <= 5
         assert low - 1e-9 <= mean <= high + 1e-9
-
-
-@given(SCORES, st.sampled_from(NAMES))
-def test_a_higher_score_never_lowers_a_mean(scores: dict[str, float], name: str) -> None:
-    if name in scores:
-        before, after = overall_score(scores), overall_score({**scores, name: 5.0})
-        assert before is not None
-        assert after is not None
-        assert after >= before - 1e-9

@@ -45,16 +45,13 @@ CODING = chat(
     user("Please add retries to the downloader so that timeouts are survived."),
     step("I'll look at the code first.", "bash", "def fetch(url): ...", command="cat src/fetch.py"),
     step(
-        "I'll write a short script that reproduces the timeout.",
-        "bash",
-        "",
-        command="cat > repro.py <<'EOF'\nfetch('x')\nEOF",
+        "I'll write a short script that reproduces it.", "bash", "", command="cat > repro.py <<'EOF'\nfetch('x')\nEOF"
     ),
     step("", "bash", CRASH, command="python repro.py"),
     step(
-        "Let's change the function that waits for the server.",
+        "Let's change what waits for the server.",
         "str_replace",
-        "The file was edited.",
+        "Edited.",
         path="src/fetch.py",
         old_str="a",
         new_str="b",
@@ -80,19 +77,14 @@ CHINESE = chat(
     assistant("恭喜乔迁！"),
 )
 
+CUSTOMER = '{"name": {"first": "Mara", "last": "Lindqvist"}, "email": "mara.l@example.org", "points": 4}'
+ORDER = '{"order_id": "W7719", "carrier": "PostNord AB", "customer_id": "KD48213"}'
 SERVICE = chat(
     user("Hi! I need to change the address of my last order."),
     assistant("Could you give me your customer number?"),
     user("Sure, it's KD48213."),
-    step(
-        "",
-        "get_customer",
-        '{"name": {"first": "Mara", "last": "Lindqvist"}, "email": "mara.l@example.org", "points": 4}',
-        customer_id="KD48213",
-    ),
-    step(
-        "", "get_order", '{"order_id": "W7719", "carrier": "PostNord AB", "customer_id": "KD48213"}', order_id="W7719"
-    ),
+    step("", "get_customer", CUSTOMER, customer_id="KD48213"),
+    step("", "get_order", ORDER, order_id="W7719"),
     assistant("I found your order. Where shall it go?"),
     user("To Kungsgatan 14 in Uppsala, please."),
     assistant("Done."),
@@ -458,12 +450,12 @@ def check(messages: list[dict[str, Any]], share: float) -> None:
 
 
 @settings(max_examples=25)
-@given(messages=TALKS, share=st.sampled_from([0.0, 0.3, 0.6, 0.9, 1.0]))
-def test_every_probe_is_answered_by_its_sources(messages: list[dict[str, Any]], share: float) -> None:
+@given(messages=FREE, share=st.sampled_from([0.5, 1.0]))
+def test_whatever_characters_are_said_no_probe_is_unfair(messages: list[dict[str, Any]], share: float) -> None:
     check(messages, share)
 
 
 @settings(max_examples=25)
-@given(messages=FREE, share=st.sampled_from([0.5, 1.0]))
-def test_whatever_characters_are_said_no_probe_is_unfair(messages: list[dict[str, Any]], share: float) -> None:
+@given(messages=TALKS, share=st.sampled_from([0.0, 0.3, 0.6, 0.9, 1.0]))
+def test_probes_are_answered_by_their_sources_alone(messages: list[dict[str, Any]], share: float) -> None:
     check(messages, share)

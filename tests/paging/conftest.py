@@ -57,9 +57,11 @@ class Script:
 
 
 class Make(Protocol):
-    """Makes an agent with this model, by default of Ada in a memory of its own."""
+    """Makes an agent with this model, by default of Ada in a memory of its own with this clock."""
 
-    def __call__(self, model: Any, *, memory: HybridMemory | None = None, **settings: Any) -> PagedAgent: ...
+    def __call__(
+        self, model: Any, *, memory: HybridMemory | None = None, clock: Any = None, **settings: Any
+    ) -> PagedAgent: ...
 
 
 @pytest.fixture
@@ -67,8 +69,8 @@ def make(opened: Open) -> Iterator[Make]:
     """Agents, closed after the test."""
     agents: list[PagedAgent] = []
 
-    def made(model: Any, *, memory: HybridMemory | None = None, **settings: Any) -> PagedAgent:
-        memory = memory or opened(url="memory://", embedder="none")
+    def made(model: Any, *, memory: HybridMemory | None = None, clock: Any = None, **settings: Any) -> PagedAgent:
+        memory = memory or opened(url="memory://", embedder="none", clock=clock)
         agent = PagedAgent(memory, model=model, **{"agent": "clerk", "user": "ada", **settings})
         agents.append(agent)
         return agent

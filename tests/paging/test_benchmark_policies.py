@@ -50,7 +50,7 @@ def test_pairs_lead_from_a_key_to_a_value_in_as_many_steps_as_asked(made: Pairs)
 
 
 @pytest.mark.parametrize("kept_as", ["notes", "messages"])
-def test_a_chain_of_four_takes_functions(memory: HybridMemory, made: Pairs, kept_as: str) -> None:
+def test_a_chain_is_followed_by_functions_alone(memory: HybridMemory, made: Pairs, kept_as: str) -> None:
     key, end = made.questions[4]
     if kept_as == "notes":
         noted(memory, made.texts)

@@ -112,9 +112,7 @@ def test_a_label_is_checked_before_anything_changes(face: Face, alice: ScopedMem
     ],
     ids=repr,
 )
-def test_a_bad_put_does_nothing(
-    face: Face, alice: ScopedMemory, human: Block, wrong: dict[str, Any], told: str
-) -> None:
+def test_a_bad_put_is_refused(face: Face, alice: ScopedMemory, human: Block, wrong: dict[str, Any], told: str) -> None:
     for label in ("human", "new"):
         with pytest.raises(InvalidInputError, match=told):
             face(alice.block(label)).put(**wrong)
@@ -143,7 +141,7 @@ def test_a_bad_put_does_nothing(
     ],
     ids=repr,
 )
-def test_a_bad_edit_says_why(face: Face, alice: ScopedMemory, human: Block, edit: dict[str, Any], told: str) -> None:
+def test_a_bad_edit_is_refused(face: Face, alice: ScopedMemory, human: Block, edit: dict[str, Any], told: str) -> None:
     with pytest.raises(InvalidInputError, match=told):
         face(alice.block("human")).edit(**edit)
     assert alice.block("human").history() == [human]

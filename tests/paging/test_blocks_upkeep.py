@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, PagedAgent, ScopedMemory, open_memory
 from hybrid_memory.errors import InvalidInputError
 from tests.faces import Face, Open
-from tests.paging.conftest import Script, call, says
-from tests.paging.conftest import shown as words_of
+from tests.paging.conftest import Script, call, says, shown
 
 CANARY = "zirconquokka"
 WORDS = (CANARY, "锆石短尾袋鼠")
@@ -23,7 +22,7 @@ NO_MODELS: dict[str, Any] = {"embedder": "none", "power_safe": False}
 
 
 def talked(memory: HybridMemory, *answers: str, said: str = "Hello.", **options: Any) -> Script:
-    """What a model that gives these answers is shown."""
+    """A model that gives these answers, and then says goodbye."""
     script = Script(*answers, otherwise=says("Goodbye."))
     with PagedAgent(memory, agent="coach", user="ada", model=script, **options) as agent:
         agent.send(said)
@@ -76,7 +75,7 @@ def test_a_copy_has_blocks_and_steps(face: Face, opened: Open, tmp_path: Path, s
     assert copied.block("human").history() == coach.block("human").history()
     assert copied.block("task").history() == coach.block("task").history()
     script = talked(other, call("core_memory_append", label="task", content="Invite Ann."), said="And Ann?")
-    assert "Name: Eve" in words_of(script.prompts[0])
+    assert "Name: Eve" in shown(script.prompts[0])
     assert copied.blocks()["task"].value == "Book a room.\nOrder cake.\nInvite Ann."
     assert face(copied.block("human")).undo().value == "Name: Ada"
     assert coach.blocks()["human"].value == "Name: Eve"
@@ -115,8 +114,8 @@ def test_forgetting_a_user_leaves_no_block_no_step_and_no_word(face: Face, tmp_p
     assert traces(tmp_path) == []
     with on_file(tmp_path) as memory:
         script = talked(memory, call("core_memory_append", label="human", content="Name: Ada"))
-        assert "Name: Ada" in words_of(script.prompts[1])
-        assert "cello" not in "".join(map(words_of, script.prompts))
+        assert "Name: Ada" in shown(script.prompts[1])
+        assert "cello" not in "".join(map(shown, script.prompts))
         coach = memory.scoped(user="ada", agent="coach")
         assert [block.change for block in coach.block("human").history()] == ["put", "append"]
 
@@ -137,7 +136,7 @@ def test_an_agent_that_lives_on_begins_anew_when_its_user_is_forgotten(opened: O
         assert agent.send("I am Ada, again.").replies == ("Goodbye.",)
         assert agent.memory.blocks()["human"].value == "Name: Ada"
         assert len(agent.memory.history()) == 4
-    assert "I am Ada.\n" not in words_of(script.prompts[2])
+    assert "I am Ada.\n" not in shown(script.prompts[2])
 
 
 def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face, tmp_path: Path) -> None:
@@ -187,8 +186,8 @@ def test_forgetting_a_message_takes_out_what_an_agent_noted_of_it(face: Face, op
     assert face(coach).blocks()["human"].value == "Likes jazz.\nPlays the cello."
     assert not [block for block in coach.block("human").history() if "Rome" in block.value]
     script = talked(memory, said="Where do I live?")
-    assert "<human>" in words_of(script.prompts[0])
-    assert "Plays the cello." in words_of(script.prompts[0])
+    assert "<human>" in shown(script.prompts[0])
+    assert "Plays the cello." in shown(script.prompts[0])
 
 
 def test_forgetting_words_in_a_session_reaches_the_notes(face: Face, opened: Open) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
@@ -23,6 +24,7 @@ from hybrid_memory import Message, PagedAgent, Role
 from hybrid_memory.apps.agent import Alarm
 from hybrid_memory.apps.agent.executor import INTERRUPTED
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, ModelError
+from tests.doubles import wait_until
 from tests.faces import Face, Open
 from tests.paging.children.killed_agent import agent_of
 from tests.paging.conftest import Make, Script, call, says, shown
@@ -50,11 +52,9 @@ class Wall:
         self._ahead += by
 
 
-def wait_for(what: Callable[[], object], seconds: float = 8) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
+@pytest.fixture
+def wall() -> Wall:
+    return Wall()
 
 
 def timers(agent: PagedAgent) -> list[Message]:
@@ -178,9 +178,9 @@ def test_the_model_is_called_again_after_it_spoke_if_it_asks_for_that(face: Face
     "wrong",
     [
         {"max_steps": 0}, {"max_run_tokens": 0}, {"max_tokens": "many"}, {"k": -1}, {"identity": 5}, {"session": ""},
-        {"paging": {"flush": 0.3}}, {"paging": 5}, {"function_timeout": timedelta(0)},
-        {"function_timeout": timedelta(seconds=-1)}, {"function_timeout": 5}, {"model_timeout": timedelta(0)},
-        {"model_timeout": 5}, {"memory_functions": ["forget"]}, {"model": None}, {"model": 5},
+        {"paging": {"flush": 0.3}}, {"paging": 5}, {"memory_functions": ["forget"]}, {"model": None}, {"model": 5},
+        {"function_timeout": timedelta(0)}, {"function_timeout": timedelta(seconds=-1)}, {"function_timeout": 5},
+        {"model_timeout": timedelta(0)}, {"model_timeout": 5},
     ],
     ids=str,
 )  # fmt: skip
@@ -274,43 +274,42 @@ def meeting(parties: int) -> Callable[[Sequence[Message]], str]:
 
 
 @pytest.mark.parametrize("differ", ["agent", "user", "session"])
-def test_different_agents_work_at_the_same_time(make: Make, opened: Open, differ: str) -> None:
+async def test_different_agents_work_at_the_same_time(make: Make, opened: Open, differ: str) -> None:
     memory = opened(url="memory://", embedder="none")
-    meet = meeting(3)
-    agents = [make(Script(meet), memory=memory, **{differ: f"x{number}"}) for number in range(3)]
-    with ThreadPoolExecutor(3) as pool:
-        runs = list(pool.map(lambda agent: agent.send("Hello"), agents))
-    assert [run.text for run in runs] == ["met"] * 3
+    meet = meeting(4)
+    agents = [make(Script(meet), memory=memory, **{differ: f"x{number}"}) for number in range(4)]
+    in_threads = (asyncio.to_thread(agent.send, "Hello") for agent in agents[:2])
+    on_the_loop = (agent.asend("Hello") for agent in agents[2:])
+    runs = await asyncio.gather(*in_threads, *on_the_loop)
+    assert [run.text for run in runs] == ["met"] * 4
 
 
-def test_an_alarm_wakes_the_agent_again_and_again(make: Make, opened: Open) -> None:
-    memory = opened(url="memory://", embedder="none", clock=(wall := Wall()))
-    agent = make(script := Script(otherwise=says("looked")), memory=memory)
+def test_an_alarm_wakes_the_agent_again_and_again(make: Make, wall: Wall) -> None:
+    agent = make(script := Script(otherwise=says("looked")), clock=wall)
     wall.just_before(NOON)
     alarm = agent.every(timedelta(seconds=1), "Look around.")
     assert isinstance(alarm, Alarm)
     assert (alarm.due, alarm.text) == (NOON, "Look around.")
-    wait_for(lambda: len(replies(agent)) >= 2)
+    wait_until(lambda: len(replies(agent)) >= 2)
     alarm.cancel()
     assert replies(agent)[:2] == ["looked", "looked"]
     assert all("Look around." in shown(prompt[-1:]) for prompt in script.prompts)
     times = [message.at for message in timers(agent) if message.at is not None]
     assert all(NOON <= at < NOON + timedelta(seconds=8) for at in times)
-    wait_for(lambda: agent.resume().why == "nothing to do")
+    wait_until(lambda: agent.resume().why == "nothing to do")
     count = len(timers(agent))
     time.sleep(1.1)
     assert len(timers(agent)) == count, "a cancelled alarm is silent"
 
 
-def test_an_alarm_of_two_processes_wakes_the_agent_once(make: Make, opened: Open) -> None:
-    wall = Wall()
+def test_an_alarm_of_two_processes_wakes_the_agent_once(make: Make, opened: Open, wall: Wall) -> None:
     script = Script(otherwise=says("looked"))
     agents = [make(script, memory=opened(embedder="none", clock=wall)) for _ in range(2)]
     wall.just_before(NOON)
     alarms = [agent.every(timedelta(hours=1), "Look around.") for agent in agents]
     other = agents[0].every(timedelta(hours=1), "Water the plants.")
-    wait_for(lambda: len(timers(agents[0])) == 2 and len(replies(agents[0])) >= 1)
-    wait_for(lambda: all(alarm.due == NOON + timedelta(hours=1) for alarm in [*alarms, other]))
+    wait_until(lambda: len(timers(agents[0])) == 2 and len(replies(agents[0])) >= 1)
+    wait_until(lambda: all(alarm.due == NOON + timedelta(hours=1) for alarm in [*alarms, other]))
     time.sleep(0.3)
     assert Counter(message.text for message in timers(agents[1])) == {"Look around.": 1, "Water the plants.": 1}
     assert all(agent.resume().why in ("nothing to do", "yielded") for agent in agents)
@@ -318,47 +317,44 @@ def test_an_alarm_of_two_processes_wakes_the_agent_once(make: Make, opened: Open
     assert len(script.prompts) <= 4, "of two that ask at once one asks in vain"
 
 
-def test_an_alarm_that_was_slept_through_rings_once(make: Make, opened: Open) -> None:
-    wall = Wall()
-    agent = make(Script(), memory=opened(url="memory://", embedder="none", clock=wall))
+def test_an_alarm_that_was_slept_through_rings_once(make: Make, wall: Wall) -> None:
+    agent = make(Script(), clock=wall)
     wall.just_before(NOON)
     alarm = agent.every(timedelta(hours=1), "Look around.")
     wall.jump(timedelta(hours=5, minutes=30))
-    wait_for(lambda: replies(agent))
-    wait_for(lambda: alarm.due == NOON + timedelta(hours=6))
+    wait_until(lambda: replies(agent))
+    wait_until(lambda: alarm.due == NOON + timedelta(hours=6))
     assert len(timers(agent)) == 1
 
 
-def test_a_failure_of_a_woken_agent_is_logged(make: Make, opened: Open, caplog: pytest.LogCaptureFixture) -> None:
-    memory = opened(url="memory://", embedder="none", clock=(wall := Wall()))
-    agent = make(Script(ModelError("down")), memory=memory)
+def test_a_failure_of_a_woken_agent_is_logged(make: Make, wall: Wall, caplog: pytest.LogCaptureFixture) -> None:
+    agent = make(Script(ModelError("down")), clock=wall)
     wall.just_before(NOON)
     with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
         agent.every(timedelta(hours=1), "Look around.")
-        wait_for(lambda: "could not be woken" in caplog.text)
+        wait_until(lambda: "could not be woken" in caplog.text)
     assert "down" in caplog.text
     assert len(timers(agent)) == 1
     assert agent.resume().text == "ok", "what it was woken for is not lost"
 
 
-def test_a_closed_agent_is_not_woken(make: Make, opened: Open) -> None:
-    memory = opened(url="memory://", embedder="none", clock=(wall := Wall()))
-    with make(Script(), memory=memory) as agent:
+def test_a_closed_agent_is_not_woken(make: Make, wall: Wall) -> None:
+    with make(Script(), clock=wall) as agent:
         wall.just_before(NOON)
         agent.every(timedelta(hours=1), "Look around.")
     time.sleep(0.8)
     assert timers(agent) == []
 
 
-def test_a_cron_alarm_wakes_the_agent(make: Make, opened: Open) -> None:
-    agent = make(Script(), memory=opened(url="memory://", embedder="none", clock=(wall := Wall())))
+def test_a_cron_alarm_wakes_the_agent(make: Make, wall: Wall) -> None:
+    agent = make(Script(), clock=wall)
     wall.just_before(datetime(2026, 5, 4, 9, tzinfo=BERLIN))
     alarm = agent.cron("0 9 * * 1-5", "Good morning.", timezone=BERLIN)
     assert alarm.due == datetime(2026, 5, 4, 7, tzinfo=UTC)
     assert "0 9 * * 1-5" in repr(alarm)
-    wait_for(lambda: replies(agent))
+    wait_until(lambda: replies(agent))
     assert [message.text for message in timers(agent)] == ["Good morning."]
-    wait_for(lambda: alarm.due == datetime(2026, 5, 5, 7, tzinfo=UTC))
+    wait_until(lambda: alarm.due == datetime(2026, 5, 5, 7, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
@@ -376,12 +372,11 @@ def test_a_cron_alarm_wakes_the_agent(make: Make, opened: Open) -> None:
         ("*/15 * * * *", None, "2026-12-31T23:50+00:00", "2027-01-01T00:00+00:00"),
     ],
 )
-def test_cron_knows_time_zones_and_summer_time(  # noqa: PLR0917 - columns of the table
-    make: Make, opened: Open, expression: str, timezone: str | None, now: str, due: str
+def test_cron_knows_time_zones_and_summer_time(
+    make: Make, expression: str, timezone: str | None, now: str, due: str
 ) -> None:
-    memory = opened(url="memory://", embedder="none", clock=lambda: datetime.fromisoformat(now))
     zone = None if timezone is None else ZoneInfo(timezone)
-    alarm = make(Script(), memory=memory).cron(expression, "Now.", timezone=zone)
+    alarm = make(Script(), clock=lambda: datetime.fromisoformat(now)).cron(expression, "Now.", timezone=zone)
     assert alarm.due.astimezone(UTC) == datetime.fromisoformat(due)  # in an hour that comes twice only UTC compares
 
 

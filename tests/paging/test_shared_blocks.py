@@ -125,7 +125,7 @@ def test_what_is_missing_or_taken_cannot_be_attached(face: Face, memory: HybridM
     assert alice.block("task").history()[0].author == "user='alice'", "the history of the space, not of her own"
 
 
-def test_revoking_takes_the_block_out_of_the_prompt(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
+def test_a_revoked_right_takes_the_block_out_of_the_prompt(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     bob = attached(memory, team, "bob")
     bob.block("human").put("Name: Bob")
     bob.remember("Hello.")
@@ -148,7 +148,7 @@ def test_revoking_takes_the_block_out_of_the_prompt(face: Face, memory: HybridMe
     assert text(bob) == "Book the hall."
 
 
-def test_a_block_removed_by_its_space_is_gone_for_all(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
+def test_a_block_that_its_space_removed_is_gone_for_all(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     bob, ann = (attached(memory, team, user) for user in ("bob", "ann"))
     face(team.block("task")).remove()
     assert face(bob).blocks() == face(ann).blocks() == {}
@@ -181,7 +181,7 @@ def test_what_an_edit_gives_back_names_the_space(face: Face, memory: HybridMemor
         assert face(bob).blocks()["task"] == face(bob.block("task")).history()[-1]
 
 
-def test_an_attached_block_is_never_of_its_own(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
+def test_what_a_space_attached_is_no_block_of_its_own(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     """Nobody sees an empty block, or writes where no one reads."""
     other = memory.scoped(user="alice").create_space("other")
     bob = memory.scoped(user="bob")
@@ -298,7 +298,7 @@ def test_of_appends_at_once_none_is_lost(memories: list[HybridMemory], busy: Spa
         assert block.author == f"user='alice' agent={added.split()[0]!r}"
 
 
-def test_replacements_at_once_hold_where_they_fit(memories: list[HybridMemory], busy: SpaceMemory) -> None:
+def test_replacements_at_once_hold_where_their_place_stands(memories: list[HybridMemory], busy: SpaceMemory) -> None:
     agents = crowd(busy, memories)
     busy.block("task").edit(value=" ".join(f"<{number}>" for number in range(THREADS)))
     at_once(lambda number: agents[number].block("task").edit(old=f"<{number}>", new=f"[{number}]"))
@@ -310,7 +310,7 @@ def test_replacements_at_once_hold_where_they_fit(memories: list[HybridMemory], 
     assert all("'[0]' is not in the block 'task'" in error for error in told if error)
 
 
-def test_of_rewritings_at_once_one_holds_and_is_told(memories: list[HybridMemory], busy: SpaceMemory) -> None:
+def test_of_rewritings_at_once_one_holds(memories: list[HybridMemory], busy: SpaceMemory) -> None:
     agents = crowd(busy, memories)
     for turn in range(3):
         seen = agents[0].blocks()["task"].revision

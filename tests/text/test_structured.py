@@ -28,9 +28,7 @@ def test_an_object_in_prose_comes_back(value: dict[str, Any], before: str, after
 
 
 @given(OBJECTS, PROSE, INDENTS, st.sampled_from(["json", "", "JSON5"]))
-def test_a_fenced_object_comes_back_though_another_stands_before(
-    value: dict[str, Any], prose: str, indent: int | None, language: str
-) -> None:
+def test_a_fenced_object_comes_back_first(value: dict[str, Any], prose: str, indent: int | None, language: str) -> None:
     text = f'The form was {{"type": "object"}}. {prose}\n```{language}\n{written(value, indent)}\n```\n{prose}'
     assert parse_object(text) == value
 
