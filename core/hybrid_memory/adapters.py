@@ -30,7 +30,7 @@ from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
 from hybrid_memory.scope import check_name
-from hybrid_memory.text.small_talk import asks_nothing, is_memory
+from hybrid_memory.text.asking import asks_nothing, is_memory
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.validation import checked_text, instant
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from hybrid_memory.context.summary import Line
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.facts.explanation import Explanation
-from hybrid_memory.facts.fact import Fact
+from hybrid_memory.facts.fact import Explanation, Fact
 from hybrid_memory.facts.facts import FactsProjection, facts, resolved
 from hybrid_memory.facts.portrait import profile
 from hybrid_memory.index.record import RecordKind

@@ -1,13 +1,16 @@
-"""What was learned: claims that single turns make, and the facts that follow from all of them."""
+"""What was learned: claims that single turns make, the facts that follow from all of them, and where they come from."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from hybrid_memory import display
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.message import Message
 
 USER = "user"
 """The subject of what the owner says about themselves."""
@@ -168,3 +171,61 @@ class Facts(list[Fact]):
         ]
         head = ("about", "what", "value", "state", "when", "confidence", "turns")
         return display.card(display.counted(len(self), "fact"), display.table(head, rows))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation:
+    """The chain behind a fact, a profile field, a summary line or a hit; printed, it is text to be read.
+
+    Attributes:
+        about: what is explained, in one line.
+        steps: how it came about, one line each.
+        turns: the words that it comes from, oldest first, each with its handle.
+        facts: that it rests on, with those that they replaced.
+    """
+
+    about: str
+    steps: tuple[str, ...] = ()
+    turns: tuple[tuple[str, Message], ...] = ()
+    facts: tuple[Fact, ...] = ()
+
+    def __str__(self) -> str:
+        said = [
+            f"  [{name}] {'' if turn.at is None else f'{turn.at:%Y-%m-%d %H:%M} '}{turn.speaker}: {turn.text}"
+            for name, turn in self.turns
+        ]
+        return "\n".join([self.about, *(f"  {step}" for step in self.steps), *said])
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.about}: {len(self.turns)} turns, {len(self.facts)} facts>"
+
+    def _repr_html_(self) -> str:
+        steps = "".join(f"<li>{display.text(step)}</li>" for step in self.steps)
+        turns = "".join(
+            display.under(
+                display.EPISODIC,
+                display.text(turn.text),
+                f"{name} {'' if turn.at is None else f'{turn.at:%Y-%m-%d %H:%M}'} {display.text(turn.speaker)}",
+            )
+            for name, turn in self.turns
+        )
+        return display.card(display.text(self.about), f"<ul>{steps}</ul>{turns}")
+
+
+class FactExtractor(Protocol):
+    """Reads claims from turns."""
+
+    @property
+    def name(self) -> str:
+        """Of the extractor; what it has read is kept apart from what others have."""
+        ...
+
+    def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
+        """What these turns claim, by position; ``before`` are the turns that came before them, oldest first.
+
+        The claims of a turn depend on the turn and those before it, not on how turns are cut into calls.
+
+        Raises:
+            ModelError: a model failed; the turns will be given again.
+        """
+        ...

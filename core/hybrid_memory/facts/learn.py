@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.attributes import statement
-from hybrid_memory.facts.fact import USER, Claim, Stance
-from hybrid_memory.facts.port import FactExtractor
+from hybrid_memory.facts.fact import USER, Claim, FactExtractor, Stance
 from hybrid_memory.log.author import principal_of
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import RESERVED

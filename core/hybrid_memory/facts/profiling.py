@@ -21,10 +21,9 @@ from typing import Any, TypeVar
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.attributes import ATTRIBUTES, FAVOURITES, RULE, told_of
 from hybrid_memory.facts.fact import USER, Fact
-from hybrid_memory.facts.near_duplicates import Likeness, united
 from hybrid_memory.facts.profile import ProfileEntry, UserProfile, is_chinese
 from hybrid_memory.facts.profile_schema import ProfileField, profile_fields
-from hybrid_memory.facts.values import NOT_SAID
+from hybrid_memory.facts.values import NOT_SAID, Likeness, united
 
 P = TypeVar("P", bound=UserProfile)
 

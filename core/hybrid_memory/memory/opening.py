@@ -15,8 +15,8 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.errors import EmbedderMismatchError, InvalidConfigError, MissingDependencyError, TextOnlyWarning
+from hybrid_memory.facts.fact import FactExtractor
 from hybrid_memory.facts.learn import Extractors
-from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
 from hybrid_memory.index.semantic import SemanticIndex

@@ -1,4 +1,4 @@
-"""Language models: what the caller has, as a `LanguageModel` with a time limit."""
+"""Language models: what the caller has, as a `LanguageModel` with a time limit, and one whose calls are counted."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.models.port import LanguageModel
+from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.time_limits import NoResultError, TimeLimit
 from hybrid_memory.text.structured import parse_object, without_thoughts
+from hybrid_memory.text.tokens import TokenCounter
 
 _UNSEEN = {"tags": ["nostream"]}
 """LangChain's settings of a call whose tokens LangGraph leaves out of the stream of messages."""
@@ -267,3 +269,40 @@ def _name_of(model: Any) -> str:
         if isinstance(variant := getattr(holder, field, None), str):
             return f"{kind}/{variant}"
     return str(kind)
+
+
+class MeasuredModel:
+    """Another language model; each call is counted, with the tokens of its messages and of its answer, and timed.
+
+    Args:
+        model: what answers.
+        statistics: where the figures go; times stand under the kind ``reasoning``.
+        count: counts tokens.
+    """
+
+    def __init__(self, model: LanguageModel, statistics: Statistics, count: TokenCounter) -> None:
+        self._model = model
+        self._statistics = statistics
+        self._count = count
+
+    @property
+    def name(self) -> str:
+        """Of the model."""
+        return self._model.name
+
+    def complete(self, messages: Sequence[Message]) -> str:
+        """The answer to this conversation; see `LanguageModel.complete`."""
+        with self._statistics.timed("reasoning"):
+            answer = self._model.complete(messages)
+        self._counted(messages, answer)
+        return answer
+
+    def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer as a JSON object; see `LanguageModel.structured`."""
+        with self._statistics.timed("reasoning"):
+            answer = self._model.structured(messages, schema)
+        self._counted(messages, json.dumps(schema, ensure_ascii=False), json.dumps(answer, ensure_ascii=False))
+        return answer
+
+    def _counted(self, messages: Sequence[Message], *others: str) -> None:
+        self._statistics.model_call(sum(map(self._count, (*(message.text for message in messages), *others))))

@@ -17,16 +17,14 @@ from hybrid_memory.facts.facts import outdated
 from hybrid_memory.index.port import Matches, RecordColumns
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.recall import signals
-from hybrid_memory.recall.entities import folded
-from hybrid_memory.recall.plan import Plan
+from hybrid_memory.recall.plan import Plan, folded
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.retention import retained
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View
-from hybrid_memory.text.dates.rules import TimeSpan
-from hybrid_memory.text.spelling import allowed_edits
-from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.dates.calendar import TimeSpan
+from hybrid_memory.text.tokenize import allowed_edits, terms
 
 NEIGHBOURS = 2
 SPELT_WORDS = 8

@@ -5,8 +5,22 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from hybrid_memory.text.dates.calendar import PARTS, Moment, Range, Which, day_of, month_of, season_of, year_of
-from hybrid_memory.text.dates.rules import Found, Kind, Language, Reading, Rule, clock
+from hybrid_memory.text.dates.calendar import (
+    PARTS,
+    Found,
+    Kind,
+    Language,
+    Moment,
+    Range,
+    Reading,
+    Rule,
+    Which,
+    clock,
+    day_of,
+    month_of,
+    season_of,
+    year_of,
+)
 
 _DIGITS = {digit: value for value, digits in enumerate("〇零 一 二两 三 四 五 六 七 八 九".split()) for digit in digits}
 _DAYS = {"大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "大后": 3}

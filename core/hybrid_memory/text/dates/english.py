@@ -5,8 +5,22 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from hybrid_memory.text.dates.calendar import PARTS, Moment, Range, Which, day_of, month_of, season_of, year_of
-from hybrid_memory.text.dates.rules import Found, Kind, Language, Reading, Rule, clock
+from hybrid_memory.text.dates.calendar import (
+    PARTS,
+    Found,
+    Kind,
+    Language,
+    Moment,
+    Range,
+    Reading,
+    Rule,
+    Which,
+    clock,
+    day_of,
+    month_of,
+    season_of,
+    year_of,
+)
 
 NUMBERS = {
     word: value

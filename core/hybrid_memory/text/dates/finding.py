@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from hybrid_memory.text.dates.calendar import PARTS, Moment, Range, third
+from hybrid_memory.text.dates.calendar import PARTS, Found, Kind, Language, Moment, Range, TimeSpan, third
 from hybrid_memory.text.dates.chinese import CHINESE
 from hybrid_memory.text.dates.english import ENGLISH
-from hybrid_memory.text.dates.rules import Found, Kind, Language, TimeSpan
 
 LANGUAGES = (CHINESE, ENGLISH)
 
