@@ -96,7 +96,7 @@ class Claim:
     def of(cls, payload: dict[str, Any]) -> Self:
         """The claim that `as_payload` wrote."""
         values = {**payload, "category": Category(payload["category"]), "stance": Stance(payload["stance"])}
-        values.pop("text", None)  # the words that recall shows
+        values.pop("text", None)  # only for recall
         values |= {name: datetime.fromisoformat(values[name]) for name in ("since", "until", "due") if name in values}
         return cls(**values)
 
@@ -190,11 +190,11 @@ class Explanation:
     facts: tuple[Fact, ...] = ()
 
     def __str__(self) -> str:
-        said = [
+        turns = [
             f"  [{name}] {'' if turn.at is None else f'{turn.at:%Y-%m-%d %H:%M} '}{turn.speaker}: {turn.text}"
             for name, turn in self.turns
         ]
-        return "\n".join([self.about, *(f"  {step}" for step in self.steps), *said])
+        return "\n".join([self.about, *(f"  {step}" for step in self.steps), *turns])
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.about}: {len(self.turns)} turns, {len(self.facts)} facts>"

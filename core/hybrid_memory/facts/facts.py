@@ -59,7 +59,7 @@ class Outdated:
                 continue
             gone.update(fact.records)
             successor = by_id.get(fact.superseded_by or 0)
-            # What takes a thing back is the last that is said of it.
+            # What takes a thing back is the last turn about it.
             instead = {*successor.positions, *successor.records} if successor else set(fact.positions[-1:])
             for position in fact.positions:
                 if position not in instead:
@@ -68,9 +68,9 @@ class Outdated:
 
     def among(self, ids: Collection[int]) -> set[int]:
         """Those of the records that are out of date; a turn only where what replaces it is among them too."""
-        there = set(ids)
-        turns = {place for place in there if place in self.turns and not there.isdisjoint(self.turns[place])}
-        return turns | (self.facts & there)
+        wanted = set(ids)
+        turns = {turn for turn in wanted if turn in self.turns and not wanted.isdisjoint(self.turns[turn])}
+        return turns | (self.facts & wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +89,7 @@ class Knowledge:
 
 
 class FactsProjection(Projection):
-    """The facts of each owner, and what was read of the turns so far.
-
-    Args:
-        profile: what is to be known of a user.
-
-    Attributes:
-        known: the facts, by owner and view.
-        portraits: profiles as prompts show them, and what users are called.
-    """
+    """The facts of each owner and view, profiles as prompts show them, users' names, and what was read so far."""
 
     kinds = frozenset({EventKind.CLAIM, EventKind.LEARNED})
     repeats = frozenset({EventKind.CLAIM})
@@ -108,7 +100,7 @@ class FactsProjection(Projection):
         self.portraits: LruCache[tuple[Any, ...], str] = LruCache(CACHED)
 
     def clear(self) -> None:
-        """Drop facts and profiles."""
+        """Drop facts and profiles; they follow from the log again."""
         self.known.clear()
         self.portraits.clear()
 
@@ -152,7 +144,7 @@ async def facts(
     await learn(run, services, scope)
     return [
         fact
-        for fact in await resolved(run, await in_view(run, services, scope))
+        for fact in (await knowledge(run, await in_view(run, services, scope))).facts
         if (history or fact.current)
         and (subject is None or normalised(fact.subject) == normalised(subject))
         and (attribute is None or fact.attribute == attribute)
@@ -165,16 +157,6 @@ def _category(category: Any) -> Category:
         return Category(category)
     except ValueError:
         raise InvalidInputError(f"no category {shown(category)}: choose one of {', '.join(Category)}") from None
-
-
-async def outdated(run: Runner, view: View) -> Outdated:
-    """What the facts that were learned so far say is no longer so."""
-    return (await knowledge(run, view)).outdated
-
-
-async def resolved(run: Runner, view: View) -> list[Fact]:
-    """All facts of the owner with their history, as far as the turns were read."""
-    return (await knowledge(run, view)).facts
 
 
 async def knowledge(run: Runner, view: View) -> Knowledge:

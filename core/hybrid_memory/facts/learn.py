@@ -46,9 +46,9 @@ async def learn(
     Raises:
         ModelError: the model failed; what the rules found is kept, and the model is given the turns again next time.
     """
-    count = 0
     if services.read_only:
-        return count
+        return 0
+    count = 0
     extractors = services.state(Extractors)
     if extractors.rules is not None:
         count += await _catch_up(run, services, owner.owner, extractors.rules, progress)
@@ -122,7 +122,7 @@ async def _claims(
             limit=BEFORE,
             newest=True,
         )
-        # A handle without a session writes to none, but reads all: those of others are no context.
+        # A scope without a session reads all sessions: the turns of others are no context.
         before = [turn for turn in before if turn.scope == session[0].scope]
         try:
             claims += await run.call(extractor.extract, learnt(services, session), learnt(services, before))
@@ -141,7 +141,7 @@ def _drafts(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:
             session=turn.scope.session,
             kind=EventKind.CLAIM,
             at=turn.at,
-            payload=as_payload(_named(claim, turn)),
+            payload=_payload(_named(claim, turn)),
             sources=(turn.id,),
             author=turn.author,
         )
@@ -159,7 +159,7 @@ def _named(claim: Claim, turn: Event) -> Claim:
     return claim
 
 
-def as_payload(claim: Claim) -> dict[str, object]:
-    """A claim as JSON; one that states something has the words that recall shows."""
+def _payload(claim: Claim) -> dict[str, object]:
+    """A claim as JSON; one that holds has the words that recall shows."""
     payload = claim.as_payload()
     return {**payload, "text": statement(claim)} if claim.stance is Stance.HOLDS else payload

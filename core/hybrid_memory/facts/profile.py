@@ -18,7 +18,7 @@ from hybrid_memory.facts.fact import FactState
 from hybrid_memory.validation import CheckedModel, shown
 
 MAX_REPR_CHARS = 120
-UNTOLD_IMPORTANCE = 0.5
+NO_FACT_IMPORTANCE = 0.5
 """Of a value that no fact stands behind."""
 
 LATIN_WORDS = 3
@@ -32,7 +32,7 @@ _FAMILY = "partner, marital_status, child, mother, father, parent, sibling, rela
 _PEOPLE = "friend, colleague, boss, roommate, neighbour"
 _NEEDS = "allergy, diet, condition, medicine, accessibility"
 
-_HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
+HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,12 @@ class ProfileEntry:
 
     def __repr__(self) -> str:
         until = "" if self.valid_to is None else f" to {self.valid_to:%Y-%m-%d}"
-        told = f"{self.state}, {self.confidence:.2f}, from {self.valid_from:%Y-%m-%d}{until}"
-        return f"<ProfileEntry {shown(self.value)} ({told}, {display.counted(len(self.sources), 'turn')})>"
+        state = f"{self.state}, {self.confidence:.2f}, from {self.valid_from:%Y-%m-%d}{until}"
+        return f"<ProfileEntry {shown(self.value)} ({state}, {display.counted(len(self.sources), 'turn')})>"
 
 
 @dataclass(frozen=True, slots=True)
-class _Origins:
+class Origins:
     """By field: the entries that stand, all that there were, and the name in Chinese."""
 
     standing: Mapping[str, tuple[ProfileEntry, ...]] = field(default_factory=dict)
@@ -125,28 +125,22 @@ class UserProfile(CheckedModel):
     instructions: list[str] = _list("What to do every time.", "长期要求", "rule: *", importance=0.95)
     goals: list[str] = _list("What they want to achieve.", "目标", "goal")
 
-    _origins: _Origins = PrivateAttr(default_factory=_Origins)
+    _origins: Origins = PrivateAttr(default_factory=Origins)
 
-    def resting_on(
-        self,
-        standing: Mapping[str, tuple[ProfileEntry, ...]],
-        history: Mapping[str, tuple[ProfileEntry, ...]],
-        chinese: Mapping[str, str],
-    ) -> Self:
-        """The same profile, knowing by field where its values come from and what the field is called in Chinese."""
+    def resting_on(self, origins: Origins) -> Self:
+        """The same profile, knowing where its values come from."""
         profile = self.model_copy()
-        profile._origins = _Origins(standing, history, chinese)  # noqa: SLF001 - of the same class
+        profile._origins = origins  # noqa: SLF001 - of the same class
         return profile
 
     @property
     def sources(self) -> dict[str, tuple[ProfileEntry, ...]]:
         """By field its values in order, each with its facts and turns; a value set by hand has none."""
-        found = {}
+        kept = {}
         for name, entries in self._origins.standing.items():
             values = frozenset(self._values(name))
-            if kept := tuple(entry for entry in entries if entry.value in values):
-                found[name] = kept
-        return found
+            kept[name] = tuple(entry for entry in entries if entry.value in values)
+        return {name: entries for name, entries in kept.items() if entries}
 
     def history(self, field: str) -> tuple[ProfileEntry, ...]:
         """All that the field ever held, oldest first, an entry for each fact; what stands is among it.
@@ -205,7 +199,7 @@ class UserProfile(CheckedModel):
         """A row for each value; beside the first stands what the field held before."""
         entries = self.sources.get(name, ())
         former = [entry for entry in self.history(name) if not entry.state.standing]
-        before = "<br>".join(display.text(_told(entry, chinese)) for entry in former)
+        before = "<br>".join(display.text(_former(entry, chinese)) for entry in former)
         label = self._label(name, chinese)
         for value in self._values(name) or ([""] if before else []):
             entry = next((entry for entry in entries if entry.value == value), None)
@@ -240,7 +234,7 @@ class UserProfile(CheckedModel):
                 if name in TASTES and text.casefold() in tastes:
                     continue
                 tastes.update([text.casefold()] if name in TASTES else [])
-                items.append(_Item(label, text, max(least, known.get(value, UNTOLD_IMPORTANCE))))
+                items.append(_Item(label, text, max(least, known.get(value, NO_FACT_IMPORTANCE))))
         return items
 
     def _label(self, name: str, chinese: bool) -> str:
@@ -264,8 +258,8 @@ def is_chinese(values: Iterable[str]) -> bool:
     A single Latin word says little: names of tools and places are Latin in a Chinese profile too.
     """
     words = [value.strip() for value in values if any(map(str.isalpha, value))]
-    chinese = sum(_HAN.search(value) is not None for value in words)
-    phrases = sum(" " in value and _HAN.search(value) is None for value in words)
+    chinese = sum(HAN.search(value) is not None for value in words)
+    phrases = sum(" " in value and HAN.search(value) is None for value in words)
     return chinese > 0 and phrases + (len(words) - chinese - phrases) / LATIN_WORDS <= chinese
 
 
@@ -287,7 +281,7 @@ def _shown(value: Any, chinese: bool) -> str:
     return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
 
 
-def _told(entry: ProfileEntry, chinese: bool) -> str:
+def _former(entry: ProfileEntry, chinese: bool) -> str:
     """A former value in one line."""
     until = "" if entry.valid_to is None else f" to {entry.valid_to:%Y-%m-%d}"
     when = f"{entry.valid_from:%Y-%m-%d}{until}"

@@ -12,16 +12,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.facts.attributes import ATTRIBUTES, FAVOURITES, RULE, told_of
+from hybrid_memory.facts.attributes import ATTRIBUTES, FAVOURITES, RULE, worded
 from hybrid_memory.facts.fact import USER, Fact
-from hybrid_memory.facts.profile import ProfileEntry, UserProfile, is_chinese
+from hybrid_memory.facts.profile import HAN, Origins, ProfileEntry, UserProfile, is_chinese
 from hybrid_memory.facts.profile_schema import ProfileField, profile_fields
 from hybrid_memory.facts.values import NOT_SAID, Likeness, united
 
@@ -29,7 +28,6 @@ P = TypeVar("P", bound=UserProfile)
 
 _AGAINST = frozenset(("dislikes", "avoids"))
 _PLAIN = frozenset(("likes", "prefers", "interest"))
-_HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class _Reading:
 
 
 def own_facts(facts: Iterable[Fact], names: Iterable[str] = ()) -> list[Fact]:
-    """The facts about the user, who may go by these names; of people around them ("user's wife") none."""
+    """The facts about the user, who may go by these names, and of nobody around them ("user's wife")."""
     own = {USER, *(name.strip().casefold() for name in names)}
     return [fact for fact in facts if fact.subject.strip().casefold() in own]
 
@@ -67,9 +65,9 @@ def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None
     fields = profile_fields(schema)
     chinese = is_chinese(
         fact.value
-        for attribute, told in by_attribute.items()
+        for attribute, held in by_attribute.items()
         if any(field.takes(attribute) for field in fields)
-        for fact in told
+        for fact in held
         if fact.state.standing
     )
     values: dict[str, Any] = {}
@@ -77,7 +75,7 @@ def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None
     history: dict[str, tuple[ProfileEntry, ...]] = {}
     for field in fields:
         before = [] if field.own else [other for other in fields if other.own]
-        taken = [fact for attribute, told in by_attribute.items() if field.takes(attribute) for fact in told]
+        taken = [fact for attribute, held in by_attribute.items() if field.takes(attribute) for fact in held]
         read = [
             reading
             for fact in taken
@@ -93,38 +91,25 @@ def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None
             oldest = sorted(read, key=lambda reading: (reading.fact.valid_from, reading.fact.id))
             history[field.name] = tuple(_entry([reading]) for reading in oldest)
     labels = {field.name: field.chinese for field in fields if field.chinese}
-    return schema.of(values).resting_on(standing, history, labels)
+    return schema.of(values).resting_on(Origins(standing, history, labels))
 
 
 def _groups(read: Sequence[_Reading], alike: Likeness | None) -> list[list[_Reading]]:
     standing = [reading for reading in read if reading.fact.state.standing]
     texts = all(isinstance(reading.value, str) for reading in standing)
-    return united(
-        standing,
-        words=lambda reading: reading.words,
-        kind=lambda reading: reading.kind,
-        alike=alike if texts else None,
-    )
+    return united(standing, words=lambda each: each.words, kind=lambda each: each.kind, alike=alike if texts else None)
 
 
 def _support(fact: Fact) -> tuple[Any, ...]:
     """Best supported last; facts of several spaces may share an id."""
-    return (
-        fact.confidence,
-        len(fact.sources),
-        fact.valid_from,
-        max(fact.positions, default=0),
-        fact.id,
-        fact.author,
-        fact.attribute,
-        fact.value,
-    )
+    turns = len(fact.sources), fact.valid_from, max(fact.positions, default=0)
+    return fact.confidence, *turns, fact.id, fact.author, fact.attribute, fact.value
 
 
 def _read(fact: Fact, field: ProfileField, schema: type[UserProfile], chinese: bool) -> _Reading | None:
     plain = fact.value.strip()
     if _needs_words(fact, field):
-        words = told_of(fact.attribute, plain, chinese=_HAN.search(plain) is not None or (chinese and " " not in plain))
+        words = worded(fact.attribute, plain, chinese=HAN.search(plain) is not None or (chinese and " " not in plain))
         value = _validated(words, field, schema)
         if value is not None:
             return _Reading(fact, value, "" if words == plain else fact.attribute)

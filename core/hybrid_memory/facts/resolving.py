@@ -1,4 +1,4 @@
-"""From claims to facts: what stands, what was replaced, taken back, corrected or done; a pure fold over the log.
+"""From claims to facts: what stands, what was replaced, taken back, corrected or done; a pure function of the log.
 
 The claims of any prefix of a conversation, in any order, give the facts as they were then.
 """
@@ -48,7 +48,7 @@ _OPPOSITE: dict[str, tuple[str, ...]] = {
 """Of which a thing can have one only."""
 
 _GROWS = frozenset(("name", "home", "hometown", "address", "employer", "school"))
-"""Attributes whose value is the same one when more of it is told: Berlin, then Berlin in Germany."""
+"""Attributes whose value stays the same when more of it is given: Berlin, then Berlin in Germany."""
 
 
 @dataclass(slots=True)
@@ -146,32 +146,32 @@ def resolve(
         rule: who wins where two authors disagree; the same author's newer word always wins.
         trust: of an author, in [0, 1].
     """
-    told = sorted(((event, Claim.of(event.payload)) for event in claims), key=_moment)
-    fold = _Fold(rule, trust)
-    void = _corrected(told)
-    for number, (event, claim) in enumerate(told):
+    pairs = sorted(((event, Claim.of(event.payload)) for event in claims), key=_moment)
+    resolution = _Resolution(rule, trust)
+    void = _corrected(pairs)
+    for number, (event, claim) in enumerate(pairs):
         if number in void:
-            fold.discard(claim, event, void[number])
+            resolution.discard(claim, event, void[number])
         else:
-            fold.take(claim, event)
-    return [fact.as_fact() for fact in sorted(fold.facts, key=lambda fact: (fact.at, fact.id))]
+            resolution.take(claim, event)
+    return [fact.as_fact() for fact in sorted(resolution.facts, key=lambda fact: (fact.at, fact.id))]
 
 
-def _moment(told: tuple[Event, Claim]) -> tuple[datetime, int, bool, int]:
+def _moment(pair: tuple[Event, Claim]) -> tuple[datetime, int, bool, int]:
     """By the time of the turn; in a turn what ends comes before what begins."""
-    event, claim = told
+    event, claim = pair
     return event.at, claim.source, claim.stance is Stance.HOLDS, event.position
 
 
-def _corrected(told: Sequence[tuple[Event, Claim]]) -> dict[int, tuple[Event, Claim]]:
+def _corrected(pairs: Sequence[tuple[Event, Claim]]) -> dict[int, tuple[Event, Claim]]:
     """Places of the claims that a later one calls wrong, with that; of the same turn those that were read before it."""
     wrong: dict[tuple[str, str], list[tuple[Event, Claim]]] = defaultdict(list)
-    for event, claim in told:
+    for event, claim in pairs:
         if claim.stance is Stance.WRONG:
             wrong[normalised(claim.subject), claim.attribute].append((event, claim))
     return {
         place: (later, other)
-        for place, (event, claim) in enumerate(told)
+        for place, (event, claim) in enumerate(pairs)
         if claim.stance is not Stance.WRONG
         for later, other in reversed(wrong.get((normalised(claim.subject), claim.attribute), ()))
         if _corrects(later, other, event, claim)
@@ -185,7 +185,7 @@ def _corrects(later: Event, wrong: Claim, event: Event, claim: Claim) -> bool:
     return after and (not wrong.value or normalised(wrong.value) == normalised(claim.value))
 
 
-class _Fold:
+class _Resolution:
     def __init__(self, rule: ConflictRule, trust: Callable[[str], float]) -> None:
         self.facts: list[_Standing] = []
         self._rule = rule
@@ -222,7 +222,7 @@ class _Fold:
             if len(claim.value) > len(same.value) and claim.attribute in _GROWS:
                 same.value, same.key = claim.value, key
             if event.at - same.at > AT_ONCE or claim.by == SETTLED:
-                self._settle(same, standing)
+                self._decide(same, standing)
             return
         fact = _Standing.of(claim, event, FactState.OPEN if claim.category is Category.TASK else FactState.CURRENT)
         self.facts.append(fact)
@@ -259,7 +259,7 @@ class _Fold:
         old.superseded_by, new.supersedes = new.id, old.id
         standing.remove(old)
 
-    def _settle(self, fact: _Standing, standing: list[_Standing]) -> None:
+    def _decide(self, fact: _Standing, standing: list[_Standing]) -> None:
         """What is said again later stands against what it was disputed with."""
         for rival in [other for other in standing if other.id in fact.rivals]:
             if self._rule != "ask" or SETTLED in fact.by:

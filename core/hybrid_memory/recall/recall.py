@@ -14,9 +14,8 @@ from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.index.derive import SEGMENT_PAUSE, derive
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import EventKind
-from hybrid_memory.recall import cache as remembered
+from hybrid_memory.recall import cache, ranker, signals
 from hybrid_memory.recall import plan as planning
-from hybrid_memory.recall import ranker, signals
 from hybrid_memory.recall.candidates import Asked, Found, candidates, narrowed, query_vector
 from hybrid_memory.recall.hit import Hit, Signals
 from hybrid_memory.recall.plan import Plan
@@ -50,19 +49,19 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
     found lately is found again at once, as long as nothing was written. Without an index the log is looked through.
     """
     where, weights = request.where, request.weights or services.config.recall.weights
-    key = remembered.question(where, request.query, request.k, weights, request.intent, tuple(spaces), services.horizon)
-    now = await remembered.heads(run, services, [where.scope, *spaces])
-    hits = await remembered.lookup(run, services, key, now)
+    key = cache.question(where, request.query, request.k, weights, request.intent, tuple(spaces), services.horizon)
+    now = await cache.heads(run, services, [where.scope, *spaces])
+    hits = await cache.lookup(run, services, key, now)
     if hits is not None:
         return hits
-    since = services.state(remembered.RecallProjection).answers.cleared
+    since = services.state(cache.RecallProjection).answers.cleared
     try:
         hits, failed = await _found(run, services, request, spaces)
     except StoreUnavailableError as error:
         _log.warning("%s; recalling from the log alone", error)
         return await from_log(run, services, request, spaces, str(error))
     if not failed:
-        remembered.keep(services, key, hits, now, since=since)
+        cache.keep(services, key, hits, now, since=since)
     return hits
 
 
@@ -227,9 +226,8 @@ async def _newest_first(
 
 
 def _apart(one: Record, other: Record) -> bool:
-    """Whether two records can tell of a change: said on two occasions, and if both are facts, of the same subject."""
-    facts = one.kind is other.kind is RecordKind.FACT
-    if facts and one.speaker != other.speaker:
+    """Whether two records can tell of a change: of two occasions, and if both are facts, of the same subject."""
+    if one.kind is other.kind is RecordKind.FACT and one.speaker != other.speaker:
         return False
     return one.scope != other.scope or abs(one.at - other.at) > SEGMENT_PAUSE
 
@@ -242,12 +240,12 @@ def _applied(weights: Weights, found: Found, query: str, plan: Plan, *, meaning:
     if not meaning:
         weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
     brevity = signals.brevity(found.places.lengths)
-    told = found.current.all() or about_the_past(query)
+    stale_wanted = found.current.all() or about_the_past(query)
     applied = asdict(weights) | {
         "neighbours": weights.neighbours * brevity,
         "segment": weights.segment * brevity,
         "importance": weights.importance * brevity,
-        "current": 0.0 if told else weights.current,
+        "current": 0.0 if stale_wanted else weights.current,
         "exact": weights.exact if plan.exact else 0.0,
         "temporal": weights.temporal if plan.times else 0.0,
     }

@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.config.weights import Weights
@@ -20,7 +19,7 @@ from hybrid_memory.recall import ranker, signals
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.recall.candidates import query_vector
 from hybrid_memory.recall.hit import Scored, Signals
-from hybrid_memory.recall.request import MAX_QUERY_CHARS
+from hybrid_memory.recall.request import checked_query
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.indexing import content_key, embedding
 from hybrid_memory.store.services import Services
@@ -60,8 +59,7 @@ class Request:
         diversity: float | None = None,
     ) -> Self:
         """The request, if its parts are in order; raises `InvalidInputError`."""
-        texts = checked_texts(texts)
-        checked_query(query)
+        texts, query = checked_texts(texts), checked_query(query)
         if not isinstance(weights, Weights | None):
             raise InvalidInputError(f"weights must be Weights(...), got {shown(weights)}")
         if diversity is not None and not 0 <= diversity <= 1:
@@ -70,11 +68,11 @@ class Request:
             if given is not None and len(given) != len(texts):
                 raise InvalidInputError(f"{name} must have one entry a text: {len(texts)}, got {len(given)}")
         return cls(
-            query=query[:MAX_QUERY_CHARS],
+            query=query,
             texts=texts,
-            vectors=[None] * len(texts)
-            if vectors is None
-            else [_unit(row, given) for row, given in enumerate(vectors)],
+            vectors=[
+                _unit(row, given) for row, given in enumerate([None] * len(texts) if vectors is None else vectors)
+            ],
             at=None if at is None else np.array([_seconds(instant) for instant in at], dtype=np.float64),
             weights=weights,
             k=len(texts) if k is None else checked_count("k", k, least=1),
@@ -87,15 +85,6 @@ def checked_texts(texts: Any) -> list[str]:
     if isinstance(texts, str) or not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
         raise InvalidInputError(f"texts must be a list of texts, got {shown(texts)}")
     return list(texts)
-
-
-def checked_query(query: Any) -> str:
-    """The query; raises `InvalidInputError` if there is nothing in it."""
-    if not isinstance(query, str):
-        raise InvalidInputError(f"the query must be text, got {shown(query)}")
-    if not query.strip():
-        raise InvalidInputError("the query is empty: ask for something")
-    return query
 
 
 def _unit(row: int, given: Any) -> Floats | None:
@@ -221,21 +210,13 @@ def _likeness(vectors: Floats | None, count: int) -> Array:
     return np.asarray(rows @ rows.T)
 
 
-Rows = npt.NDArray[np.float32]
-
-
 def by_words(query: str, texts: Sequence[str]) -> Array:
     """The text signal of each text, of shape (n,)."""
     return signals.text_signal(matches(terms(query), [terms(text) for text in texts]))
 
 
-def by_meaning(query: Rows, vectors: Rows) -> Array:
-    """The vector signal of each text, of shape (n,); 0 for a row with NaN.
-
-    Args:
-        query: a unit vector of shape (dim,).
-        vectors: unit rows of shape (n, dim); NaN where a text has no vector.
-    """
+def by_meaning(query: Floats, vectors: Floats) -> Array:
+    """The vector signal of each text, of shape (n,): of unit rows (n, dim), 0 for a row with NaN."""
     known = np.isfinite(vectors).all(axis=1)
     if not known.any():
         return np.zeros(len(vectors))
