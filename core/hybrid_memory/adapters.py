@@ -96,14 +96,7 @@ async def recollect(
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """What is put into somebody else's prompt.
-
-    Attributes:
-        query: what was recalled for.
-        profile: text, most important lines first.
-        lines: of the summary, oldest first.
-        hits: best first.
-    """
+    """What is put into somebody else's prompt: hits for the query, a profile, summary lines, oldest first."""
 
     query: str = ""
     profile: str = ""

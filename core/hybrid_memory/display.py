@@ -39,10 +39,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def text(words: object) -> str:
-    """The words as HTML that shows them all: markup is escaped, and what nobody would see is named.
-
-    Control characters, marks that turn the direction of writing, and other invisible ones read as ``⟨U+202E⟩``.
-    """
+    """The words as HTML that shows all of them: markup escaped, invisible characters named, such as ``⟨U+202E⟩``."""
     return f"<bdi>{escape(''.join(map(_seen, str(words))))}</bdi>"
 
 
@@ -114,13 +111,7 @@ Progress = Callable[[int, int], None]
 
 @contextmanager
 def progress_bar(label: str, *, shown: bool | None, unit: str = "turn") -> Iterator[Progress]:
-    """A callback that moves a bar.
-
-    Args:
-        label: what is being done.
-        shown: None shows it when stderr is a terminal.
-        unit: what is counted.
-    """
+    """A callback that moves a bar; ``shown`` None shows it when stderr is a terminal."""
     from tqdm import tqdm  # noqa: PLC0415 - 50 ms that an import of the package need not pay
 
     with tqdm(desc=label, unit=unit, disable=None if shown is None else not shown, leave=False) as bar:

@@ -110,7 +110,6 @@ def instant(value: Any) -> datetime | None:
 
 
 def _readable(error: ValidationError) -> str:
-    """The first problems in one line, each with its field and value."""
     problems: dict[str, None] = {}  # in order, each once: the branches of a union often say the same
     for problem in error.errors(include_url=False):
         where = _short(".".join(map(str, problem["loc"]))) or error.title

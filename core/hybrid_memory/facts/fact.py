@@ -217,7 +217,7 @@ class FactExtractor(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the extractor; what it has read is kept apart from what others have."""
+        """Of the extractor; how far it has read is kept by this name."""
         ...
 
     def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:

@@ -79,7 +79,7 @@ class Knowledge:
 
     Attributes:
         mark: the last events that it follows from.
-        turns: position of each claim's turn, ascending, with its session; a claim that resolves a dispute is of none.
+        turns: position of each claim's turn, ascending, with its session; empty for a claim that resolves a dispute.
     """
 
     mark: tuple[int, ...]
@@ -197,7 +197,6 @@ def _settles(event: Event) -> bool:
 
 
 async def _mark(run: Runner, view: View) -> tuple[int, ...]:
-    """The last positions of the events that facts depend on; 0 where there is none."""
     # In a space it also counts who is trusted how much.
     kinds = MARKS if view.owner.space is None else (*MARKS, EventKind.GRANT)
     newest = [await run.call(view.truth.read, view.owner, kinds=(kind,), limit=1, newest=True) for kind in kinds]

@@ -160,6 +160,5 @@ def _named(claim: Claim, turn: Event) -> Claim:
 
 
 def _payload(claim: Claim) -> dict[str, object]:
-    """A claim as JSON; one that holds has the words that recall shows."""
     payload = claim.as_payload()
     return {**payload, "text": statement(claim)} if claim.stance is Stance.HOLDS else payload

@@ -49,7 +49,7 @@ async def profile(
 
 
 async def _called(run: Runner, view: View, known: Knowledge) -> list[str]:
-    """What the user is called in facts: their id, and the one name under which they speak; of several names none.
+    """What the user is called in facts: their id, and the name under which they speak, if it is one.
 
     It is read off the first and the last turn behind the subjects of which most is known, so the cost is flat.
     """

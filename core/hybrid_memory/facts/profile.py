@@ -78,13 +78,11 @@ class _Item:
 
 
 def _text(about: str, chinese: str, *, importance: float = 0.0, title: str | None = None) -> Any:
-    """A field that holds one text."""
     extra: dict[str, Any] = {"chinese": chinese, "importance": importance}
     return Field(default=None, description=about, title=title, json_schema_extra=extra)
 
 
 def _list(about: str, chinese: str, attributes: str, *, importance: float = 0.0, title: str | None = None) -> Any:
-    """A field that holds several texts, of facts with these attributes."""
     extra: dict[str, Any] = {"chinese": chinese, "attributes": attributes.split(", "), "importance": importance}
     return Field(default_factory=list, description=about, title=title, json_schema_extra=extra)
 
@@ -271,7 +269,6 @@ def _written(items: Iterable[_Item]) -> str:
 
 
 def _shown(value: Any, chinese: bool) -> str:
-    """A value in one line."""
     if isinstance(value, Enum):
         value = value.value
     if isinstance(value, bool):
@@ -282,7 +279,6 @@ def _shown(value: Any, chinese: bool) -> str:
 
 
 def _former(entry: ProfileEntry, chinese: bool) -> str:
-    """A former value in one line."""
     until = "" if entry.valid_to is None else f" to {entry.valid_to:%Y-%m-%d}"
     when = f"{entry.valid_from:%Y-%m-%d}{until}"
     return f"{_shown(entry.value, chinese)} ({entry.state}, {when}; {', '.join(entry.sources)})"

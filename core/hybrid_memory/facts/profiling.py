@@ -129,7 +129,6 @@ def _needs_words(fact: Fact, field: ProfileField) -> bool:
 
 
 def _validated(value: Any, field: ProfileField, schema: type[UserProfile]) -> Any:
-    """The value as the field holds it; None if it refuses it."""
     try:
         held = getattr(schema.of({field.name: [value] if field.many else value}), field.name)
     except InvalidInputError:
@@ -140,7 +139,6 @@ def _validated(value: Any, field: ProfileField, schema: type[UserProfile]) -> An
 
 
 def _entry(group: Sequence[_Reading]) -> ProfileEntry:
-    """One value for readings that say the same, the best supported first."""
     facts = [reading.fact for reading in group]
     turns = {turn: position for fact in facts for position, turn in zip(fact.positions, fact.sources, strict=True)}
     return ProfileEntry(

@@ -53,8 +53,6 @@ _GROWS = frozenset(("name", "home", "hometown", "address", "employer", "school")
 
 @dataclass(slots=True)
 class _Standing:
-    """A fact in the making."""
-
     id: int
     claim: Claim
     key: str
@@ -87,7 +85,6 @@ class _Standing:
         self.back(claim, event)
 
     def back(self, claim: Claim, event: Event) -> None:
-        """Name a claim among those that it follows from."""
         self.sources[claim.source] = event.sources[0] if event.sources else event.id
         self.by[claim.by] = None
         if claim.stance is Stance.HOLDS:
@@ -95,7 +92,6 @@ class _Standing:
 
     @classmethod
     def of(cls, claim: Claim, event: Event, state: FactState) -> _Standing:
-        """The fact that one claim makes."""
         begin = claim.since or event.at
         fact = cls(
             event.position, claim, value_key(claim), event.at, state, begin, event.author, event.at,
@@ -107,11 +103,9 @@ class _Standing:
         return fact
 
     def end(self, state: FactState, at: datetime) -> None:
-        """Let it end then, but not before it began."""
         self.state, self.valid_to = state, max(at, self.valid_from)
 
     def as_fact(self) -> Fact:
-        """The value that callers get."""
         places = sorted(self.sources)
         return Fact(
             id=self.id,
@@ -158,7 +152,7 @@ def resolve(
 
 
 def _moment(pair: tuple[Event, Claim]) -> tuple[datetime, int, bool, int]:
-    """By the time of the turn; in a turn what ends comes before what begins."""
+    """The order of claims: by the time of the turn; in a turn what ends comes before what begins."""
     event, claim = pair
     return event.at, claim.source, claim.stance is Stance.HOLDS, event.position
 
@@ -201,7 +195,6 @@ class _Resolution:
             self.facts.append(fact)
 
     def take(self, claim: Claim, event: Event) -> None:
-        """What one more claim changes."""
         if claim.stance is Stance.HOLDS:
             if normalised(claim.value) not in NOT_SAID:
                 self._hold(claim, event)
@@ -237,7 +230,6 @@ class _Resolution:
             standing.append(fact)
 
     def _contradict(self, new: _Standing, old: _Standing, standing: list[_Standing]) -> None:
-        """Decide between two values of an attribute that holds one."""
         settled = new.claim.by == SETTLED
         if new.author != old.author and not settled:
             at_once = abs(new.at - old.seen) <= AT_ONCE
@@ -260,7 +252,7 @@ class _Resolution:
         standing.remove(old)
 
     def _decide(self, fact: _Standing, standing: list[_Standing]) -> None:
-        """What is said again later stands against what it was disputed with."""
+        """A claim repeated later stands against what it was disputed with."""
         for rival in [other for other in standing if other.id in fact.rivals]:
             if self._rule != "ask" or SETTLED in fact.by:
                 rival.end(FactState.SUPERSEDED, fact.seen)

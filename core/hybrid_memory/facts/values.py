@@ -65,10 +65,7 @@ T = TypeVar("T")
 
 @lru_cache(maxsize=8192)
 def near_key(value: str) -> str:
-    """What stays of a value without case, width, articles, plurals, blanks and punctuation; C, C++ and C# stay apart.
-
-    A point, a colon or a dash between digits stays.
-    """
+    """A value without case, width, articles, plurals, blanks and marks, but for + # % and those between digits."""
     plain = " ".join(map(_singular, normalised(value).split()))
     kept = [
         sign
@@ -114,7 +111,6 @@ def says_the_same(one: str, other: str, alike: Likeness) -> bool:
 
 @lru_cache(maxsize=8192)
 def _words(value: str) -> frozenset[str]:
-    """Stems, and single characters of Chinese."""
     return frozenset(word for word in terms(value) if word < _CJK or len(word) == 1)
 
 

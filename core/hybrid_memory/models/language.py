@@ -272,13 +272,7 @@ def _name_of(model: Any) -> str:
 
 
 class MeasuredModel:
-    """Another language model; each call is counted, with the tokens of its messages and of its answer, and timed.
-
-    Args:
-        model: what answers.
-        statistics: where the figures go; times stand under the kind ``reasoning``.
-        count: counts tokens.
-    """
+    """Another language model, whose calls are counted and timed as ``reasoning``, with their tokens."""
 
     def __init__(self, model: LanguageModel, statistics: Statistics, count: TokenCounter) -> None:
         self._model = model
@@ -291,14 +285,14 @@ class MeasuredModel:
         return self._model.name
 
     def complete(self, messages: Sequence[Message]) -> str:
-        """The answer to this conversation; see `LanguageModel.complete`."""
+        """See `LanguageModel.complete`."""
         with self._statistics.timed("reasoning"):
             answer = self._model.complete(messages)
         self._counted(messages, answer)
         return answer
 
     def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer as a JSON object; see `LanguageModel.structured`."""
+        """See `LanguageModel.structured`."""
         with self._statistics.timed("reasoning"):
             answer = self._model.structured(messages, schema)
         self._counted(messages, json.dumps(schema, ensure_ascii=False), json.dumps(answer, ensure_ascii=False))

@@ -206,10 +206,7 @@ class _Counter:
 
 
 def _by_characters(losses: Callable[..., Any], tokenizer: Any) -> Callable[..., Any]:
-    """The library's losses of tokens, made equal within a character of several tokens, so that it stays or goes whole.
-
-    Rare Chinese characters are of several tokens, and for a model that learned English most of them are.
-    """
+    """The library's losses of tokens, equal within a character of several tokens, as rare Chinese ones are."""
     is_part = lru_cache(maxsize=None)(lambda token: "\ufffd" in tokenizer.decode([token]))
 
     def call(

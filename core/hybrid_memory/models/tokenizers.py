@@ -63,11 +63,7 @@ def token_counter(encoding: str = "cl100k_base") -> TokenCounter:
 
 
 def resolve_counter(wanted: TokenCounter | str | None) -> TokenCounter:
-    """The counter itself, or the one of this name among ours and the installed packages'; the usual one for None.
-
-    Raises:
-        InvalidConfigError: nobody offers the name.
-    """
+    """The counter itself, or the one of this name, cl100k_base for None; raises `InvalidConfigError`."""
     if wanted is None or (isinstance(wanted, str) and wanted in _TABLES):
         return token_counter(wanted or "cl100k_base")
     if not isinstance(wanted, str):

@@ -94,16 +94,15 @@ async def _stands(run: Runner, services: Services, entry: Answer, now: dict[Scop
         return False
     for owner, head in now.items():
         after = entry.heads[owner]
-        if head != after and await run.call(services.truth.read, owner, after=after, kinds=WRITES, limit=1):
-            return False
+        if head != after:
+            written = await run.call(services.truth.read, owner, after=after, kinds=WRITES, limit=1)
+            if written:
+                return False
     return True
 
 
 def keep(services: Services, key: Hashable, hits: list[Hit], heads: dict[Scope, int], *, since: int) -> None:
-    """Keep an answer for the next time, unless all answers were dropped while it was made.
-
-    Not where records are hidden by their age: that changes without a write.
-    """
+    """Keep an answer, unless all were dropped meanwhile or records are hidden by age, which changes without a write."""
     if not services.config.retention.ttl:
         services.state(RecallProjection).answers.put(key, Answer(_copies(hits), heads, services.clock()), since=since)
 

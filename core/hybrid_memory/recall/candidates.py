@@ -41,11 +41,9 @@ class Found:
     """Candidates, columns of shape (n,).
 
     Attributes:
-        similarity: inner product with the query, NaN without a vector; average: of the records of the same owner.
+        similarity: inner product with the query, NaN without a vector; average: of all records of the same owner.
         same: inner product of the query with itself; count: of the owner's vectors.
-        bm25: 0 without a common word.
         current: False where a newer one among them says otherwise.
-        exact: see `Signals`.
         corrected: words of the query that the owner never used, and the one that was looked for instead.
     """
 
@@ -196,7 +194,6 @@ async def _words(run: Runner, services: Services, where: Where, asked: Asked) ->
 
 
 def _spans(where: Where, times: Sequence[TimeSpan]) -> list[Where]:
-    """The same search within each of these times."""
     return [
         replace(
             where,

@@ -168,7 +168,6 @@ class Scored:
 
 
 def _shares(hit: Hit | Scored) -> list[tuple[str, float, float]]:
-    """Name, weight and signal of each signal that has a weight."""
     named = [(part.name, getattr(hit.weights, part.name), getattr(hit.signals, part.name)) for part in fields(Weights)]
     return [share for share in named if share[1]]
 

@@ -309,9 +309,5 @@ class Entity:
 
     @property
     def verbatim(self) -> bool:
-        """Whether it is looked for word for word: all but names.
-
-        Half of the turns of a chat have the name that is asked for, as their speaker or theirs; counting names lowered
-        recall on LoCoMo (docs/decisions/0021).
-        """
+        """Whether it is looked for word for word: all but names, which half of a chat's turns have."""
         return self.kind is not EntityKind.NAME

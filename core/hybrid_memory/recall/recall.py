@@ -157,7 +157,6 @@ def _noted(hit: Hit, behind: Sequence[Hit]) -> Hit:
 
 
 def _columns(services: Services, found: Found, weights: Weights, plan: Plan) -> dict[str, Array]:
-    """Every signal of every candidate, under its field name."""
     places = found.places
     by_meaning = signals.vector_signal(found.similarity, found.average)
     by_words = signals.text_signal(found.bm25)
@@ -233,10 +232,7 @@ def _apart(one: Record, other: Record) -> bool:
 
 
 def _applied(weights: Weights, found: Found, query: str, plan: Plan, *, meaning: bool) -> Weights:
-    """The weights for these candidates: without vectors the text takes the weight of both.
-
-    What the query does not ask for has no share: the exact one where it names nothing, the temporal one without a time.
-    """
+    """The weights as this query applies them: without vectors the text takes the weight of both."""
     if not meaning:
         weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
     brevity = signals.brevity(found.places.lengths)

@@ -102,7 +102,6 @@ def without_thoughts(text: str) -> str:
 
 
 def _parts(answer: str) -> Iterator[tuple[str, bool]]:
-    """The answer in parts, and whether each is what a fence encloses."""
     at = 0
     for fence in _FENCED.finditer(answer):
         yield answer[at : fence.start()], False

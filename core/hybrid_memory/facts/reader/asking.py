@@ -142,8 +142,6 @@ def prompt(asked: Question) -> list[Message]:
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """What the prompt says in one language."""
-
     task: str
     own: str
     before: str

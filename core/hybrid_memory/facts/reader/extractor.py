@@ -38,11 +38,7 @@ class ModelExtractor:
         self._fields = tuple(fields)
 
     def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
-        """What the turns have the words for of what the model says; no call where nobody speaks.
-
-        Raises:
-            ModelError: the model failed, or answered nothing that could be read.
-        """
+        """What the turns have the words for of what the model says; no call where nobody speaks."""
         claims: list[Claim] = []
         earlier = list(before)
         for span in spans(turns):
@@ -174,7 +170,6 @@ def _whole(value: Any) -> int | None:
 
 
 def _texts(value: Any) -> list[str]:
-    """The texts that a value consists of."""
     if isinstance(value, list):
         return [text for item in value if not isinstance(item, list) for text in _texts(item)]
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15:
@@ -185,7 +180,6 @@ def _texts(value: Any) -> list[str]:
 
 
 def _grounds(asked: Question) -> dict[int, Ground]:
-    """The numbered turns."""
     told = "\n".join(_said(turn) for turn in asked.before)
     grounds: dict[int, Ground] = {}
     for turn in asked.turns:

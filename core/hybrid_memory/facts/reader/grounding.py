@@ -198,10 +198,7 @@ class Ground:
         return attribute not in _SHAPES or _SHAPES[attribute].search(value) is not None
 
     def instant(self, given: Any) -> datetime | None:
-        """A date or time in ISO format, in the time zone of the turn where it names none.
-
-        None if it is none, or if the turn tells no time.
-        """
+        """A date or time in ISO format, by default in the zone of the turn; None if it or the turn names no time."""
         if not isinstance(given, str) or not _TIMED.search(self.words):
             return None
         try:
@@ -231,6 +228,5 @@ def occurs(word: str, text: str) -> bool:
 
 
 def _numbers(text: str) -> frozenset[int]:
-    """The numbers of a text, months as well."""
     found = _NUMBER.finditer(unicodedata.normalize("NFKC", text))
     return frozenset(int(one["digits"] or _MONTHS.index(one[0][:3].lower()) + 1) for one in found)

@@ -119,10 +119,7 @@ class Moment:
         return begin, begin + DAY
 
     def away(self, count: float | None, unit: str) -> Range:
-        """What lies so many units ahead, or back if negative; None is a few.
-
-        Back is the whole calendar unit, ahead is the day; hours and minutes count from now.
-        """
+        """So many units ahead (one day) or, if negative, back (the whole unit); None is a few; hours count from now."""
         if count is None:
             return shift(floor(self.now, unit), unit, _FEW[0]), shift(floor(self.now, unit), unit, _FEW[1] + 1)
         steps, unit = _whole(count, unit)
@@ -134,10 +131,17 @@ class Moment:
         begin = shift(floor(self.now, "day"), unit, steps)
         return begin, begin + DAY
 
-    def few_back(self, unit: str) -> Range:
-        """A few units ago."""
-        begin = floor(self.now, unit)
-        return shift(begin, unit, -_FEW[1]), shift(begin, unit, 1 - _FEW[0])
+    def back(self, count: float | None, unit: str) -> Found:
+        """So many units ago; None is a few."""
+        if count is None:
+            begin = floor(self.now, unit)
+            return Found(Kind.RANGE, (shift(begin, unit, -_FEW[1]), shift(begin, unit, 1 - _FEW[0])))
+        return Found(Kind.DAY if unit == "day" else Kind.RANGE, self.away(-count, unit))
+
+    def ahead(self, count: float | None, unit: str) -> Found:
+        """In so many units; None is a few."""
+        below_day = unit in {"minute", "hour"}
+        return Found(Kind.RANGE if count is None or below_day else Kind.DAY, self.away(count, unit))
 
     def stretch(self, count: float | None, unit: str) -> Range:
         """From now on for so many units, or back if negative; None is a few."""
@@ -184,10 +188,7 @@ def third(whole: Range, number: int) -> Range:
 
 
 class Kind(StrEnum):
-    """What a part of a time expression names.
-
-    A day, a weekday, a part of the day and a clock time go together; so do a range and a third of it.
-    """
+    """What a part of a time expression names; parts of a day go together, and so do a range and a third of it."""
 
     RANGE = auto()
     THIRD = auto()
@@ -225,11 +226,7 @@ Reading: TypeAlias = Callable[[re.Match[str], Moment], Found | None]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Words, and how they are read.
-
-    Attributes:
-        cues: one of them stands in every text that the pattern is found in; in lower case, with 0 for any digit.
-    """
+    """Words and how they are read; a text with the pattern has one of the cues, in lower case with 0 for digits."""
 
     cues: tuple[str, ...]
     pattern: re.Pattern[str]
