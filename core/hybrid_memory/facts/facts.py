@@ -222,11 +222,7 @@ async def settle(run: Runner, services: Services, scope: Scope, fact: Any) -> Re
         by=SETTLED,
     )
     draft = services.draft(
-        EventKind.CLAIM,
-        claim.as_payload(),
-        session=scope.session,
-        sources=(fact.sources[-1],),
-        author=services.author,
+        EventKind.CLAIM, claim.as_payload(), session=scope.session, sources=(fact.sources[-1],), author=services.author
     )
     (appended,) = await run.call(services.truth.append, scope.owner, [draft])
     return Receipt(ids=(appended.id,), positions=(appended.position,), learned=1)

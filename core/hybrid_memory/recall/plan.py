@@ -101,12 +101,7 @@ DEFAULT = Intent.FACT
 
 
 def plan(
-    query: str,
-    *,
-    now: datetime,
-    candidates: int,
-    wanted: Intent = Intent.AUTO,
-    synonyms: Sequence[Sequence[str]] = (),
+    query: str, *, now: datetime, candidates: int, wanted: Intent = Intent.AUTO, synonyms: Sequence[Sequence[str]] = ()
 ) -> Plan:
     """Which paths run, and with which limits.
 

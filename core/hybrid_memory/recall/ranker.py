@@ -31,11 +31,7 @@ class WeightedMean:
     name = ""
 
     def score(
-        self,
-        query: str,
-        signals: Mapping[str, Array],
-        weights: Weights,
-        texts: Callable[[Sequence[int]], list[str]],
+        self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
     ) -> Array:
         """See `weighted_mean`."""
         return weighted_mean(signals, weights)
