@@ -61,13 +61,13 @@ class Claim:
     """What one turn says about something.
 
     Attributes:
-        subject: ``user``, or a name as it was said.
+        subject: ``user``, or a name as it was written.
         attribute: in snake case, from `hybrid_memory.facts.attributes` where it has the thing.
         value: in the words of the turn; empty with a stance other than ``holds`` means any value.
         source: position of the turn.
         single: a newer value takes the place of the older one.
         confidence, importance: in [0, 1].
-        since, until: when it began or ended, where the turn tells; None: when it was said, and open.
+        since, until: when it began or ended, where the turn says so; None: at the turn, and open.
         due: when a task is to be done.
         by: the rule or the model that read it.
     """

@@ -171,7 +171,7 @@ async def knowledge(run: Runner, view: View) -> Knowledge:
     claims = await claims_in(run, view)
     trusted = await trust(run, view, view.owner)
     resolved_facts = resolve(claims, rule=view.config.learning.conflicts, trust=trusted)
-    turns = sorted((turn_of(event), "" if _settles(event) else event.scope.session or "") for event in claims)
+    turns = sorted((turn_of(event), "" if _resolves_dispute(event) else event.scope.session or "") for event in claims)
     known = Knowledge(mark, resolved_facts, Outdated.of(resolved_facts), tuple(turns))
     cache.put(key, known)
     return known
@@ -189,10 +189,10 @@ async def claims_in(run: Runner, view: View) -> list[Event]:
 
 def turn_of(event: Event) -> int:
     """Position of the turn that a claim belongs to; of one that resolves a dispute its own."""
-    return event.position if _settles(event) else int(event.payload["source"])
+    return event.position if _resolves_dispute(event) else int(event.payload["source"])
 
 
-def _settles(event: Event) -> bool:
+def _resolves_dispute(event: Event) -> bool:
     return bool(event.payload["by"] == SETTLED)
 
 

@@ -202,7 +202,7 @@ class UserProfile(CheckedModel):
         for value in self._values(name) or ([""] if before else []):
             entry = next((entry for entry in entries if entry.value == value), None)
             since, turns = (f"{entry.valid_from:%Y&#8209;%m&#8209;%d}", ", ".join(entry.sources)) if entry else ("", "")
-            opened = display.fold(f"{len(entry.sources)}", display.text(turns)) if entry else ""
+            opened = display.details(f"{len(entry.sources)}", display.text(turns)) if entry else ""
             yield [display.text(label), display.text(_shown(value, chinese)), since, opened, before]
             label = before = ""
 

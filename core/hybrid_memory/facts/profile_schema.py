@@ -99,7 +99,7 @@ def profile_fields(schema: type[UserProfile]) -> tuple[ProfileField, ...]:
 
 
 def field_guide(schema: type[UserProfile]) -> list[tuple[str, str, str]]:
-    """Name, type in words and description of each field, as a language model is told."""
+    """Name, type in words and description of each field, for a language model."""
     return [(field.name, field.kind, field.description) for field in profile_fields(schema)]
 
 

@@ -136,7 +136,7 @@ def resolve(
     """The facts that follow from these claim events, oldest first.
 
     Args:
-        claims: in any order; what counts is when their turns were said.
+        claims: in any order; what counts is the time of their turns.
         rule: who wins where two authors disagree; the same author's newer word always wins.
         trust: of an author, in [0, 1].
     """
@@ -230,8 +230,8 @@ class _Resolution:
             standing.append(fact)
 
     def _contradict(self, new: _Standing, old: _Standing, standing: list[_Standing]) -> None:
-        settled = new.claim.by == SETTLED
-        if new.author != old.author and not settled:
+        decided = new.claim.by == SETTLED
+        if new.author != old.author and not decided:
             at_once = abs(new.at - old.seen) <= AT_ONCE
             more, less = self._trust(new.author), self._trust(old.author)
             if self._rule == "trusted" and more < less:

@@ -32,7 +32,7 @@ def as_language_model(model: Any, *, timeout: timedelta = timedelta(seconds=30))
 
     Accepts a LangChain chat model or LLM, a LlamaIndex ``LLM``, a `LanguageModel`, and any callable that returns text:
     one whose parameter is called ``messages``, or is annotated as something else than ``str``, gets a list of
-    ``{"role": ..., "content": ...}``, any other the conversation as one text. What a tool said is sent as the user's.
+    ``{"role": ..., "content": ...}``, any other the conversation as one text. What tools return is sent as the user's.
 
     Calls of a LangChain model carry the tag ``nostream``, so that inside a LangGraph run the user's message stream does
     not show them. Callbacks of that run are kept: its trace and its count of tokens are to know of these calls too.

@@ -198,7 +198,7 @@ def _drawn(hits: Sequence[Hit]) -> str:
         (
             f"{hit.score:.3f}<br>{display.bar(parts(hit))}",
             f"{hit.record.at:%Y&#8209;%m&#8209;%d}<br>{display.text(hit.record.speaker)}",
-            display.text(hit.record.text) + display.fold("why", f"<small>{display.text(hit.why())}</small>"),
+            display.text(hit.record.text) + display.details("why", f"<small>{display.text(hit.why())}</small>"),
         )
         for hit in hits
     ]

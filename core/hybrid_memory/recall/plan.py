@@ -18,7 +18,7 @@ from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, 
 class Intent(StrEnum):
     """What kind of answer is wanted.
 
-    A fact is a value: who, what, when, where. Contextual goes back to something that was said or happened before.
+    A fact is a value: who, what, when, where. Contextual goes back to something that was discussed or happened before.
     Reasoning weighs several things: why, how, compare. Auto is decided from the words.
     """
 
@@ -33,7 +33,7 @@ class Plan:
     """What a recall sets out to do; `Hit.why` shows it.
 
     Attributes:
-        intent: never ``auto``; cue: the word that told it, empty where none did.
+        intent: never ``auto``; cue: the word that shows it, empty where none did.
         entities: what the query names; times: the stretches of time it names that have begun.
         vector, text, exact, temporal: how many candidates each path brings in at most; 0 where it does not run.
         corrected: words that nobody used here, and what was looked for beside them.
@@ -134,25 +134,25 @@ def plan(
 
 def _synonyms(query: str, groups: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:
     """The members of groups that the query has, each with the others of its group."""
-    said = folded(query)
+    folded_query = folded(query)
     found: dict[str, tuple[str, ...]] = {}
     for group in groups:
-        word = next((word for word in group if _has(said, folded(word))), None)
+        word = next((word for word in group if _has(folded_query, folded(word))), None)
         if word is not None:
-            others = (other for other in group if not _has(said, folded(other)))
+            others = (other for other in group if not _has(folded_query, folded(other)))
             found[word] = tuple(dict.fromkeys((*found.get(word, ()), *others)))
     return {word: others for word, others in found.items() if others}
 
 
-def _has(said: str, word: str) -> bool:
-    """Whether the word is said; as a whole word, where its script has spaces between words."""
+def _has(text: str, word: str) -> bool:
+    """Whether the text has the word, as a whole word, where its script has spaces between words."""
     before = rf"(?<!{LETTER})" if re.match(LETTER, word) else ""
     after = rf"(?!{LETTER})" if re.match(LETTER, word[-1:]) else ""
-    return re.search(f"{before}{re.escape(word)}{after}", said) is not None
+    return re.search(f"{before}{re.escape(word)}{after}", text) is not None
 
 
 def intent(query: str) -> tuple[Intent, str]:
-    """The intent, and the word that told it; empty where none did and the intent is the default."""
+    """The intent, and the word that shows it; empty where none did and the intent is the default."""
     for kind, pattern in _PATTERNS.items():
         if found := pattern.search(query):
             return kind, found[0]

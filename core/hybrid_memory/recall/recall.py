@@ -113,7 +113,7 @@ async def _found(run: Runner, services: Services, request: Request, spaces: Sequ
         )
         for record in records
     ]
-    return [_noted(hit, hits[row + 1 :]) for row, hit in enumerate(hits)], failed or bool(unranked)
+    return [_explained(hit, hits[row + 1 :]) for row, hit in enumerate(hits)], failed or bool(unranked)
 
 
 async def _scores(
@@ -138,7 +138,7 @@ async def _scores(
 
 
 def _closeness(found: Found, asked: Sequence[int]) -> Array:
-    """How near each candidate is to the query by itself; the query's own words, said before, count for no average."""
+    """How near each candidate is to the query by itself; an earlier turn in the same words counts for no average."""
     average, count = found.average.copy(), found.count.copy()
     for row in asked:
         if np.isfinite(found.similarity[row]):
@@ -148,7 +148,7 @@ def _closeness(found: Found, asked: Sequence[int]) -> Array:
     return signals.closeness(found.similarity, average, found.same, count)
 
 
-def _noted(hit: Hit, behind: Sequence[Hit]) -> Hit:
+def _explained(hit: Hit, behind: Sequence[Hit]) -> Hit:
     """The hit, with a word on why better ones stand behind it."""
     if not behind or hit.score >= max(other.score for other in behind) - 10**-SCORE_DIGITS:
         return hit
@@ -267,8 +267,8 @@ async def from_log(
         events = await run.call(view.log.read, scope, kinds=(EventKind.MESSAGE,), limit=NEWEST, newest=True)
         records += [item.record for item in derive(learnt(services, events), {}) if allowed.allows(item.record)]
     importance = np.array([record.importance for record in records])
-    said = np.array([record.at.timestamp() for record in records])
-    known = kept(services, said, importance, np.zeros(len(records), dtype=np.int64))
+    times = np.array([record.at.timestamp() for record in records])
+    known = kept(services, times, importance, np.zeros(len(records), dtype=np.int64))
     records = [record for record, stays in zip(records, known, strict=True) if stays]
     if not records:
         return []

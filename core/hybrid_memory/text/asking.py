@@ -211,7 +211,7 @@ _KNOWN = re.compile(
 def is_memory(text: str) -> bool:
     """Whether a turn tells something: not only questions, greetings, acknowledgements and requests for an answer.
 
-    A turn that also states something does: "I'm allergic to nuts, what can I eat?", and so does a request that is told
+    A turn that also states something does: "I'm allergic to nuts, what can I eat?", and so does a request that comes
     with what it is for: "Help me plan my trip to Rome."
     """
     return len(text) > MAX_CHARS or any(map(_tells, sentences(text)))

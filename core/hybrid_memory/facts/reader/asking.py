@@ -100,7 +100,7 @@ def spans(turns: Sequence[Event]) -> Iterator[list[Event]]:
 def question(
     turns: Sequence[Event], before: Sequence[Event], findings: Sequence[Claim], fields: Sequence[Field] = ()
 ) -> Question:
-    """What to ask about these turns; what tools and systems said is left out."""
+    """What to ask about these turns; what tools and systems wrote is left out."""
     found: dict[int, list[str]] = {}
     for claim in findings:
         found.setdefault(claim.source, []).append(claim.value)
@@ -131,12 +131,12 @@ def prompt(asked: Question) -> list[Message]:
         (wording.findings, [f"({number}) {_finding(claim)}" for number, claim in enumerate(asked.findings, 1)]),
         (wording.turns, list(_transcript(asked.turns, wording))),
     ]
-    told = "\n\n".join("\n".join([heading, *lines]) for heading, lines in parts if lines)
+    text = "\n\n".join("\n".join([heading, *lines]) for heading, lines in parts if lines)
     return [
         Message(role=Role.SYSTEM, content=wording.task.format(own=wording.own + own if own else "")),
         Message(role=Role.USER, content=wording.example),
         Message(role=Role.ASSISTANT, content=wording.answer),
-        Message(role=Role.USER, content=told),
+        Message(role=Role.USER, content=text),
     ]
 
 

@@ -27,7 +27,7 @@ class ModelExtractor:
 
     Args:
         model: what is asked.
-        rules: what it is told to go beyond; their claims are not returned.
+        rules: what it goes beyond; their claims are not returned.
         fields: of the profile, that it is asked for beside the attributes that everybody has.
     """
 
@@ -60,7 +60,7 @@ class ModelExtractor:
 
 CONFIDENCE = 0.6
 MISCOUNTED = 2
-"""By how many turns a model may be wrong about where something was said."""
+"""By how many turns a model may be wrong about where something stands."""
 
 MAX_PER_TURN = 8
 MAX_ITEMS = 200
@@ -180,17 +180,17 @@ def _texts(value: Any) -> list[str]:
 
 
 def _grounds(asked: Question) -> dict[int, Ground]:
-    told = "\n".join(_said(turn) for turn in asked.before)
+    context = "\n".join(_line(turn) for turn in asked.before)
     grounds: dict[int, Ground] = {}
     for turn in asked.turns:
-        told = f"{told}\n{_said(turn)}"
+        context = f"{context}\n{_line(turn)}"
         if turn.subject is not None:
             event = turn.event
-            grounds[len(grounds) + 1] = Ground(event.position, event.at, turn.subject, asserted(turn.words), told)
+            grounds[len(grounds) + 1] = Ground(event.position, event.at, turn.subject, asserted(turn.words), context)
     return grounds
 
 
-def _said(turn: Shown) -> str:
+def _line(turn: Shown) -> str:
     return unicodedata.normalize("NFKC", f"{turn.subject or ''}: {turn.words}").casefold()
 
 

@@ -99,7 +99,7 @@ def season_of(year: int, season: str) -> Range:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When a text was said, in wall time, and whether the words around an expression tell of the past."""
+    """When a text was written, in wall time, and whether the words around an expression tell of the past."""
 
     now: datetime
     past: bool = False

@@ -44,7 +44,7 @@ class _Named:
 
 
 def find_times(text: str, now: datetime) -> list[TimeSpan]:
-    """The time expressions of a text that was said at ``now``, in order, without overlap; English and Chinese.
+    """The time expressions of a text that was written at ``now``, in order, without overlap; English and Chinese.
 
     Spans are half-open and in the time zone of ``now``, which must be aware. What they mean:
 
