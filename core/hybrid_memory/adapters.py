@@ -78,13 +78,7 @@ async def recollect(
 ) -> list[Hit]:
     """At most k turns that fit a question, best first; none for small talk.
 
-    Args:
-        run: of the method that asks.
-        memory: whose turns.
-        query: the question.
-        k: how many at most.
-        shown: texts, or ids of messages, that stand in the prompt anyway.
-        options: of `ScopedMemory.recall`.
+    ``shown`` are texts, or ids of messages, that stand in the prompt anyway; ``options`` are those of recall.
     """
     if not k or not query or asks_nothing(query):
         return []

@@ -38,11 +38,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """What recall should not put first.
+    """What recall should not put first: records of facts that no longer stand, and turns that say such a thing.
 
-    Attributes:
-        facts: records of facts that no longer stand.
-        turns: turns that say such a thing, each with the records and turns that say what is so instead.
+    A turn has the records and turns that say what is so instead.
     """
 
     facts: frozenset[int] = frozenset()

@@ -43,8 +43,7 @@ async def learn(
 ) -> int:
     """Read the turns of this owner that were not read yet; returns how many claims they made.
 
-    Raises:
-        ModelError: the model failed; what the rules found is kept, and the model is given the turns again next time.
+    On `ModelError` what the rules found is kept, and the model is given the turns again next time.
     """
     if services.read_only:
         return 0

@@ -51,12 +51,10 @@ def own_facts(facts: Iterable[Fact], names: Iterable[str] = ()) -> list[Fact]:
 
 
 def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None = None) -> P:
-    """The profile that follows from one person's facts; their order does not matter.
+    """The profile that follows from one person's facts, of every state, in any order.
 
-    Args:
-        facts: of one subject, in every state; those that do not stand give the history.
-        schema: of the profile; a value that its field refuses is left out, and stays a fact.
-        alike: cosine of two values, for lists; without it only wordings that differ in case, plural and signs are one.
+    A value that its field refuses is left out. ``alike`` is the cosine of two values, for lists; without it only
+    wordings that differ in case, plural and signs are one.
     """
     by_attribute: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts:

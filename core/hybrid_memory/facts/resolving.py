@@ -133,12 +133,10 @@ class _Standing:
 def resolve(
     claims: Iterable[Event], *, rule: ConflictRule = "newest", trust: Callable[[str], float] = lambda _: 1.0
 ) -> list[Fact]:
-    """The facts that follow from these claim events, oldest first.
+    """The facts that follow from these claim events, oldest first; the time of their turns counts, not their order.
 
-    Args:
-        claims: in any order; what counts is the time of their turns.
-        rule: who wins where two authors disagree; the same author's newer word always wins.
-        trust: of an author, in [0, 1].
+    The rule says who wins where two authors disagree, ``trust`` is of an author in [0, 1]; the same author's newer word
+    always wins.
     """
     pairs = sorted(((event, Claim.of(event.payload)) for event in claims), key=_moment)
     resolution = _Resolution(rule, trust)

@@ -78,13 +78,9 @@ def near_key(value: str) -> str:
 def united(
     items: Sequence[T], words: Callable[[T], str], kind: Callable[[T], str], alike: Likeness | None
 ) -> list[list[T]]:
-    """The items in groups that say the same, each behind the first of its group; of one kind only.
+    """The items, best first, in groups that say the same and are of one kind, each behind the first of its group.
 
-    Args:
-        items: best first.
-        words: of an item.
-        kind: of an item; what must be equal, such as whether it is liked.
-        alike: cosine of the words of two items; without it they must have the same `near_key`.
+    ``alike`` is the cosine of the words of two items; without it they must have the same `near_key`.
     """
     groups: dict[tuple[str, str], list[T]] = {}
     for item in items:

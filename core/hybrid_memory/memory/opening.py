@@ -46,7 +46,7 @@ OURS = {"auto", "local", "none", "hashing"}
 """Embedders of this library by name."""
 
 EXTRACTORS = {"rules": "hybrid_memory.facts.rules.bilingual:BilingualRules"}
-RANKERS = {"weighted-mean": "hybrid_memory.recall.ranker:WeightedMean"}
+RANKERS = {"weighted-mean": "hybrid_memory.recall.ranking:WeightedMean"}
 
 COUNTED_TEXTS = 10_000
 """Texts whose tokens are remembered."""

@@ -168,11 +168,7 @@ class WrappedEmbedder:
 
 
 def checked_rows(rows: Any, count: int, dim: int | None, name: str) -> Floats:
-    """The rows as float32 of unit length.
-
-    Raises:
-        ModelError: not numbers, not ``count`` rows, another width than ``dim`` (None: any), or not finite.
-    """
+    """The rows as float32 of unit length; `ModelError` for no finite numbers of shape (count, dim), None: any dim."""
     try:
         table = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:

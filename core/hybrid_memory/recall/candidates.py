@@ -16,7 +16,7 @@ from hybrid_memory.errors import EmbedderMismatchError, ModelError
 from hybrid_memory.facts.facts import knowledge
 from hybrid_memory.index.port import Matches, RecordColumns
 from hybrid_memory.index.record import Where
-from hybrid_memory.recall import signals
+from hybrid_memory.recall import ranking
 from hybrid_memory.recall.plan import Plan, folded
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.indexing import embedding
@@ -176,7 +176,7 @@ async def centred(
     if not number:
         return None, 0.0, 0
     middle = centroid.astype(np.float64)
-    compared = signals.centred(vector.astype(np.float64), middle, number)
+    compared = ranking.centred(vector.astype(np.float64), middle, number)
     return compared.astype(np.float32), float(compared @ middle), number
 
 

@@ -107,14 +107,8 @@ def plan(
 
     Vector and text run for every intent: on labelled sets neither did better with fewer candidates. A question that
     weighs things takes half as many again by meaning. What is named verbatim brings in the exact path; a time, or a
-    question that goes back to what was before, the temporal one.
-
-    Args:
-        query: as it was asked.
-        now: aware; times of the query count from it, in its time zone. What has not begun then is left out.
-        candidates: of the vector and the text path.
-        wanted: the caller's intent; ``auto`` reads it from the words.
-        synonyms: groups of words that mean the same.
+    question that goes back to what was before, the temporal one. Times count from ``now``; those that have not
+    begun are left out.
     """
     kind, cue = intent(query) if wanted is Intent.AUTO else (wanted, "")
     named = entities(query)

@@ -14,7 +14,7 @@ from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.index.derive import SEGMENT_PAUSE, derive
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import EventKind
-from hybrid_memory.recall import cache, ranker, signals
+from hybrid_memory.recall import cache, ranking
 from hybrid_memory.recall import plan as planning
 from hybrid_memory.recall.candidates import Asked, Found, candidates, narrowed, query_vector
 from hybrid_memory.recall.hit import Hit, Signals
@@ -129,11 +129,11 @@ async def _scores(
         scores = await run.call(services.ranker.score, query, columns, weights, texts)
     except ModelError as error:
         _log.warning("%s; ranking by the signals alone", error)
-        return ranker.weighted_mean(columns, weights), f"ranked by the signals alone, {error}"
+        return ranking.weighted_mean(columns, weights), f"ranked by the signals alone, {error}"
     if np.shape(scores) != ids.shape or not np.isfinite(scores).all() or np.min(scores) < 0 or np.max(scores) > 1:
         reason = f"{services.ranker.name or services.ranker!r} gave no {len(ids)} scores in 0 to 1"
         _log.warning("%s; ranking by the signals alone", reason)
-        return ranker.weighted_mean(columns, weights), f"ranked by the signals alone, {reason}"
+        return ranking.weighted_mean(columns, weights), f"ranked by the signals alone, {reason}"
     return scores, ""
 
 
@@ -145,7 +145,7 @@ def _closeness(found: Found, asked: Sequence[int]) -> Array:
             owner = (found.average == found.average[row]) & (found.count == found.count[row]) & (count > 1)
             average[owner] = (average[owner] * count[owner] - found.similarity[row]) / (count[owner] - 1)
             count[owner] -= 1
-    return signals.closeness(found.similarity, average, found.same, count)
+    return ranking.closeness(found.similarity, average, found.same, count)
 
 
 def _explained(hit: Hit, behind: Sequence[Hit]) -> Hit:
@@ -158,8 +158,8 @@ def _explained(hit: Hit, behind: Sequence[Hit]) -> Hit:
 
 def _columns(services: Services, found: Found, weights: Weights, plan: Plan) -> dict[str, Array]:
     places = found.places
-    by_meaning = signals.vector_signal(found.similarity, found.average)
-    by_words = signals.text_signal(found.bm25)
+    by_meaning = ranking.vector_signal(found.similarity, found.average)
+    by_words = ranking.text_signal(found.bm25)
     share = weights.vector + weights.text
     vector, text = (weights.vector / share, weights.text / share) if share else (0.0, 0.0)
     relevance = vector * by_meaning + text * by_words
@@ -167,14 +167,14 @@ def _columns(services: Services, found: Found, weights: Weights, plan: Plan) -> 
     return {
         "vector": by_meaning,
         "text": by_words,
-        "neighbours": signals.neighbour_signal(relevance, places.segments, places.ordinals, average=0.5 * vector),
-        "segment": signals.segment_signal(relevance, places.segments),
-        "recency": signals.recency_signal(now - places.at, half_life),
+        "neighbours": ranking.neighbour_signal(relevance, places.segments, places.ordinals, average=0.5 * vector),
+        "segment": ranking.segment_signal(relevance, places.segments),
+        "recency": ranking.recency_signal(now - places.at, half_life),
         "importance": places.importance.astype(np.float64),
-        "use": signals.use_signal(places.uses, now - places.last_used, half_life),
+        "use": ranking.use_signal(places.uses, now - places.last_used, half_life),
         "current": found.current.astype(np.float64),
         "exact": found.exact,
-        "temporal": signals.temporal_signal(
+        "temporal": ranking.temporal_signal(
             places.at, [(span.since.timestamp(), span.until.timestamp()) for span in plan.times]
         ),
     }
@@ -190,7 +190,7 @@ async def _best(
         pool = best[: max(DIVERSE_POOL, k)]
         # Records of different owners are not compared: 0.
         likeness = np.sum([await run.call(services.index.likeness, scope.owner, ids[pool]) for scope in scopes], axis=0)
-        best = pool[ranker.diverse(scores[pool], likeness, len(pool), diversity)]
+        best = pool[ranking.diverse(scores[pool], likeness, len(pool), diversity)]
     chosen: dict[int, Record] = {}
     for start in range(0, len(best), k):
         for record in await run.call(services.index.get, ids[best[start : start + k]].tolist()):
@@ -214,7 +214,7 @@ async def _newest_first(
     # The mean over all pairs of different records, from that over all pairs.
     average = (number * float(centroid @ centroid) - 1) / (number - 1)
     by_age = sorted(range(len(head)), key=lambda row: (head[row].at, head[row].turn), reverse=True)
-    order = ranker.newest_first(
+    order = ranking.newest_first(
         await run.call(services.index.likeness, owner, ids),
         scores[:HEAD],
         np.argsort(by_age).astype(np.float64),
@@ -235,7 +235,7 @@ def _applied(weights: Weights, found: Found, query: str, plan: Plan, *, meaning:
     """The weights as this query applies them: without vectors the text takes the weight of both."""
     if not meaning:
         weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
-    brevity = signals.brevity(found.places.lengths)
+    brevity = ranking.brevity(found.places.lengths)
     stale_wanted = found.current.all() or about_the_past(query)
     applied = asdict(weights) | {
         "neighbours": weights.neighbours * brevity,
@@ -275,8 +275,8 @@ async def from_log(
     age = services.clock().timestamp() - np.array([record.at.timestamp() for record in records])
     columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(records)))
     columns["text"] = by_words(request.query, [record.text for record in records])
-    columns["recency"] = signals.recency_signal(age, services.config.recall.half_life.total_seconds())
-    scores = ranker.weighted_mean(columns, WEIGHTS)
+    columns["recency"] = ranking.recency_signal(age, services.config.recall.half_life.total_seconds())
+    scores = ranking.weighted_mean(columns, WEIGHTS)
     best = np.lexsort((-np.array([record.id for record in records]), -scores))[: request.k]
     note = f"the index cannot be reached, so this is by words alone over the newest {NEWEST:,} turns: {failure}"
     return [

@@ -15,7 +15,7 @@ from hybrid_memory.config.weights import Weights
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.index.bm25 import matches
 from hybrid_memory.models.port import Embedder
-from hybrid_memory.recall import ranker, signals
+from hybrid_memory.recall import ranking
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.recall.candidates import query_vector
 from hybrid_memory.recall.hit import Scored, Signals
@@ -31,12 +31,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A checked call of score.
-
-    Attributes:
-        vectors: unit rows where they were given.
-        at: seconds since the epoch, NaN where they are not known; None if no time counts.
-    """
+    """A checked call of score; ``vectors`` are unit rows, ``at`` is seconds since 1970, NaN where not known."""
 
     query: str
     texts: Sequence[str]
@@ -117,7 +112,7 @@ async def score(run: Runner, services: Services, request: Request) -> list[Score
     diversity = services.config.recall.diversity if request.diversity is None else request.diversity
     if diversity:
         likeness = _likeness(found.vectors, len(order))[np.ix_(order, order)]
-        order = order[ranker.diverse(found.scores[order], likeness, request.k, diversity)]
+        order = order[ranking.diverse(found.scores[order], likeness, request.k, diversity)]
     return [
         Scored(
             row=row,
@@ -156,9 +151,9 @@ async def measured(run: Runner, services: Services, request: Request) -> Measure
     }
     if request.at is not None:
         ages = services.clock().timestamp() - request.at
-        known = signals.recency_signal(ages, services.config.recall.half_life.total_seconds())
+        known = ranking.recency_signal(ages, services.config.recall.half_life.total_seconds())
         columns["recency"] = np.nan_to_num(known, nan=0.0)
-    return Measured(columns, ranker.weighted_mean(columns, weights), weights, vectors, note)
+    return Measured(columns, ranking.weighted_mean(columns, weights), weights, vectors, note)
 
 
 def _applied(weights: Weights, *, timed: bool) -> Weights:
@@ -212,7 +207,7 @@ def _likeness(vectors: Floats | None, count: int) -> Array:
 
 def by_words(query: str, texts: Sequence[str]) -> Array:
     """The text signal of each text, of shape (n,)."""
-    return signals.text_signal(matches(terms(query), [terms(text) for text in texts]))
+    return ranking.text_signal(matches(terms(query), [terms(text) for text in texts]))
 
 
 def by_meaning(query: Floats, vectors: Floats) -> Array:
@@ -222,7 +217,7 @@ def by_meaning(query: Floats, vectors: Floats) -> Array:
         return np.zeros(len(vectors))
     rows = vectors[known].astype(np.float64)
     middle = rows.mean(axis=0)
-    asked = signals.centred(query.astype(np.float64), middle, len(rows))
+    asked = ranking.centred(query.astype(np.float64), middle, len(rows))
     similarity = np.full(len(vectors), np.nan)
     similarity[known] = rows @ asked
-    return signals.vector_signal(similarity, float(asked @ middle))
+    return ranking.vector_signal(similarity, float(asked @ middle))

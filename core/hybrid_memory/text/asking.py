@@ -70,8 +70,7 @@ _OVER = _pattern(*(language.over for language in LANGUAGES))
 def asking_share(text: str) -> float:
     """The share of a turn's characters that stand in sentences which ask for something, in [0, 1].
 
-    A question without a word of content, such as "How are you?", asks nothing that could be looked up, unless it is
-    about the speaker: "Who am I?".
+    A question without a word of content ("How are you?") asks nothing, unless about the speaker ("Who am I?").
     """
     parts = sentences(text[:MAX_CHARS])
     total = sum(map(len, parts))
@@ -168,8 +167,7 @@ _IDLE = ENGLISH_STOP_WORDS - _OWN_WORDS
 def asks_nothing(text: str) -> bool:
     """Whether a text is a greeting, thanks, an answer such as "ok" or other small talk, with nothing to look up.
 
-    A question of function words alone, such as "and what about that?", asks nothing either, unless it is about whoever
-    asks: "Who am I?".
+    So are questions of function words alone, "and what about that?", unless about whoever asks: "Who am I?".
     """
     if len(text) > MAX_TALK_CHARS:
         return False
@@ -209,10 +207,9 @@ _KNOWN = re.compile(
 
 
 def is_memory(text: str) -> bool:
-    """Whether a turn tells something: not only questions, greetings, acknowledgements and requests for an answer.
+    """Whether a turn says something: not only questions, greetings, acknowledgements and requests for an answer.
 
-    A turn that also states something does: "I'm allergic to nuts, what can I eat?", and so does a request that comes
-    with what it is for: "Help me plan my trip to Rome."
+    "I'm allergic to nuts, what can I eat?" does, and so does a request with its purpose: "Help me plan my trip."
     """
     return len(text) > MAX_CHARS or any(map(_tells, sentences(text)))
 

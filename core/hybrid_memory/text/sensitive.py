@@ -20,10 +20,9 @@ _NEAR = 48
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What may be a finding: the pattern's group ``it``, or all of the match, if the check agrees.
+    """What may be a finding: the pattern's group ``it``, or all of the match, if the check of both agrees.
 
     Attributes:
-        check: takes what was matched, and the match.
         shrinks: leave out the last group behind a blank as long as the check does not agree.
         hints: a text with none of them has no finding; without hints any text may.
     """

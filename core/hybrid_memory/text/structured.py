@@ -48,11 +48,9 @@ def parse_object(text: str) -> dict[str, Any] | None:
 
 
 class Piece(NamedTuple):
-    """A part of an answer that begins like a JSON object.
+    """A part of an answer that begins like a JSON object, with the object, or None where it cannot be read.
 
-    Attributes:
-        value: the object; None where it has no end, or cannot be read.
-        quoted: whether it stands in a fenced block that has words around it.
+    It is quoted where it stands in a fenced block that has words around it.
     """
 
     text: str

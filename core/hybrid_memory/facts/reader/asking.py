@@ -62,13 +62,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about a span.
+    """What is asked about a span of turns, with those before it, the findings of the rules, and fields of the profile.
 
-    Attributes:
-        before: turns before the span, oldest first.
-        turns: of the span, in order; those that make claims are numbered from 1.
-        findings: of the rules, numbered from 1.
-        fields: of the profile, beside the attributes that everybody has.
+    Turns that make claims, and findings, are numbered from 1; fields come beside the attributes that everybody has.
     """
 
     before: tuple[Shown, ...]

@@ -23,12 +23,7 @@ class ModelExtractor:
     """A `FactExtractor` that asks a language model what the rules did not find, and which of their findings are wrong.
 
     One call for as many turns as a question has room for. A model may read a turn otherwise beside other turns, so its
-    claims, unlike those of rules, depend on how turns are cut into calls.
-
-    Args:
-        model: what is asked.
-        rules: what it goes beyond; their claims are not returned.
-        fields: of the profile, that it is asked for beside the attributes that everybody has.
+    claims, unlike those of rules, depend on how turns are cut into calls. ``fields`` are those of the profile.
     """
 
     def __init__(self, model: LanguageModel, rules: FactExtractor, fields: Sequence[Field] = ()) -> None:
@@ -85,10 +80,8 @@ _SPOKEN = {
 def read(answer: Any, asked: Question, by: str) -> list[Claim]:
     """The claims in a model's answer, by position; what a turn does not have the words for is left out.
 
-    A finding that is called wrong gives a claim that says so; a fact that only repeats a finding gives none.
-
-    Raises:
-        ValueError: nothing in the answer looks like facts.
+    A finding that is called wrong gives a claim that says so; a fact that only repeats a finding gives none. Raises
+    ValueError where nothing in the answer looks like facts.
     """
     facts = list(islice(_facts(answer), MAX_ITEMS))
     wrong = _wrong(answer, len(asked.findings))

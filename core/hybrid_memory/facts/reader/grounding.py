@@ -128,9 +128,8 @@ class Ground:
     """A turn that claims are checked against.
 
     Attributes:
-        position, at: of the turn.
         speaker: the subject of what is in the first person.
-        words: of the turn, those that assert or request something.
+        words: those of the turn that assert or request something.
         context: all turns up to its end, with the names of the speakers, in lower case.
     """
 

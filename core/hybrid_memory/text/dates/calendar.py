@@ -204,9 +204,8 @@ class Found:
 
     Attributes:
         range: of a range, a day or a weekday; of a third, what it is a third of when it stands alone.
-        part: a part of the day, in hours after midnight.
-        hour, minute: of a clock time as said; ``afternoon`` is None where that was not said.
-        third: 0, 1 or 2.
+        part: a part of the day, in hours after midnight; third: 0, 1 or 2.
+        hour, minute: as written; ``afternoon`` is None where that was not.
         weak: counts only beside another part.
     """
 
