@@ -62,7 +62,7 @@ class ProfileEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Origins:
+class _Origins:
     """By field: the entries that stand, all that there were, and the name in Chinese."""
 
     standing: Mapping[str, tuple[ProfileEntry, ...]] = field(default_factory=dict)
@@ -123,12 +123,17 @@ class UserProfile(CheckedModel):
     instructions: list[str] = _list("What to do every time.", "长期要求", "rule: *", importance=0.95)
     goals: list[str] = _list("What they want to achieve.", "目标", "goal")
 
-    _origins: Origins = PrivateAttr(default_factory=Origins)
+    _origins: _Origins = PrivateAttr(default_factory=_Origins)
 
-    def resting_on(self, origins: Origins) -> Self:
-        """The same profile, knowing where its values come from."""
+    def resting_on(
+        self,
+        standing: Mapping[str, tuple[ProfileEntry, ...]],
+        history: Mapping[str, tuple[ProfileEntry, ...]],
+        chinese: Mapping[str, str],
+    ) -> Self:
+        """The same profile, knowing by field where its values come from and what the field is called in Chinese."""
         profile = self.model_copy()
-        profile._origins = origins  # noqa: SLF001 - of the same class
+        profile._origins = _Origins(standing, history, chinese)  # noqa: SLF001 - of the same class
         return profile
 
     @property

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.attributes import ATTRIBUTES, FAVOURITES, RULE, worded
 from hybrid_memory.facts.fact import USER, Fact
-from hybrid_memory.facts.profile import HAN, Origins, ProfileEntry, UserProfile, is_chinese
+from hybrid_memory.facts.profile import HAN, ProfileEntry, UserProfile, is_chinese
 from hybrid_memory.facts.profile_schema import ProfileField, profile_fields
 from hybrid_memory.facts.values import NOT_SAID, Likeness, united
 
@@ -89,7 +89,7 @@ def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None
             oldest = sorted(read, key=lambda reading: (reading.fact.valid_from, reading.fact.id))
             history[field.name] = tuple(_entry([reading]) for reading in oldest)
     labels = {field.name: field.chinese for field in fields if field.chinese}
-    return schema.of(values).resting_on(Origins(standing, history, labels))
+    return schema.of(values).resting_on(standing, history, labels)
 
 
 def _groups(read: Sequence[_Reading], alike: Likeness | None) -> list[list[_Reading]]:
