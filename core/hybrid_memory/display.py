@@ -53,13 +53,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Rows of cells; the head is text, the cells are HTML."""
     named = "".join(f'<th scope="col" style="{_CELL}">{escape(name)}</th>' for name in head)
     top = f"<thead><tr>{named}</tr></thead>" if head else ""
-    body = "".join(_row(row) for row in rows)
+    cells = ("".join(f'<td style="{_CELL}">{cell}</td>' for cell in row) for row in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
     return f'<table style="{_TABLE}">{top}<tbody>{body}</tbody></table>'
-
-
-def _row(cells: Sequence[str]) -> str:
-    written = "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells)
-    return f"<tr>{written}</tr>"
 
 
 def bar(parts: Iterable[Part], *, width: str = "12em") -> str:
