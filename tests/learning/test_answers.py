@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hybrid_memory import Category, Event, EventKind, Message, Role, Scope
 from hybrid_memory.facts.attributes import ATTRIBUTES
 from hybrid_memory.facts.fact import Claim, Stance
-from hybrid_memory.facts.reader.answers import MAX_PER_TURN, read
 from hybrid_memory.facts.reader.asking import Field, Question, question
+from hybrid_memory.facts.reader.extractor import MAX_PER_TURN, read
 from hybrid_memory.facts.reader.grounding import MAX_NAME_CHARS, MAX_VALUE_CHARS
 from hybrid_memory.text.tokenize import terms
 
