@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -9,33 +8,29 @@ from operator import itemgetter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain.tools import ToolRuntime
 from langchain_core.embeddings import DeterministicFakeEmbedding
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.store.base import (
     GetOp,
     InvalidNamespaceError,
     Item,
     ListNamespacesOp,
-    MatchCondition,
-    Op,
     PutOp,
-    Result,
     SearchItem,
     SearchOp,
 )
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from langchain_hybrid_memory.namespaces import namespace, namespace_ids
 from langchain_hybrid_memory.store import HybridMemoryStore
+from tests.langchain.conftest import ScriptedChat, calls
 
 Call = Callable[..., Any]
 
@@ -54,9 +49,9 @@ def kept(memory: HybridMemory) -> HybridMemoryStore:
 
 def test_both_faces_do_all_operations(kept: HybridMemoryStore, face: Call) -> None:
     put = [PutOp(BOB, "a", {"text": "likes trains"}), PutOp(BOB, "b", {"text": "likes ships"})]
-    assert face(kept, "batch", [GetOp(BOB, "a"), *put, SearchOp(BOB)]) == [None, None, None, []]
-    got, found, all_of_it, listed = face(
-        kept, "batch", [GetOp(BOB, "a"), SearchOp(("users",), query="trains"), SearchOp(()), ListNamespacesOp()]
+    assert face(kept).batch([GetOp(BOB, "a"), *put, SearchOp(BOB)]) == [None, None, None, []]
+    got, found, all_of_it, listed = face(kept).batch(
+        [GetOp(BOB, "a"), SearchOp(("users",), query="trains"), SearchOp(()), ListNamespacesOp()]
     )
     assert type(got) is Item
     assert (got.namespace, got.key, got.value) == (BOB, "a", {"text": "likes trains"})
@@ -65,8 +60,8 @@ def test_both_faces_do_all_operations(kept: HybridMemoryStore, face: Call) -> No
     assert (found[0].key, found[0].score) == ("a", 1.0)
     assert [(item.key, item.score) for item in all_of_it] == [("b", None), ("a", None)]
     assert listed == [BOB]
-    assert face(kept, "batch", [PutOp(BOB, "a", None), PutOp(BOB, "never", None)]) == [None, None]
-    assert keys(face(kept, "search", BOB)) == ["b"]
+    assert face(kept).batch([PutOp(BOB, "a", None), PutOp(BOB, "never", None)]) == [None, None]
+    assert keys(face(kept).search(BOB)) == ["b"]
 
 
 def test_a_batch_with_a_fault_writes_nothing(kept: HybridMemoryStore, face: Call) -> None:
@@ -85,7 +80,7 @@ def test_a_batch_with_a_fault_writes_nothing(kept: HybridMemoryStore, face: Call
     ]
     for fault, error in faults:
         with pytest.raises(error):
-            face(kept, "batch", [PutOp(BOB, "fine", {}), fault])
+            face(kept).batch([PutOp(BOB, "fine", {}), fault])
     assert kept.search(()) == []
 
 
@@ -105,11 +100,11 @@ def test_only_what_is_to_be_indexed_is_found(kept: HybridMemoryStore, face: Call
     kept.put(BOB, "whole", {"title": "cats", "body": {"text": "about dogs"}})
     kept.put(BOB, "body", {"title": "cats", "body": {"text": "about dogs"}}, index=["body.text"])
     kept.put(BOB, "none", {"title": "cats"}, index=False)
-    found = face(kept, "search", BOB, query="dogs")
+    found = face(kept).search(BOB, query="dogs")
     assert [item.score is None for item in found] == [False, False, True]
     assert found[0].key == "body"
     kept.put(BOB, "whole", {"title": "cats", "body": {"text": "about dogs"}}, index=False)
-    assert keys([item for item in face(kept, "search", BOB, query="dogs") if item.score is not None]) == ["body"]
+    assert keys([item for item in face(kept).search(BOB, query="dogs") if item.score is not None]) == ["body"]
 
 
 def fake_embed(texts: Sequence[str]) -> list[list[float]]:
@@ -128,7 +123,7 @@ def test_it_stands_in_for_the_store_in_memory(embed: Any, face: Call) -> None:
     kept = HybridMemoryStore(index={"dims": 2, "embed": embed, "fields": ["text"]})
     kept.put(BOB, "a", {"text": "xxxx"})
     kept.put(BOB, "b", {"text": "ooo"})
-    assert keys(face(kept, "search", BOB, query="xxxx")) == ["a", "b"]
+    assert keys(face(kept).search(BOB, query="xxxx")) == ["a", "b"]
 
 
 async def test_an_async_embedder_serves_a_blocking_call_inside_a_loop() -> None:
@@ -171,11 +166,11 @@ def test_time_to_live_is_in_minutes_and_begins_anew_as_configured(opened: Call, 
     kept.put(BOB, "own", {}, ttl=30)
     kept.put(BOB, "ever", {}, ttl=None)
     clock.now += timedelta(minutes=9)
-    assert len(face(kept, "search", BOB)) == 3
-    assert face(kept, "get", BOB, "own", refresh_ttl=True) is not None
+    assert len(face(kept).search(BOB)) == 3
+    assert face(kept).get(BOB, "own", refresh_ttl=True) is not None
     clock.now += timedelta(minutes=2)
-    assert keys(face(kept, "search", BOB)) == ["ever", "own"]
-    assert face(kept, "sweep_ttl") == 1
+    assert keys(face(kept).search(BOB)) == ["ever", "own"]
+    assert face(kept).sweep_ttl() == 1
     clock.now += timedelta(minutes=27)
     assert keys(kept.search(BOB)) == ["ever", "own"]
     clock.now += timedelta(minutes=2)
@@ -184,31 +179,7 @@ def test_time_to_live_is_in_minutes_and_begins_anew_as_configured(opened: Call, 
     refreshed.put(BOB, "kept", {})
     for _ in range(3):
         clock.now += timedelta(minutes=9)
-        assert face(refreshed, "get", BOB, "kept") is not None
-
-
-def test_threads_over_two_handles_and_a_restart(opened: Call) -> None:
-    stores = [HybridMemoryStore(opened()), HybridMemoryStore(opened())]
-
-    def write(number: int) -> None:
-        for step in range(10):
-            stores[number % 2].put(BOB, f"{number}-{step}", {"text": f"word {number}"})
-            stores[number % 2].search(BOB, query="word")
-
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    stores.append(HybridMemoryStore(opened()))
-    for one in stores:
-        assert len(one.search(BOB, limit=100)) == len(one.search(BOB, query="word", limit=100)) == 40
-
-
-async def test_concurrent_calls_on_a_loop_lose_nothing(kept: HybridMemoryStore) -> None:
-    await asyncio.gather(*(kept.aput(BOB, str(number), {"text": f"word {number}"}) for number in range(20)))
-    found = await asyncio.gather(*(kept.asearch(BOB, query=f"word {number}", limit=1) for number in range(20)))
-    assert [keys(page) for page in found] == [[str(number)] for number in range(20)]
+        assert face(refreshed).get(BOB, "kept") is not None
 
 
 IDS = st.lists(
@@ -265,106 +236,8 @@ def test_filters_compare_as_json_does(wanted: dict[str, Any], expected: list[str
     assert sorted(keys(kept.search(BOB, filter=wanted))) == sorted(expected)
 
 
-LABELS = st.sampled_from(["a", "b", "c"])
-NAMESPACES = st.lists(LABELS, min_size=1, max_size=3).map(tuple)
-PATHS = st.lists(st.one_of(LABELS, st.just("*")), max_size=3).map(tuple)
-CONDITIONS = st.builds(MatchCondition, st.sampled_from(["prefix", "suffix"]), PATHS)
-OPERATIONS = st.one_of(
-    st.builds(PutOp, NAMESPACES, LABELS, st.fixed_dictionaries({"n": st.integers(0, 3)}) | st.none(), ttl=st.none()),
-    st.builds(GetOp, NAMESPACES, LABELS, st.booleans()),
-    st.builds(
-        SearchOp,
-        st.lists(LABELS, max_size=2).map(tuple),
-        st.none() | st.fixed_dictionaries({"n": st.integers(0, 3)}),
-        st.integers(0, 5),
-        st.integers(0, 3),
-        query=st.none(),
-    ),
-    st.builds(
-        ListNamespacesOp, st.none() | st.lists(CONDITIONS, max_size=2).map(tuple), st.none() | st.integers(1, 3),
-        st.integers(0, 5), st.integers(0, 2),
-    ),
-)  # fmt: skip
-
-
-class Oracle:
-    """The contract of the store, on a dict whose last entry was put last."""
-
-    def __init__(self) -> None:
-        self.items: dict[tuple[tuple[str, ...], str], dict[str, Any]] = {}
-
-    def batch(self, ops: Sequence[Op]) -> list[Any]:
-        results = [self._read(op) for op in ops]
-        for op in ops:
-            if isinstance(op, PutOp):
-                self.items.pop((op.namespace, op.key), None)
-                if op.value is not None:
-                    self.items[op.namespace, op.key] = dict(op.value)
-        return results
-
-    def _read(self, op: Op) -> Any:
-        if isinstance(op, GetOp):
-            return self.items.get((op.namespace, op.key))
-        if isinstance(op, SearchOp):
-            found = [
-                (name, value)
-                for name, value in reversed(self.items.items())
-                if name[0][: len(op.namespace_prefix)] == op.namespace_prefix
-                and (op.filter is None or value["n"] == op.filter["n"])
-            ]
-            return found[op.offset : op.offset + op.limit]
-        if isinstance(op, ListNamespacesOp):
-            there = {name[0] for name in self.items}
-            for condition in op.match_conditions or ():
-                there = {labels for labels in there if self._matches(condition, labels)}
-            return sorted({labels[: op.max_depth] for labels in there})[op.offset : op.offset + op.limit]
-        return None
-
-    @staticmethod
-    def _matches(condition: MatchCondition, labels: tuple[str, ...]) -> bool:
-        ends = reversed if condition.match_type == "suffix" else tuple
-        pairs = list(zip(ends(labels), ends(condition.path), strict=False))
-        return len(pairs) == len(condition.path) and all(path in ("*", label) for label, path in pairs)
-
-
-def plain(result: Result) -> Any:
-    if isinstance(result, Item):
-        return result.value
-    if isinstance(result, list) and result and isinstance(result[0], SearchItem):
-        return [((item.namespace, item.key), item.value) for item in result if isinstance(item, SearchItem)]
-    return result
-
-
-@settings(max_examples=50)
-@given(st.lists(st.lists(OPERATIONS, max_size=5), max_size=6))
-def test_it_does_what_a_dict_does(batches: list[list[Op]]) -> None:
-    kept, oracle = HybridMemoryStore(), Oracle()
-    for ops in batches:
-        assert [plain(result) for result in kept.batch(ops)] == oracle.batch(ops)
-
-
-class Scripted(BaseChatModel):
-    """Answers with one message after the other."""
-
-    answers: list[AIMessage] = Field(default_factory=list)
-
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
-        return self
-
-    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=self.answers.pop(0))])
-
-
-def calling(*calls: tuple[str, dict[str, Any]]) -> Scripted:
-    asked = [
-        AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"call-{number}"}])
-        for number, (name, args) in enumerate(calls)
-    ]
-    return Scripted(answers=[*asked, AIMessage("done")])
+def calling(*wanted: tuple[str, dict[str, Any]]) -> ScriptedChat:
+    return ScriptedChat(answers=[*(calls(one, start=row) for row, one in enumerate(wanted)), "done"])
 
 
 @dataclass
@@ -389,8 +262,8 @@ async def look_up(query: str, runtime: ToolRuntime[Context]) -> str:
 
 
 async def test_tools_of_an_agent_use_it(kept: HybridMemoryStore) -> None:
-    def agent(*calls: tuple[str, dict[str, Any]]) -> Any:
-        return create_agent(calling(*calls), [save, look_up], store=kept, context_schema=Context)
+    def agent(*wanted: tuple[str, dict[str, Any]]) -> Any:
+        return create_agent(calling(*wanted), [save, look_up], store=kept, context_schema=Context)
 
     asked = {"messages": [("user", "hi")]}
     saving = agent(("save", {"text": "Ann takes the train"}))
