@@ -53,7 +53,6 @@ class Written:
         return message.id is not None and self._words.get(message.id) == _words(message)
 
     def put(self, messages: Iterable[BaseMessage]) -> None:
-        """These were written."""
         for message in messages:
             if message.id is not None:
                 self._words.put(message.id, _words(message))
@@ -82,13 +81,11 @@ class Follower:
 
     @property
     def messages(self) -> Sequence[BaseMessage]:
-        """Of the state."""
         said: Sequence[BaseMessage] = self.state["messages"]
         return said
 
     @property
     def seen(self) -> Seen:
-        """What was noted at the last write."""
         return self.state.get(STATE, {}).get(self.name) or Seen(last=None, known={})
 
     @property
@@ -111,7 +108,6 @@ class Follower:
 
     @property
     def ids(self) -> list[str]:
-        """Of the events behind the messages."""
         return self._ids(self.messages)
 
     def behind(self, call: str) -> list[str]:
@@ -149,10 +145,6 @@ class Follower:
         last = self.messages[-1].id if self.messages else None
         self.words.put(fresh)
         return self._with({**seen, "last": last, "known": {**seen["known"], **odd}, "began": began})
-
-    def noted(self, ids: Sequence[str | None]) -> dict[str, Any] | None:
-        """The update of the state after `fresh` was written as these events; None if nothing changes."""
-        return self.after(ids).update
 
     def shown(self, blocks: Mapping[str, Block] | None) -> Follower:
         """The follower once the model was shown these blocks."""

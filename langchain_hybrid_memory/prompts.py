@@ -34,8 +34,7 @@ def budget_for(model: Any, config: CompactionConfig) -> int:
     return budget_of(window, answer if isinstance(answer, int) and answer > 0 else None)
 
 
-def can_call(model: Any) -> bool:
-    """Whether tools can be bound to the model."""
+def _can_call(model: Any) -> bool:
     return not isinstance(model, BaseChatModel) or type(model).bind_tools is not BaseChatModel.bind_tools
 
 
@@ -47,7 +46,6 @@ class Prompts:
         self._converted = Conversions()
 
     def schemas(self, tools: Iterable[Any]) -> list[dict[str, Any]]:
-        """The tools as a provider gets them."""
         return [self._schema(tool) for tool in tools]
 
     def laid(
@@ -110,7 +108,7 @@ class Reading:
             if (getattr(tool, "metadata", None) or {}).get(OURS) == FETCH.name:
                 return Reader(tool.name)
         names = {getattr(tool, "name", None) for tool in tools}
-        if not can_call(model) or self.tool.name in names:
+        if not _can_call(model) or self.tool.name in names:
             return None
         (schema,) = prompts.schemas([self.tool])
         return Reader(self.tool.name, schema)
