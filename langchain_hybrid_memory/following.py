@@ -27,19 +27,12 @@ CALLER = "caller"
 
 
 class Seen(TypedDict):
-    """How far the log follows the state.
+    """How far the log follows the state."""
 
-    Attributes:
-        last: the id of the newest message that was written; None before the first.
-        known: the ids of events by those of messages, where they differ.
-        began: the id of the first message that the state ever had.
-        blocks: revisions of the blocks that the model was shown last, by label, if it edits them.
-    """
-
-    last: str | None
-    known: dict[str, str]
-    began: NotRequired[str | None]
-    blocks: NotRequired[dict[str, int]]
+    last: str | None  # the id of the newest message that was written
+    known: dict[str, str]  # the ids of events by those of messages, where they differ
+    began: NotRequired[str | None]  # the id of the first message that the state ever had
+    blocks: NotRequired[dict[str, int]]  # revisions of the blocks that the model was shown last, if it edits them
 
 
 class Written:
@@ -65,19 +58,13 @@ def _words(message: BaseMessage) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class Follower:
-    """An agent's state, and how far it was written under the name of a middleware.
-
-    Attributes:
-        words: of messages that were written by this process.
-        nested: whether the agent works for another one, whose words are no user's.
-        changed: whether this differs from what the state holds.
-    """
+    """An agent's state, and how far it was written under the name of a middleware."""
 
     state: Mapping[str, Any]
     name: str
     words: Written = field(default_factory=Written)
-    nested: bool = False
-    changed: bool = False
+    nested: bool = False  # the agent works for another one, whose words are no user's
+    changed: bool = False  # this differs from what the state holds
 
     @property
     def messages(self) -> Sequence[BaseMessage]:

@@ -93,11 +93,7 @@ def _system(own: SystemMessage | None, head: str) -> SystemMessage | None:
 
 
 class Reading:
-    """A reader that is bound to the calls of a model whose prompt names it.
-
-    Args:
-        calls: whose memory the tool reads.
-    """
+    """A reader that is bound to the calls of a model whose prompt names it."""
 
     def __init__(self, calls: Calls) -> None:
         self.tool: BaseTool = as_langchain(FETCH, calls)
@@ -121,15 +117,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """How a middleware lets the model page.
-
-    Attributes:
-        config: of the window.
-        begins: texts of the blocks that an owner begins with, beside those of MemGPT.
-    """
+    """How a middleware lets the model page."""
 
     config: PagingConfig
-    begins: Mapping[str, str]
+    begins: Mapping[str, str]  # texts of the blocks that an owner begins with, beside those of MemGPT
 
     @classmethod
     def of(cls, paging: bool | PagingConfig, begins: Mapping[str, str] | None) -> Self | None:

@@ -27,10 +27,6 @@ class KeyedLog:
     Messages are events of the log, written once and never changed. Gone is what a session was reset without; the log
     keeps it, and it can be recalled. Which messages are archived stands beside the log: ids that only ever grow, so
     that adding and archiving at the same time lose nothing, in any number of processes.
-
-    Args:
-        memory: an open one.
-        owner: whose sessions, without one.
     """
 
     def __init__(self, memory: HybridMemory, owner: Scope) -> None:

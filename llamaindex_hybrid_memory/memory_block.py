@@ -27,17 +27,11 @@ _log = logging.getLogger(__name__)
 
 
 class Turn(NamedTuple):
-    """What the user said last, and what stands before it.
-
-    Attributes:
-        question: the words.
-        answers: how many answers the queue holds before them; tells a question from its repetition.
-        shown: the texts that stand in the queue.
-    """
+    """What the user said last, and what stands before it."""
 
     question: str
-    answers: int
-    shown: frozenset[str]
+    answers: int  # of the queue before it; tells a question from its repetition
+    shown: frozenset[str]  # the texts that stand in the queue
 
     @classmethod
     def of(cls, queue: Sequence[ChatMessage]) -> Self:
@@ -73,10 +67,6 @@ def fresh(log: Sequence[Message], flushed: Sequence[Message]) -> list[Message]:
 
     Nothing is fresh if the log holds the flush as one stretch, word for word; else what stands behind the longest
     beginning of the flush that the log ends with. So a flush may come twice, from two tasks or after a restart.
-
-    Args:
-        log: the messages of the session, or the newest of them.
-        flushed: in order.
     """
     held, said = list(map(_words, log)), list(map(_words, flushed))
     size = len(said)

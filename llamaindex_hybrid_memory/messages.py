@@ -171,14 +171,9 @@ def from_chat_message(chat: ChatMessage) -> Message:
 
 
 def from_chat_messages(chats: Iterable[ChatMessage], called: dict[str, str]) -> list[Message]:
-    """The messages in our form, a tool's result with the name of its tool, which LlamaIndex leaves out.
+    """The messages of a conversation in our form, a tool's result with its name, which LlamaIndex leaves out.
 
-    Args:
-        chats: of one conversation, in order.
-        called: names of tools by the id of their call, from earlier messages; those of these are added.
-
-    Raises:
-        InvalidMessageError: as in `from_chat_message`.
+    ``called`` holds the names by the id of their call, from earlier messages; those of these are added.
     """
     said = []
     for chat in chats:

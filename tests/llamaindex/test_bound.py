@@ -20,8 +20,8 @@ KINDS: list[type[Bound]] = [HybridChatMemory, HybridChatStore, HybridBufferStore
 
 
 def made(kind: type[Bound], **whose: Any) -> Any:
-    session = {"session": "s1"} if kind is HybridChatMemory else {}
-    return kind.from_defaults(**session, **({"user": "alice"} | whose))
+    session: dict[str, Any] = {"session": "s1"} if kind is HybridChatMemory else {}
+    return kind.from_defaults(**{"user": "alice", **session, **whose})
 
 
 async def put(one: Any, text: str) -> None:
