@@ -24,7 +24,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError, InvalidScopeError
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.testing.language import ScriptedModel
+from hybrid_memory.testing.models import ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens
 from langchain_hybrid_memory import HybridChatMemory, HybridChatMessageHistory, migration
 

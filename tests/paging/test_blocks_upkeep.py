@@ -5,51 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, Message, PagedAgent, ScopedMemory, open_memory
+from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, PagedAgent, ScopedMemory, open_memory
 from hybrid_memory.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
+from tests.paging.conftest import Script, call, says, shown
 
 CANARY = "zirconquokka"
 WORDS = (CANARY, "锆石短尾袋鼠")
 NO_MODELS: dict[str, Any] = {"embedder": "none", "power_safe": False}
 
 
-class Script:
-    """Gives these answers, and says goodbye when there are no more.
-
-    Attributes:
-        prompts: what it was shown.
-    """
-
-    name = "script"
-
-    def __init__(self, *answers: str) -> None:
-        self._answers = list(answers)
-        self.prompts: list[str] = []
-
-    def complete(self, messages: Sequence[Message]) -> str:
-        self.prompts.append("\n".join(message.text for message in messages))
-        return self._answers.pop(0) if self._answers else call("send_message", message="Goodbye.", goes_on=False)
-
-    def structured(self, messages: Sequence[Message], schema: Any) -> Any:
-        raise NotImplementedError
-
-
-def call(function: str, *, goes_on: bool = True, **arguments: Any) -> str:
-    return json.dumps({"function": function, "arguments": arguments, "request_heartbeat": goes_on}, ensure_ascii=False)
-
-
 def talked(memory: HybridMemory, *answers: str, said: str = "Hello.", **options: Any) -> Script:
-    """What a model that gives these answers is shown."""
-    script = Script(*answers)
+    """A model that gives these answers, and then says goodbye."""
+    script = Script(*answers, otherwise=says("Goodbye."))
     with PagedAgent(memory, agent="coach", user="ada", model=script, **options) as agent:
         agent.send(said)
     return script
@@ -79,9 +53,7 @@ def on_file(folder: Path, **options: Any) -> HybridMemory:
 
 
 @pytest.mark.parametrize(("source", "target"), [("memory", "sqlite"), ("sqlite", "memory")])
-def test_a_copy_has_blocks_and_steps_and_goes_on_from_there(
-    face: Face, opened: Open, tmp_path: Path, source: str, target: str
-) -> None:
+def test_a_copy_has_blocks_and_steps(face: Face, opened: Open, tmp_path: Path, source: str, target: str) -> None:
     urls = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path / 'copy.db'}"}
     one, other = (opened(url=urls[name], **NO_MODELS) for name in (source, target))
     team = one.scoped(user="ada").create_space("team")
@@ -96,16 +68,16 @@ def test_a_copy_has_blocks_and_steps_and_goes_on_from_there(
         call("core_memory_append", label="task", content="Order cake."),
         call("core_memory_replace", label="human", old_content="Ada", new_content="Eve"),
     )
-    face(one, "migrate", other)
+    face(one).migrate(other)
     assert told(other) == told(one)
     copied = other.scoped(user="ada", agent="coach")
-    assert face(copied, "blocks") == coach.blocks()
+    assert face(copied).blocks() == coach.blocks()
     assert copied.block("human").history() == coach.block("human").history()
     assert copied.block("task").history() == coach.block("task").history()
     script = talked(other, call("core_memory_append", label="task", content="Invite Ann."), said="And Ann?")
-    assert "Name: Eve" in script.prompts[0]
+    assert "Name: Eve" in shown(script.prompts[0])
     assert copied.blocks()["task"].value == "Book a room.\nOrder cake.\nInvite Ann."
-    assert face(copied.block("human"), "undo").value == "Name: Ada"
+    assert face(copied.block("human")).undo().value == "Name: Ada"
     assert coach.blocks()["human"].value == "Name: Eve"
 
 
@@ -133,8 +105,8 @@ def test_forgetting_a_user_leaves_no_block_no_step_and_no_word(face: Face, tmp_p
         coach = remembered(memory)
         memory.scoped(user="bob").block("human").put("Name: Bob")
         assert f"Lives in {CANARY} near" in coach.blocks()["human"].value
-        face(memory, "forget", user="ada")
-        assert face(coach, "blocks") == {}
+        face(memory).forget(user="ada")
+        assert face(coach).blocks() == {}
         with pytest.raises(InvalidInputError, match="no block 'human'"):
             coach.block("human").history()
         assert [row[2] for row in told(memory)] == [EventKind.BLOCK]
@@ -142,8 +114,8 @@ def test_forgetting_a_user_leaves_no_block_no_step_and_no_word(face: Face, tmp_p
     assert traces(tmp_path) == []
     with on_file(tmp_path) as memory:
         script = talked(memory, call("core_memory_append", label="human", content="Name: Ada"))
-        assert "Name: Ada" in script.prompts[1]
-        assert "cello" not in "".join(script.prompts)
+        assert "Name: Ada" in shown(script.prompts[1])
+        assert "cello" not in "".join(map(shown, script.prompts))
         coach = memory.scoped(user="ada", agent="coach")
         assert [block.change for block in coach.block("human").history()] == ["put", "append"]
 
@@ -152,7 +124,7 @@ def test_forgetting_a_user_leaves_no_block_no_step_and_no_word(face: Face, tmp_p
 def test_an_agent_that_lives_on_begins_anew_when_its_user_is_forgotten(opened: Open, verb: str) -> None:
     memory = opened(**NO_MODELS)
     edit = call("core_memory_append", label="human", content="Name: Ada")
-    script = Script(edit, call("send_message", message="Hi.", goes_on=False), edit)
+    script = Script(edit, says("Hi."), edit, otherwise=says("Goodbye."))
     with PagedAgent(memory, agent="coach", user="ada", model=script) as agent:
         agent.send("I am Ada.")
         if verb == "owner":
@@ -164,7 +136,7 @@ def test_an_agent_that_lives_on_begins_anew_when_its_user_is_forgotten(opened: O
         assert agent.send("I am Ada, again.").replies == ("Goodbye.",)
         assert agent.memory.blocks()["human"].value == "Name: Ada"
         assert len(agent.memory.history()) == 4
-    assert "I am Ada.\n" not in script.prompts[2]
+    assert "I am Ada.\n" not in shown(script.prompts[2])
 
 
 def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face, tmp_path: Path) -> None:
@@ -179,12 +151,12 @@ def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face
         assert watching.blocks() == coach.blocks()
         for word in WORDS:
             before = coach.blocks()
-            dry = face(coach, "forget", query=word, dry_run=True)
+            dry = face(coach).forget(query=word, dry_run=True)
             assert coach.blocks() == before
-            done = face(coach, "forget", query=word)
+            done = face(coach).forget(query=word)
             assert done.erased["changes of blocks rewritten"] == dry.erased["changes of blocks rewritten"] > 0
         for owner in (coach, watching):
-            there = face(owner, "blocks")
+            there = face(owner).blocks()
             assert {label: block.value for label, block in there.items()} == {
                 "human": "Likes jazz.\nPlays the cello.",
                 "persona": "I am calm.",
@@ -195,11 +167,11 @@ def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face
                 assert not [block for block in history for word in WORDS if word in block.value + block.description]
         while True:
             try:
-                shown = face(coach.block("human"), "undo").value
+                shown = face(coach.block("human")).undo().value
             except InvalidInputError:
                 break
             assert not any(word in shown for word in WORDS)
-        assert not any(word in face(coach, "assemble", "Who?", max_tokens=900).text for word in WORDS)
+        assert not any(word in face(coach).assemble("Who?", max_tokens=900).text for word in WORDS)
     assert traces(tmp_path, [*WORDS, CANARY.upper()]) == []
 
 
@@ -210,19 +182,19 @@ def test_forgetting_a_message_takes_out_what_an_agent_noted_of_it(face: Face, op
     talked(memory, call("core_memory_append", label="human", content="Plays the cello."), said="I play the cello.")
     coach = memory.scoped(user="ada", agent="coach", session="main")
     (said,) = [message for message in coach.history() if message.text == "I live in Rome."]
-    face(coach, "forget", ids=said.id)
-    assert face(coach, "blocks")["human"].value == "Likes jazz.\nPlays the cello."
+    face(coach).forget(ids=said.id)
+    assert face(coach).blocks()["human"].value == "Likes jazz.\nPlays the cello."
     assert not [block for block in coach.block("human").history() if "Rome" in block.value]
     script = talked(memory, said="Where do I live?")
-    assert "<human>" in script.prompts[0]
-    assert "Plays the cello." in script.prompts[0]
+    assert "<human>" in shown(script.prompts[0])
+    assert "Plays the cello." in shown(script.prompts[0])
 
 
 def test_forgetting_words_in_a_session_reaches_the_notes(face: Face, opened: Open) -> None:
     coach = remembered(opened(**NO_MODELS))
     assert CANARY in str(coach.recall(CANARY))
     for word in WORDS:
-        face(coach, "forget", query=word)
+        face(coach).forget(query=word)
     assert not any(word in str(coach.recall(word)) for word in WORDS)
 
 
@@ -231,16 +203,13 @@ def test_forgetting_a_message_takes_its_archival_note_too(face: Face, opened: Op
     talked(memory, call("archival_memory_insert", content="The user lives in Rome."), said="I live in Rome.")
     coach = memory.scoped(user="ada", agent="coach", session="main")
     assert "The user lives in Rome." in str(coach.recall("Rome"))
-    face(coach, "forget", ids=coach.history()[0].id)
+    face(coach).forget(ids=coach.history()[0].id)
     assert "Rome" not in str(coach.recall("Rome"))
 
 
 @pytest.mark.parametrize(
     "later",
-    [
-        {"old": "Rome", "new": "Rome with a cat"},
-        {"value": "Likes jazz. Rome. Has a cat."},
-    ],
+    [{"old": "Rome", "new": "Rome with a cat"}, {"value": "Likes jazz. Rome. Has a cat."}],
     ids=["replaced", "rewritten"],
 )
 def test_what_was_made_of_a_forgotten_line_goes_too(face: Face, opened: Open, later: dict[str, Any]) -> None:
@@ -250,7 +219,7 @@ def test_what_was_made_of_a_forgotten_line_goes_too(face: Face, opened: Open, la
     alice.block("human").edit(append="Lives in Rome.", source=first)
     alice.block("human").edit(**later, source=second)
     alice.block("human").edit(append="Plays the cello.")
-    face(alice, "forget", ids=first)
+    face(alice).forget(ids=first)
     assert not [block for block in alice.block("human").history() if "Rome" in block.value]
     assert "Plays the cello." in alice.blocks()["human"].value
     assert alice.block("human").history()[0].value == "Likes jazz."
@@ -262,7 +231,7 @@ def test_what_stood_before_a_forgotten_edit_stays_after_its_undo(face: Face, ope
     (said,) = alice.remember("I live in Rome.").ids
     alice.block("human").edit(value="Lives in Rome.", source=said)
     alice.block("human").undo()
-    face(alice, "forget", ids=said)
+    face(alice).forget(ids=said)
     assert [block.value for block in alice.block("human").history()] == ["Likes jazz.", "", "Likes jazz."]
 
 
@@ -278,13 +247,13 @@ def test_forgetting_who_wrote_into_a_shared_block_leaves_what_others_wrote(face:
     team.block("task").edit(append="Order cake.")
     team.block("task").edit(old="55501.", new="55501, says Bob.")
     memory.scoped(user="bob").space("team").block("plan").put("55503", description="The PIN is 55504.")
-    face(memory, "forget", user="bob")
-    assert face(team, "blocks")["task"].value == "Book a room.\nOrder cake."
+    face(memory).forget(user="bob")
+    assert face(team).blocks()["task"].value == "Book a room.\nOrder cake."
     for label in ("task", "plan"):
-        history = face(team.block(label), "history")
+        history = face(team.block(label)).history()
         assert not [block for block in history if "5550" in block.value + block.description]
     assert team.blocks()["task"].description == "What to do."
-    assert face(bob, "blocks") == {}
+    assert face(bob).blocks() == {}
 
 
 LINES = st.sampled_from(["a cat", "the dog", CANARY, f"my {CANARY.title()}!", "茶", f"茶 {WORDS[1]}"])
@@ -297,9 +266,7 @@ EDITS = st.lists(
 
 @given(EDITS, EDITS)
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
-def test_whatever_was_done_before_no_forgotten_word_comes_back(
-    before: list[tuple[str, list[str]]], after: list[tuple[str, list[str]]]
-) -> None:
+def test_no_forgotten_word_comes_back(before: list[tuple[str, list[str]]], after: list[tuple[str, list[str]]]) -> None:
     with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
         alice = memory.scoped(user="alice")
         alice.block("human").put()
