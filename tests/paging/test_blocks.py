@@ -173,7 +173,8 @@ def test_who_names_a_block_that_is_not_there_is_told_which_are(face: Face, alice
 
 def test_only_put_changes_what_is_read_only(face: Face, alice: ScopedMemory) -> None:
     face(alice.block("persona")).put("I am calm.", read_only=True)
-    for edit in ({"append": "x"}, {"old": "calm", "new": "wild"}, {"value": "x"}):
+    edits: list[dict[str, Any]] = [{"append": "x"}, {"old": "calm", "new": "wild"}, {"value": "x"}]
+    for edit in edits:
         with pytest.raises(InvalidInputError, match="the block 'persona' is read-only"):
             face(alice.block("persona")).edit(**edit)
     assert face(alice.block("persona")).put("I am kind.", read_only=True).value == "I am kind."
