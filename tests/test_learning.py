@@ -13,7 +13,7 @@ import pytest
 
 from hybrid_memory import EventKind, HybridMemory, MemoryConfig, RecordKind, ScopedMemory, UserProfile, open_memory
 from hybrid_memory.errors import InvalidInputError, ModelError
-from hybrid_memory.testing.language import FaultyModel, ScriptedModel
+from hybrid_memory.testing.models import FaultyModel, ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import events_of, wait_until
 from tests.faces import Child, Face

@@ -300,9 +300,8 @@ def test_nothing_is_lost_or_done_twice_under_threads_that_schedule_and_cancel(ma
     def crowd(start: int) -> list[tuple[int, Any]]:
         jobs = []
         for number in range(start, start + 300):
-            task = Task(
-                partial(work, number), f"kind {number % 3}", 1 + number % 10, scope=Scope(user=f"u{number % 7}")
-            )
+            scope = Scope(user=f"u{number % 7}")
+            task = Task(partial(work, number), f"kind {number % 3}", 1 + number % 10, scope=scope)
             jobs.append((number, scheduler.schedule(task)))
             if number % 4 == 0:
                 jobs[-1][1].cancel()

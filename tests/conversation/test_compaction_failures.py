@@ -16,7 +16,7 @@ from hybrid_memory.context.summaries.strategy import SummaryJob
 from hybrid_memory.context.summaries.summarise import critical_items
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.testing import FaultyModel, ScriptedModel
-from hybrid_memory.testing.language import Fault
+from hybrid_memory.testing.models import Fault
 from tests.conversation.conftest import OpenWith, SessionWith, assistant
 from tests.doubles import line_to
 from tests.faces import Child, Face
