@@ -16,7 +16,7 @@ from hybrid_memory.apps.evaluation.judging.scores import Grade, Verdict, consist
 from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.language import as_language_model
-from hybrid_memory.testing.language import Fault, FaultyModel, ScriptedModel
+from hybrid_memory.testing.models import Fault, FaultyModel, ScriptedModel
 
 PROBE = Probe("p1", ProbeKind.RECALL, "Which city?", "Porto, 里斯本 before", ("Porto",), ("m1",))
 NAMES = [criterion.name for criterion in criteria(PROBE.kind)]

@@ -12,7 +12,7 @@ from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 from hybrid_memory.errors import ModelError
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory.testing import FaultyModel, ScriptedModel
-from hybrid_memory.testing.language import Fault
+from hybrid_memory.testing.models import Fault
 
 ENGLISH = [
     ("system", "Be brief."),

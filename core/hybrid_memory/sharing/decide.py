@@ -8,8 +8,7 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError, StoreUnavailableError
-from hybrid_memory.log.author import author_of, principal_of
-from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.event import EventKind, author_of, principal_of
 from hybrid_memory.log.port import Draft
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.runtime.runners import Runner

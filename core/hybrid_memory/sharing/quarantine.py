@@ -6,8 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.author import QUARANTINE
-from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.event import QUARANTINE, Event, EventKind
 from hybrid_memory.log.port import Draft
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.runtime.runners import Runner

@@ -9,9 +9,8 @@ from datetime import datetime
 from typing import Any, Self
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.author import principal_of
 from hybrid_memory.log.echoes import without
-from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope

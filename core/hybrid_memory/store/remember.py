@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hybrid_memory.errors import IdConflictError, InvalidMessageError, StoreUnavailableError
-from hybrid_memory.log.author import QUARANTINE
-from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.event import QUARANTINE, Event, EventKind
 from hybrid_memory.log.media import is_media
 from hybrid_memory.log.message import REPLACES, Message, Role
 from hybrid_memory.log.port import Draft
