@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory.items import item
+from hybrid_memory.items import items as item
 from tests.data import store_0_9_0
 from tests.doubles import texts
 

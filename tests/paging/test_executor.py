@@ -16,7 +16,7 @@ from hybrid_memory import AgentRun, Message, PagedAgent, Role
 from hybrid_memory.apps.agent import answer_tokens
 from hybrid_memory.apps.agent.loop import MAX_CALLS
 from hybrid_memory.errors import InvalidInputError, ModelError
-from hybrid_memory.runtime.time_limits import MAX_HANGING
+from hybrid_memory.runtime.worker_pool import MAX_HANGING
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from tests.paging.conftest import Script, call, says, shown
 

@@ -7,8 +7,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hybrid_memory.blocks.block import MOST_CHARS, Block, Edit, checked_label, checked_length
-from hybrid_memory.blocks.kept import BlocksProjection, KeptBlocks, Revision, payload
+from hybrid_memory.blocks.block import (
+    MOST_CHARS,
+    Block,
+    BlocksProjection,
+    Edit,
+    KeptBlocks,
+    Revision,
+    checked_label,
+    checked_length,
+    payload,
+)
 from hybrid_memory.errors import IdConflictError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Draft

@@ -15,10 +15,9 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import REPLACES, Message, Role
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
-from hybrid_memory.store.reading import at_positions, placed
 from hybrid_memory.store.remember import Superseding, remember, stored
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import View, in_view, present
+from hybrid_memory.store.view import View, at_positions, in_view, placed, present
 from hybrid_memory.validation import checked_count, shown
 
 LOOKED_AT = 50

@@ -23,9 +23,10 @@ from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task
 from hybrid_memory.scope import Scope
-from hybrid_memory.store import outbox
-from hybrid_memory.store.indexing import flush, indexes
-from hybrid_memory.store.retention import archive
+from hybrid_memory.store import remember as outbox
+from hybrid_memory.store.forget import archive
+from hybrid_memory.store.indexing import indexes
+from hybrid_memory.store.migrate import flush
 from hybrid_memory.store.services import Services
 
 WORKERS = 16

@@ -20,8 +20,7 @@ from hybrid_memory.facts.portrait import profile as profile_of_user
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.memory.faces import faces, renamed
-from hybrid_memory.memory.handles import AgentSteps
+from hybrid_memory.memory.faces import AgentSteps, faces, renamed
 from hybrid_memory.memory.prompts import Prompts
 from hybrid_memory.memory.runtime import flush_owners
 from hybrid_memory.recall.hit import Hit

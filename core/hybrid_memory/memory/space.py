@@ -16,8 +16,8 @@ from hybrid_memory.memory.runtime import Runtime
 from hybrid_memory.memory.scoped import ScopedMemory
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
+from hybrid_memory.sharing import decide as quarantine
 from hybrid_memory.sharing import decide as sharing
-from hybrid_memory.sharing import quarantine
 from hybrid_memory.sharing.grant import Denial, Grant, Right, Standing
 from hybrid_memory.store import view as rollback
 from hybrid_memory.store.services import Services

@@ -31,8 +31,8 @@ from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.runtime.tasks import Job, Task
 from hybrid_memory.scope import Scope
 from hybrid_memory.store import forget, migrate
+from hybrid_memory.store import forget as archive
 from hybrid_memory.store import indexing as rebuild
-from hybrid_memory.store import retention as archive
 from hybrid_memory.store.migrate import Migration
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import TokenCounter

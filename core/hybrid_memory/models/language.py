@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.models.port import LanguageModel
-from hybrid_memory.runtime.time_limits import NoResultError, TimeLimit
+from hybrid_memory.runtime.worker_pool import NoResultError, TimeLimit
 from hybrid_memory.text.structured import parse_object, without_thoughts
 
 _UNSEEN = {"tags": ["nostream"]}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hybrid_memory.config.weights import Weights
+from hybrid_memory.config.recall import Weights
 from hybrid_memory.index.derive import derive
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.event import EventKind
@@ -18,8 +18,8 @@ from hybrid_memory.recall.request import Request
 from hybrid_memory.recall.score import by_words
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.forget import kept
 from hybrid_memory.store.remember import learnt
-from hybrid_memory.store.retention import kept
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
 

@@ -13,11 +13,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from hybrid_memory.errors import DeadlineExceededError, MemoryClosedError, QueueFullError
-from hybrid_memory.runtime.queues import AdmissionQueue, Allowed, PriorityQueue
-from hybrid_memory.runtime.recurring import Debounced, Periodic
 from hybrid_memory.runtime.statistics import Statistics
-from hybrid_memory.runtime.tasks import AnyJob, Job, Task
-from hybrid_memory.runtime.timer import Timer
+from hybrid_memory.runtime.tasks import AdmissionQueue, Allowed, AnyJob, Job, PriorityQueue, Task
+from hybrid_memory.runtime.timer import Debounced, Periodic, Timer
 from hybrid_memory.runtime.worker_pool import WorkerPool
 from hybrid_memory.validation import positive_seconds, whole
 

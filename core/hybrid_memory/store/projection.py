@@ -18,7 +18,7 @@ from hybrid_memory.log.visible import Horizon, Stretches
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.health import BATCH, RESTORE, Finding
+from hybrid_memory.store.engine import BATCH, RESTORE, Finding
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View
 

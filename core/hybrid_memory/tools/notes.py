@@ -13,11 +13,12 @@ from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.tools.tool import Call, MemoryTool
-from hybrid_memory.tools.versions import (
+from hybrid_memory.tools.tool import (
     NOTED_WITH,
     REPLACES,
     UPDATED,
+    Call,
+    MemoryTool,
     home,
     named,
     newest,

@@ -22,8 +22,7 @@ from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.tools.tool import Call, MemoryTool
-from hybrid_memory.tools.versions import NOTED_WITH, home, named, newest, reached, stretch, updates
+from hybrid_memory.tools.tool import NOTED_WITH, Call, MemoryTool, home, named, newest, reached, stretch, updates
 from hybrid_memory.validation import CheckedModel, shown
 
 MAX_HITS = 10

@@ -11,8 +11,7 @@ from hybrid_memory.engines.sqlite.index import SqliteIndex
 from hybrid_memory.engines.sqlite.log import SqliteLog
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.port import EventLog
-from hybrid_memory.store.engine import Engine
-from hybrid_memory.store.health import Finding
+from hybrid_memory.store.engine import Engine, Finding
 
 __all__ = ["Database", "SqliteEngine", "SqliteIndex", "SqliteLog"]
 

@@ -12,7 +12,7 @@ from hybrid_memory.engines.sqlite.driver import Driver
 from hybrid_memory.engines.sqlite.schema import MIGRATIONS
 from hybrid_memory.errors import DISTRIBUTION
 from hybrid_memory.log.port import Key
-from hybrid_memory.store.health import REBUILD, RESTORE, SHOWN, Finding
+from hybrid_memory.store.engine import REBUILD, RESTORE, SHOWN, Finding
 
 LEAST_FREE_BYTES = 100_000_000
 """On the disk."""
