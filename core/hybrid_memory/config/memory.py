@@ -28,9 +28,6 @@ class IndexConfig(Settings):
         algorithm: of Redis (``flat``, ``hnsw``) or Milvus (``flat``, ``ivf_flat``, ``hnsw``); None is the engine's own
             default, exact in Redis and ``ivf_flat`` in Milvus. The embedded index chooses by itself.
         nlist: inverted lists of ``ivf_flat``.
-
-    Raises:
-        InvalidConfigError: an unknown setting or a value out of range.
     """
 
     url: str | None = None
@@ -44,9 +41,6 @@ class ArchiveConfig(Settings):
     Attributes:
         url: ``clickhouse://host:8123/database`` or ``chdb:///folder`` (the embedded engine); None keeps all in the log.
         after: the age from which on they go.
-
-    Raises:
-        InvalidConfigError: an unknown setting or a value out of range.
     """
 
     url: str | None = None
@@ -62,9 +56,6 @@ class RetentionConfig(Settings):
         half_life: after this time a record of no importance that was never used is half forgotten; None forgets
             nothing. See `hybrid_memory.store.forget`.
         least: records that are retained less than this are left out; in (0, 1).
-
-    Raises:
-        InvalidConfigError: an unknown setting or a value out of range.
     """
 
     ttl: dict[Literal["turn", "fact", "preference", "task", "knowledge", "relation"], Duration] = Field(
@@ -81,9 +72,6 @@ class RedactionConfig(Settings):
         kinds: of secrets and personal data; none by default.
         keep_original: keep the original in the log, for `history` and prompts; only the index, the facts and the
             profile are without it then.
-
-    Raises:
-        InvalidConfigError: an unknown setting or kind.
     """
 
     kinds: tuple[Literal["api key", "password", "email", "id number", "card", "iban", "phone", "ip"], ...] = ()
@@ -101,9 +89,6 @@ class LearningConfig(Settings):
         background: learn without being asked, on a thread of its own, once the conversation has been quiet for
             ``delay``; otherwise when facts or the profile are asked for, and with `flush` and `learn`.
         delay: the quiet after a write.
-
-    Raises:
-        InvalidConfigError: an unknown setting or a value out of range.
     """
 
     conflicts: ConflictRule = "newest"
@@ -125,9 +110,6 @@ class OrchestrationConfig(Settings):
         embedding_concurrency: calls of the embedder at the same time.
         cache: embeddings of queries and texts that are kept in memory; 0 keeps none.
         cache_ttl: how long.
-
-    Raises:
-        InvalidConfigError: an unknown setting or a value out of range.
     """
 
     concurrency: int = Field(default=10, ge=1, le=1000)

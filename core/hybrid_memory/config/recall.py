@@ -72,9 +72,6 @@ class RecallConfig(Settings):
         cache_ttl: an answer is given again within this time, if nothing was written since; 0 finds each one anew.
         ranker: what scores the candidates: ``weighted-mean`` of the signals, or the name of an installed one.
         count_uses: record in the log which records were recalled, in batches; see `Record.uses`.
-
-    Raises:
-        InvalidConfigError: an unknown setting or a value out of range.
     """
 
     weights: Weights = Weights()

@@ -120,11 +120,7 @@ def _of_kind(request: MediaRequest, embedder: MediaEmbedder) -> Media | None:
 async def _query_vector(
     run: Runner, services: Services, index: SemanticIndex, embedder: MediaEmbedder, request: MediaRequest
 ) -> tuple[Floats | None, str]:
-    """The unit vector of the text or the example, and why there is none.
-
-    Raises:
-        ModelError: the embedder failed on an example, for which there are no words to go by.
-    """
+    """The unit vector of the text or the example, and why there is none."""
     example = request.example
     data = request.text.encode(errors="surrogatepass") if example is None else example.data
     key = media_key(embedder.name, "text" if example is None else example.kind, data)

@@ -26,7 +26,7 @@ from hybrid_memory.memory.runtime import flush_owners
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing import decide as sharing
-from hybrid_memory.sharing.grant import Right
+from hybrid_memory.sharing.grant import Member, Right
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store import view as rolling
 from hybrid_memory.store.view import present
@@ -225,7 +225,7 @@ class ScopedMemory(Prompts):
         """
         made = self.space(name)
         services = present(replace(self._runtime.services, horizon=self._horizon))
-        await sharing.create(run, services, sharing.Member(self._principal, made.scope))
+        await sharing.create(run, services, Member(self._principal, made.scope))
         return made
 
     create_space, acreate_space = faces(_create_space)

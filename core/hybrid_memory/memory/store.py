@@ -30,9 +30,8 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.runtime.tasks import Job, Task
 from hybrid_memory.scope import Scope
-from hybrid_memory.store import forget, migrate
-from hybrid_memory.store import forget as archive
-from hybrid_memory.store import indexing as rebuild
+from hybrid_memory.store import forget as forgetting
+from hybrid_memory.store import migrate as deriving
 from hybrid_memory.store.migrate import Migration
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import TokenCounter
@@ -205,7 +204,7 @@ class HybridMemory(Texts):
         with progress_bar("rebuilding", shown=progress) as advance:
             services = self._services
             model = services.embedder if embedder is None else self._as_embedder(embedder)
-            return await rebuild.rebuild(run, services, model, advance)
+            return await deriving.rebuild(run, services, model, advance)
 
     rebuild, arebuild = faces(_rebuild)
 
@@ -224,7 +223,7 @@ class HybridMemory(Texts):
             ModelError: the target's embedder failed; its vectors are made later.
         """
         with progress_bar("copying", shown=progress) as advance:
-            return await migrate.migrate(run, self._services, target._services, advance)
+            return await deriving.migrate(run, self._services, target._services, advance)
 
     migrate, amigrate = faces(_migrate)
 
@@ -234,7 +233,7 @@ class HybridMemory(Texts):
         Raises:
             StoreUnavailableError: the archive cannot be reached; what it has not taken stays in the log.
         """
-        return await archive.archive(run, self._services)
+        return await forgetting.archive(run, self._services)
 
     archive, aarchive = faces(_archive)
 
@@ -272,7 +271,7 @@ class HybridMemory(Texts):
             StoreUnavailableError: another process keeps the engine from cleaning its files; call it again.
         """
         scope = Scope(tenant=tenant, user=user)
-        return await forget.forget_user(run, self._services, scope.user or "", scope.tenant, dry_run=dry_run)
+        return await forgetting.forget_user(run, self._services, scope.user or "", scope.tenant, dry_run=dry_run)
 
     forget, aforget = faces(_forget)
 

@@ -36,9 +36,6 @@ class Scheduler:
         capacity: how many tasks may be queued, interactive and others each; then `schedule` waits.
         statistics: counts what is done.
         clock: seconds that never run backwards.
-
-    Raises:
-        InvalidInputError: a limit is below 1.
     """
 
     def __init__(

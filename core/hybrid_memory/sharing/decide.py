@@ -35,11 +35,7 @@ async def standing(run: Runner, services: Services, space: Scope) -> Standing:
 
 
 async def admitted(run: Runner, services: Services, member: Member, asked: Asked) -> Standing:
-    """What holds in the space, if it lets this user and agent do so.
-
-    Raises:
-        AccessDeniedError: it does not; written down where there is such a space.
-    """
+    """What holds in the space, if it lets this user and agent do so."""
     known = await standing(run, services, member.space)
     held = known.right(member.principal)
     if held is None or not held.includes(asked.needed):
@@ -56,11 +52,7 @@ async def admitted(run: Runner, services: Services, member: Member, asked: Asked
 
 
 async def create(run: Runner, services: Services, member: Member) -> None:
-    """Make a space with this user and agent as its admin.
-
-    Raises:
-        InvalidInputError: there is one.
-    """
+    """Make a space with this user and agent as its admin."""
     first = _given(member.principal.user, member.principal.agent, Right.ADMIN)
     if await append_revision(run, services, member.space, _decision(services, member, Standing(), first)) is None:
         name = member.space.space
@@ -77,12 +69,7 @@ def _decision(services: Services, member: Member, known: Standing, payload: dict
 
 
 async def decide(run: Runner, services: Services, member: Member, verb: str, decision: Decision) -> Receipt:
-    """Let an admin decide something, given what holds at this moment; made again if another one was faster.
-
-    Raises:
-        AccessDeniedError: they are no admin any more.
-        IdConflictError: an event that goes with the decision has an id that is taken.
-    """
+    """Let an admin decide something, given what holds at this moment; made again if another one was faster."""
     asked = Asked(verb, Right.ADMIN, trusted=True)
     for _ in range(RACES):
         known = await admitted(run, services, member, asked)
@@ -103,11 +90,7 @@ async def decide(run: Runner, services: Services, member: Member, verb: str, dec
 async def grant(
     run: Runner, services: Services, member: Member, *, user: Any, agent: Any, right: Any, trust: Any
 ) -> Receipt:
-    """Give a right; the last word for a grantee counts.
-
-    Raises:
-        InvalidInputError: nobody is named, there is no such right, the trust is out of range, or no admin is left.
-    """
+    """Give a right; the last word for a grantee counts."""
     named = _grantee(user, agent)
     try:
         level = Right(right)
@@ -121,11 +104,7 @@ async def grant(
 
 
 async def revoke(run: Runner, services: Services, member: Member, *, user: Any, agent: Any) -> Receipt:
-    """Take the right of a grantee.
-
-    Raises:
-        InvalidInputError: they have no grant, or no admin would be left.
-    """
+    """Take the right of a grantee."""
     return await decide(run, services, member, "revoke", _change(*_grantee(user, agent), None))
 
 
@@ -181,12 +160,7 @@ async def readable(run: Runner, services: Services, principal: Scope) -> list[Sc
 
 
 async def reached(run: Runner, services: Services, principal: Scope, spaces: Any, verb: str) -> list[Scope]:
-    """These spaces, or with ``all`` those that may be read.
-
-    Raises:
-        AccessDeniedError: one that is named may not be read.
-        InvalidInputError: the names are no names.
-    """
+    """These spaces, or with ``all`` those that may be read."""
     if spaces == "all":
         return await readable(run, services, principal)
     if isinstance(spaces, str) or not isinstance(spaces, Collection):
@@ -213,12 +187,7 @@ def _space_name(name: Any) -> str:
 
 
 async def origin(run: Runner, services: Services, scope: Scope, other: Scope, verb: str) -> Scope:
-    """The scope that something which a handle is shown again comes from: its own, or a space that it may read.
-
-    Raises:
-        AccessDeniedError: the user and agent may not read that space, or not any more.
-        InvalidInputError: it comes from somebody else.
-    """
+    """The scope that something which a handle is shown again comes from: its own, or a space that it may read."""
     if other.owner == scope.owner:
         return other
     if other.space is None or scope.space is not None or other.tenant != scope.tenant:
@@ -249,12 +218,7 @@ async def quarantined(run: Runner, services: Services, scope: Scope) -> list[Eve
 
 
 async def approve(run: Runner, services: Services, scope: Scope, member: Member, which: Any) -> Receipt:
-    """Let these messages into the space, as those of their authors, said when they were said.
-
-    Raises:
-        InvalidInputError: one of them does not wait there.
-        IdConflictError: meanwhile there is another message with this id.
-    """
+    """Let these messages into the space, as those of their authors, said when they were said."""
     chosen = await _chosen(run, services, scope, which)
     drafts = {event.position: _draft(event) for event in chosen}
 
@@ -281,11 +245,7 @@ def _draft(event: Event) -> Draft:
 
 
 async def reject(run: Runner, services: Services, scope: Scope, which: Any) -> Receipt:
-    """Destroy these messages.
-
-    Raises:
-        InvalidInputError: one of them does not wait there.
-    """
+    """Destroy these messages."""
     chosen = await _chosen(run, services, scope, which)
     handles = tuple(f"#{event.position}" for event in chosen)
     return await forgetting.forget(run, services, scope, forgetting.ForgetRequest(ids=handles))

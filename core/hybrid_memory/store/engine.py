@@ -106,11 +106,7 @@ def renamed(url: str, suffix: str, default: str) -> str:
 
 
 def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None = None) -> Iterator[Finding]:
-    """What both hold, what of the log is not indexed yet, and what of the index belongs to nothing.
-
-    Raises:
-        StoreError: an engine failed.
-    """
+    """What both hold, what of the log is not indexed yet, and what of the index belongs to nothing."""
     there, size, total = index.embedder(), index.size(), log.size()
     yield Finding("log", "ok", f"{total.events:,} events, {total.sessions:,} sessions, {total.owners:,} owners")
     vectors = "no vectors" if there is None else f"vectors of {there[0]}, width {there[1]}"

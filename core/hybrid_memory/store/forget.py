@@ -87,12 +87,7 @@ def _names(services: Services, item: Any) -> Sequence[str]:
 
 
 async def forget(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> Receipt:
-    """Destroy what is asked for with everything derived from it, or say what would be destroyed.
-
-    Raises:
-        InvalidInputError: an id is not there.
-        StoreUnavailableError: it was destroyed, but another process keeps the engine from cleaning up; try again.
-    """
+    """Destroy what is asked for with everything derived from it, or say what would be destroyed."""
     await drain(run, present(services))
     chosen = await _chosen(run, services, scope, request)
     erasure = Erasure(scope, chosen, words=request.query, user=request.user)
@@ -108,11 +103,7 @@ async def forget(run: Runner, services: Services, scope: Scope, request: ForgetR
 
 
 async def forget_user(run: Runner, services: Services, user: str, tenant: str | None, *, dry_run: bool) -> Receipt:
-    """Destroy everything of a user: whatever agent it was told to, and what they wrote into the spaces of the tenant.
-
-    Raises:
-        StoreUnavailableError: it was destroyed, but another process keeps the engine from cleaning up; try again.
-    """
+    """Destroy everything of a user: with every agent, and what they wrote into the spaces of the tenant."""
     await drain(run, services)
     receipts = []
     for owner in await run.call(services.truth.heads):
@@ -284,11 +275,7 @@ async def expired_turns(run: Runner, services: Services, scope: Scope) -> list[E
 
 
 async def archive(run: Runner, services: Services) -> Receipt:
-    """Move what is older than configured, of every owner; nothing where no archive is configured.
-
-    Raises:
-        StoreUnavailableError: the archive cannot be reached; what it has not taken stays in the log.
-    """
+    """Move what is older than configured, of every owner; nothing where no archive is configured."""
     present(services)
     if services.archive is None:
         return Receipt()

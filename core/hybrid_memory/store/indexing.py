@@ -107,12 +107,7 @@ class IndexProjection(Projection):
         return count
 
     async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
-        """Bring the owner's part of the index up to the log, vectors included.
-
-        Raises:
-            ModelError: the embedder failed; the records are there, and the vectors that wait are made next time.
-            EmbedderMismatchError: the store's vectors come from another embedder.
-        """
+        """Bring the owner's part of the index up to the log, vectors included."""
         indexed = await self.follow(run, services, owner) if self.exists(services) else 0
         if not self.exists(services) or not self.embeds(services):
             return Receipt(indexed=indexed)
@@ -121,11 +116,7 @@ class IndexProjection(Projection):
         return Receipt(indexed=indexed, embedded=embedded)
 
     async def catch_up(self, run: Runner, services: Services, owner: Scope) -> str:
-        """Index what is new before a recall; returns a note if vectors are missing, or if nothing may be indexed.
-
-        Raises:
-            EmbedderMismatchError: the store's vectors come from another embedder.
-        """
+        """Index what is new before a recall; returns a note if vectors are missing, or if nothing may be indexed."""
         if services.read_only:
             after = await run.call(self.port(services).applied, owner)
             behind = await run.call(services.truth.count, owner, after=after)

@@ -32,10 +32,6 @@ async def migrate(run: Runner, source: Services, target: Services, progress: Pro
     """Copy every event with its position, index them there, and compare; what was copied before is not copied again.
 
     Vectors of the same embedder are taken over, those of another are made.
-
-    Raises:
-        InvalidInputError: the target holds something else.
-        StoreError: the copy is not like the original; neither is changed.
     """
     await drain(run, source)
     heads = await run.call(source.truth.heads)
@@ -149,11 +145,7 @@ class Migration:
 async def flush(
     run: Runner, services: Services, owners: Sequence[Scope] | None = None, progress: Progress | None = None
 ) -> Receipt:
-    """Learn from what was said, then index what the log holds beyond the index, for these owners or for all.
-
-    Raises:
-        ModelError: the embedder failed; texts are indexed, and the vectors that wait are made next time.
-    """
+    """Learn from what was said, then index what the log holds beyond the index, for these owners or for all."""
     await drain(run, present(services))
     total = Receipt()
     for owner in list(await run.call(services.truth.heads)) if owners is None else owners:

@@ -110,9 +110,6 @@ def as_messages(
     """The messages behind what the caller gave, each checked.
 
     ``role`` goes to plain texts; ``at`` and ``metadata`` to every message, where its own values win.
-
-    Raises:
-        InvalidMessageError: one of them cannot be stored, or one id is given for several.
     """
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidMessageError(f"metadata must be values by name, got {shown(metadata)}")
@@ -238,9 +235,6 @@ async def drain(run: Runner, services: Services) -> int:
     """Give the log what waits in the outbox, in the order in which it was said; returns how many events.
 
     What was given already is recognised by its id, so a crash in between neither loses nor repeats anything.
-
-    Raises:
-        StoreUnavailableError: the log cannot be reached; what it has not taken goes on waiting.
     """
     if services.outbox is None:
         return 0

@@ -91,11 +91,7 @@ def horizon(moment: Any) -> Horizon:
 
 
 async def rollback(run: Runner, services: Services, scope: Scope, to: Any) -> Receipt:
-    """Go back, or forward again, to this place in the log: what came after is hidden.
-
-    Raises:
-        InvalidInputError: it is no place in this owner's log.
-    """
+    """Go back, or forward again, to this place in the log: what came after is hidden."""
     present(services)
     wanted = horizon(to)
     heads = await run.call(services.truth.heads, scope.owner)
@@ -120,11 +116,7 @@ async def history(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[Message]:
-    """The messages of the scope, oldest first, an edited one where it was said; with a limit the newest ones of them.
-
-    Raises:
-        InvalidInputError: a negative limit, or an instant that is none or has no time zone.
-    """
+    """The messages, oldest first, an edited one in the place of the first; with a limit the newest ones."""
     most = None if limit is None else checked_count("limit", limit, least=0)
     check_span(since, until)
     services = await in_view(run, services, scope)
@@ -147,11 +139,7 @@ async def events(
     until: datetime | None = None,
     limit: int | None = None,
 ) -> list[Event]:
-    """The entries of the log below this position, oldest first; with a limit the newest ones of them.
-
-    Raises:
-        InvalidInputError: an unknown kind, a limit or a position out of range, an instant that has no time zone.
-    """
+    """The entries of the log below this position, oldest first; with a limit the newest ones of them."""
     most = None if limit is None else checked_count("limit", limit, least=0)
     upto = None if before is None else checked_count("before", before, least=1) - 1
     check_span(since, until)
@@ -167,11 +155,7 @@ async def events(
 
 
 async def entries(run: Runner, services: Services, scope: Scope, which: Collection[str | int]) -> list[Event]:
-    """The entries with these ids or positions, by position, also those that are hidden.
-
-    Raises:
-        InvalidInputError: one of them is neither.
-    """
+    """The entries with these ids or positions, by position, also those that are hidden."""
     if isinstance(which, str) or not all(isinstance(one, str | int) for one in which):
         raise InvalidInputError(f"which must be a collection of ids or positions, got {shown(which)}")
     names = [one for one in which if isinstance(one, str)]
