@@ -252,7 +252,6 @@ class BlocksProjection(FoldedProjection[KeptBlocks]):
     anew = True
 
     def parse(self, event: Event) -> object:
-        """The block after the change."""
         return revision(event)
 
     async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
@@ -300,7 +299,6 @@ def _banned(events: Iterable[Event], gone: Collection[int], words: str) -> set[s
 
 
 def _described(events: Iterable[Event], gone: Collection[int]) -> set[str]:
-    """The descriptions that go with who gave them."""
     descriptions: set[str] = set()
     before = ""
     for event in events:

@@ -182,7 +182,6 @@ def history(kept: KeptBlocks, label: str) -> list[Block]:
 
 
 async def _changed(run: Runner, services: Services, scope: Scope, label: str, change: Change) -> Block:
-    """The block after the change, made on what stands then."""
     present(services)
     checked_label(label)
     for _ in range(RACES):
@@ -200,7 +199,6 @@ async def _changed(run: Runner, services: Services, scope: Scope, label: str, ch
 
 
 def _draft(services: Services, made: Revision) -> Draft:
-    """The event of a change."""
     block = made.block
     name = revision_id(f"block:{block.label}", block.revision)
     draft = services.draft(EventKind.BLOCK, payload(made), id=name, sources=block.sources, author=services.author)

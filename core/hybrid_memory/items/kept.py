@@ -218,7 +218,6 @@ class ItemsProjection(FoldedProjection[KeptItems]):
     capacity = 64
 
     async def findable(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Event]:
-        """The events without the texts of items that stand no more."""
         if all(event.kind is not EventKind.ITEM for event in events):
             return events
         kept = await self.read(run, services, owner)

@@ -67,7 +67,6 @@ class MediaRequest:
 
 
 def _example(query: Any) -> Media | None:
-    """The example, None for a text."""
     if isinstance(query, str):
         return None
     if isinstance(query, Mapping):
@@ -159,15 +158,15 @@ async def _ranked(run: Runner, view: View, request: MediaRequest, asked: Asked, 
     if retention is not None:
         oldest = view.clock() - retention
         where = replace(where, since=oldest if where.since is None else max(where.since, oldest))
-    found = await candidates(run, view, where, asked)
+    pool = await candidates(run, view, where, asked)
     weights = _weights(request, asked)
-    columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(found.places.ids)))
-    columns["vector"] = signals.vector_signal(found.similarity, found.average)
-    columns["text"] = signals.text_signal(found.bm25)
+    columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(pool.places.ids)))
+    columns["vector"] = signals.vector_signal(pool.similarity, pool.average)
+    columns["text"] = signals.text_signal(pool.bm25)
     scores = ranker.weighted_mean(columns, weights)
-    best = np.lexsort((-found.places.ids, -scores))[: request.k]
-    row_of = {number: row for row, number in enumerate(found.places.ids.tolist())}
-    plan: Plan | None = None if request.example else replace(asked.plan, corrected=found.corrected)
+    best = np.lexsort((-pool.places.ids, -scores))[: request.k]
+    row_of = {number: row for row, number in enumerate(pool.places.ids.tolist())}
+    plan: Plan | None = None if request.example else replace(asked.plan, corrected=pool.corrected)
     return [
         Hit(
             record=record,
@@ -177,7 +176,7 @@ async def _ranked(run: Runner, view: View, request: MediaRequest, asked: Asked, 
             note=note,
             plan=plan,
         )
-        for record in await run.call(view.index.get, found.places.ids[best].tolist())
+        for record in await run.call(view.index.get, pool.places.ids[best].tolist())
     ]
 
 

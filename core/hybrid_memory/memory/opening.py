@@ -195,7 +195,6 @@ def _given(embedder: Any, config: MemoryConfig) -> Embedder:
 
 
 def _batched(model: Embedder, config: MemoryConfig, statistics: Statistics, cache: LruCache[bytes, Floats]) -> Embedder:
-    """The embedder behind a cache and in batches."""
     work = config.orchestration
     return BatchingEmbedder(
         model,
@@ -264,9 +263,9 @@ def _reader(model: LanguageModel, rules: FactExtractor, profile: type[UserProfil
 
 
 def _check_embedder(index: SemanticIndex | None, model: Embedder | MediaEmbedder | None) -> None:
-    there = None if index is None else index.embedder()
-    if there is not None and model is not None and there[0] != model.name:
-        raise EmbedderMismatchError(there, (model.name, None))
+    stored = None if index is None else index.embedder()
+    if stored is not None and model is not None and stored[0] != model.name:
+        raise EmbedderMismatchError(stored, (model.name, None))
 
 
 def _now() -> datetime:
@@ -305,17 +304,17 @@ def check_store(config: MemoryConfig, *, key: Key | None = None) -> list[Finding
     Raises:
         InvalidConfigError: the settings name no store that can be.
     """
-    found = engine_at(config.url, config, key).check()
+    findings = engine_at(config.url, config, key).check()
     try:
         engines = open_engines(config, key, media=False)
     except StoreError as error:
-        return [*found, Finding("store", "wrong", str(error))]
+        return [*findings, Finding("store", "wrong", str(error))]
     try:
-        found += check_contents(engines.log, engines.index, engines.outbox)
+        findings += check_contents(engines.log, engines.index, engines.outbox)
         for owner in engines.log.heads():
-            found += [finding for projection in projections() for finding in projection.check(engines.log, owner)]
+            findings += [finding for projection in projections() for finding in projection.check(engines.log, owner)]
     except StoreError as error:
-        found.append(Finding("store", "wrong", str(error)))
+        findings.append(Finding("store", "wrong", str(error)))
     finally:
         engines.close()
-    return found
+    return findings

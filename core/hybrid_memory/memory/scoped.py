@@ -83,10 +83,10 @@ class ScopedMemory(Prompts):
         Raises:
             InvalidInputError: there is no such category, or a name is no text.
         """
-        found = await knowing.facts(
+        known = await knowing.facts(
             run, self._services, self.scope, subject=subject, attribute=attribute, category=category, history=history
         )
-        return Facts(found)
+        return Facts(known)
 
     facts, afacts = faces(_facts, needs=Right.READ)
 
@@ -247,8 +247,8 @@ class ScopedMemory(Prompts):
 
     async def _spaces(self, run: Runner) -> list[str]:
         """The names of the spaces that this user and agent may read."""
-        found = await sharing.readable(run, self._runtime.services, self._principal)
-        return [space.space for space in found if space.space is not None]
+        readable = await sharing.readable(run, self._runtime.services, self._principal)
+        return [space.space for space in readable if space.space is not None]
 
     spaces, aspaces = faces(_spaces)
 

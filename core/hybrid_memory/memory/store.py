@@ -179,7 +179,7 @@ class HybridMemory(Texts):
 
     async def _owners(self, run: Runner) -> list[Scope]:
         """Every owner that something was written for, shared spaces among them, by name."""
-        return await stats.owners(run, self._services)
+        return sorted(await run.call(self._services.truth.heads), key=str)
 
     owners, aowners = faces(_owners)
 

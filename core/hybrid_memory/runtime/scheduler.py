@@ -174,7 +174,6 @@ class Scheduler:
             self._pool.wake()
 
     def _cancelled(self, job: AnyJob) -> None:
-        """The job was cancelled by whoever holds it."""
         if self._withdrawn(job):
             job.set_running_or_notify_cancel()
             self._count_cancelled(job)
@@ -191,7 +190,6 @@ class Scheduler:
                 self._count_cancelled(job)
 
     def _fail_late(self, job: AnyJob) -> None:
-        """End a job that did not begin in time."""
         self._timer.cancel(job.expiry)
         self.statistics.expired(job.task.kind)
         job.set_exception(

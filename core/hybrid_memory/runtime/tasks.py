@@ -214,7 +214,6 @@ class PriorityQueue:
         return list(self._queued)
 
     def _first(self, allowed: Allowed) -> list[Entry] | None:
-        """The heap with the job that is next."""
         first: list[Entry] | None = None
         for kind, heap in list(self._heaps.items()):
             while heap and heap[0][4] not in self._queued:

@@ -64,7 +64,6 @@ def _given(user: str | None, agent: str | None, right: Right | None, trust: floa
 
 
 def _decision(services: Services, member: Member, known: Standing, payload: dict[str, Any]) -> Draft:
-    """The next decision."""
     return services.draft(EventKind.GRANT, payload, id=revision_id("grant", known.number + 1), author=member.author)
 
 
@@ -252,7 +251,6 @@ async def reject(run: Runner, services: Services, scope: Scope, which: Any) -> R
 
 
 async def _chosen(run: Runner, services: Services, scope: Scope, which: Any) -> list[Event]:
-    """The waiting messages that are meant."""
     pending = await quarantined(run, services, scope)
     items = [which] if isinstance(which, str | Event) or not isinstance(which, Collection) else list(which)
     chosen: dict[int, Event] = {}

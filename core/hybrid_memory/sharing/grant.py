@@ -172,5 +172,4 @@ class GrantsProjection(FoldedProjection[Standing]):
     capacity = 4096
 
     def parse(self, event: Event) -> object:
-        """What was decided, refused or held back."""
         return Standing().after([event]) if event.kind is EventKind.GRANT else event.payload

@@ -67,7 +67,6 @@ class ForgetRequest:
 
 
 def _listed(ids: Any) -> tuple[Any, ...]:
-    """What is to be forgotten by name, one or several."""
     if ids is None:
         return ()
     listed = (ids,) if isinstance(ids, str) or not isinstance(ids, Collection) else tuple(ids)

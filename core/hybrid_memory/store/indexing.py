@@ -228,24 +228,19 @@ class TextIndex(IndexProjection):
         self._embeddings = embeddings
 
     def clear(self) -> None:
-        """Drop the vectors of what was asked and said."""
         if self._embeddings is not None:
             self._embeddings.clear()
 
     def sources(self, item: object) -> Sequence[str] | None:
-        """Ids of the events behind a record."""
         return item.sources if isinstance(item, Record) else None
 
     def port(self, services: Services) -> SemanticIndex:
-        """The index itself."""
         return services.index
 
     def embeds(self, services: Services) -> bool:
-        """Whether there is an embedder."""
         return services.embedder is not None
 
     async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
-        """What the index takes of new events, without what is not to be found any more."""
         for projection in projections(services):
             events = await projection.findable(run, services, owner, events)
         news = learnt(services, events)
@@ -283,7 +278,6 @@ class TextIndex(IndexProjection):
             await run.call(services.index.scrub)
 
     async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
-        """Give waiting records their vectors; ends early where a rebuild with another embedder begins."""
         count, embedder, cleaning = 0, services.embedder, services.config.cleaning
         if embedder is None:
             return 0
@@ -304,7 +298,6 @@ class TextIndex(IndexProjection):
         return count
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
-        """What the index holds, and how far it follows the log."""
         size, unindexed = await run.call(services.index.size), 0
         for owner, head in heads.items():
             applied = await run.call(services.index.applied, owner)

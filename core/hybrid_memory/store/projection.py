@@ -118,8 +118,8 @@ class Projection:
                 try:
                     self.parse(event)
                 except (LookupError, TypeError, ValueError) as error:
-                    told = f"#{event.position} of {owner} is no {event.kind}: {type(error).__name__}: {error}"
-                    yield Finding("log", "wrong", told, RESTORE)
+                    text = f"#{event.position} of {owner} is no {event.kind}: {type(error).__name__}: {error}"
+                    yield Finding("log", "wrong", text, RESTORE)
 
     def sources(self, item: object) -> Sequence[str] | None:
         """Ids of the events behind something that it gave out; None for what is not its own."""

@@ -254,9 +254,9 @@ async def drain(run: Runner, services: Services) -> int:
 async def _taken_out(run: Runner, services: Services, outbox: EventLog, events: Sequence[Event]) -> None:
     """Remove what the log has taken; unlike what is only dropped, its ids may come again."""
     owner = events[0].scope.owner
-    note = services.draft(EventKind.ERASED, {"positions": []})
-    noted = await run.call(outbox.erase, owner, [event.position for event in events], {}, note)
-    await run.call(outbox.drop, owner, [noted.position])
+    marker = services.draft(EventKind.ERASED, {"positions": []})
+    erased = await run.call(outbox.erase, owner, [event.position for event in events], {}, marker)
+    await run.call(outbox.drop, owner, [erased.position])
 
 
 async def _give(run: Runner, services: Services, event: Event) -> None:

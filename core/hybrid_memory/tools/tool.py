@@ -231,10 +231,10 @@ async def home(call: Call, memory: ScopedMemory, place: int) -> ScopedMemory:
     """Where the turn at this position of the log stands; the memory itself if it stands nowhere that is reached."""
     if not call.spaces:
         return memory
-    for there in await reached(call, memory):
+    for each in await reached(call, memory):
         try:
-            await call(there.expand, named(place))
+            await call(each.expand, named(place))
         except InvalidInputError:
             continue
-        return there
+        return each
     return memory
