@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from hybrid_memory import display
 from hybrid_memory.log.event import handle
+from hybrid_memory.log.port import Appended
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,15 @@ class Receipt:
     waiting: tuple[str, ...] = ()
     archived: int = 0
     note: str = ""
+
+    @classmethod
+    def of(cls, appended: Sequence[Appended]) -> Self:
+        """The receipt of what was written to the log."""
+        return cls(
+            ids=tuple(event.id for event in appended),
+            positions=tuple(event.position for event in appended),
+            duplicates=tuple(event.id for event in appended if not event.fresh),
+        )
 
     @property
     def folded(self) -> int:

@@ -77,12 +77,7 @@ async def decide(run: Runner, services: Services, member: Member, verb: str, dec
         appended = await append_revision(run, services, member.space, revision, [revision, *drafts])
         if appended is None:
             continue
-        kept = appended[1:] or appended
-        return Receipt(
-            ids=tuple(event.id for event in kept),
-            positions=tuple(event.position for event in kept),
-            duplicates=tuple(event.id for event in kept if not event.fresh),
-        )
+        return Receipt.of(appended[1:] or appended)
     raise StoreUnavailableError(f"other admins kept deciding in {member.space} at the same time: try again")
 
 
@@ -231,16 +226,8 @@ async def approve(run: Runner, services: Services, scope: Scope, member: Member,
 
 
 def _draft(event: Event) -> Draft:
-    return Draft(
-        id=event.id.removeprefix(QUARANTINE),
-        fixed_id=True,
-        session=event.scope.session,
-        kind=EventKind.MESSAGE,
-        at=event.at,
-        payload=event.payload,
-        sources=(event.id,),
-        author=event.author,
-    )
+    name = event.id.removeprefix(QUARANTINE)
+    return replace(Draft.of(event), id=name, kind=EventKind.MESSAGE, sources=(event.id,))
 
 
 async def reject(run: Runner, services: Services, scope: Scope, which: Any) -> Receipt:

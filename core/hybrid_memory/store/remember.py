@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -34,53 +34,42 @@ BATCH = 256
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Superseding:
-    """Messages that stand for what was said no longer, their ids by position; and positions of those that do again."""
-
-    gone: Mapping[int, str] = field(default_factory=dict)
-    restored: Sequence[int] = ()
-
-
 async def remember(
     run: Runner,
     services: Services,
     scope: Scope,
     messages: Sequence[Message],
     *,
-    superseding: Superseding | None = None,
+    superseded: Mapping[int, str] | None = None,
+    restored: Sequence[int] = (),
 ) -> Receipt:
     """Append the messages to the log, all or none; they are durable when this returns.
 
     Where the log cannot be reached they are durable in the outbox, if there is one. With them others are superseded,
-    unless the author is not trusted yet.
+    their ids by position, and some at other positions restored, unless the author is not trusted yet.
     """
     drafts = [draft_of(services, scope, message) for message in messages]
-    if superseding is not None and services.trusted:
-        drafts.append(_superseded(services, scope, messages, superseding))
+    if superseded and services.trusted:
+        drafts.append(_superseded(services, scope, messages, superseded, restored))
     try:
         await drain(run, services)
         await _check_visible(run, present(services), scope, drafts)
         appended = await run.call(services.log.append, scope.owner, drafts)
     except StoreUnavailableError as error:
         return await put_aside(run, services, scope.owner, drafts, error)
-    written = appended[: len(messages)]
-    ids = tuple(event.id for event in written)
-    return Receipt(
-        ids=ids,
-        positions=tuple(event.position for event in written),
-        duplicates=tuple(event.id for event in written if not event.fresh),
-        quarantined=() if services.trusted else ids,
-    )
+    receipt = Receipt.of(appended[: len(messages)])
+    return receipt if services.trusted else replace(receipt, quarantined=receipt.ids)
 
 
-def _superseded(services: Services, scope: Scope, messages: Sequence[Message], superseding: Superseding) -> Draft:
+def _superseded(
+    services: Services, scope: Scope, messages: Sequence[Message], gone: Mapping[int, str], restored: Sequence[int]
+) -> Draft:
     """The event that marks messages as superseded; of an edited one it tells by which."""
     edited = {message.replaces: message.id for message in messages if message.replaces}
     payload = {
-        "positions": list(superseding.gone),
-        "ids": list(superseding.gone.values()),
-        "restored": list(superseding.restored),
+        "positions": list(gone),
+        "ids": list(gone.values()),
+        "restored": list(restored),
         "by": {str(place): name for place, name in edited.items()},
     }
     return services.draft(EventKind.SUPERSEDED, payload, session=scope.session, author=services.author)
@@ -260,16 +249,7 @@ async def _taken_out(run: Runner, services: Services, outbox: EventLog, events: 
 
 
 async def _give(run: Runner, services: Services, event: Event) -> None:
-    draft = Draft(
-        id=event.id,
-        fixed_id=True,
-        session=event.scope.session,
-        kind=event.kind,
-        at=event.at,
-        payload=event.payload,
-        sources=event.sources,
-        author=event.author,
-    )
+    draft = Draft.of(event)
     try:
         await run.call(services.truth.append, event.scope.owner, [draft])
     except IdConflictError as error:

@@ -104,7 +104,7 @@ async def rollback(run: Runner, services: Services, scope: Scope, to: Any) -> Re
         raise InvalidInputError(f"the log of {scope.owner} ends at position {head}, cannot go to {position}")
     draft = services.draft(EventKind.ROLLBACK, {"to": position}, author=services.author)
     (appended,) = await run.call(services.truth.append, scope.owner, [draft])
-    return Receipt(ids=(appended.id,), positions=(appended.position,))
+    return Receipt.of([appended])
 
 
 async def history(
