@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         RedactionConfig,
         RetentionConfig,
     )
-    from hybrid_memory.config.recall import Weights
+    from hybrid_memory.config.memory import Weights
     from hybrid_memory.context.condense import Condensed
     from hybrid_memory.context.context import Context, Piece
     from hybrid_memory.context.expand import Payload
@@ -119,7 +119,7 @@ _HOME = {
     "Tier": "log.event",
     "ToolCall": "log.message",
     "UserProfile": "facts.profile",
-    "Weights": "config.recall",
+    "Weights": "config.memory",
     "WorkStats": "runtime.statistics",
     "as_messages": "store.remember",
     "check_store": "memory.opening",

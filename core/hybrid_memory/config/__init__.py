@@ -11,10 +11,10 @@ from hybrid_memory.config.memory import (
     LearningConfig,
     MemoryConfig,
     OrchestrationConfig,
+    RecallConfig,
     RedactionConfig,
     RetentionConfig,
 )
-from hybrid_memory.config.recall import RecallConfig
 
 __all__ = [
     "ArchiveConfig",

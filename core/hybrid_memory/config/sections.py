@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any, TypeAlias
 
 from hybrid_memory.config.compaction import DEFAULT_TOKENS
-from hybrid_memory.config.recall import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.config.yaml import Document, nearest
 
 TOP = "memory_system"

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.config.recall import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, ModelError
 from hybrid_memory.index.record import RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex

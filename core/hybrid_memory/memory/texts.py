@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from hybrid_memory.config.recall import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import condense
 from hybrid_memory.context.condense import Condensed, How
 from hybrid_memory.items import items

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from hybrid_memory.config.recall import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import conversation as following
 from hybrid_memory.context import why_not as missing
 from hybrid_memory.facts.explanation import Explanation

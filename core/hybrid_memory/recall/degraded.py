@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hybrid_memory.config.recall import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.index.derive import derive
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.event import EventKind

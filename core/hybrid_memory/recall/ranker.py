@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Array
-from hybrid_memory.config.recall import Weights
+from hybrid_memory.config.memory import Weights
 
 ALIKE = 0.15
 COMPARABLE = 0.6

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from hybrid_memory.arrays import Array, Ids
-from hybrid_memory.config.recall import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.index.derive import SEGMENT_PAUSE
 from hybrid_memory.index.record import Record, RecordKind

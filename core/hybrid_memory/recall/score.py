@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Floats
-from hybrid_memory.config.recall import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.index.bm25 import matches
 from hybrid_memory.models.port import Embedder
