@@ -49,8 +49,7 @@ from benchmarks.latency import TopicEmbedder, corpus, embedder_share, timed
 from benchmarks.retrieval import DEPTH, grade, load, messages
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.errors import StoreUnavailableError
-from hybrid_memory.testing.milvus_server import MilvusServer
-from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.servers import MilvusServer, RedisServer
 
 SETS = {"memorybank_zh": None, "memorybank_en": None, "locomo": 1}
 """And how many conversations of each; None is all."""

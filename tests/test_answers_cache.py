@@ -15,7 +15,7 @@ from hybrid_memory import HybridMemory, ScopedMemory, SpaceMemory, Weights
 from hybrid_memory.errors import AccessDeniedError, StoreUnavailableError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.recall.cache import RecallProjection
-from hybrid_memory.testing.faults import FaultyEmbedder
+from hybrid_memory.testing.models import FaultyEmbedder
 from tests.doubles import Clock, Line, end_of, line_to, texts
 
 if TYPE_CHECKING:

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid_memory import EventKind, HybridMemory, LearningConfig, MemoryConfig, open_memory
-from hybrid_memory.engines.in_memory.archive import InMemoryArchive
+from hybrid_memory.engines.in_memory.log import InMemoryArchive
 from hybrid_memory.errors import MemoryClosedError, QueueFullError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.ports import Floats
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.tasks import Task, current_priority
-from hybrid_memory.testing.faults import FaultyEmbedder
-from hybrid_memory.testing.language import ScriptedModel
+from hybrid_memory.testing.models import FaultyEmbedder, ScriptedModel
 from tests.doubles import PATIENCE, texts, wait_until
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from hybrid_memory.errors import EmbedderMismatchError, ModelError
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.testing.faults import FaultyEmbedder
+from hybrid_memory.testing.models import FaultyEmbedder
 from tests.doubles import texts
 
 if TYPE_CHECKING:

@@ -13,6 +13,8 @@ import pytest
 PACKAGE = Path(__file__).parent / "extension"
 ROOT = Path(__file__).parents[1]
 
+PARTS = ("engine", "extractor", "strategy", "ranker")
+
 USES = """
 from hybrid_memory import CompactionConfig, LearningConfig, MemoryConfig, RecallConfig, open_memory
 
@@ -81,3 +83,9 @@ def test_its_parts_are_found_by_their_names(installed: dict[str, str], tmp_path:
 def test_it_is_short() -> None:
     files = [file for file in PACKAGE.rglob("*") if file.suffix in {".py", ".toml"}]
     assert sum(len(file.read_text("utf-8").splitlines()) for file in files) < 300
+
+
+def test_the_tutorial_shows_its_files() -> None:
+    page = (ROOT / "docs" / "extending.md").read_text("utf-8")
+    for name in ("pyproject.toml", "contracts.py", *(f"hybrid_memory_example/{part}.py" for part in PARTS)):
+        assert f"\n{(PACKAGE / name).read_text('utf-8')}```\n" in page, name

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.testing.faults import FaultyEmbedder
+from hybrid_memory.testing.models import FaultyEmbedder
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import texts
 

@@ -21,7 +21,7 @@ from hybrid_memory import (
     open_memory,
 )
 from hybrid_memory.errors import InvalidInputError, ModelError
-from hybrid_memory.testing.language import FaultyModel, ScriptedModel
+from hybrid_memory.testing.models import FaultyModel, ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import events_of, wait_until
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hybrid_memory import HybridMemory, MemoryConfig, RecallConfig, Weights, open_memory
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.testing.faults import FaultyEmbedder
+from hybrid_memory.testing.models import FaultyEmbedder
 from hybrid_memory.text.tokenize import terms
 
 if TYPE_CHECKING:

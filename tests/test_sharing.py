@@ -24,7 +24,7 @@ from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.facts.learn import Extractors
-from hybrid_memory.log.author import author_of, principal_of
+from hybrid_memory.log.event import author_of, principal_of
 from hybrid_memory.memory.faces import BlockHandle
 from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.runtime.runners import INLINE, drive

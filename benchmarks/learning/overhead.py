@@ -28,7 +28,7 @@ from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
 from hybrid_memory.engines.sqlite import Database, SqliteLog
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.rules.bilingual import BilingualRules
-from hybrid_memory.log.ids import TimeOrderedIds
+from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.memory.opening import projections
 from hybrid_memory.models.embedders import LocalEmbedder, as_embedder
 from hybrid_memory.recall.ranker import WeightedMean

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from llama_index.core.base.llms.types import ChatMessage, TextBlock, ToolCallBlock
 
-from hybrid_memory import HybridMemory, Message
+from hybrid_memory import HybridMemory
 from langchain_hybrid_memory import HybridChatMessageHistory
 from llamaindex_hybrid_memory import HybridChatMemory
 
@@ -30,30 +28,6 @@ TURNS: list[tuple[BaseMessage, ChatMessage]] = [
     (AIMessage("12 degrees."), ChatMessage(role="assistant", content="12 degrees.")),
     (HumanMessage("Thank you."), ChatMessage(role="user", content="Thank you.")),
 ]
-
-
-def plain(messages: list[Message]) -> list[dict[str, Any]]:
-    return [message.model_dump(exclude={"id", "at", "extra"}) for message in messages]
-
-
-def test_the_same_events_leave_equal_logs(memory: HybridMemory) -> None:
-    history = HybridChatMessageHistory(memory, user="alice", session="langchain")
-    chat = HybridChatMemory.from_defaults(user="alice", session="llama", memory=memory)
-    ours = memory.scoped(user="alice", session="langchain")
-    theirs = memory.scoped(user="alice", session="llama")
-
-    history.add_messages([langchain for langchain, _ in TURNS[:4]])
-    chat.put_messages([llama for _, llama in TURNS[:4]])
-    assert plain(ours.history()) == plain(theirs.history())
-    history.clear()
-    chat.reset()
-    assert ours.conversation() == theirs.conversation() == []
-    history.add_message(TURNS[4][0])
-    chat.put(TURNS[4][1])
-
-    assert plain(ours.history()) == plain(theirs.history())
-    assert len(ours.history()) == len(TURNS)
-    assert plain(ours.conversation()) == plain(theirs.conversation())
 
 
 def test_each_reads_what_the_other_wrote(memory: HybridMemory) -> None:

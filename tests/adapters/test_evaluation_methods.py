@@ -124,10 +124,6 @@ class Writer:
         raise AssertionError("the memories ask for text")
 
 
-def test_every_method_has_a_name() -> None:
-    assert [*langchain.NAMES, *llamaindex.NAMES] == NAMES
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", NAMES)
 class TestAll:

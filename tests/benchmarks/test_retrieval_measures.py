@@ -198,9 +198,7 @@ def conversation(name: str, asked_at: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("asked_at", "first"), [("2023/05/21 (Sun) 09:00", 1.0), ("2023/05/02 (Tue) 09:00", 0.0)])
-def test_a_question_is_asked_at_its_time(
-    asked_at: str, first: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_question_has_its_time(asked_at: str, first: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hybrid_memory.memory.opening._embedder", lambda _: HashingEmbedder())
     run = Run("shop", tmp_path, {HYBRID: None})
     run.ask(0, 0, conversation("c", asked_at))

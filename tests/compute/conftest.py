@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,14 +10,7 @@ from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task
 
 Make = Callable[..., Scheduler]
-
-
-def until(happened: Callable[[], Any]) -> None:
-    """Wait for other threads."""
-    end = time.monotonic() + 60
-    while not happened():
-        assert time.monotonic() < end
-        time.sleep(0.001)
+Holding = Callable[..., "Hold"]
 
 
 class Hold:
@@ -75,7 +67,7 @@ def make() -> Iterator[Make]:
 
 
 @pytest.fixture
-def hold() -> Iterator[Callable[..., Hold]]:
+def hold() -> Iterator[Holding]:
     """Keeps workers busy until it is released, at the latest at the end of the test."""
     held: list[Hold] = []
 

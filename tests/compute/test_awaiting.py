@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from hybrid_memory.errors import MemoryClosedError, ModelError, QueueFullError
 from hybrid_memory.runtime.tasks import Task
 
 if TYPE_CHECKING:
-    from tests.compute.conftest import Hold, Make
+    from tests.compute.conftest import Holding, Make
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ async def test_hundreds_are_awaited_side_by_side(make: Make) -> None:
     assert await asyncio.gather(*jobs) == list(range(300))
 
 
-async def test_cancelling_the_awaiting_task_cancels_what_has_not_begun(make: Make, hold: Callable[..., Hold]) -> None:
+async def test_cancelling_the_awaiting_task_cancels_what_has_not_begun(make: Make, hold: Holding) -> None:
     scheduler, done = make(workers=1), list[int]()
     held = await asyncio.to_thread(hold, scheduler)
     job = scheduler.schedule(Task(lambda: done.append(1), "recall"))
@@ -68,7 +68,7 @@ async def test_cancelling_the_awaiting_task_cancels_what_has_not_begun(make: Mak
     assert done == []
 
 
-async def test_what_has_begun_goes_on_though_nobody_awaits_it_any_more(make: Make, hold: Callable[..., Hold]) -> None:
+async def test_what_has_begun_goes_on_though_nobody_awaits_it_any_more(make: Make, hold: Holding) -> None:
     scheduler = make(workers=1)
     held = await asyncio.to_thread(hold, scheduler)
     with pytest.raises(TimeoutError):
@@ -78,7 +78,7 @@ async def test_what_has_begun_goes_on_though_nobody_awaits_it_any_more(make: Mak
     assert not held.jobs[0].cancelled()
 
 
-async def test_room_is_awaited_without_blocking_the_loop(make: Make, hold: Callable[..., Hold]) -> None:
+async def test_room_is_awaited_without_blocking_the_loop(make: Make, hold: Holding) -> None:
     scheduler = make(workers=1, capacity=1)
     held = await asyncio.to_thread(hold, scheduler)
     queued = scheduler.schedule(Task(lambda: "first", "recall"))
@@ -103,7 +103,7 @@ async def test_with_room_it_does_not_wait(make: Make) -> None:
     assert await job != threading.get_ident()
 
 
-async def test_closing_ends_the_wait_for_room(make: Make, hold: Callable[..., Hold]) -> None:
+async def test_closing_ends_the_wait_for_room(make: Make, hold: Holding) -> None:
     scheduler = make(workers=1, capacity=1)
     await asyncio.to_thread(hold, scheduler)
     scheduler.schedule(Task(int, "recall"))

@@ -22,7 +22,7 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import at_priority
 from hybrid_memory.testing.embedder import EmbedderContract
-from tests.compute.conftest import until
+from tests.doubles import wait_until
 
 
 def vector(side: str, text: str) -> Floats:
@@ -82,10 +82,11 @@ class QueryRecorder(Recorder):
 
 
 class Crowd:
-    """Threads that ask, in this order, while the embedder is held up in its first calls."""
+    """Threads that ask, in this order, while the embedder is held up in its first calls, or others by `gates`."""
 
     def __init__(self, busy: int = 2, *, recorder: type[Recorder] = QueryRecorder, **settings: Any) -> None:
         self.go = threading.Event()
+        self.gates: dict[int, threading.Event] = {}
         self.bad: set[str] = set()
         self.error: type[BaseException] = ModelError
         self.inner = recorder(self._during)
@@ -95,11 +96,11 @@ class Crowd:
         self._asked = 0
         for number in range(busy):
             self.ask(f"busy {number}")
-            until(lambda number=number: len(self.inner.calls) == number + 1)  # type: ignore[misc]
+            wait_until(lambda number=number: len(self.inner.calls) == number + 1)  # type: ignore[misc]
 
     def _during(self, number: int, texts: Sequence[str]) -> None:
-        if number <= self._busy:
-            assert self.go.wait(60)
+        if gate := self.gates.get(number, self.go if number <= self._busy else None):
+            assert gate.wait(60)
         if found := self.bad & set(texts):
             raise self.error(f"cannot embed {sorted(found)}")
 
@@ -114,7 +115,7 @@ class Crowd:
 
         joined = self._joined()
         asked = self._pool.submit(work)
-        until(lambda: self._joined() > joined or asked.done())
+        wait_until(lambda: self._joined() > joined or asked.done())
         return asked
 
     def _joined(self) -> int:
@@ -175,7 +176,7 @@ def test_a_query_overtakes_a_background_call_of_ten_thousand_texts(concurrency: 
         if number == 3:
             query.append(pool.submit(batching.embed_query, "urgent"))
             if concurrency == 1:
-                until(lambda: len(batching._wanted) == 33)
+                wait_until(lambda: len(batching._wanted) == 33)
             else:
                 query[0].result(60)  # it does not even wait for this batch
 
@@ -197,7 +198,7 @@ def test_background_calls_of_one_priority_take_turns() -> None:
     def during(number: int, texts: Sequence[str]) -> None:
         if number == 1:
             short.append(pool.submit(batching.embed_documents, ["short"]))
-            until(lambda: len(batching._wanted) == 5)
+            wait_until(lambda: len(batching._wanted) == 5)
 
     inner = Recorder(during)
     batching = BatchingEmbedder(inner, batch_size=4)
@@ -331,18 +332,11 @@ def test_in_the_background_a_short_batch_waits_for_more_while_others_run() -> No
     crowd = Crowd(busy=0, concurrency=3, batch_size=3, window=3600)
     crowd._busy = 1
     crowd.ask("running", priority=5)  # held up in the embedder
-    second, first = threading.Event(), crowd.inner._during
-
-    def during(number: int, texts: Sequence[str]) -> None:
-        if number == 2:
-            assert second.wait(60)
-        first(number, texts)
-
-    crowd.inner._during = during
+    second = crowd.gates[2] = threading.Event()
     crowd.ask("second", priority=5)
     short = [crowd.ask("a", priority=5)]
     second.set()  # now one slot is free, and "a" still waits
-    until(lambda: crowd.batching._running == 1)
+    wait_until(lambda: crowd.batching._running == 1)
     short.append(crowd.ask("b", priority=5))
     crowd.ask("urgent", priority=8).result(60)
     assert [texts for _, texts in crowd.inner.calls][2:] == [["urgent"]]
@@ -356,15 +350,7 @@ def test_after_the_window_a_short_batch_goes_all_the_same() -> None:
     crowd = Crowd(busy=0, concurrency=3, window=0.001)
     crowd._busy = 1
     crowd.ask("running", priority=5)
-    held, second = threading.Event(), crowd.inner._during
-
-    def during(number: int, texts: Sequence[str]) -> None:
-        if number == 2:
-            assert held.wait(60)
-        else:
-            second(number, texts)
-
-    crowd.inner._during = during
+    held = crowd.gates[2] = threading.Event()
     crowd.ask("second", priority=5)
     short = [crowd.ask(text, priority=5) for text in "ab"]
     held.set()

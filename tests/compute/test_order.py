@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,9 +14,6 @@ from hypothesis import strategies as st
 from hybrid_memory import Scope
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Job, PriorityQueue, Task
-
-if TYPE_CHECKING:
-    from tests.compute.conftest import Hold, Make
 
 SCOPES = [None, Scope(user="alice"), Scope(user="bob"), Scope(user="bob", session="s")]
 KINDS = ["recall", "learning", "indexing"]
@@ -123,19 +120,6 @@ def test_cancelling_and_blocked_kinds_follow_the_rule_too(steps: list[tuple[str,
         assert queue.take(lambda *_: True) is model.take(set(KINDS))
     assert queue.take(lambda *_: True) is None
     assert not queue._heaps
-
-
-def test_a_thousand_tasks_of_one_scope_do_not_delay_the_first_of_another(make: Make, hold: Callable[..., Hold]) -> None:
-    scheduler, order = make(workers=1), list[str]()
-    held = hold(scheduler)
-    jobs = [
-        scheduler.schedule(Task(partial(order.append, user), "learning", scope=Scope(user=user)))
-        for user in [*["busy"] * 1000, "late", "late"]
-    ]
-    held.release()
-    for job in jobs:
-        job.result(timeout=20)
-    assert order[:5] == ["busy", "late", "busy", "late", "busy"]
 
 
 def test_a_scope_that_comes_late_takes_turns_with_one_that_has_much() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextvars
 import queue
 import threading
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,10 +15,10 @@ from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task
 from hybrid_memory.runtime.timer import Timer
-from tests.compute.conftest import until
+from tests.doubles import wait_until
 
 if TYPE_CHECKING:
-    from tests.compute.conftest import Clock, Hold, Make
+    from tests.compute.conftest import Clock, Holding, Make
 
 CALLER: contextvars.ContextVar[str] = contextvars.ContextVar("caller", default="nobody")
 
@@ -34,7 +33,7 @@ def settled(scheduler: Scheduler) -> None:
         stats = scheduler.statistics.snapshot().kinds.values()
         return asleep and all(kind.running == kind.queued == 0 for kind in stats)
 
-    until(quiet)
+    wait_until(quiet)
 
 
 def seconds(number: float) -> timedelta:
@@ -49,12 +48,12 @@ def test_periodic_work_begins_after_one_interval_and_goes_on_until_cancelled(mak
     settled(scheduler)
     assert runs == []
     clock.advance(21)
-    until(lambda: len(runs) == 1)
+    wait_until(lambda: len(runs) == 1)
     for count in range(2, 5):
         settled(scheduler)
-        until(lambda: scheduler._timer._heap)
+        wait_until(lambda: scheduler._timer._heap)
         clock.advance(110)
-        until(lambda count=count: len(runs) == count)  # type: ignore[misc]
+        wait_until(lambda count=count: len(runs) == count)  # type: ignore[misc]
     settled(scheduler)
     handle.cancel()
     clock.advance(1000)
@@ -71,7 +70,7 @@ def test_intervals_differ_by_up_to_a_tenth(make: Make, clock: Clock) -> None:
     assert 108 < max(dues) <= 110
 
 
-def test_periodic_work_never_overlaps_itself(make: Make, hold: Callable[..., Hold], clock: Clock) -> None:
+def test_periodic_work_never_overlaps_itself(make: Make, hold: Holding, clock: Clock) -> None:
     scheduler = make(clock=clock)
     begun, go = list[int](), threading.Event()
 
@@ -82,13 +81,11 @@ def test_periodic_work_never_overlaps_itself(make: Make, hold: Callable[..., Hol
     scheduler.every(seconds(1), Task(work, "maintenance"))
     for _ in range(5):
         clock.advance(10)
-        until(lambda: begun == [1])
+        wait_until(lambda: begun == [1])
     go.set()
 
 
-def test_a_failed_run_is_logged_and_the_next_one_comes(
-    make: Make, clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failed_run_is_logged_and_not_the_last(make: Make, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     scheduler, runs = make(clock=clock), list[int]()
 
     def work() -> None:
@@ -98,18 +95,18 @@ def test_a_failed_run_is_logged_and_the_next_one_comes(
     scheduler.every(seconds(1), Task(work, "maintenance"))
     for count in (1, 2):
         clock.advance(2)
-        until(lambda count=count: len(runs) == count)  # type: ignore[misc]
+        wait_until(lambda count=count: len(runs) == count)  # type: ignore[misc]
         settled(scheduler)
-        until(lambda: scheduler._timer._heap)
+        wait_until(lambda: scheduler._timer._heap)
     assert "maintenance failed: no luck" in caplog.text
 
 
-def test_cancelling_takes_a_run_off_that_has_not_begun(make: Make, hold: Callable[..., Hold], clock: Clock) -> None:
+def test_cancelling_takes_a_run_off_that_has_not_begun(make: Make, hold: Holding, clock: Clock) -> None:
     scheduler, runs = make(workers=1, clock=clock), list[int]()
     held = hold(scheduler)
     handle = scheduler.every(seconds(1), Task(lambda: runs.append(1), "maintenance"))
     clock.advance(2)
-    until(lambda: len(scheduler._queue) == 1)
+    wait_until(lambda: len(scheduler._queue) == 1)
     handle.cancel()
     held.release()
     settled(scheduler)
@@ -131,10 +128,10 @@ def test_asked_for_often_a_task_is_done_once_after_the_last_time(make: Make, clo
     scheduler.debounced("b", seconds(10), Task(lambda: done.append("other"), "learning"))
     assert done == []
     clock.advance(1)
-    until(lambda: done == [(4, "user 4")])
+    wait_until(lambda: done == [(4, "user 4")])
     clock.advance(9)
-    until(lambda: done == [(4, "user 4"), "other"])
-    until(lambda: not scheduler._debounced._keys)
+    wait_until(lambda: done == [(4, "user 4"), "other"])
+    wait_until(lambda: not scheduler._debounced._keys)
 
 
 def test_asked_for_while_it_runs_it_is_done_once_more_and_never_twice_at_a_time(make: Make, clock: Clock) -> None:
@@ -149,36 +146,34 @@ def test_asked_for_while_it_runs_it_is_done_once_more_and_never_twice_at_a_time(
 
     ask(1)
     clock.advance(1)
-    until(lambda: begun == [1])
+    wait_until(lambda: begun == [1])
     for number in (2, 3):
         ask(number)
         clock.advance(1)
-        until(lambda: scheduler._debounced._keys["a"].again and scheduler._debounced._keys["a"].planned is None)
+        wait_until(lambda: scheduler._debounced._keys["a"].again and scheduler._debounced._keys["a"].planned is None)
     assert begun == [1]
     go.release()
-    until(lambda: begun == [1, 3])
+    wait_until(lambda: begun == [1, 3])
     go.release()
     settled(scheduler)
     assert begun == [1, 3]
 
 
-def test_asked_for_while_it_is_queued_it_does_what_was_asked_last(
-    make: Make, hold: Callable[..., Hold], clock: Clock
-) -> None:
+def test_asked_for_while_queued_it_does_what_was_asked_last(make: Make, hold: Holding, clock: Clock) -> None:
     scheduler, done = make(workers=1, clock=clock), list[int]()
     held = hold(scheduler)
     for number in range(3):
         scheduler.debounced("a", seconds(1), Task(lambda n=number: done.append(n), "learning"))  # type: ignore[misc]
         clock.advance(1)
-        until(lambda: scheduler._debounced._keys["a"].planned is None)
+        wait_until(lambda: scheduler._debounced._keys["a"].planned is None)
     held.release()
-    until(lambda: done)
+    wait_until(lambda: done)
     settled(scheduler)
     assert done == [2]
 
 
 @pytest.mark.parametrize("error", [ValueError("no luck"), StoreUnavailableError("no luck")], ids=["ours", "theirs"])
-def test_a_failed_task_is_logged_and_may_be_asked_for_again(
+def test_a_failed_task_is_logged_and_may_come_again(
     make: Make, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     """With the place where it failed, unless that is told by the message."""
@@ -190,8 +185,8 @@ def test_a_failed_task_is_logged_and_may_be_asked_for_again(
 
     for count in (1, 2):
         scheduler.debounced("a", timedelta(0), Task(work, "learning"))
-        until(lambda count=count: len(done) == count)  # type: ignore[misc]
-        until(lambda: not scheduler._debounced._keys)
+        wait_until(lambda count=count: len(done) == count)  # type: ignore[misc]
+        wait_until(lambda: not scheduler._debounced._keys)
     assert "learning failed: no luck" in caplog.text
     assert ("Traceback" in caplog.text) == isinstance(error, ValueError)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable
 from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from datetime import timedelta
 from functools import partial
@@ -13,18 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid_memory import Scope
-from hybrid_memory.errors import (
-    DeadlineExceededError,
-    InvalidInputError,
-    MemoryClosedError,
-    QueueFullError,
-)
+from hybrid_memory.errors import DeadlineExceededError, InvalidInputError, MemoryClosedError, QueueFullError
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task, at_priority, current_priority
-from tests.compute.conftest import until
+from tests.doubles import wait_until
 
 if TYPE_CHECKING:
-    from tests.compute.conftest import Clock, Hold, Make
+    from tests.compute.conftest import Clock, Holding, Make
 
 CALLER: contextvars.ContextVar[str] = contextvars.ContextVar("caller", default="nobody")
 HOUR = timedelta(hours=1)
@@ -95,7 +89,7 @@ def test_threads_start_with_the_first_task_and_only_as_many_as_are_needed(make: 
     assert set(threading.enumerate()) == before
     for number in range(20):
         assert scheduler.schedule(Task(lambda number=number: number, "recall")).result(60) == number  # type: ignore[misc]
-        until(lambda: scheduler._pool._idle == 1)
+        wait_until(lambda: scheduler._pool._idle == 1)
     started = set(threading.enumerate()) - before
     assert len(started) == 1
     assert all(thread.daemon for thread in started)
@@ -110,9 +104,9 @@ def test_an_idle_worker_keeps_neither_the_result_nor_the_work(make: Make) -> Non
     scheduler = make(workers=1)
     job = scheduler.schedule(Task(Heavy, "recall"))
     result = weakref.ref(job.result(60))
-    until(lambda: scheduler._pool._idle == 1)
+    wait_until(lambda: scheduler._pool._idle == 1)
     job = scheduler.schedule(Task(int, "recall"))  # type: ignore[arg-type]
-    until(lambda: result() is None)
+    wait_until(lambda: result() is None)
 
 
 def test_no_kind_exceeds_its_limit_and_others_go_on(make: Make) -> None:
@@ -129,14 +123,14 @@ def test_no_kind_exceeds_its_limit_and_others_go_on(make: Make) -> None:
 
     jobs = [scheduler.schedule(Task(work, "learning")) for _ in range(10)]
     assert scheduler.schedule(Task(lambda: "through", "recall", 1)).result(60) == "through"
-    until(lambda: running[0] == 2)
+    wait_until(lambda: running[0] == 2)
     go.set()
     wait(jobs, timeout=60)
     assert most == [2]
     assert kinds(scheduler, "learning").done == 10
 
 
-def test_background_work_never_holds_all_workers(make: Make, hold: Callable[..., Hold]) -> None:
+def test_background_work_never_holds_all_workers(make: Make, hold: Holding) -> None:
     scheduler = make(workers=3)
     hold(scheduler, 2, priority=7)
     background = scheduler.schedule(Task(int, "recall", 7))
@@ -144,7 +138,7 @@ def test_background_work_never_holds_all_workers(make: Make, hold: Callable[...,
     assert not background.done()
 
 
-def test_an_idle_worker_takes_what_a_freed_limit_allows(make: Make, hold: Callable[..., Hold]) -> None:
+def test_an_idle_worker_takes_what_a_freed_limit_allows(make: Make, hold: Holding) -> None:
     scheduler = make(workers=3, concurrency=1)
     first = hold(scheduler, kind="learning", priority=7)
     second = hold(scheduler, kind="indexing", priority=7)
@@ -152,7 +146,7 @@ def test_an_idle_worker_takes_what_a_freed_limit_allows(make: Make, hold: Callab
     background = scheduler.schedule(Task(lambda: "done", "recall", 3))
     first.release()  # frees the limit of learning and that of background work: for one worker each
     assert background.result(60) == "done"
-    until(learning.running)
+    wait_until(learning.running)
 
 
 def test_context_variables_of_the_caller_go_along(make: Make) -> None:
@@ -172,7 +166,7 @@ def test_a_task_runs_at_its_own_priority(make: Make) -> None:
         pass
 
 
-def test_a_queued_task_can_be_cancelled_and_a_running_one_cannot(make: Make, hold: Callable[..., Hold]) -> None:
+def test_a_queued_task_can_be_cancelled_and_a_running_one_cannot(make: Make, hold: Holding) -> None:
     scheduler, done = make(workers=1), list[int]()
     held = hold(scheduler)
     jobs = [scheduler.schedule(Task(partial(done.append, number), "recall")) for number in range(5)]
@@ -188,9 +182,7 @@ def test_a_queued_task_can_be_cancelled_and_a_running_one_cannot(make: Make, hol
         jobs[0].result()
 
 
-def test_a_task_that_did_not_begin_in_time_fails_though_no_worker_is_free(
-    make: Make, hold: Callable[..., Hold], clock: Clock
-) -> None:
+def test_a_task_that_did_not_begin_in_time_fails_without_a_worker(make: Make, hold: Holding, clock: Clock) -> None:
     scheduler = make(workers=1, clock=clock)
     hold(scheduler)
     job = scheduler.schedule(Task(int, "recall", deadline=timedelta(seconds=3)))
@@ -202,7 +194,7 @@ def test_a_task_that_did_not_begin_in_time_fails_though_no_worker_is_free(
     assert (kinds(scheduler).missed, kinds(scheduler).failed, kinds(scheduler).queued) == (1, 1, 0)
 
 
-def test_a_worker_does_not_begin_what_is_late(make: Make, hold: Callable[..., Hold], clock: Clock) -> None:
+def test_a_worker_does_not_begin_what_is_late(make: Make, hold: Holding, clock: Clock) -> None:
     scheduler = make(workers=1, clock=clock)  # its timer sleeps for ten seconds
     held = hold(scheduler)
     job = scheduler.schedule(Task(int, "recall", deadline=timedelta(seconds=10)))
@@ -225,7 +217,7 @@ def test_what_ends_after_its_deadline_is_delivered_and_counted(make: Make, clock
     assert (stats.missed, stats.done, stats.failed, stats.latency) == (1, 1, 0, 60)
 
 
-def test_a_full_queue_refuses_or_waits_until_there_is_room(make: Make, hold: Callable[..., Hold]) -> None:
+def test_a_full_queue_refuses_or_waits_until_there_is_room(make: Make, hold: Holding) -> None:
     scheduler = make(workers=1, capacity=2)
     held = hold(scheduler)
     first = [scheduler.schedule(Task(int, "recall")) for _ in range(2)]
@@ -234,7 +226,7 @@ def test_a_full_queue_refuses_or_waits_until_there_is_room(make: Make, hold: Cal
             scheduler.schedule(Task(int, "recall"), timeout=timeout)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(scheduler.schedule, Task(lambda: "in", "recall"))
-        until(lambda: len(scheduler._admission._waiting[False]) == 1)
+        wait_until(lambda: len(scheduler._admission._waiting[False]) == 1)
         assert first[1].cancel()
         assert not waiting.result(60).done()
         with pytest.raises(QueueFullError):
@@ -244,7 +236,7 @@ def test_a_full_queue_refuses_or_waits_until_there_is_room(make: Make, hold: Cal
     assert kinds(scheduler).queued == 0
 
 
-def test_a_queue_full_of_background_work_lets_interactive_tasks_in(make: Make, hold: Callable[..., Hold]) -> None:
+def test_a_queue_full_of_background_work_lets_interactive_tasks_in(make: Make, hold: Holding) -> None:
     scheduler = make(workers=2, capacity=1)
     hold(scheduler, priority=5)
     scheduler.schedule(Task(int, "learning", 3))
@@ -263,7 +255,7 @@ def test_tasks_that_schedule_tasks_never_wait_for_room(make: Make) -> None:
     assert [job.result(60) for job in inner] == ["inner"] * 5
 
 
-def test_a_deadline_holds_outside_too(make: Make, hold: Callable[..., Hold]) -> None:
+def test_a_deadline_holds_outside_too(make: Make, hold: Holding) -> None:
     scheduler = make(workers=1, capacity=1)
     hold(scheduler)
     scheduler.schedule(Task(int, "recall"))
@@ -271,13 +263,13 @@ def test_a_deadline_holds_outside_too(make: Make, hold: Callable[..., Hold]) -> 
     assert isinstance(job.exception(60), DeadlineExceededError)
 
 
-def test_closing_waits_for_what_runs_and_cancels_what_is_queued(make: Make, hold: Callable[..., Hold]) -> None:
+def test_closing_waits_for_what_runs_and_cancels_what_is_queued(make: Make, hold: Holding) -> None:
     scheduler = make(workers=1, capacity=1)
     held = hold(scheduler)
     queued = scheduler.schedule(Task(int, "recall"))
     with ThreadPoolExecutor(2) as pool:
         outside = pool.submit(scheduler.schedule, Task(int, "recall"))
-        until(lambda: len(scheduler._admission._waiting[False]) == 1)
+        wait_until(lambda: len(scheduler._admission._waiting[False]) == 1)
         closing = pool.submit(scheduler.close)
         with pytest.raises(MemoryClosedError):
             outside.result(60)
@@ -308,9 +300,8 @@ def test_nothing_is_lost_or_done_twice_under_threads_that_schedule_and_cancel(ma
     def crowd(start: int) -> list[tuple[int, Any]]:
         jobs = []
         for number in range(start, start + 300):
-            task = Task(
-                partial(work, number), f"kind {number % 3}", 1 + number % 10, scope=Scope(user=f"u{number % 7}")
-            )
+            scope = Scope(user=f"u{number % 7}")
+            task = Task(partial(work, number), f"kind {number % 3}", 1 + number % 10, scope=scope)
             jobs.append((number, scheduler.schedule(task)))
             if number % 4 == 0:
                 jobs[-1][1].cancel()

@@ -136,7 +136,7 @@ ROUNDS = st.lists(
         st.integers(0, 500),
     ),
     min_size=1,
-    max_size=9,
+    max_size=6,
 )
 
 

@@ -218,6 +218,6 @@ print(excerpt(text, 82, wanted=frozenset(terms(text)), count=estimate_tokens))
         subprocess.run(  # noqa: S603
             [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True
         ).stdout
-        for seed in ("1", "2", "3", "4")
+        for seed in ("1", "2")
     }
     assert len(found) == 1

@@ -24,7 +24,7 @@ from hybrid_memory.context.summaries.summarise import critical_items
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.ports import Appended, Draft
 from hybrid_memory.testing import FaultyModel, ScriptedModel
-from hybrid_memory.testing.language import Fault
+from hybrid_memory.testing.models import Fault
 from tests.conversation.conftest import assistant
 
 if TYPE_CHECKING:

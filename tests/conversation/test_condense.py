@@ -14,7 +14,7 @@ from hybrid_memory.context.extractive import fragments, joined
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing import FaultyModel, ScriptedModel
-from hybrid_memory.testing.faults import FaultyEmbedder
+from hybrid_memory.testing.models import FaultyEmbedder
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokens import estimate_tokens
 

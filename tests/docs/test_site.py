@@ -109,17 +109,7 @@ def test_every_setting_is_on_its_page(site: Path, made: dict[str, ModuleType]) -
     codes = {unescape(code) for code in re.findall(r"<code>(.*?)</code>", page)}
     models: list[type[BaseModel]] = [*parts(MemoryConfig), PagingConfig]
     assert len(models) == 11
-    sections = {
-        "index",
-        "archive",
-        "recall",
-        "compaction",
-        "prompt",
-        "learning",
-        "retention",
-        "redaction",
-        "orchestration",
-    }
+    sections = set("index archive recall compaction prompt learning retention redaction orchestration".split())
     assert set(made["settings_page"].GROUPS.values()) == set(models)
     named = {name for model in models for name in model.model_fields} | {part.name for part in fields(Weights)}
     assert named - sections - {"weights"} <= codes

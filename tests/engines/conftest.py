@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -8,13 +9,21 @@ from typing import Any
 import pytest
 
 from hybrid_memory import MemoryConfig
-from hybrid_memory.testing.milvus_server import MilvusServer
-from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.servers import MilvusServer, RedisServer
 
 NUMBERS = count(1)
+MONDAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
 
 Url = Callable[[str], str]
 Config = Callable[..., MemoryConfig]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = MONDAY
+
+    def __call__(self) -> datetime:
+        return self.now
 
 
 @pytest.fixture(scope="module")

@@ -6,17 +6,15 @@ import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from hybrid_memory import Hit, HybridMemory, MemoryConfig, Message, ScopedMemory, Stats, Weights, open_memory
 from hybrid_memory.items.items import FindItems, GetItem, ListNamespaces, PutItem
-
-if TYPE_CHECKING:
-    from tests.conftest import Face
-    from tests.engines.conftest import Config
+from tests.conftest import Face
+from tests.engines.conftest import MONDAY, Clock, Config
 
 # Each log and each index at least once, and the memory in this process only as a log: it is what all are compared with.
 APART = ["redis+sqlite", "redis+milvus", "memory+redis"]
@@ -39,7 +37,6 @@ NAMES = [
     "e\u0301",
     "🦜",
 ]
-MONDAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
 ODD = "a:b {c} d,爱'丽\"丝\\ *%_-@|(x)"
 SAID = [
     ("user", "I moved to Lisbon in March, and my flat is in Alfama."),
@@ -71,14 +68,6 @@ QUERIES: list[tuple[str, dict[str, Any]]] = [
     ("flat", {"kinds": ["fact"]}),
     ("Do you remember my sister?", {"k": 50}),
 ]
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = MONDAY
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 class Teller:

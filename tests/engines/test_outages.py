@@ -14,8 +14,7 @@ import pytest
 
 from hybrid_memory import Hit, HybridMemory, MemoryConfig, Receipt, open_memory
 from hybrid_memory.errors import StoreUnavailableError
-from hybrid_memory.testing.milvus_server import MilvusServer
-from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.servers import MilvusServer, RedisServer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from datetime import datetime, timedelta
+from typing import Any, cast
 
 import pytest
 
@@ -26,14 +26,11 @@ from hybrid_memory import (
     open_memory,
 )
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.testing.redis_server import RedisServer
-
-if TYPE_CHECKING:
-    from hybrid_memory.log.port import EventLog
-    from tests.engines.conftest import Config
+from hybrid_memory.log.port import EventLog
+from hybrid_memory.testing.servers import RedisServer
+from tests.engines.conftest import MONDAY, Clock, Config
 
 APART = ["sqlite", "redis", "sqlite+redis", "sqlite+milvus"]
-MONDAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
 ODD = "a:b {c} d,爱'丽\"丝\\ *%_-@|(x)"
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FUNCTIONS = [
@@ -184,14 +181,6 @@ class Player:
             "events": [rename(row) for owner in owners for row in rows(log.read(owner))],
             "forecasts": self.forecasts,
         }
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = MONDAY
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 class Names:

@@ -118,9 +118,7 @@ def test_probes_are_made_from_the_conversation_itself(chat: Transcript) -> None:
         ({"probes": {"chat": []}}, "tells nothing that could be asked"),
     ],
 )
-def test_bad_input_is_refused_before_anything_is_done(
-    changed: Options, told: str, options: Options, tmp_path: Path
-) -> None:
+def test_bad_input_is_refused_at_once(changed: Options, told: str, options: Options, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=told):
         Evaluation(**{**options, **changed, "folder": tmp_path / "kept"})
     assert not (tmp_path / "kept").exists()
@@ -220,9 +218,7 @@ def test_what_was_interrupted_goes_on_where_it_stopped(
     assert (third.answers, third.grades, third.verdicts) == (0, 0, 0)
 
 
-def test_answers_that_do_not_come_are_reported_and_asked_for_again(
-    options: Options, scripted: Any, tmp_path: Path
-) -> None:
+def test_missing_answers_are_reported_and_asked_for_again(options: Options, scripted: Any, tmp_path: Path) -> None:
     script = Answers(scripted, fails=2)
     made = Evaluation(**options, model=script.model, folder=tmp_path).run()
     assert len([failure for failure in made.failures if "overloaded" in failure]) == 2

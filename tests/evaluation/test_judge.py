@@ -16,7 +16,7 @@ from hybrid_memory.apps.evaluation.judging.scores import Grade, Verdict, consist
 from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.language import as_language_model
-from hybrid_memory.testing.language import Fault, FaultyModel, ScriptedModel
+from hybrid_memory.testing.models import Fault, FaultyModel, ScriptedModel
 
 PROBE = Probe("p1", ProbeKind.RECALL, "Which city?", "Porto, 里斯本 before", ("Porto",), ("m1",))
 NAMES = [criterion.name for criterion in criteria(PROBE.kind)]
@@ -211,7 +211,7 @@ TEXTS = st.text(min_size=1, max_size=40)
 
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5), st.sampled_from(["first", "second"]))
 @settings(max_examples=50)
-def test_a_judge_who_prefers_a_place_has_no_consistency_and_gets_only_ties(
+def test_a_judge_who_prefers_a_place_is_inconsistent_and_gets_only_ties(
     answers: list[tuple[str, str]], place: str
 ) -> None:
     judge = Judge(Scripted(lambda data: better(place)))
@@ -239,7 +239,7 @@ def test_a_judge_who_follows_something_in_the_answers_is_consistent(one: str, ot
     st.integers(0, 9),
     st.booleans(),
 )
-def test_grades_and_verdicts_come_back_from_json(
+def test_grades_come_back_from_json(
     scores: dict[str, float], reasons: dict[str, str], malformed: int, failed: bool
 ) -> None:
     grade = Grade(scores, reasons, malformed, failed)

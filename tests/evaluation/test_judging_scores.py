@@ -194,7 +194,7 @@ def test_agreement_is_a_share_that_turns_round_when_the_judge_does(answers: list
 
 
 @given(ANSWERS)
-def test_a_judge_who_knows_the_gold_agrees_fully_and_one_who_gives_all_the_same_by_half(
+def test_a_judge_who_knows_the_gold_agrees_fully_and_others_by_half(
     answers: list[tuple[str, float, int]],
 ) -> None:
     knowing = agreement((probe, found, accurate(5 * found)) for probe, found, _ in answers)

@@ -42,16 +42,13 @@ CODING = chat(
     user("Please add retries to the downloader so that timeouts are survived."),
     step("I'll look at the code first.", "bash", "def fetch(url): ...", command="cat src/fetch.py"),
     step(
-        "I'll write a short script that reproduces the timeout.",
-        "bash",
-        "",
-        command="cat > repro.py <<'EOF'\nfetch('x')\nEOF",
+        "I'll write a short script that reproduces it.", "bash", "", command="cat > repro.py <<'EOF'\nfetch('x')\nEOF"
     ),
     step("", "bash", CRASH, command="python repro.py"),
     step(
-        "Let's change the function that waits for the server.",
+        "Let's change what waits for the server.",
         "str_replace",
-        "The file was edited.",
+        "Edited.",
         path="src/fetch.py",
         old_str="a",
         new_str="b",
@@ -77,19 +74,14 @@ CHINESE = chat(
     assistant("恭喜乔迁！"),
 )
 
+CUSTOMER = '{"name": {"first": "Mara", "last": "Lindqvist"}, "email": "mara.l@example.org", "points": 4}'
+ORDER = '{"order_id": "W7719", "carrier": "PostNord AB", "customer_id": "KD48213"}'
 SERVICE = chat(
     user("Hi! I need to change the address of my last order."),
     assistant("Could you give me your customer number?"),
     user("Sure, it's KD48213."),
-    step(
-        "",
-        "get_customer",
-        '{"name": {"first": "Mara", "last": "Lindqvist"}, "email": "mara.l@example.org", "points": 4}',
-        customer_id="KD48213",
-    ),
-    step(
-        "", "get_order", '{"order_id": "W7719", "carrier": "PostNord AB", "customer_id": "KD48213"}', order_id="W7719"
-    ),
+    step("", "get_customer", CUSTOMER, customer_id="KD48213"),
+    step("", "get_order", ORDER, order_id="W7719"),
     assistant("I found your order. Where shall it go?"),
     user("To Kungsgatan 14 in Uppsala, please."),
     assistant("Done."),
@@ -101,11 +93,7 @@ def test_a_coding_run_is_asked_about_its_files_errors_tests_and_decisions() -> N
     assert told(probes_of(CODING, 13)) == [
         ("artifact", "Which files that existed before were modified?", ("src/fetch.py",)),
         ("artifact", "Which files were deleted?", ("repro.py",)),
-        (
-            "artifact",
-            "With which command were the tests run last?",
-            ("python -m pytest tests/test_fetch.py -q",),
-        ),
+        ("artifact", "With which command were the tests run last?", ("python -m pytest tests/test_fetch.py -q",)),
         ("artifact", "What was the outcome of the last test run?", ("1 failed", "6 passed")),
         ("recall", "What was the first error that came up?", ("TimeoutError", "read timed out after 30 seconds")),
         (
@@ -113,11 +101,7 @@ def test_a_coding_run_is_asked_about_its_files_errors_tests_and_decisions() -> N
             "What was chosen instead of “a fixed delay”, and why?",
             ("exponential backoff", "servers throttle"),
         ),
-        (
-            "decision",
-            "What was said to be the issue with “fetch_once”?",
-            ("swallows the original exception silently",),
-        ),
+        ("decision", "What was said to be the issue with “fetch_once”?", ("swallows the original exception silently",)),
         ("continuation", "What did the user ask for at the beginning?", ("add retries to the downloader",)),
         ("continuation", "Which tests failed in the last test run?", ("tests/test_fetch.py::test_backoff",)),
     ]

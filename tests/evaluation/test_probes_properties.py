@@ -17,46 +17,24 @@ NAMES = st.sampled_from(
     ["Ada", "Odense", "Redis", "《三体》", "陈晓", "KD48213", "4500元", "3月5日", "the", "x", "5", "a.b@c.org"]
 )
 SAID = [
-    "My name is {a}.",
-    "I live in {a}.",
-    "I moved to {a}.",
-    "I like {a} and {b}.",
-    "I have to call {a} tomorrow.",
-    "I have called {a}.",
-    "We decided to use {a} for {b} because {c} is too slow.",
-    "Let's go with {a} instead of {b}.",
-    "The issue is that `{a}` breaks {b} on every {c}.",
-    "Which one would you like for {a} and {b}?",
-    "My order number is {a}, see https://example.org/{b}.",
-    "TODO: write to {a} about the {b}.",
-    "请帮我订{a}，我住在{b}。",
-    "我喜欢{a}，我对{b}过敏。",
-    "我们决定用{a}代替{b}，因为{c}太贵。",
-    "问题在于`{a}`每次都会弄坏{b}和{c}。",
-    "提醒我去买{a}和{b}。",
-    "订单号是{a}，接下来还要{b}。",
-    "{a} weighed 12 kg when {b} met {c} at the harbour.",
-]
+    "My name is {a}.", "I live in {a}.", "I moved to {a}.", "I like {a} and {b}.", "I have to call {a} tomorrow.",
+    "I have called {a}.", "We decided to use {a} for {b} because {c} is too slow.",
+    "Let's go with {a} instead of {b}.", "The issue is that `{a}` breaks {b} on every {c}.",
+    "Which one would you like for {a} and {b}?", "My order number is {a}, see https://example.org/{b}.",
+    "TODO: write to {a} about the {b}.", "请帮我订{a}，我住在{b}。", "我喜欢{a}，我对{b}过敏。",
+    "我们决定用{a}代替{b}，因为{c}太贵。", "问题在于`{a}`每次都会弄坏{b}和{c}。", "提醒我去买{a}和{b}。",
+    "订单号是{a}，接下来还要{b}。", "{a} weighed 12 kg when {b} met {c} at the harbour.",
+]  # fmt: skip
 COMMANDS = [
-    "touch {p}",
-    "rm {p}",
-    "mv {p} {q}",
-    "cat > {p} <<'EOF'\nx\nEOF",
-    "sed -i s/a/b/ {p}",
-    "python {p}",
-    "python -m pytest {p} -q",
-    "git checkout {p}",
-]
+    "touch {p}", "rm {p}", "mv {p} {q}", "cat > {p} <<'EOF'\nx\nEOF", "sed -i s/a/b/ {p}", "python {p}",
+    "python -m pytest {p} -q", "git checkout {p}",
+]  # fmt: skip
 OUTPUTS = [
-    "",
-    "ok",
-    "Traceback (most recent call last):\n{a}Error: {b} is not there",
-    "FAILED {p}::test_{a} - AssertionError\n=== 1 failed, 6 passed in 0.52s ===",
-    "=== 7 passed in 0.10s ===",
-    "bash: {p}: No such file or directory",
-    '{{"order_id": "{a}7", "city": "{b}", "owner": {{"email": "{c}"}}}}',
+    "", "ok", "Traceback (most recent call last):\n{a}Error: {b} is not there",
+    "FAILED {p}::test_{a} - AssertionError\n=== 1 failed, 6 passed in 0.52s ===", "=== 7 passed in 0.10s ===",
+    "bash: {p}: No such file or directory", '{{"order_id": "{a}7", "city": "{b}", "owner": {{"email": "{c}"}}}}',
     "<returncode>1</returncode>\n<output>\n{a}</output>",
-]
+]  # fmt: skip
 
 
 @st.composite
@@ -115,7 +93,7 @@ def check(messages: list[dict[str, Any]], share: float) -> None:
 
 @settings(max_examples=25)
 @given(messages=TALKS, share=st.sampled_from([0.0, 0.3, 0.6, 0.9, 1.0]))
-def test_every_probe_is_answered_by_its_sources_and_not_by_its_question(
+def test_probes_are_answered_by_their_sources_and_not_by_their_question(
     messages: list[dict[str, Any]], share: float
 ) -> None:
     check(messages, share)

@@ -12,7 +12,7 @@ from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 from hybrid_memory.errors import ModelError
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory.testing import FaultyModel, ScriptedModel
-from hybrid_memory.testing.language import Fault
+from hybrid_memory.testing.models import Fault
 
 ENGLISH = [
     ("system", "Be brief."),
@@ -29,20 +29,14 @@ CHINESE = [
     ("assistant", "好的。"),
 ]
 
-GOOD: dict[str, Any] = {
-    "kind": "recall",
-    "question": "What is the server in room 14 called?",
-    "answer": "It is called Heron.",
-    "keys": ["Heron"],
-    "turns": [2],
-}
-WHY: dict[str, Any] = {
-    "kind": "decision",
-    "question": "When is the backup made, and why then?",
-    "answer": "On Thursday, because the tape robot is busy on Mondays.",
-    "keys": ["Thursday", "tape robot"],
-    "turns": [4],
-}
+
+def item(kind: str, question: str, answer: str, keys: Sequence[str], turn: int) -> dict[str, Any]:
+    return {"kind": kind, "question": question, "answer": answer, "keys": list(keys), "turns": [turn]}
+
+
+GOOD = item("recall", "What is the server in room 14 called?", "It is called Heron.", ["Heron"], 2)
+BECAUSE = "On Thursday, because the tape robot is busy on Mondays."
+WHY = item("decision", "When is the backup made, and why then?", BECAUSE, ["Thursday", "tape robot"], 4)
 
 
 def talk(said: Sequence[tuple[str, str]] = ENGLISH) -> Transcript:
@@ -67,41 +61,23 @@ def test_what_holds_becomes_a_probe_with_the_turns_that_it_was_made_from() -> No
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"turns": [4]},
-        {"turns": [99]},
-        {"turns": [0]},
-        {"turns": [6]},
-        {"turns": []},
-        {"turns": ["2"]},
-        {"turns": [True]},
-        {"turns": 2},
-        {"keys": ["Osprey"]},
-        {"keys": ["Heron", "Osprey"]},
-        {"keys": ["Hero"]},
-        {"keys": ["room 14"]},
-        {"keys": []},
-        {"keys": [""]},
-        {"keys": [7]},
-        {"keys": None},
-        {"keys": ["Heron"] * 9},
-        {"kind": "trivia"},
-        {"kind": ["recall"]},
-        {"question": ""},
-        {"question": 7},
-        {"answer": "  "},
+        {"turns": [4]}, {"turns": [99]}, {"turns": [0]}, {"turns": [6]}, {"turns": []}, {"turns": ["2"]},
+        {"turns": [True]}, {"turns": 2}, {"keys": ["Osprey"]}, {"keys": ["Heron", "Osprey"]}, {"keys": ["Hero"]},
+        {"keys": ["room 14"]}, {"keys": []}, {"keys": [""]}, {"keys": [7]}, {"keys": None}, {"keys": ["Heron"] * 9},
+        {"kind": "trivia"}, {"kind": ["recall"]}, {"question": ""}, {"question": 7}, {"answer": "  "},
     ],
     ids=repr,
-)
+)  # fmt: skip
 def test_what_does_not_hold_is_refused_and_counted(wrong: dict[str, Any]) -> None:
     probes, refused = written({"probes": [{**GOOD, **wrong}, WHY]})
     assert [probe.keys for probe in probes] == [("Thursday", "tape robot")]
     assert refused == 1
 
 
-@pytest.mark.parametrize("item", ["Heron", None, 7, [GOOD], {}])
-def test_an_item_of_another_form_is_refused(item: Any) -> None:
-    assert written({"probes": [item, GOOD]}) == written({"probes": [{}, GOOD]})
-    assert written({"probes": [item, GOOD]}).refused == 1
+@pytest.mark.parametrize("other", ["Heron", None, 7, [GOOD], {}])
+def test_an_item_of_another_form_is_refused(other: Any) -> None:
+    assert written({"probes": [other, GOOD]}) == written({"probes": [{}, GOOD]})
+    assert written({"probes": [other, GOOD]}).refused == 1
 
 
 @pytest.mark.parametrize("answer", [{"probes": "none"}, {"questions": [GOOD]}, {}])
@@ -179,14 +155,8 @@ def test_parts_of_a_long_conversation_are_shown_evenly() -> None:
 
 
 def test_a_chinese_conversation_is_asked_about_in_chinese() -> None:
-    item = {
-        "kind": "recall",
-        "question": "14号机房的服务器叫什么？",
-        "answer": "叫苍鹭。",
-        "keys": ["苍鹭"],
-        "turns": [1],
-    }
-    model = ScriptedModel([{"probes": [item]}])
+    heron = item("recall", "14号机房的服务器叫什么？", "叫苍鹭。", ["苍鹭"], 1)
+    model = ScriptedModel([{"probes": [heron]}])
     probes, refused = written_probes(talk(CHINESE), 3, as_language_model(model), count=1)
     assert "请写1个" in model.prompts[0][0]["content"]
     assert [probe.keys for probe in probes] == [("苍鹭",)]

@@ -94,18 +94,9 @@ def _outcome(chat: str, method: str, probe: Probe, place: int, draw: random.Rand
 
 def _figures(method: str, outcomes: list[Outcome], *, judged: bool) -> Figures:
     over = 12 if method == "none" else 0
-    prompts = {
-        "prompts": 40,
-        "tokens": 70_000,
-        "largest": 9000,
-        "reused": 30_000,
-        "reuse": 0.5,
-        "seconds": [0.02, 0.04],
-    }
-    replay = {
-        "prompts": {**prompts, "over": over, "invalid": 0},
-        "model": {"calls": 7 if judged else 0, "sent": 900, "written": 90},
-    }
+    sizes = {"prompts": 40, "tokens": 70_000, "largest": 9000, "reused": 30_000, "reuse": 0.5}
+    prompts = {**sizes, "seconds": [0.02, 0.04], "over": over, "invalid": 0}
+    replay = {"prompts": prompts, "model": {"calls": 7 if judged else 0, "sent": 900, "written": 90}}
     grades = [Grade(dict(scores)) for one in outcomes for scores in one.scores]
     return figures(
         method,
@@ -165,9 +156,7 @@ def in_json(values: Any, column: Column) -> Any:
 
 
 @pytest.mark.parametrize("judged", [False, True])
-def test_every_number_of_the_tables_is_the_number_of_the_json(
-    judged: bool, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_the_tables_have_the_numbers_of_the_json(judged: bool, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     page = Page(request.getfixturevalue("judged_page" if judged else "plain_page"))
     report = made(judged=judged, say=CRAFTED)
     report.save(tmp_path / "report.json")

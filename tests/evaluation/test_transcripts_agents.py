@@ -14,34 +14,21 @@ from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 from hybrid_memory.artifacts.reading import read_ledger
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.exchanges import exchanges
+from tests.evaluation.conftest import lines, read_one, written
 
 DATA = Path(__file__).with_name("data")
+MINI = "mini_swe_agent.traj.json"
 
 
-def read_one(path: Path, form: Any = "auto") -> Transcript:
-    (transcript,) = read_transcript(path, form=form)
-    return transcript
-
-
-def changed(folder: Path, sample: str, change: Any) -> Path:
-    path = folder / sample
-    value = json.loads((DATA / sample).read_text(encoding="utf-8"))
-    change(value)
-    path.write_text(json.dumps(value), encoding="utf-8")
-    return path
-
-
-def lines(folder: Path, events: list[dict[str, Any]]) -> Path:
-    path = folder / "session.jsonl"
-    path.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
-    return path
+def changed(folder: Path, sample: str, **fields: Any) -> Transcript:
+    """What is read of a sample with other values of these fields; without those that are None."""
+    value = {**json.loads((DATA / sample).read_text(encoding="utf-8")), **fields}
+    return read_one(written(folder, {name: part for name, part in value.items() if part is not None}, sample))
 
 
 def gist(transcript: Transcript) -> list[tuple[str, str]]:
-    return [
-        (message.role.value, message.content if isinstance(message.content, str) else message.text)
-        for message in transcript.messages
-    ]
+    said = transcript.messages
+    return [(one.role.value, one.content if isinstance(one.content, str) else one.text) for one in said]
 
 
 def commands(transcript: Transcript) -> list[Any]:
@@ -168,7 +155,7 @@ def test_a_session_of_a_subagent_alone_has_no_main_chain(tmp_path: Path) -> None
 
 def test_a_turn_of_claude_code_without_a_message_is_refused_by_its_line(tmp_path: Path) -> None:
     path = lines(tmp_path, [event("1", None, "user", "Hi."), {"type": "assistant", "uuid": "2", "sessionId": "s"}])
-    with pytest.raises(InvalidInputError, match=r"session\.jsonl, line 2: an event of type 'assistant' needs"):
+    with pytest.raises(InvalidInputError, match=r"chat\.jsonl, line 2: an event of type 'assistant' needs"):
         read_transcript(path)
 
 
@@ -187,28 +174,23 @@ def test_actions_of_swe_agent_are_calls_and_demonstrations_are_left_out() -> Non
 
 
 def test_steps_of_swe_agent_are_read_where_there_is_no_history(tmp_path: Path) -> None:
-    def steps_only(value: dict[str, Any]) -> None:
-        value["trajectory"][0]["query"] = value.pop("history")[:4]
-
-    def no_question(value: dict[str, Any]) -> None:
-        del value["history"]
-
+    sample = json.loads((DATA / "swe_agent.traj").read_text(encoding="utf-8"))
+    first, *others = sample["trajectory"]
+    asked = [{**first, "query": sample["history"][:4]}, *others]
     whole = gist(read_one(DATA / "swe_agent.traj"))
-    assert gist(read_one(changed(tmp_path, "swe_agent.traj", steps_only))) == whole
-    assert gist(read_one(changed(tmp_path, "swe_agent.traj", no_question))) == whole[2:]
+    assert gist(changed(tmp_path, "swe_agent.traj", history=None, trajectory=asked)) == whole
+    assert gist(changed(tmp_path, "swe_agent.traj", history=None)) == whole[2:]
 
 
 def test_tool_calls_of_newer_swe_agent_keep_their_ids(tmp_path: Path) -> None:
     call = {"id": "k1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}
 
-    def with_calls(value: dict[str, Any]) -> None:
-        value["history"] = [
-            {"role": "user", "content": "List it.", "message_type": "observation"},
-            {"role": "assistant", "content": "I list.", "thought": "I list.", "action": "ls", "tool_calls": [call]},
-            {"role": "tool", "content": [{"type": "text", "text": "a.py"}], "tool_call_ids": ["k1"]},
-        ]
-
-    transcript = read_one(changed(tmp_path, "swe_agent.traj", with_calls))
+    history = [
+        {"role": "user", "content": "List it.", "message_type": "observation"},
+        {"role": "assistant", "content": "I list.", "thought": "I list.", "action": "ls", "tool_calls": [call]},
+        {"role": "tool", "content": [{"type": "text", "text": "a.py"}], "tool_call_ids": ["k1"]},
+    ]
+    transcript = changed(tmp_path, "swe_agent.traj", history=history)
     assert gist(transcript) == [("user", "List it."), ("assistant", "I list."), ("tool", "a.py")]
     assert transcript.messages[1].tool_calls[0].id == transcript.messages[2].tool_call_id == "k1"
 
@@ -234,33 +216,25 @@ def test_the_ledger_of_a_run_names_the_file_that_it_changed() -> None:
 
 def test_tool_calls_of_newer_mini_swe_agent_end_with_its_submission(tmp_path: Path) -> None:
     def call(id_: str, command: str) -> dict[str, Any]:
-        return {
-            "id": id_,
-            "type": "function",
-            "function": {"name": "bash", "arguments": json.dumps({"command": command})},
-        }
+        function = {"name": "bash", "arguments": json.dumps({"command": command})}
+        return {"id": id_, "type": "function", "function": function}
 
-    def with_calls(value: dict[str, Any]) -> None:
-        value["trajectory_format"] = "mini-swe-agent-1.1"
-        value["messages"] = [
-            {"role": "user", "content": "Fix it."},
-            {"role": "assistant", "content": "", "tool_calls": [call("k1", "ls")], "extra": {"timestamp": 1764000000}},
-            {"role": "tool", "tool_call_id": "k1", "content": "a.py", "extra": {"returncode": 0}},
-            {"role": "assistant", "content": "Now.", "tool_calls": [call("k2", "echo DONE")]},
-            {"role": "exit", "content": "diff --git a/a.py b/a.py", "extra": {"exit_status": "Submitted"}},
-        ]
-
-    transcript = read_one(changed(tmp_path, "mini_swe_agent.traj.json", with_calls))
+    said = [
+        {"role": "user", "content": "Fix it."},
+        {"role": "assistant", "content": "", "tool_calls": [call("k1", "ls")], "extra": {"timestamp": 1764000000}},
+        {"role": "tool", "tool_call_id": "k1", "content": "a.py", "extra": {"returncode": 0}},
+        {"role": "assistant", "content": "Now.", "tool_calls": [call("k2", "echo DONE")]},
+        {"role": "exit", "content": "diff --git a/a.py b/a.py", "extra": {"exit_status": "Submitted"}},
+    ]
+    transcript = changed(tmp_path, MINI, trajectory_format="mini-swe-agent-1.1", messages=said)
     assert [role for role, _ in gist(transcript)] == "user assistant tool assistant tool".split()
     assert [message.tool_call_id for message in transcript.messages if message.role is Role.TOOL] == ["k1", "k2"]
     assert gist(transcript)[-1][1] == "diff --git a/a.py b/a.py"
 
 
 def test_a_run_of_mini_swe_agent_that_hit_its_limit_says_no_more_than_was_said(tmp_path: Path) -> None:
-    def limited(value: dict[str, Any]) -> None:
-        value["messages"] = [*value["messages"][:2], {"role": "exit", "content": "LimitsExceeded"}]
-
-    transcript = read_one(changed(tmp_path, "mini_swe_agent.traj.json", limited))
+    begun = json.loads((DATA / MINI).read_text(encoding="utf-8"))["messages"][:2]
+    transcript = changed(tmp_path, MINI, messages=[*begun, {"role": "exit", "content": "LimitsExceeded"}])
     assert [role for role, _ in gist(transcript)] == ["system", "user"]
 
 
@@ -271,13 +245,11 @@ def test_items_of_the_responses_api_in_mini_swe_agent_are_read(tmp_path: Path) -
         {"type": "function_call", "id": "f", "call_id": "k1", "name": "bash", "arguments": '{"command": "ls"}'},
     ]
 
-    def with_items(value: dict[str, Any]) -> None:
-        value["messages"] = [
-            {"role": "user", "content": "List it."},
-            {"object": "response", "id": "r", "output": output},
-            {"type": "function_call_output", "call_id": "k1", "output": "a.py"},
-        ]
-
-    transcript = read_one(changed(tmp_path, "mini_swe_agent.traj.json", with_items))
+    items = [
+        {"role": "user", "content": "List it."},
+        {"object": "response", "id": "r", "output": output},
+        {"type": "function_call_output", "call_id": "k1", "output": "a.py"},
+    ]
+    transcript = changed(tmp_path, MINI, messages=items)
     assert gist(transcript) == [("user", "List it."), ("assistant", "I list."), ("tool", "a.py")]
     assert transcript.messages[2].tool_call_id == transcript.messages[1].tool_calls[0].id == "k1"

@@ -18,8 +18,8 @@ from llama_index.core.storage.chat_store import SimpleChatStore
 
 from hybrid_memory import Message, Role
 from hybrid_memory.apps.evaluation.transcripts import read_transcript
-from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 from hybrid_memory.errors import InvalidInputError
+from tests.evaluation.conftest import lines, read_one, written
 
 CHAT = [
     {"role": "system", "content": "Answer briefly."},
@@ -38,35 +38,13 @@ CHAT = [
 ]
 
 
-def written(folder: Path, value: Any, name: str = "chat.json") -> Path:
-    path = folder / name
-    path.write_text(json.dumps(value), encoding="utf-8")
-    return path
-
-
-def lines(folder: Path, values: list[Any], name: str = "chat.jsonl") -> Path:
-    path = folder / name
-    path.write_text("".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values), encoding="utf-8")
-    return path
-
-
-def read_one(path: Path) -> Transcript:
-    (transcript,) = read_transcript(path)
-    return transcript
-
-
 def gist(messages: Any) -> list[tuple[Any, ...]]:
     """Who said what, and which call a result answers."""
-    return [
-        (
-            message.role.value,
-            message.content,
-            message.name,
-            [(call.id, call.name, call.arguments) for call in message.tool_calls],
-            message.tool_call_id,
-        )
-        for message in messages
-    ]
+    rows = []
+    for message in messages:
+        calls = [(call.id, call.name, call.arguments) for call in message.tool_calls]
+        rows.append((message.role.value, message.content, message.name, calls, message.tool_call_id))
+    return rows
 
 
 EXPECTED = [

@@ -29,8 +29,8 @@ from hybrid_memory.engines.clickhouse import ClickHouseArchive
 from hybrid_memory.engines.in_memory import InMemoryLog
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.log.archived import ArchivedLog
-from hybrid_memory.testing.archive import NAMES, ArchiveContract
-from hybrid_memory.testing.drafts import ALICE, NOON, archived, draft
+from hybrid_memory.testing.archive import ArchiveContract
+from hybrid_memory.testing.drafts import ALICE, NAMES, NOON, archived, draft
 from hybrid_memory.testing.event_log import EventLogContract
 
 BOB = Scope(user="bob")
@@ -263,21 +263,6 @@ def test_what_was_erased_leaves_the_disk(open_archive: OpenArchive, engine: Any,
     }  # fmt: skip
     old = "SELECT count() FROM system.parts WHERE table = {t:String} AND NOT active"
     assert until(8, lambda: engine.query(old, parameters={"t": table}).result_rows == [(0,)])
-
-
-def test_with_a_ttl_the_archive_forgets_by_itself(open_archive: OpenArchive, engine: Any, table: str) -> None:
-    now = datetime.now(UTC)
-    events = [archived(n, at=now - timedelta(days=10 * n)) for n in range(1, 6)]
-    archive = open_archive(ttl=timedelta(days=25))
-    archive.put(events)
-    engine.command(f"OPTIMIZE TABLE {table} FINAL")
-    assert archive.read(ALICE) == events[:2]
-    shorter = open_archive(ttl=timedelta(days=15))
-    assert until(8, lambda: shorter.count(ALICE) == 1)
-    kept = open_archive()
-    kept.put(events)
-    engine.command(f"OPTIMIZE TABLE {table} FINAL")
-    assert kept.read(ALICE) == events
 
 
 def test_another_folder_in_one_process_is_refused_with_the_reason(engine: Any, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from tests.engines.conftest import milvus_server, new_config, new_url, redis_server
-from tests.engines.test_mixed import MONDAY, Clock, Teller, assert_same, counts, oracle, plain, texts
+from tests.engines.conftest import MONDAY, Clock, milvus_server, new_config, new_url, redis_server
+from tests.engines.test_mixed import Teller, assert_same, counts, oracle, plain, texts
 from tests.engines.test_mixed import test_owners_with_odd_names_see_only_their_own as odd_names
 from tests.engines.test_mixed import test_two_memories_on_the_same_engines_stay_in_step as in_step
 

@@ -15,8 +15,7 @@ import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.testing.milvus_server import MilvusServer
-from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.servers import MilvusServer, RedisServer
 
 if TYPE_CHECKING:
     from tests.conftest import Face

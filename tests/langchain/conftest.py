@@ -1,19 +1,22 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import pytest
 from blockbuster import blockbuster_ctx
 from langchain.agents import create_agent
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
-from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import Field
+
+THREAD: RunnableConfig = {"configurable": {"thread_id": "t1", "user_id": "alice"}}
 
 
 class ScriptedChat(BaseChatModel):
@@ -86,14 +89,8 @@ def _chunks(said: AIMessage) -> Iterator[ChatGenerationChunk]:
     if said.tool_calls:
         yield ChatGenerationChunk(message=AIMessageChunk(content=said.content, tool_calls=said.tool_calls))
         return
-    for word in str(said.content).split(" "):
-        yield ChatGenerationChunk(message=AIMessageChunk(content=f"{word} "))
-
-
-@pytest.fixture
-def scripted() -> type[ScriptedChat]:
-    """A chat model that answers what it is told to, and keeps the prompts that it got."""
-    return ScriptedChat
+    for word in re.findall(r"\s*\S+", str(said.content)) or [""]:
+        yield ChatGenerationChunk(message=AIMessageChunk(content=word))
 
 
 class Invoke(Protocol):
@@ -137,57 +134,23 @@ def orphans(prompt: Sequence[BaseMessage]) -> list[str]:
     return wrong + [f"call {name} without its result" for name in waiting]
 
 
-@pytest.fixture(name="orphans")
-def _orphans() -> Callable[[Sequence[BaseMessage]], list[str]]:
-    return orphans
-
-
-class Calling(FakeMessagesListChatModel):
-    """Calls tools from a script."""
-
-    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
-        return self
-
-
 def calls(*wanted: tuple[str, dict[str, Any]], start: int = 0) -> AIMessage:
     made = [{"name": name, "args": args, "id": f"c{row}"} for row, (name, args) in enumerate(wanted, start)]
     return AIMessage("", tool_calls=made)
 
 
 def agent_of(tools: list[BaseTool], *answers: AIMessage, **options: Any) -> Any:
-    return create_agent(Calling(responses=[*answers, AIMessage("Done.")]), tools, **options)
+    return create_agent(ScriptedChat(answers=[*answers, "Done."]), tools, **options)
+
+
+def said(*texts: str) -> Any:
+    """What an agent is given."""
+    return {"messages": [HumanMessage(text) for text in texts]}
+
+
+def words(prompt: Sequence[BaseMessage]) -> list[str]:
+    return [message.text for message in prompt]
 
 
 def results(state: dict[str, Any]) -> list[ToolMessage]:
     return [message for message in state["messages"] if isinstance(message, ToolMessage)]
-
-
-def run(agent: Any, face: str, **options: Any) -> dict[str, Any]:
-    """The state of an agent that was greeted."""
-    inputs = {"messages": [("user", "hi")]}
-    if face == "sync":
-        return agent.invoke(inputs, **options)  # type: ignore[no-any-return]
-    with blockbuster_ctx():
-        return asyncio.run(agent.ainvoke(inputs, **options))
-
-
-class ToolSuite:
-    """What the standard suites ask of each tool; they take an instance, and its example by its name."""
-
-    examples: ClassVar[dict[str, dict[str, Any]]]
-
-    @pytest.fixture(autouse=True)
-    def _given(self, one: BaseTool) -> None:
-        self.given = one
-
-    @property
-    def tool_constructor(self) -> BaseTool:
-        return self.given
-
-    @property
-    def tool_invoke_params_example(self) -> dict[str, Any]:
-        return self.examples[self.given.name]
-
-    @pytest.fixture
-    def tool(self, one: BaseTool) -> BaseTool:
-        return one

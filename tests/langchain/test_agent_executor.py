@@ -16,55 +16,38 @@ from langchain_classic.agents import AgentExecutor, create_react_agent, create_t
 from langchain_classic.agents.output_parsers.tools import ToolAgentAction
 from langchain_core.agents import AgentAction, AgentActionMessageLog
 from langchain_core.documents import Document
-from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
-from langchain_core.outputs import ChatResult
 from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
-from langchain_core.tools import BaseTool, tool
-from pydantic import Field
+from langchain_core.tools import StructuredTool
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidMessageError
 from langchain_hybrid_memory import HybridChatMemory
+from tests.langchain.conftest import ScriptedChat
 
 Call = Callable[..., Any]
 
 
-class ToolCaller(FakeMessagesListChatModel):
-    """Answers and calls tools from a list, and keeps what it was shown."""
-
-    shown: list[list[BaseMessage]] = Field(default_factory=list)
-
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> ToolCaller:
-        return self
-
-    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        self.shown.append(messages)
-        return super()._generate(messages, *args, **kwargs)
-
-
-@tool
-async def weather(city: str) -> dict[str, Any]:
+def _weather(city: str) -> dict[str, Any]:
     """The weather in a city."""
     return {"city": city, "degrees": {"Bonn": 12, "Rom": 24}[city]}
 
 
-@tool
-async def ferry(day: str) -> str:
+def _ferry(day: str) -> str:
     """When the ferry leaves."""
     return f"at nine on {day}"
 
 
-@tool("weather")
-def weather_now(city: str) -> dict[str, Any]:
-    """The weather in a city."""
-    return {"city": city, "degrees": {"Bonn": 12, "Rom": 24}[city]}
+async def _aweather(city: str) -> dict[str, Any]:
+    return _weather(city)
 
 
-@tool("ferry")
-def ferry_now(day: str) -> str:
-    """When the ferry leaves."""
-    return f"at nine on {day}"
+async def _aferry(day: str) -> str:
+    return _ferry(day)
+
+
+WEATHER = StructuredTool.from_function(_weather, _aweather, name="weather")
+FERRY = StructuredTool.from_function(_ferry, _aferry, name="ferry")
 
 
 def call(name: str, id_: str | None, **args: Any) -> dict[str, Any]:
@@ -95,22 +78,19 @@ def chat(memory: HybridMemory, session: str = "s1", **options: Any) -> HybridCha
     return HybridChatMemory(memory=memory, user="alice", session=session, **options)
 
 
-def executor(
-    memory: HybridChatMemory, *, tools: Sequence[BaseTool] = (weather_now, ferry_now), steps: bool = True
-) -> tuple[AgentExecutor, ToolCaller]:
-    model = ToolCaller(responses=[message.model_copy() for message in SCRIPT])  # it gives them ids
-    agent = create_tool_calling_agent(model, tools, PROMPT)
-    return AgentExecutor(agent=agent, tools=tools, memory=memory, return_intermediate_steps=steps), model
+def executor(memory: HybridChatMemory, *, steps: bool = True) -> tuple[AgentExecutor, ScriptedChat]:
+    model = ScriptedChat(answers=[message.model_copy() for message in SCRIPT])  # it gives them ids
+    agent = create_tool_calling_agent(model, [WEATHER, FERRY], PROMPT)
+    return AgentExecutor(agent=agent, tools=[WEATHER, FERRY], memory=memory, return_intermediate_steps=steps), model
 
 
 def run(face: str, memory: HybridChatMemory, *said: str, steps: bool = True) -> list[list[BaseMessage]]:
     """Let the agent answer; what its model was shown."""
+    agent, model = executor(memory, steps=steps)
     if face in {"invoke", "stream"}:
-        agent, model = executor(memory, steps=steps)
         for text in said:
             assert list(agent.stream({"input": text})) if face == "stream" else agent.invoke({"input": text})
-        return model.shown
-    agent, model = executor(memory, tools=(weather, ferry), steps=steps)
+        return model.prompts
 
     async def talk() -> None:
         for text in said:
@@ -122,7 +102,7 @@ def run(face: str, memory: HybridChatMemory, *said: str, steps: bool = True) -> 
     # Streaming, an executor asks every memory by its blocking face, on the loop.
     with blockbuster_ctx() if face == "ainvoke" else nullcontext():
         asyncio.run(talk())
-    return model.shown
+    return model.prompts
 
 
 def plain(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -142,12 +122,6 @@ def test_an_agent_remembers_its_steps(opened: Call, face: str) -> None:
         assert "at nine on Friday" in recalled
 
 
-def test_steps_can_be_left_out(memory: HybridMemory) -> None:
-    without = chat(memory, return_messages=True, keep_steps=False)
-    run("invoke", without, str(SAID[0].content))
-    assert plain(without.load_memory_variables({})["history"]) == [SAID[0], SAID[-1]]
-
-
 def test_steps_can_be_read_in_the_text_form(memory: HybridMemory) -> None:
     run("invoke", chat(memory, return_messages=True), str(SAID[0].content))
     as_text = chat(memory)
@@ -165,8 +139,8 @@ def test_steps_can_be_read_in_the_text_form(memory: HybridMemory) -> None:
 
 
 def test_an_agent_of_plain_text_remembers_its_steps(memory: HybridMemory) -> None:
-    model = ToolCaller(
-        responses=[
+    model = ScriptedChat(
+        answers=[
             AIMessage("Thought: the weather first\nAction: weather\nAction Input: Bonn"),
             AIMessage("Bonn is nice."),  # not in the format: the executor notes a step of no tool
             AIMessage("Thought: I know\nFinal Answer: 12 degrees"),
@@ -175,8 +149,8 @@ def test_an_agent_of_plain_text_remembers_its_steps(memory: HybridMemory) -> Non
     prompt = PromptTemplate.from_template("{history}\n{tools} {tool_names}\n{input}\n{agent_scratchpad}")
     own = chat(memory, return_messages=True)
     agent = AgentExecutor(
-        agent=create_react_agent(model, [weather_now], prompt),
-        tools=[weather_now],
+        agent=create_react_agent(model, [WEATHER], prompt),
+        tools=[WEATHER],
         memory=own,
         return_intermediate_steps=True,
         handle_parsing_errors=True,

@@ -12,33 +12,22 @@ import pytest
 from blockbuster import blockbuster_ctx
 from langchain_classic.chains import ConversationalRetrievalChain, ConversationChain, LLMChain
 from langchain_core.documents import Document
-from langchain_core.language_models.fake_chat_models import FakeListChatModel, FakeMessagesListChatModel
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.outputs import ChatResult
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough
 from langchain_core.runnables.history import RunnableWithMessageHistory
-from pydantic import Field
 
 from hybrid_memory import HybridMemory
 from langchain_hybrid_memory import HybridChatMemory, HybridChatMessageHistory
+from tests.langchain.conftest import ScriptedChat
 
 Open = Callable[..., HybridMemory]
 
 
-class ScriptedModel(FakeMessagesListChatModel):
-    """Answers from a list, and keeps what it was shown."""
-
-    shown: list[list[BaseMessage]] = Field(default_factory=list)
-
-    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        self.shown.append(messages)
-        return super()._generate(messages, *args, **kwargs)
-
-
-def scripted(*answers: str) -> ScriptedModel:
-    return ScriptedModel(responses=[AIMessage(answer) for answer in answers])
+def scripted(*answers: str) -> ScriptedChat:
+    return ScriptedChat(answers=list(answers))
 
 
 def chat(memory: HybridMemory, session: str, **options: Any) -> HybridChatMemory:
@@ -52,7 +41,7 @@ def deprecated(make: Callable[..., Any], *values: Any, **options: Any) -> Any:
         return make(*values, **options)
 
 
-def conversation(model: ScriptedModel, memory: HybridChatMemory, **options: Any) -> Any:
+def conversation(model: ScriptedChat, memory: HybridChatMemory, **options: Any) -> Any:
     return deprecated(ConversationChain, llm=model, memory=memory, **options)
 
 
@@ -68,11 +57,11 @@ def test_a_conversation_chain_remembers_over_sessions(opened: Open) -> None:
         chain = conversation(model, chat(memory, "s1"))
         assert chain.invoke({"input": "My sister lives in Lisbon."})["response"] == "How nice!"
         assert chain.invoke({"input": "Can you remember that?"})["response"] == "Of course."
-        assert "Human: My sister lives in Lisbon.\nAI: How nice!\nHuman: Can you" in str(model.shown[1][0].content)
+        assert "Human: My sister lives in Lisbon.\nAI: How nice!\nHuman: Can you" in str(model.prompts[1][0].content)
     with opened() as memory:
         model = scripted("In Lisbon.")
         conversation(model, chat(memory, "s2")).invoke({"input": "Where does my sister live?"})
-        (prompt,) = model.shown[0]
+        (prompt,) = model.prompts[0]
         assert "user: My sister lives in Lisbon." in str(prompt.content)
         assert [message.content for message in memory.scoped(user="alice", session="s2").history()] == [
             "Where does my sister live?",
@@ -118,12 +107,12 @@ def test_an_lcel_chain(memory: HybridMemory) -> None:
     answer = lcel(model, now).invoke(first)
     now.save_context(first, {"output": answer})
     lcel(model, now).invoke({"input": "She moved to Porto."})
-    assert model.shown[0][0] == model.shown[1][0] == SystemMessage("Be brief.")
-    note, asked = model.shown[0][1:]
+    assert model.prompts[0][0] == model.prompts[1][0] == SystemMessage("Be brief.")
+    note, asked = model.prompts[0][1:]
     assert "Lisbon" in str(note.content)
     assert str(note.content).endswith("</memory>")
     assert asked == HumanMessage(first["input"])
-    told, answered, *_, last = model.shown[1][1:]
+    told, answered, *_, last = model.prompts[1][1:]
     assert told.content == f"{note.content}\n\n{asked.content}", "what was recalled stays where it stood"
     assert (answered.content, last) == (answer.content, HumanMessage("She moved to Porto."))
 
@@ -182,7 +171,7 @@ def test_a_retrieval_chain_stores_question_and_answer_alone(opened: Open) -> Non
         assert second["source_documents"] == [Document("Lisbon is in Portugal.")]
 
     on_a_guarded_loop(talk())
-    assert "Where is Lisbon?" in str(model.shown[1][0].content)
+    assert "Where is Lisbon?" in str(model.prompts[1][0].content)
     assert [message.content for message in now.chat_memory.messages] == [
         *("Where is Lisbon?", "In Portugal.", "By the sea?", "In the west."),
     ]
@@ -209,8 +198,8 @@ def in_session(session: str) -> Any:
 
 @pytest.mark.parametrize("face", ["invoke", "stream", "ainvoke", "astream"])
 def test_a_runnable_with_message_history_remembers_every_word_once(opened: Open, face: str) -> None:
-    def shown(model: ScriptedModel) -> list[list[Any]]:
-        return [[message.content for message in each] for each in model.shown]
+    def shown(model: ScriptedChat) -> list[list[Any]]:
+        return [[message.content for message in each] for each in model.prompts]
 
     async def talk(chain: Any, said: str, session: str) -> None:
         if face == "ainvoke":

@@ -5,9 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import ValidationError
 
 from hybrid_memory import HybridMemory
@@ -249,19 +247,6 @@ def test_an_answer_of_content_blocks_is_stored(memory: HybridMemory, face: Call)
             say(face, whole, "Q", wrong)
 
 
-def test_the_profile_can_be_left_out_or_given(memory: HybridMemory, face: Call) -> None:
-    say(face, chat(memory), "I am a baker and I live in Bonn.", "Noted.")
-    say(face, chat(memory, session="s2"), "Good morning.", "Hello.")
-    shown = {
-        profile: load(face, chat(memory, session="s2", max_tokens=500, k=0, profile=profile), {"input": "Hello"})
-        for profile in (None, "", "She is a welder.")
-    }
-    said = "Human: Good morning.\nAI: Hello."
-    marked = f"Human: <user_profile>\n{PROFILE_HEADINGS['en']}\nShe is a welder.\n</user_profile>\n\n"
-    assert "profession: baker" in shown[None] or "work: baker" in shown[None]
-    assert shown == {None: shown[None], "": said, "She is a welder.": said.replace("Human: ", marked)}
-
-
 def test_what_says_nothing_is_neither_stored_nor_searched(memory: HybridMemory, face: Call) -> None:
     silent = chat(memory)
     say(face, silent, "  ", "")
@@ -293,39 +278,3 @@ def test_what_it_is_made_of_is_checked(memory: HybridMemory) -> None:
             HybridChatMemory.model_validate({"memory": memory, "user": "alice", "session": "s1", **wrong})
     with pytest.raises(ValidationError, match="frozen"):
         chat(memory).user = "bob"
-
-
-CALLS = st.integers(0, 3)
-TURNS = st.lists(
-    st.tuples(CALLS, CALLS, st.booleans()).map(lambda drawn: (drawn[0], min(drawn[0], drawn[1]), drawn[2])),
-    min_size=1,
-    max_size=5,
-)
-
-
-@given(TURNS, st.integers(0, 12))
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_calls_and_results_are_never_separated(
-    memory: HybridMemory, turns: list[tuple[int, int, bool]], window: int
-) -> None:
-    session = chat(memory, session=f"s{memory.stats().events}", return_messages=True, window=window, k=0)
-    for turn, (calls, answers, concluded) in enumerate(turns):
-        ids = [f"{turn}-{number}" for number in range(calls)]
-        asked = [{"name": "f", "args": {}, "id": id_} for id_ in ids]
-        said: list[BaseMessage] = [AIMessage("", tool_calls=asked)] * bool(ids)
-        said += [ToolMessage("r", tool_call_id=id_) for id_ in ids[:answers]]
-        said += [AIMessage("done")] * concluded
-        session.save_context({"input": "go"}, {"output": said})
-    shown = session.load_memory_variables({})["history"]
-    last = max((row for row, message in enumerate(shown) if isinstance(message, HumanMessage)), default=0)
-    assert len(shown) <= window or (window and not last), "only a last turn that is longer is shown beyond it"
-    open_calls: set[str] = set()
-    for message in shown:
-        if isinstance(message, ToolMessage):
-            assert message.tool_call_id in open_calls
-            open_calls.remove(message.tool_call_id)
-        else:
-            assert not open_calls
-            open_calls = {str(call["id"]) for call in getattr(message, "tool_calls", [])}
-    assert not open_calls
-    assert not shown or isinstance(shown[0], HumanMessage)

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain.tools import tool
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory import HybridMemory, ScopedMemory
 from hybrid_memory.text.tokens import estimate_tokens
 from langchain_hybrid_memory import HybridMemoryMiddleware
+from tests.langchain.conftest import THREAD, ScriptedChat, orphans
 
 if TYPE_CHECKING:
     from tests.conftest import Open
-    from tests.langchain.conftest import Invoke, ScriptedChat
+    from tests.langchain.conftest import Invoke
 
-    Scripted = type[ScriptedChat]
-    Orphans = Callable[[Sequence[BaseMessage]], list[str]]
 
-THREAD: Any = {"configurable": {"thread_id": "t1", "user_id": "alice"}}
 BUDGET = 2000
 FILLING = (
     "We walked through the rooms, looked at the walls and windows, and wrote down what is to be mended there. " * 6
@@ -66,15 +63,13 @@ def memory(opened: Open) -> HybridMemory:
     return opened()
 
 
-def test_a_history_far_beyond_the_budget(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke, orphans: Orphans
-) -> None:
+def test_a_history_far_beyond_the_budget(memory: HybridMemory, invoke: Invoke) -> None:
     names = [f"zircon{row}" for row in range(50)]
     history: list[AnyMessage] = []
     for row, name in enumerate(names):
         history += [HumanMessage(f"Room {row} belongs to {name}. {FILLING}"), AIMessage(f"Noted for {name}. {FILLING}")]
     assert size(history) > 12_500
-    model = scripted(answers=["It is noted."])
+    model = ScriptedChat(answers=["It is noted."])
     agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, max_tokens=BUDGET)])
     state = invoke(agent, {"messages": [*history, HumanMessage("Whose is room 3?")]}, THREAD)
     (prompt,) = model.prompts
@@ -84,16 +79,14 @@ def test_a_history_far_beyond_the_budget(
     kept(memory, state, names)
 
 
-def test_one_turn_of_the_user_with_many_calls(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke, orphans: Orphans
-) -> None:
+def test_one_turn_of_the_user_with_many_calls(memory: HybridMemory, invoke: Invoke) -> None:
     def answer(prompt: list[BaseMessage]) -> AIMessage:
         row = len(model.prompts) - 1
         if row == 30:
             return AIMessage("All parts are looked up.")
         return AIMessage("", tool_calls=[{"name": "look_up", "args": {"number": row}, "id": f"c{row}"}])
 
-    model = scripted(answer=answer)
+    model = ScriptedChat(answer=answer)
     agent = create_agent(
         model, [look_up], middleware=[HybridMemoryMiddleware(memory, max_tokens=BUDGET)], checkpointer=InMemorySaver()
     )
@@ -107,9 +100,7 @@ def test_one_turn_of_the_user_with_many_calls(
 
 
 @pytest.mark.parametrize("checkpoints", [False, True])
-def test_calls_with_long_arguments(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke, orphans: Orphans, checkpoints: bool
-) -> None:
+def test_calls_with_long_arguments(memory: HybridMemory, invoke: Invoke, checkpoints: bool) -> None:
     def write(path: str, text: str) -> str:
         """Write a file."""
         return f"{len(text)} characters in {path}"
@@ -121,7 +112,7 @@ def test_calls_with_long_arguments(
         wanted = {"path": f"zircon{row}.md", "text": f"Chapter {row}. {FILLING * 3}"}
         return AIMessage("", tool_calls=[{"name": "write", "args": wanted, "id": f"c{row}"}])
 
-    model = scripted(answer=answer)
+    model = ScriptedChat(answer=answer)
     layer = HybridMemoryMiddleware(memory, max_tokens=BUDGET)
     checkpointer = InMemorySaver() if checkpoints else None
     agent = create_agent(model, [write], middleware=[layer], checkpointer=checkpointer)
@@ -134,62 +125,3 @@ def test_calls_with_long_arguments(
     told = [call for message in memory.scoped(user="alice", session="t1").history() for call in message.tool_calls]
     assert [call.arguments["text"] for call in told if isinstance(call.arguments, dict)] == written
     assert len(written) == 8
-
-
-def test_words_between_two_results_of_one_call(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke, orphans: Orphans
-) -> None:
-    calls: Any = [{"name": "look_up", "args": {"number": row}, "id": f"c{row}"} for row in range(2)]
-    history: list[AnyMessage] = [HumanMessage(f"Turn {row} about quartz{row}. {FILLING}") for row in range(30)]
-    history += [
-        HumanMessage("Look up 0 and 1."),
-        AIMessage("", tool_calls=calls),
-        ToolMessage("Part 0 is called zircon0.", tool_call_id="c0"),
-        HumanMessage("Please hurry."),
-        ToolMessage("Part 1 is called zircon1.", tool_call_id="c1"),
-    ]
-    model = scripted(answers=["zircon0 and zircon1"])
-    agent = create_agent(model, [look_up], middleware=[HybridMemoryMiddleware(memory, max_tokens=BUDGET)])
-    state = invoke(agent, {"messages": history}, THREAD)
-    (prompt,) = model.prompts
-    assert not orphans(prompt)
-    assert size(prompt) <= BUDGET
-    shown = [message.text for message in prompt if message.type in {"human", "tool"}][-4:]
-    assert [text.splitlines()[-1] for text in shown] == [
-        "Look up 0 and 1.", "Part 0 is called zircon0.", "Part 1 is called zircon1.", "Please hurry."
-    ]  # fmt: skip
-    kept(memory, state, ["zircon0", "zircon1", *(f"quartz{row}" for row in range(30))])
-
-
-@pytest.mark.parametrize(
-    ("fault", "invoke"),
-    [(RuntimeError("rate limit"), "blocking"), ("", "async"), ("Error generating summary: timeout", "async")],
-    indirect=["invoke"],
-)
-def test_a_summariser_that_fails(
-    fault: Any, store: str, scripted: Scripted, invoke: Invoke, caplog: pytest.LogCaptureFixture
-) -> None:
-    asked: list[str] = []
-
-    def summarise(prompt: str) -> str:
-        asked.append(prompt)
-        if isinstance(fault, Exception):
-            raise fault
-        return str(fault)
-
-    model = scripted(answer=lambda prompt: AIMessage("Noted."))
-    config = MemoryConfig(url=store, embedder="hashing", learning=LearningConfig(background=False))
-    with caplog.at_level(logging.WARNING), open_memory(config, language_model=summarise) as memory:
-        agent = create_agent(
-            model, middleware=[HybridMemoryMiddleware(memory, max_tokens=800)], checkpointer=InMemorySaver()
-        )
-        for row in range(8):
-            text = f"Room {row} belongs to zircon{row}. {FILLING}"
-            state = invoke(agent, {"messages": [HumanMessage(text)]}, THREAD)
-            memory.scoped(user="alice", session="t1").flush()
-        assert asked, "the model was asked"
-        summary = memory.scoped(user="alice", session="t1").summary()
-        assert summary.lines, "and its failure made no difference"
-        assert "Error" not in summary.text
-        assert all(size(prompt) <= 800 for prompt in model.prompts)
-        kept(memory, state, [f"zircon{row}" for row in range(8)])

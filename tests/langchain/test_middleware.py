@@ -3,9 +3,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,17 +26,14 @@ from pydantic import BaseModel
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidScopeError, StoreUnavailableError
 from langchain_hybrid_memory import HybridMemoryMiddleware
+from tests.langchain.conftest import THREAD, ScriptedChat, said, words
 
 if TYPE_CHECKING:
     from tests.conftest import Open
-    from tests.langchain.conftest import Invoke, ScriptedChat
+    from tests.langchain.conftest import Invoke
 
-    Scripted = type[ScriptedChat]
-    Orphans = Callable[[Sequence[BaseMessage]], list[str]]
 
 pytestmark = pytest.mark.in_pairs("invoke", "memory")
-
-THREAD: RunnableConfig = {"configurable": {"thread_id": "t1", "user_id": "alice"}}
 
 
 @tool
@@ -53,14 +47,6 @@ def calls(*cities: str, start: int = 1) -> AIMessage:
     return AIMessage("", tool_calls=wanted)
 
 
-def said(*texts: str) -> Any:
-    return {"messages": [HumanMessage(text) for text in texts]}
-
-
-def words(prompt: Sequence[BaseMessage]) -> list[str]:
-    return [message.text for message in prompt]
-
-
 def asked_for(message: BaseMessage) -> list[Any]:
     assert isinstance(message, AIMessage)
     return message.tool_calls
@@ -70,10 +56,8 @@ def logged(memory: HybridMemory, user: str = "alice", session: str = "t1") -> li
     return [message.text for message in memory.scoped(user=user, session=session).history()]
 
 
-def test_what_is_said_is_kept_and_the_state_stays_as_it_is(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke
-) -> None:
-    model = scripted(answers=["hello", calls("Rome", "Oslo"), "sunny in both", "bye"])
+def test_what_is_said_is_kept_and_the_state_stays_as_it_is(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=["hello", calls("Rome", "Oslo"), "sunny in both", "bye"])
     agent = create_agent(
         model, [weather], system_prompt="Be brief.",
         middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver(),
@@ -94,19 +78,17 @@ def test_what_is_said_is_kept_and_the_state_stays_as_it_is(
     assert asked_for(model.prompts[2][-3]) == asked_for(state["messages"][3]) != []
 
 
-def test_an_agent_without_a_checkpointer_goes_on_where_it_was(opened: Open, scripted: Scripted, invoke: Invoke) -> None:
+def test_an_agent_without_a_checkpointer_goes_on_where_it_was(opened: Open, invoke: Invoke) -> None:
     for text in ("I live in Rome", "nice weather", "where do I live?"):
         memory = opened()  # as after a restart
-        model = scripted(answers=["fine"])
+        model = ScriptedChat(answers=["fine"])
         invoke(create_agent(model, middleware=[HybridMemoryMiddleware(memory)]), said(text), THREAD)
         memory.close()
     assert words(model.prompts[0])[-5:] == ["I live in Rome", "fine", "nice weather", "fine", "where do I live?"]
 
 
-def test_a_chat_window_that_sends_everything_each_time_is_written_once(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke
-) -> None:
-    model = scripted(answers=["hello", calls("Rome"), "sunny", "bye"])
+def test_a_chat_window_that_sends_everything_each_time_is_written_once(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=["hello", calls("Rome"), "sunny", "bye"])
     agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory)])
     window: list[Any] = []
     for text in ("hi", "weather?", "thanks"):
@@ -118,8 +100,8 @@ def test_a_chat_window_that_sends_everything_each_time_is_written_once(
     assert words(model.prompts[-1])[-2:] == ["sunny", "thanks"]
 
 
-def test_the_users_turn_is_kept_when_the_model_raises(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
-    model = scripted(answers=[RuntimeError("down"), calls("Rome"), RuntimeError("down again"), "at last"])
+def test_the_users_turn_is_kept_when_the_model_raises(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=[RuntimeError("down"), calls("Rome"), RuntimeError("down again"), "at last"])
     agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
     for text in ("first", "second"):
         with pytest.raises(RuntimeError, match="down"):
@@ -130,10 +112,8 @@ def test_the_users_turn_is_kept_when_the_model_raises(memory: HybridMemory, scri
     assert logged(memory)[-2:] == ["third", "at last"]
 
 
-def test_a_turn_sent_again_after_a_failure_is_one_turn(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke
-) -> None:
-    model = scripted(answers=[RuntimeError("down"), "here"])
+def test_a_turn_sent_again_after_a_failure_is_one_turn(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=[RuntimeError("down"), "here"])
     agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)])
     with pytest.raises(RuntimeError, match="down"):
         invoke(agent, said("hello?"), THREAD)
@@ -141,30 +121,13 @@ def test_a_turn_sent_again_after_a_failure_is_one_turn(
     assert logged(memory) == ["hello?", "here"]
 
 
-@dataclass
-class Context:
-    user_id: str
-    session_id: str
-
-
-@pytest.mark.parametrize("context", [Context("alice", "t1"), {"user": "alice", "session": "t1"}])
-def test_the_scope_comes_from_the_context(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke, context: Any
-) -> None:
-    agent = create_agent(
-        scripted(answers=["hello"]), middleware=[HybridMemoryMiddleware(memory)], context_schema=type(context)
-    )
-    invoke(agent, said("hi"), {"configurable": {"thread_id": "other", "user_id": "bob"}}, context=context)
-    assert logged(memory) == ["hi", "hello"]
-
-
 @pytest.mark.parametrize(
     "config", [{}, {"configurable": {"thread_id": "t1"}}, {"configurable": {"user_id": "alice"}}], ids=str
 )
 def test_a_run_without_user_or_session_ends_before_anything_is_written(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke, config: Any
+    memory: HybridMemory, invoke: Invoke, config: Any
 ) -> None:
-    model = scripted(answers=["hello"])
+    model = ScriptedChat(answers=["hello"])
     with pytest.raises(InvalidScopeError, match=r"whose memory|which conversation"):
         invoke(create_agent(model, middleware=[HybridMemoryMiddleware(memory)]), said("hi"), config)
     assert memory.stats().events == 0
@@ -172,9 +135,9 @@ def test_a_run_without_user_or_session_ends_before_anything_is_written(
 
 
 def test_a_budget_too_small_for_the_system_prompt_is_told_once_and_ends_no_run(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke, caplog: pytest.LogCaptureFixture
+    memory: HybridMemory, invoke: Invoke, caplog: pytest.LogCaptureFixture
 ) -> None:
-    model = scripted(answers=["hello", "Ann"])
+    model = ScriptedChat(answers=["hello", "Ann"])
     layer = HybridMemoryMiddleware(memory, max_tokens=300)
     agent = create_agent(model, system_prompt="word " * 400, middleware=[layer], checkpointer=InMemorySaver())
     for text in ("hi, I am Ann", "who am I?"):
@@ -184,9 +147,9 @@ def test_a_budget_too_small_for_the_system_prompt_is_told_once_and_ends_no_run(
     assert "max_tokens=300 is too little" in warning
 
 
-def test_what_it_notes_in_the_state_is_plain_json(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+def test_what_it_notes_in_the_state_is_plain_json(memory: HybridMemory, invoke: Invoke) -> None:
     agent = create_agent(
-        scripted(answers=[calls("Rome"), "sunny"]), [weather],
+        ScriptedChat(answers=[calls("Rome"), "sunny"]), [weather],
         middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver(),
     )  # fmt: skip
     state = invoke(agent, said("weather?"), THREAD)
@@ -195,9 +158,9 @@ def test_what_it_notes_in_the_state_is_plain_json(memory: HybridMemory, scripted
     assert noted["HybridMemoryMiddleware"]["last"] == state["messages"][-1].id
 
 
-def test_an_edited_call_is_shown_as_it_was_run(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+def test_an_edited_call_is_shown_as_it_was_run(memory: HybridMemory, invoke: Invoke) -> None:
     for order in (0, 1):
-        model = scripted(answers=[calls("Rome"), "sunny", "fine"])
+        model = ScriptedChat(answers=[calls("Rome"), "sunny", "fine"])
         middleware: list[Any] = [HybridMemoryMiddleware(memory)]
         middleware.insert(order, HumanInTheLoopMiddleware(interrupt_on={"weather": True}))
         agent = create_agent(model, [weather], middleware=middleware, checkpointer=InMemorySaver())
@@ -213,8 +176,8 @@ def test_an_edited_call_is_shown_as_it_was_run(memory: HybridMemory, scripted: S
         assert state[2].text in logged(memory, f"order {order}")
 
 
-def test_what_is_redacted_before_it_is_never_written(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
-    model = scripted(answers=["noted", "yes"])
+def test_what_is_redacted_before_it_is_never_written(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=["noted", "yes"])
     agent = create_agent(
         model, middleware=[PIIMiddleware("email", strategy="redact"), HybridMemoryMiddleware(memory)],
         checkpointer=InMemorySaver(),
@@ -225,10 +188,8 @@ def test_what_is_redacted_before_it_is_never_written(memory: HybridMemory, scrip
     assert not any("bob@example.com" in text for prompt in model.prompts for text in words(prompt))
 
 
-def test_an_edit_of_the_context_behind_it_works_on_its_prompt(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke
-) -> None:
-    model = scripted(answers=[calls("Rome"), calls("Oslo", start=2), "sunny"])
+def test_an_edit_of_the_context_behind_it_works_on_its_prompt(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=[calls("Rome"), calls("Oslo", start=2), "sunny"])
     edits = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=1, keep=1)])
     agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory), edits])
     invoke(agent, said("weather?"), THREAD)
@@ -236,10 +197,8 @@ def test_an_edit_of_the_context_behind_it_works_on_its_prompt(
     assert "sunny in Rome" in logged(memory)
 
 
-def test_a_cached_system_prompt_stays_marked_and_apart(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke
-) -> None:
-    model = scripted(answers=["hello"])
+def test_a_cached_system_prompt_stays_marked_and_apart(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=["hello"])
     caching = AnthropicPromptCachingMiddleware(unsupported_model_behavior="ignore")
     caching._should_apply_caching = lambda request: True  # type: ignore[method-assign]  # the scripted model is none
     memory_layer = HybridMemoryMiddleware(memory, blocks={"persona": "kind"})
@@ -257,12 +216,11 @@ def test_a_cached_system_prompt_stays_marked_and_apart(
 
 def test_a_store_that_fails_does_not_end_the_run_and_loses_nothing(
     memory: HybridMemory,
-    scripted: Scripted,
     invoke: Invoke,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    model = scripted(answers=["one", "two", "three"])
+    model = ScriptedChat(answers=["one", "two", "three"])
     agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
     invoke(agent, said("first"), THREAD)
 
@@ -279,10 +237,8 @@ def test_a_store_that_fails_does_not_end_the_run_and_loses_nothing(
     assert logged(memory) == ["first", "one", "second", "two", "third", "three"]
 
 
-def test_a_branch_of_the_conversation_is_shown_as_the_state_has_it(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke
-) -> None:
-    model = scripted(answers=["a", "b", "c", "d"])
+def test_a_branch_of_the_conversation_is_shown_as_the_state_has_it(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=["a", "b", "c", "d"])
     agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
     invoke(agent, said("one"), THREAD)
     before = {"configurable": {**agent.get_state(THREAD).config["configurable"], **THREAD["configurable"]}}
@@ -294,10 +250,8 @@ def test_a_branch_of_the_conversation_is_shown_as_the_state_has_it(
     assert logged(memory) == ["one", "a", "two", "b", "another two", "c", "three", "d"]
 
 
-def test_what_is_forgotten_does_not_come_back_from_the_state(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke
-) -> None:
-    model = scripted(answers=["noted", "done", "hm"])
+def test_what_is_forgotten_does_not_come_back_from_the_state(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=["noted", "done", "hm"])
     agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
     invoke(agent, said("the code is 4711"), THREAD)
     invoke(agent, said("forget that"), THREAD)
@@ -307,13 +261,13 @@ def test_what_is_forgotten_does_not_come_back_from_the_state(
 
 
 def test_messages_that_others_take_out_of_the_state_are_not_shown_and_stay_in_the_log(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke
+    memory: HybridMemory, invoke: Invoke
 ) -> None:
     class Trim(AgentMiddleware[Any, Any, Any]):
         def before_model(self, state: Any, runtime: Any) -> dict[str, Any]:
             return {"messages": [RemoveMessage(id=old.id) for old in state["messages"][:-3]]}
 
-    model = scripted(answers=["a", "b", "c", "d"])
+    model = ScriptedChat(answers=["a", "b", "c", "d"])
     agent = create_agent(model, middleware=[Trim(), HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
     for text in ("1", "2", "3", "4"):
         invoke(agent, said(text), THREAD)
@@ -321,9 +275,9 @@ def test_messages_that_others_take_out_of_the_state_are_not_shown_and_stay_in_th
     assert words(model.prompts[-1]) == ["3", "c", "4"]
 
 
-def test_two_memories_serve_one_agent(opened: Open, scripted: Scripted, invoke: Invoke) -> None:
+def test_two_memories_serve_one_agent(opened: Open, invoke: Invoke) -> None:
     memory = opened(url="memory://")
-    model = scripted(answers=["a", "b"])
+    model = ScriptedChat(answers=["a", "b"])
     agent = create_agent(
         model, checkpointer=InMemorySaver(),
         middleware=[
@@ -336,14 +290,14 @@ def test_two_memories_serve_one_agent(opened: Open, scripted: Scripted, invoke: 
     assert logged(memory) == logged(memory, user="everyone") == ["1", "a", "2", "b"]
 
 
-def test_an_answer_with_a_schema_is_kept(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+def test_an_answer_with_a_schema_is_kept(memory: HybridMemory, invoke: Invoke) -> None:
     class Answer(BaseModel):
         """An answer."""
 
         city: str
 
     structured = AIMessage("", tool_calls=[{"name": "Answer", "args": {"city": "Rome"}, "id": "s1"}])
-    model = scripted(answers=[structured, "Rome it is"])
+    model = ScriptedChat(answers=[structured, "Rome it is"])
     layer = HybridMemoryMiddleware(memory)
     agent = create_agent(model, middleware=[layer], response_format=ToolStrategy(Answer), checkpointer=InMemorySaver())
     assert invoke(agent, said("where?"), THREAD)["structured_response"] == Answer(city="Rome")
@@ -351,10 +305,8 @@ def test_an_answer_with_a_schema_is_kept(memory: HybridMemory, scripted: Scripte
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_a_stream_has_the_words_of_the_answer_only(
-    memory: HybridMemory, scripted: Scripted, asynchronous: bool
-) -> None:
-    model = scripted(answers=[calls("Rome"), "it is sunny"])
+def test_a_stream_has_the_words_of_the_answer_only(memory: HybridMemory, asynchronous: bool) -> None:
+    model = ScriptedChat(answers=[calls("Rome"), "it is sunny"])
     agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory)])
 
     async def streamed() -> list[Any]:
@@ -369,21 +321,8 @@ def test_a_stream_has_the_words_of_the_answer_only(
     assert logged(memory)[-1].strip() == "it is sunny"
 
 
-def test_content_that_is_no_json_is_kept_as_what_json_can_tell(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke
-) -> None:
-    agent = create_agent(scripted(answers=["nice", "bye"]), middleware=[HybridMemoryMiddleware(memory)])
+def test_content_that_is_no_json_is_kept_as_what_json_can_tell(memory: HybridMemory, invoke: Invoke) -> None:
+    agent = create_agent(ScriptedChat(answers=["nice", "bye"]), middleware=[HybridMemoryMiddleware(memory)])
     picture = HumanMessage([{"type": "text", "text": "look"}, {"type": "image", "data": b"\x89PNG"}])
     invoke(agent, {"messages": [picture]}, THREAD)
     assert logged(memory) == ["look", "nice"]
-
-
-def test_a_signed_in_user_gets_no_other_memory(memory: HybridMemory) -> None:
-    layer = HybridMemoryMiddleware(memory)
-    server = SimpleNamespace(user=SimpleNamespace(identity="alice"))
-    runtime = SimpleNamespace(context={"user_id": "bob", "session_id": "s"}, server_info=server)
-    with pytest.raises(InvalidScopeError, match="signed in"):
-        layer.after_agent({"messages": [HumanMessage("hi", id="1")]}, runtime)  # type: ignore[arg-type]
-    runtime.context = {"session_id": "s"}
-    layer.after_agent({"messages": [HumanMessage("hi", id="1")]}, runtime)  # type: ignore[arg-type]
-    assert logged(memory, session="s") == ["hi"]

@@ -11,8 +11,7 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import dynamic_prompt
 from langchain.tools import tool
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import Field
@@ -20,14 +19,12 @@ from pydantic import Field
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.config.compaction import DEFAULT_TOKENS
 from langchain_hybrid_memory import HybridMemoryMiddleware
-from tests.langchain.conftest import ScriptedChat
+from tests.langchain.conftest import THREAD, ScriptedChat, said, words
 
 if TYPE_CHECKING:
     from tests.langchain.conftest import Invoke
 
 pytestmark = pytest.mark.in_pairs("invoke", "memory")
-
-THREAD: RunnableConfig = {"configurable": {"thread_id": "t1", "user_id": "alice"}}
 
 
 class Binding(ScriptedChat):
@@ -44,14 +41,6 @@ class Unbound(ScriptedChat):
     """Has no tools at all."""
 
     bind_tools = ScriptedChat.__mro__[1].bind_tools  # type: ignore[attr-defined]
-
-
-def said(text: str, name: str | None = None) -> Any:
-    return {"messages": [HumanMessage(text, id=name)]}
-
-
-def words(prompt: Sequence[BaseMessage]) -> list[str]:
-    return [message.text for message in prompt]
 
 
 def read(path: str, number: int) -> AIMessage:

@@ -24,7 +24,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError, InvalidScopeError
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.testing.language import ScriptedModel
+from hybrid_memory.testing.models import ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens
 from langchain_hybrid_memory import HybridChatMemory, HybridChatMessageHistory, migration
 
@@ -76,21 +76,6 @@ def test_a_buffer_gives_what_the_original_gives(face: Call, arguments: dict[str,
     theirs.clear()
     face(ours, "clear")
     assert face(ours, "load_memory_variables", {}) == theirs.load_memory_variables({})
-
-
-@pytest.mark.parametrize("return_messages", [False, True])
-@pytest.mark.parametrize("k", [-1, 0, 1, 2, 3, 4, 5])
-def test_a_window_gives_what_the_original_gives(face: Call, k: int, return_messages: bool) -> None:
-    theirs, ours = pair("ConversationBufferWindowMemory", k=k, return_messages=return_messages)
-    for inputs, outputs in SCRIPT:
-        theirs.save_context(inputs, outputs)
-        face(ours, "save_context", inputs, outputs)
-        assert face(ours, "load_memory_variables", {}) == theirs.load_memory_variables({})
-    assert (ours.buffer, ours.buffer_as_str, ours.buffer_as_messages) == (
-        theirs.buffer,
-        theirs.buffer_as_str,
-        theirs.buffer_as_messages,
-    )
 
 
 ANY_TEXT = st.text(min_size=1, max_size=20).filter(lambda text: bool(text.strip()))

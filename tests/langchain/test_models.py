@@ -18,7 +18,7 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langgraph.graph import END, START, StateGraph
 from pydantic import Field
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
+from hybrid_memory import HybridMemory, Message
 from hybrid_memory.models.embedders import WrappedEmbedder
 from hybrid_memory.models.language import as_language_model
 
@@ -71,14 +71,6 @@ def test_a_structured_answer_is_found_however_it_comes(answers: list[BaseMessage
     assert tool["properties"] == SCHEMA["properties"]
     assert "JSON schema" not in str(model.shown[0])
     assert all("JSON schema" in str(shown) for shown in model.shown[1:])
-
-
-def test_a_model_that_refuses_tools_is_asked_for_text_from_then_on() -> None:
-    model = ToolCaller(responses=[AIMessage("refuses"), AIMessage('{"city": "里斯本"}')])
-    wrapped = as_language_model(model)
-    for _ in range(3):
-        assert wrapped.structured(QUESTION, SCHEMA) == LISBON
-    assert len(model.bound) == 1
 
 
 def test_a_model_without_structured_output_answers_in_text() -> None:
@@ -162,16 +154,6 @@ def test_callbacks_of_the_run_count_our_calls() -> None:
     counted = UsageMetadataCallbackHandler()
     graph.compile().invoke({"said": ""}, {"callbacks": [counted]})
     assert counted.usage_metadata["m"]["total_tokens"] == 7
-
-
-def test_a_memory_asks_a_chat_model_on_both_faces(face: Any) -> None:
-    model = ToolCaller(responses=[AIMessage("", tool_calls=[call_of({"facts": []})])])
-    with open_memory(MemoryConfig(url="memory://", embedder="hashing"), language_model=model) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        alice.remember("我妹妹住在里斯本。")
-        face(alice, "learn")
-    assert "里斯本" in str(model.shown[0])
-    assert len(model.shown) == 1
 
 
 class Named(Embeddings):

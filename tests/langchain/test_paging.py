@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
-from langchain.tools import tool
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from hybrid_memory import Event, EventKind, HybridMemory, PagingConfig, ScopedMemory
 from hybrid_memory.apps.agent import MEMORY
-from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
+from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import message_tokens, schema_tokens
 from langchain_hybrid_memory import HybridMemoryMiddleware, from_langchain
+from tests.langchain.conftest import ScriptedChat, orphans, results, said
 
 if TYPE_CHECKING:
     from tests.conftest import Open
-    from tests.langchain.conftest import Invoke, ScriptedChat
+    from tests.langchain.conftest import Invoke
 
-    Scripted = type[ScriptedChat]
-    Orphans = Callable[[Sequence[BaseMessage]], list[str]]
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t1", "user_id": "ada"}}
 NEEDLE = "The spare key lies under the blue flowerpot."
@@ -48,14 +45,6 @@ def calls(*wanted: tuple[str, dict[str, Any]]) -> AIMessage:
     # Some models count their calls anew in each answer.
     made = [{"name": name, "args": arguments, "id": f"call_{row}"} for row, (name, arguments) in enumerate(wanted)]
     return AIMessage("", tool_calls=made)
-
-
-def said(*texts: str) -> Any:
-    return {"messages": [HumanMessage(text) for text in texts]}
-
-
-def results(state: Any) -> list[ToolMessage]:
-    return [message for message in state["messages"] if isinstance(message, ToolMessage)]
 
 
 def warned(message: BaseMessage) -> bool:
@@ -92,11 +81,9 @@ def tokens(memory: HybridMemory, layer: HybridMemoryMiddleware[Any, Any], prompt
     [("blocking", "memory://", True), ("async", "", False)],
     indirect=["invoke"], ids=["checkpointer-blocking", "sqlite-async"],
 )  # fmt: skip
-def test_a_long_conversation_pages(
-    opened: Open, scripted: Scripted, invoke: Invoke, orphans: Orphans, url: str, *, checkpointed: bool
-) -> None:
+def test_a_long_conversation_pages(opened: Open, invoke: Invoke, url: str, *, checkpointed: bool) -> None:
     memory = opened(**({"url": url} if url else {}))
-    model = scripted(answer=chatty)
+    model = ScriptedChat(answer=chatty)
     layer = HybridMemoryMiddleware(memory, max_tokens=MAX_TOKENS, paging=True)
     agent = create_agent(
         model, system_prompt="Be kind.", middleware=[layer], checkpointer=InMemorySaver() if checkpointed else None
@@ -134,10 +121,8 @@ def test_a_long_conversation_pages(
     assert {message.text for message in everything} >= set(turns)
 
 
-def test_what_the_model_edits_stands_in_its_next_prompt(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke
-) -> None:
-    model = scripted(answers=[
+def test_what_the_model_edits_stands_in_its_next_prompt(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=[
         calls(
             ("core_memory_append", {"label": "human", "content": "Name: Ada"}),
             ("archival_memory_insert", {"content": "Ada's boiler was serviced in May.", "tags": ["house"]}),
@@ -166,7 +151,7 @@ def test_what_the_model_edits_stands_in_its_next_prompt(
     assert "\nName: Ada\n</human>" in model.prompts[-1][0].text
 
 
-def test_the_functions_are_there_but_sending(memory: HybridMemory, scripted: Scripted) -> None:
+def test_the_functions_are_there_but_sending(memory: HybridMemory) -> None:
     layer = HybridMemoryMiddleware(memory, paging=True)
     assert [one.name for one in layer.tools] == [
         "core_memory_append", "core_memory_replace", "core_memory_rethink", "archival_memory_insert",
@@ -176,7 +161,7 @@ def test_the_functions_are_there_but_sending(memory: HybridMemory, scripted: Scr
     assert list(HybridMemoryMiddleware(memory, reader=False).tools) == []
     bound: list[Any] = []
 
-    class Binding(scripted):  # type: ignore[misc, valid-type]
+    class Binding(ScriptedChat):
         def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
             bound.extend(tools)
             return self
@@ -185,37 +170,14 @@ def test_the_functions_are_there_but_sending(memory: HybridMemory, scripted: Scr
     assert bound == list(layer.tools)
 
 
-def test_a_wrong_edit_is_told_and_the_run_goes_on(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
-    of(memory).block("rules").put("Be kind.", read_only=True)
-    model = scripted(answers=[
-        calls(
-            ("core_memory_append", {"label": "rules", "content": "or not"}),
-            ("core_memory_append", {"label": "human", "content": "Name: Ada"}),
-            ("core_memory_rethink", {"label": "rules"}),
-        ),
-        "Sorry.",
-    ])  # fmt: skip
-    state = invoke(create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)]), said("hi"), THREAD)
-    refused, missing, bad = results(state)
-    assert [message.status for message in (refused, missing, bad)] == ["error"] * 3
-    assert "read-only" in refused.text
-    assert "'rules'" in missing.text
-    assert "new_content" in bad.text
-    assert state["messages"][-1].text == "Sorry."
-    assert [message.text for message in model.prompts[-1][-3:]] == [message.text for message in results(state)]
-    assert {label: block.value for label, block in of(memory).blocks().items()} == {"rules": "Be kind."}
-
-
-def test_runs_at_once_keep_to_their_own_turn_and_lose_no_edit(
-    memory: HybridMemory, scripted: Scripted, orphans: Orphans
-) -> None:
+def test_runs_at_once_keep_to_their_own_turn_and_lose_no_edit(memory: HybridMemory) -> None:
     def answer(prompt: list[BaseMessage]) -> AIMessage:
         asked = next(message for message in reversed(prompt) if "question" in message.text)
         if isinstance(prompt[-1], ToolMessage):
             return AIMessage(f"re: {asked.text}")
         return call("core_memory_append", label="human", content=asked.text)
 
-    model = scripted(answer=answer)
+    model = ScriptedChat(answer=answer)
     agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)])
 
     async def run() -> list[str]:
@@ -247,10 +209,10 @@ class Again(AgentMiddleware[Any, Any, Any]):
         return await handler(request)
 
 
-def test_a_call_that_is_made_again_has_one_effect(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+def test_a_call_that_is_made_again_has_one_effect(memory: HybridMemory, invoke: Invoke) -> None:
     edit = call("core_memory_append", label="human", content="Likes tea")
     note = call("archival_memory_insert", content="The boiler was serviced.")
-    model = scripted(answers=[edit, note, "Done.", edit.model_copy(), "Again."])
+    model = ScriptedChat(answers=[edit, note, "Done.", edit.model_copy(), "Again."])
     agent = create_agent(
         model, middleware=[HybridMemoryMiddleware(memory, paging=True), Again()], checkpointer=InMemorySaver()
     )
@@ -263,56 +225,11 @@ def test_a_call_that_is_made_again_has_one_effect(memory: HybridMemory, scripted
     assert of(memory).blocks()["human"].value == "Likes tea\nLikes tea"
 
 
-def test_a_store_that_fails_ends_no_run_and_loses_nothing(
-    memory: HybridMemory,
-    scripted: Scripted,
-    invoke: Invoke,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    append = memory._runtime.services.log.append
-    broken = False
-
-    def failing(*given: Any, **options: Any) -> Any:
-        if broken:
-            raise StoreUnavailableError("the disk is full")
-        return append(*given, **options)
-
-    monkeypatch.setattr(memory._runtime.services.log, "append", failing)
-
-    @tool
-    def break_it() -> str:
-        """Fill the disk."""
-        nonlocal broken
-        broken = True
-        return "full"
-
-    model = scripted(answers=[
-        call("break_it"), call("core_memory_append", label="human", content="lost"), "Sorry.",
-        call("core_memory_append", label="human", content="kept"), "Done.",
-    ])  # fmt: skip
-    agent = create_agent(
-        model, [break_it], middleware=[HybridMemoryMiddleware(memory, paging=True)], checkpointer=InMemorySaver()
-    )
-    with caplog.at_level(logging.WARNING):
-        state = invoke(agent, said("hi"), THREAD)
-    assert state["messages"][-1].text == "Sorry."
-    assert (results(state)[1].status, "cannot be reached" in results(state)[1].text) == ("error", True)
-    assert "the disk is full" in caplog.text
-    broken = False
-    state = invoke(agent, said("and now?"), THREAD)
-    assert of(memory).blocks()["human"].value == "kept"
-    told = [message.text for message in of(memory).history() if not message.tool_calls]
-    assert told == [message.text for message in state["messages"] if message.text]
-
-
-def test_owners_begin_with_the_blocks_that_are_given_and_keep_their_own(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke
-) -> None:
+def test_owners_begin_with_the_blocks_that_are_given_and_keep_their_own(memory: HybridMemory, invoke: Invoke) -> None:
     of(memory, "bob").block("task").put("Mow the lawn")
     begins = {"persona": "You are Sam.", "task": "Help out."}
     edit = call("core_memory_replace", label="persona", old_content="Sam", new_content="Kim")
-    model = scripted(answers=[edit, "Done.", "Hi.", "Hi Bob."])
+    model = ScriptedChat(answers=[edit, "Done.", "Hi.", "Hi Bob."])
     agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True, blocks=begins)])
     for user in ("ada", "ada", "bob"):
         invoke(agent, said("hi"), {"configurable": {"thread_id": f"of {user}", "user_id": user}})
@@ -330,19 +247,19 @@ def test_owners_begin_with_the_blocks_that_are_given_and_keep_their_own(
 
 
 def test_without_paging_the_blocks_stand_there_too_unless_others_are_given(
-    memory: HybridMemory, scripted: Scripted, invoke: Invoke
+    memory: HybridMemory, invoke: Invoke
 ) -> None:
     of(memory).block("human").put("Name: Ada")
     for given, shown in ((None, "<human>\nName: Ada\n</human>"), ({"mood": "calm"}, "<mood>\ncalm\n</mood>")):
-        model = scripted(answers=["hello"])
+        model = ScriptedChat(answers=["hello"])
         invoke(create_agent(model, middleware=[HybridMemoryMiddleware(memory, blocks=given)]), said("hi"), THREAD)
         assert model.prompts[0][0].text == shown
 
 
-def test_the_settings_of_paging_count(memory: HybridMemory, scripted: Scripted, invoke: Invoke) -> None:
+def test_the_settings_of_paging_count(memory: HybridMemory, invoke: Invoke) -> None:
     warned_at = {}
     for user, config in (("early", PagingConfig(pressure=0.6)), ("late", PagingConfig(pressure=0.9))):
-        model = scripted(answer=lambda _: AIMessage("Fine. " * 80))
+        model = ScriptedChat(answer=lambda _: AIMessage("Fine. " * 80))
         layer = HybridMemoryMiddleware(memory, max_tokens=4000, paging=config)
         agent = create_agent(model, middleware=[layer])
         for row in range(12):

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, TypedDict
+from typing import Any
 from uuid import UUID
 
 import pytest
 from langchain_core.runnables import RunnableLambda
-from langgraph.graph import END, START, StateGraph
-from langgraph.runtime import Runtime
 
 from hybrid_memory import HybridMemory, Scope
 from hybrid_memory.errors import InvalidScopeError
@@ -81,36 +79,6 @@ def test_without_a_user_or_with_another_than_the_signed_in_nothing_is_opened(
 ) -> None:
     with pytest.raises(InvalidScopeError):
         Binding(memory, **bound).scoped(run)
-
-
-class State(TypedDict):
-    scope: Any
-
-
-@pytest.mark.parametrize("face", ["sync", "async"])
-@pytest.mark.parametrize("through", ["context", "configurable"])
-def test_a_node_of_a_graph_finds_its_user(memory: HybridMemory, face: str, through: str) -> None:
-    binding = Binding(memory)
-
-    def node(state: State, runtime: Runtime[Any]) -> State:
-        return {"scope": binding.scoped(runtime).scope}
-
-    async def anode(state: State, runtime: Runtime[Any]) -> State:
-        return {"scope": binding.scoped(runtime).scope}
-
-    graph = StateGraph(State, context_schema=Context)
-    graph.add_node("node", node if face == "sync" else anode)
-    graph.add_edge(START, "node")
-    graph.add_edge("node", END)
-    app = graph.compile()
-    config: Any = {"configurable": {"thread_id": "s1", **({"user_id": "ann"} if through == "configurable" else {})}}
-    context = Context("ann") if through == "context" else None
-    start: State = {"scope": None}
-    if face == "sync":
-        found = app.invoke(start, config, context=context)
-    else:
-        found = asyncio.run(app.ainvoke(start, config, context=context))
-    assert found["scope"] == Scope(user="ann", session="s1")
 
 
 @pytest.mark.parametrize("face", ["sync", "async"])

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -9,33 +8,29 @@ from operator import itemgetter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain.tools import ToolRuntime
 from langchain_core.embeddings import DeterministicFakeEmbedding
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.store.base import (
     GetOp,
     InvalidNamespaceError,
     Item,
     ListNamespacesOp,
-    MatchCondition,
-    Op,
     PutOp,
-    Result,
     SearchItem,
     SearchOp,
 )
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from langchain_hybrid_memory.namespaces import namespace, namespace_ids
 from langchain_hybrid_memory.store import HybridMemoryStore
+from tests.langchain.conftest import ScriptedChat, calls
 
 Call = Callable[..., Any]
 
@@ -187,30 +182,6 @@ def test_time_to_live_is_in_minutes_and_begins_anew_as_configured(opened: Call, 
         assert face(refreshed, "get", BOB, "kept") is not None
 
 
-def test_threads_over_two_handles_and_a_restart(opened: Call) -> None:
-    stores = [HybridMemoryStore(opened()), HybridMemoryStore(opened())]
-
-    def write(number: int) -> None:
-        for step in range(10):
-            stores[number % 2].put(BOB, f"{number}-{step}", {"text": f"word {number}"})
-            stores[number % 2].search(BOB, query="word")
-
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    stores.append(HybridMemoryStore(opened()))
-    for one in stores:
-        assert len(one.search(BOB, limit=100)) == len(one.search(BOB, query="word", limit=100)) == 40
-
-
-async def test_concurrent_calls_on_a_loop_lose_nothing(kept: HybridMemoryStore) -> None:
-    await asyncio.gather(*(kept.aput(BOB, str(number), {"text": f"word {number}"}) for number in range(20)))
-    found = await asyncio.gather(*(kept.asearch(BOB, query=f"word {number}", limit=1) for number in range(20)))
-    assert [keys(page) for page in found] == [[str(number)] for number in range(20)]
-
-
 IDS = st.lists(
     st.one_of(st.text(max_size=6), st.integers(), st.sampled_from(["a@b.com", "langgraph", "%41", "%int:7"]))
 )
@@ -265,106 +236,8 @@ def test_filters_compare_as_json_does(wanted: dict[str, Any], expected: list[str
     assert sorted(keys(kept.search(BOB, filter=wanted))) == sorted(expected)
 
 
-LABELS = st.sampled_from(["a", "b", "c"])
-NAMESPACES = st.lists(LABELS, min_size=1, max_size=3).map(tuple)
-PATHS = st.lists(st.one_of(LABELS, st.just("*")), max_size=3).map(tuple)
-CONDITIONS = st.builds(MatchCondition, st.sampled_from(["prefix", "suffix"]), PATHS)
-OPERATIONS = st.one_of(
-    st.builds(PutOp, NAMESPACES, LABELS, st.fixed_dictionaries({"n": st.integers(0, 3)}) | st.none(), ttl=st.none()),
-    st.builds(GetOp, NAMESPACES, LABELS, st.booleans()),
-    st.builds(
-        SearchOp,
-        st.lists(LABELS, max_size=2).map(tuple),
-        st.none() | st.fixed_dictionaries({"n": st.integers(0, 3)}),
-        st.integers(0, 5),
-        st.integers(0, 3),
-        query=st.none(),
-    ),
-    st.builds(
-        ListNamespacesOp, st.none() | st.lists(CONDITIONS, max_size=2).map(tuple), st.none() | st.integers(1, 3),
-        st.integers(0, 5), st.integers(0, 2),
-    ),
-)  # fmt: skip
-
-
-class Oracle:
-    """The contract of the store, on a dict whose last entry was put last."""
-
-    def __init__(self) -> None:
-        self.items: dict[tuple[tuple[str, ...], str], dict[str, Any]] = {}
-
-    def batch(self, ops: Sequence[Op]) -> list[Any]:
-        results = [self._read(op) for op in ops]
-        for op in ops:
-            if isinstance(op, PutOp):
-                self.items.pop((op.namespace, op.key), None)
-                if op.value is not None:
-                    self.items[op.namespace, op.key] = dict(op.value)
-        return results
-
-    def _read(self, op: Op) -> Any:
-        if isinstance(op, GetOp):
-            return self.items.get((op.namespace, op.key))
-        if isinstance(op, SearchOp):
-            found = [
-                (name, value)
-                for name, value in reversed(self.items.items())
-                if name[0][: len(op.namespace_prefix)] == op.namespace_prefix
-                and (op.filter is None or value["n"] == op.filter["n"])
-            ]
-            return found[op.offset : op.offset + op.limit]
-        if isinstance(op, ListNamespacesOp):
-            there = {name[0] for name in self.items}
-            for condition in op.match_conditions or ():
-                there = {labels for labels in there if self._matches(condition, labels)}
-            return sorted({labels[: op.max_depth] for labels in there})[op.offset : op.offset + op.limit]
-        return None
-
-    @staticmethod
-    def _matches(condition: MatchCondition, labels: tuple[str, ...]) -> bool:
-        ends = reversed if condition.match_type == "suffix" else tuple
-        pairs = list(zip(ends(labels), ends(condition.path), strict=False))
-        return len(pairs) == len(condition.path) and all(path in ("*", label) for label, path in pairs)
-
-
-def plain(result: Result) -> Any:
-    if isinstance(result, Item):
-        return result.value
-    if isinstance(result, list) and result and isinstance(result[0], SearchItem):
-        return [((item.namespace, item.key), item.value) for item in result if isinstance(item, SearchItem)]
-    return result
-
-
-@settings(max_examples=50)
-@given(st.lists(st.lists(OPERATIONS, max_size=5), max_size=6))
-def test_it_does_what_a_dict_does(batches: list[list[Op]]) -> None:
-    kept, oracle = HybridMemoryStore(), Oracle()
-    for ops in batches:
-        assert [plain(result) for result in kept.batch(ops)] == oracle.batch(ops)
-
-
-class Scripted(BaseChatModel):
-    """Answers with one message after the other."""
-
-    answers: list[AIMessage] = Field(default_factory=list)
-
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
-        return self
-
-    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=self.answers.pop(0))])
-
-
-def calling(*calls: tuple[str, dict[str, Any]]) -> Scripted:
-    asked = [
-        AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"call-{number}"}])
-        for number, (name, args) in enumerate(calls)
-    ]
-    return Scripted(answers=[*asked, AIMessage("done")])
+def calling(*wanted: tuple[str, dict[str, Any]]) -> ScriptedChat:
+    return ScriptedChat(answers=[*(calls(one, start=row) for row, one in enumerate(wanted)), "done"])
 
 
 @dataclass
@@ -389,8 +262,8 @@ async def look_up(query: str, runtime: ToolRuntime[Context]) -> str:
 
 
 async def test_tools_of_an_agent_use_it(kept: HybridMemoryStore) -> None:
-    def agent(*calls: tuple[str, dict[str, Any]]) -> Any:
-        return create_agent(calling(*calls), [save, look_up], store=kept, context_schema=Context)
+    def agent(*wanted: tuple[str, dict[str, Any]]) -> Any:
+        return create_agent(calling(*wanted), [save, look_up], store=kept, context_schema=Context)
 
     asked = {"messages": [("user", "hi")]}
     saving = agent(("save", {"text": "Ann takes the train"}))

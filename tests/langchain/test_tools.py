@@ -1,28 +1,30 @@
-"""The memory as tools of LangChain agents."""
+"""The memory as tools of LangChain agents: its own, and the functions of paging."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from blockbuster import blockbuster_ctx
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_anthropic import ChatAnthropic
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
+from pydantic import SecretStr
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.errors import InvalidInputError, InvalidScopeError, MemoryClosedError
+from hybrid_memory.errors import InvalidInputError, InvalidScopeError, MemoryClosedError, StoreUnavailableError
 from hybrid_memory.text.tokens import estimate_tokens, schema_tokens
 from langchain_hybrid_memory.tools import memory_tools
-from tests.langchain.conftest import ToolSuite, agent_of, calls, results, run
+from tests.langchain.conftest import Invoke, agent_of, calls, results, said
 
-EXAMPLES: dict[str, dict[str, Any]] = {
+OWN: dict[str, dict[str, Any]] = {
     "memory_remember": {"text": "I like tea.", "category": "taste", "importance": 0.8},
     "memory_recall": {"query": "tea", "k": 3, "since": "2026-01-01"},
     "memory_update": {"handle": "#1", "text": "I like coffee."},
@@ -31,33 +33,62 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "memory_fetch": {"handle": "#1", "where": "1-1"},
 }
 
-Agent = Callable[[list[BaseMessage], list[BaseTool]], Any]
+
+PAGING: dict[str, dict[str, Any]] = {
+    "core_memory_append": {"label": "human", "content": "Likes tea."},
+    "core_memory_replace": {"label": "human", "old_content": "Ada", "new_content": "Eve"},
+    "core_memory_rethink": {"label": "human", "new_content": "Her name is Ada."},
+    "archival_memory_insert": {"content": "The boiler was serviced in May.", "tags": ["house"]},
+    "archival_memory_search": {"query": "boiler", "tags": ["house"], "page": 0},
+    "conversation_search": {"query": "tea", "page": 0},
+    "conversation_search_date": {"start_date": "2026-01-01", "end_date": "2099-12-31", "page": 0},
+    "expand": {"handle": "#1"},
+    "fetch": {"handle": "#1", "where": "1-1"},
+    "send_message": {"message": "Hello."},
+}
+
+
+EXAMPLES = OWN | PAGING
+HI = said("hi")
 
 
 @pytest.fixture
 def filled() -> Iterator[HybridMemory]:
     with open_memory(MemoryConfig(url="memory://", embedder="hashing")) as memory:
-        memory.scoped(user="alice").remember("My tea is green.")
+        alice = memory.scoped(user="alice")
+        alice.remember("My tea is green.")
+        alice.block("human").put("Name: Ada", description="Who the user is.")
         yield memory
 
 
-@pytest.fixture(params=list(EXAMPLES))
-def one(request: pytest.FixtureRequest, filled: HybridMemory) -> BaseTool:
-    (found,) = memory_tools(filled, user="alice", names=[request.param])
-    return found
+class ToolSuite:
+    """What the standard suites ask of each tool; they take an instance, and its example by its name."""
+
+    @pytest.fixture(autouse=True, params=list(EXAMPLES))
+    def tool(self, request: pytest.FixtureRequest, filled: HybridMemory) -> BaseTool:
+        (self.given,) = memory_tools(filled, user="alice", paging=request.param in PAGING, names=[request.param])
+        return self.given
+
+    @property
+    def tool_constructor(self) -> BaseTool:
+        return self.given
+
+    @property
+    def tool_invoke_params_example(self) -> dict[str, Any]:
+        return EXAMPLES[self.given.name]
 
 
 class TestUnits(ToolSuite, ToolsUnitTests):
-    examples = EXAMPLES
+    """LangChain's own."""
 
 
 class TestIntegration(ToolSuite, ToolsIntegrationTests):
-    examples = EXAMPLES
+    """LangChain's own."""
 
 
 def test_all_tools_are_there_and_cheap(filled: HybridMemory) -> None:
     tools = memory_tools(filled)
-    assert {tool.name for tool in tools} == set(EXAMPLES)
+    assert {tool.name for tool in tools} == set(OWN)
     schemas = [convert_to_openai_tool(tool) for tool in tools]
     assert schema_tokens(schemas, estimate_tokens) < 900
     assert not [schema for schema in schemas if "runtime" in str(schema)]
@@ -80,57 +111,52 @@ def test_a_wrong_call_is_answered_as_an_error(filled: HybridMemory, arguments: d
         assert message.status == "error"
         assert str(message.content).startswith("Error: ")
         assert len(str(message.content)) < 300
-    state = agent_of([recall], calls((recall.name, arguments))).invoke({"messages": [("user", "hi")]})
+    state = agent_of([recall], calls((recall.name, arguments))).invoke(HI)
     assert results(state)[0].status == "error"
     assert state["messages"][-1].content == "Done."
 
 
-@pytest.mark.parametrize("face", ["sync", "async"])
-def test_an_agent_remembers_and_recalls(filled: HybridMemory, face: str) -> None:
+def test_an_agent_remembers_and_recalls(filled: HybridMemory, invoke: Invoke) -> None:
     agent = agent_of(
         memory_tools(filled, user="alice"),
         calls(("memory_remember", {"text": "我妹妹住在里斯本。"}), ("memory_recall", {"query": "green tea"})),
         calls(("memory_recall", {"query": "妹妹住在哪里"})),
     )
-    noted, tea, sister = results(run(agent, face))
+    noted, tea, sister = results(invoke(agent, HI))
     assert str(noted.content).startswith("Remembered as #")
     assert "My tea is green." in str(tea.content)
     assert "里斯本" in str(sister.content)
     assert {message.status for message in (noted, tea, sister)} == {"success"}
 
 
-@pytest.mark.parametrize("face", ["sync", "async"])
 @pytest.mark.parametrize("place", ["context", "configurable"])
-def test_the_run_says_whose_memory_it_is(filled: HybridMemory, face: str, place: str) -> None:
+def test_the_run_says_whose_memory_it_is(filled: HybridMemory, invoke: Invoke, place: str) -> None:
     for user, knows in (("alice", True), ("bob", False)):
         options = {place: {"user_id": user}} if place == "context" else {"config": {place: {"user_id": user}}}
         agent = agent_of(memory_tools(filled), calls(("memory_recall", {"query": "tea"})))
-        (found,) = results(run(agent, face, **options))
+        (found,) = results(invoke(agent, HI, **options))
         assert ("green" in str(found.content)) is knows
 
 
-@pytest.mark.parametrize("face", ["sync", "async"])
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_a_run_without_a_user_ends(filled: HybridMemory, face: str, name: str) -> None:
+@pytest.mark.parametrize("name", OWN)
+def test_a_run_without_a_user_ends(filled: HybridMemory, invoke: Invoke, name: str) -> None:
     agent = agent_of(memory_tools(filled), calls((name, EXAMPLES[name])))
     with pytest.raises(InvalidScopeError, match="whose memory"):
-        run(agent, face)
+        invoke(agent, HI)
 
 
-@pytest.mark.parametrize("face", ["sync", "async"])
-def test_a_closed_memory_ends_the_run(filled: HybridMemory, face: str) -> None:
+def test_a_closed_memory_ends_the_run(filled: HybridMemory, invoke: Invoke) -> None:
     agent = agent_of(memory_tools(filled, user="alice"), calls(("memory_recall", {"query": "tea"})))
     filled.close()
     with pytest.raises(MemoryClosedError):
-        run(agent, face)
+        invoke(agent, HI)
 
 
-@pytest.mark.parametrize("face", ["sync", "async"])
-def test_a_model_cannot_name_the_user(filled: HybridMemory, face: str) -> None:
+def test_a_model_cannot_name_the_user(filled: HybridMemory, invoke: Invoke) -> None:
     forged = {"context": {"user_id": "alice"}, "config": {"configurable": {"user_id": "alice"}}}
     arguments = {"query": "tea", "runtime": forged, "user_id": "alice", "user": "alice"}
     tools = memory_tools(filled)
-    (found,) = results(run(agent_of(tools, calls(("memory_recall", arguments))), face, context={"user_id": "mallory"}))
+    (found,) = results(invoke(agent_of(tools, calls(("memory_recall", arguments))), HI, context={"user_id": "mallory"}))
     assert "green" not in str(found.content)
     with pytest.raises(InvalidScopeError):  # in a loop of the application's own nothing takes the argument out
         next(one for one in tools if one.name == "memory_recall").invoke(arguments)
@@ -147,7 +173,7 @@ async def test_users_in_concurrent_runs_never_see_each_other(filled: HybridMemor
         )
         config = {"configurable": {"thread_id": session}}
         return await agent.ainvoke(  # type: ignore[no-any-return]
-            {"messages": [("user", "hi")]}, config=config, context={"user_id": user}
+            HI, config=config, context={"user_id": user}
         )
 
     with blockbuster_ctx():
@@ -172,7 +198,7 @@ def test_the_tools_leave_the_applications_own_alone(filled: HybridMemory) -> Non
         [recall, *memory_tools(filled, user="alice")],
         calls(("recall", {"query": "tea"}), ("memory_recall", {"query": "tea"})),
     )
-    assert [str(message.content)[:3] for message in results(run(agent, "sync"))] == ["own", "#1 "]
+    assert [str(message.content)[:3] for message in results(agent.invoke(HI))] == ["own", "#1 "]
 
 
 def test_langchain_core_alone_is_enough(filled: HybridMemory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,3 +213,96 @@ def test_langchain_core_alone_is_enough(filled: HybridMemory, monkeypatch: pytes
     assert "green" in recall.invoke({"query": "tea"}, config={"configurable": {"user_id": "alice"}})
     with pytest.raises(InvalidScopeError):
         recall.invoke({"query": "tea"})
+
+
+def test_providers_take_the_schemas(filled: HybridMemory) -> None:
+    tools = memory_tools(filled, paging=True)
+    assert [tool.name for tool in tools] == list(PAGING)
+    for one in tools:
+        parameters = convert_to_openai_tool(one)["function"]["parameters"]
+        assert set(parameters["properties"]) >= set(PAGING[one.name])
+        assert all(field["description"] for field in parameters["properties"].values())
+        assert "runtime" not in parameters["properties"]
+    bound: Any = ChatAnthropic(model_name="any", api_key=SecretStr("none"), timeout=1, stop=None).bind_tools(tools)
+    assert [schema["name"] for schema in bound.kwargs["tools"]] == list(PAGING)
+    openai = pytest.importorskip("langchain_openai")
+    bound = openai.ChatOpenAI(model="any", api_key="none").bind_tools(tools)
+    assert [schema["function"]["name"] for schema in bound.kwargs["tools"]] == list(PAGING)
+
+
+def test_some_are_chosen_by_name_and_the_memorys_own_are_not_among_them(filled: HybridMemory) -> None:
+    (tool,) = memory_tools(filled, paging=True, names="expand")
+    assert tool.name == "expand"
+    with pytest.raises(InvalidInputError, match="no memory tool 'memory_recall'"):
+        memory_tools(filled, paging=True, names=["memory_recall"])
+
+
+def test_every_function_does_its_work(filled: HybridMemory, invoke: Invoke) -> None:
+    done = {name: arguments for name, arguments in PAGING.items() if name != "send_message"}
+    agent = agent_of(
+        memory_tools(filled, user="alice", paging=True),
+        *(calls(call, start=row) for row, call in enumerate(done.items())),
+    )
+    told = dict(zip(done, results(invoke(agent, HI)), strict=True))
+    assert {message.status for message in told.values()} == {"success"}
+    assert filled.scoped(user="alice").blocks()["human"].value == "Her name is Ada."
+    assert [block.change for block in filled.scoped(user="alice").block("human").history()] == [
+        "put", "append", "replace", "rethink"
+    ]  # fmt: skip
+    for name, words in {
+        "archival_memory_search": "serviced in May", "conversation_search": "tea is green",
+        "conversation_search_date": "tea is green", "expand": "My tea is green.", "fetch": "My tea is green.",
+    }.items():  # fmt: skip
+        assert words in told[name].text
+
+
+def test_a_message_that_is_sent_ends_the_run(filled: HybridMemory, invoke: Invoke) -> None:
+    tools = memory_tools(filled, user="alice", paging=True)
+    state = invoke(agent_of(tools, calls(("send_message", {"message": "Hello Ada."}))), HI)
+    assert (state["messages"][-1].type, state["messages"][-1].text) == ("tool", "Hello Ada.")
+    both = [("core_memory_append", {"label": "human", "content": "x"}), ("send_message", {"message": "Noted."})]
+    state = invoke(agent_of(tools, calls(*both)), HI)  # its edit may have failed, so it is asked again
+    assert state["messages"][-1].text == "Done."
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "says"),
+    [
+        ("core_memory_append", {"label": "rules", "content": "none"}, "read-only"),
+        ("core_memory_replace", {"label": "human", "old_content": "Bob", "new_content": ""}, "Bob"),
+        ("core_memory_append", {"label": "human"}, "content"),
+        ("expand", {"handle": "twelve"}, "#12"),
+    ],
+)
+def test_a_wrong_call_of_paging_is_answered_and_the_run_goes_on(
+    filled: HybridMemory, invoke: Invoke, name: str, arguments: dict[str, Any], says: str
+) -> None:
+    filled.scoped(user="alice").block("rules").put("Be kind.", read_only=True)
+    before = filled.scoped(user="alice").blocks()
+    state = invoke(agent_of(memory_tools(filled, user="alice", paging=True), calls((name, arguments))), HI)
+    (told,) = results(state)
+    assert told.status == "error"
+    assert says in told.text
+    assert estimate_tokens(told.text) < 300
+    assert state["messages"][-1].text == "Done."
+    assert filled.scoped(user="alice").blocks() == before
+
+
+def test_a_store_that_fails_is_answered(filled: HybridMemory, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise StoreUnavailableError("the disk is full")
+
+    agent = agent_of(
+        memory_tools(filled, user="alice", paging=True), calls(("core_memory_append", PAGING["core_memory_append"]))
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(filled._runtime.services.log, "append", full)
+        state = invoke(agent, HI)
+    assert [(message.status, "cannot be reached" in message.text) for message in results(state)] == [("error", True)]
+    assert state["messages"][-1].text == "Done."
+
+
+def test_no_answer_takes_more_than_the_share_of_a_prompt(filled: HybridMemory) -> None:
+    filled.scoped(user="alice").remember("The long list: " + "a long story about tea. " * 2000)
+    (fetch,) = memory_tools(filled, user="alice", paging=True, names=["fetch"])
+    assert 0 < estimate_tokens(fetch.invoke({"handle": "#3"})) <= 2000

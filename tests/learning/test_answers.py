@@ -53,10 +53,9 @@ def claims(*facts: Any, wrong: Any = (), of: Question | None = None) -> list[Cla
     return read({"facts": list(facts), "wrong": list(wrong)}, of or asked(), "model m")
 
 
-def only(*facts: Any, of: Question | None = None) -> Claim | None:
-    found = claims(*facts, of=of)
-    assert len(found) <= 1
-    return found[0] if found else None
+def only(*facts: Any, of: Question | None = None) -> Claim:
+    (claim,) = claims(*facts, of=of)
+    return claim
 
 
 def test_a_fact_becomes_a_claim_with_what_the_table_knows_of_its_attribute() -> None:
@@ -79,88 +78,46 @@ def test_a_fact_becomes_a_claim_with_what_the_table_knows_of_its_attribute() -> 
 
 @pytest.mark.parametrize("me", ["I", "me", "User", "the user", "speaker", "myself", "我", "用户", "本人", "", None, 7])
 def test_who_speaks_is_meant_by_all_words_for_oneself(me: Any) -> None:
-    claim = only(fact("rock climbing", turn=3, subject=me))
-    assert claim is not None
-    assert claim.subject == "user"
-    claim = only(fact("tea", subject=me), of=asked([("Jennifer Moran", "I love tea.")]))
-    assert claim is not None
-    assert claim.subject == "Jennifer Moran"
+    assert only(fact("rock climbing", turn=3, subject=me)).subject == "user"
+    jennifer = asked([("Jennifer Moran", "I love tea.")])
+    assert only(fact("tea", subject=me), of=jennifer).subject == "Jennifer Moran"
 
 
 @pytest.mark.parametrize(
     ("given", "turn", "subject"),
     [
-        ("Jonas", 2, "Jonas"),
-        ("my husband", 2, "user's husband"),
-        ("the user's husband", 2, "user's husband"),
-        ("User's Husband", 2, "user's husband"),
-        ("husband", 2, "user's husband"),
-        ("husband Jonas", 2, "Jonas"),
-        ("用户的丈夫", 2, "user's husband"),
-        ("Jonas's boss", 2, ""),
-        ("Jonas's cats", 2, "Jonas's cats"),
-        ("Ida", 2, "Ida"),
-        ("Ida", 1, ""),
-        ("Jonas", 3, "Jonas"),
-        ("user's daughter", 3, "user's daughter"),
-        ("我女儿", 3, "user's daughter"),
-        ("我的女儿", 3, "user's daughter"),
-        ("daughter", 3, "user's daughter"),
-        ("user's wife", 3, ""),
-        ("Boris", 2, ""),
-        ("she", 3, ""),
-        ("her", 3, ""),
-        ("they", 2, ""),
-        ("她", 3, ""),
-        ("assistant", 1, ""),
-        ("x" * 200, 2, ""),
+        ("Jonas", 2, "Jonas"), ("my husband", 2, "user's husband"), ("the user's husband", 2, "user's husband"),
+        ("User's Husband", 2, "user's husband"), ("husband", 2, "user's husband"), ("husband Jonas", 2, "Jonas"),
+        ("用户的丈夫", 2, "user's husband"), ("Jonas's boss", 2, ""), ("Jonas's cats", 2, "Jonas's cats"),
+        ("Ida", 2, "Ida"), ("Ida", 1, ""), ("Jonas", 3, "Jonas"), ("user's daughter", 3, "user's daughter"),
+        ("我女儿", 3, "user's daughter"), ("我的女儿", 3, "user's daughter"), ("daughter", 3, "user's daughter"),
+        ("user's wife", 3, ""), ("Boris", 2, ""), ("she", 3, ""), ("her", 3, ""), ("they", 2, ""), ("她", 3, ""),
+        ("assistant", 1, ""), ("x" * 200, 2, ""),
     ],
-)
-def test_others_are_called_by_name_or_by_what_they_are_to_somebody_if_they_were_named(
-    given: str, turn: int, subject: str
-) -> None:
+)  # fmt: skip
+def test_others_are_called_by_name_or_by_what_they_are_to_somebody(given: str, turn: int, subject: str) -> None:
     value = {1: "Trondheim", 2: "cats", 3: "画画"}[turn]
-    claim = only(fact(value, "knows", turn, given))
-    assert (claim.subject if claim else "") == subject
+    assert [claim.subject for claim in claims(fact(value, "knows", turn, given))] == ([subject] if subject else [])
 
 
 def test_a_brother_of_a_chinese_chat_is_the_one_that_was_spoken_of() -> None:
-    claim = only(fact("工程师", "profession", subject="user's brother"), of=asked(["我哥哥是工程师。"]))
-    assert claim is not None
-    assert claim.subject == "user's older brother"
+    brother = asked(["我哥哥是工程师。"])
+    assert only(fact("工程师", "profession", subject="user's brother"), of=brother).subject == "user's older brother"
 
 
 @pytest.mark.parametrize(
     ("given", "attribute"),
     [
-        ("home", "home"),
-        ("Lives in", "home"),
-        ("lives_in", "home"),
-        ("city", "home"),
-        ("住在", "home"),
-        ("user_home", "home"),
-        ("preferences", "prefers"),
-        ("Dislike", "dislikes"),
-        ("hobbies", "interest"),
-        ("爱好", "interest"),
-        ("technical_stack", "technology"),
-        ("Goals", "goal"),
-        ("to do", "todo"),
-        ("Favourite Mountain!", "favourite_mountain"),
-        ("blood type", "blood_type"),
-        ("血型", "血型"),
-        ("rule: rent", "rule: rent"),
-        ("Rule:  Variable Names ", "rule: variable names"),
-        ("rule:", "communication_style"),
-        ("12", ""),
-        ("?!", ""),
-        ("it", ""),
-        ("a" * (MAX_NAME_CHARS + 1), ""),
+        ("home", "home"), ("Lives in", "home"), ("lives_in", "home"), ("city", "home"), ("住在", "home"),
+        ("user_home", "home"), ("preferences", "prefers"), ("Dislike", "dislikes"), ("hobbies", "interest"),
+        ("爱好", "interest"), ("technical_stack", "technology"), ("Goals", "goal"), ("to do", "todo"),
+        ("Favourite Mountain!", "favourite_mountain"), ("blood type", "blood_type"), ("血型", "血型"),
+        ("rule: rent", "rule: rent"), ("Rule:  Variable Names ", "rule: variable names"),
+        ("rule:", "communication_style"), ("12", ""), ("?!", ""), ("it", ""), ("a" * (MAX_NAME_CHARS + 1), ""),
     ],
-)
+)  # fmt: skip
 def test_attributes_are_called_as_in_the_table_or_in_snake_case(given: str, attribute: str) -> None:
-    claim = only(fact("Trondheim", given))
-    assert (claim.attribute if claim else "") == attribute
+    assert [claim.attribute for claim in claims(fact("Trondheim", given))] == ([attribute] if attribute else [])
 
 
 def test_a_field_of_the_profile_keeps_its_name_and_holds_one_value_unless_it_is_a_list() -> None:
@@ -214,23 +171,16 @@ def test_values_are_words_of_their_turn(given: Any, turn: int, value: str) -> No
 @pytest.mark.parametrize(
     ("attribute", "value", "words"),
     [
-        ("age", "nurse", "I am a nurse."),
-        ("phone", "nurse", "I am a nurse."),
-        ("email", "nurse", "I am a nurse."),
-        ("birthday", "nurse", "I am a nurse."),
-        ("mother", "Anna", "Anna and I went out."),
-        ("pet", "Anna", "Anna and I went out."),
-        ("partner", "小丽", "我和小丽去了公园。"),
-        ("likes", "memes", "People will be puzzled by all these memes."),
-        ("dislikes", "木塞", "把木塞留着。"),
-        ("mother", "Tom's mother", "I met Tom's mother."),
-        ("mother", "小丽的妈妈", "我见过小丽的妈妈。"),
-        ("name", "Rachel", "Rachel! Come here, I need you."),
-        ("name", "小丽", "小丽！你来一下，我要走了。"),
+        ("age", "nurse", "I am a nurse."), ("phone", "nurse", "I am a nurse."), ("email", "nurse", "I am a nurse."),
+        ("birthday", "nurse", "I am a nurse."), ("mother", "Anna", "Anna and I went out."),
+        ("pet", "Anna", "Anna and I went out."), ("partner", "小丽", "我和小丽去了公园。"),
+        ("likes", "memes", "People will be puzzled by all these memes."), ("dislikes", "木塞", "把木塞留着。"),
+        ("mother", "Tom's mother", "I met Tom's mother."), ("mother", "小丽的妈妈", "我见过小丽的妈妈。"),
+        ("name", "Rachel", "Rachel! Come here, I need you."), ("name", "小丽", "小丽！你来一下，我要走了。"),
     ],
-)
+)  # fmt: skip
 def test_values_of_another_kind_than_the_attribute_are_refused(attribute: str, value: str, words: str) -> None:
-    assert only(fact(value, attribute), of=asked([words])) is None
+    assert claims(fact(value, attribute), of=asked([words])) == []
 
 
 @pytest.mark.parametrize(
@@ -261,65 +211,50 @@ def test_values_of_another_kind_than_the_attribute_are_refused(attribute: str, v
 )
 def test_values_of_the_right_kind_are_taken(attribute: str, value: str, words: str) -> None:
     claim = only(fact(value, attribute), of=asked([words]))
-    assert claim is not None
     assert (claim.attribute, claim.value) == (attribute, value)
 
 
 @pytest.mark.parametrize(
     ("attribute", "given", "value"),
     [
-        ("allergy", "allergic to peanuts", "peanuts"),
-        ("home", "lives in the old town", "old town"),
-        ("allergy", "花生过敏", "花生"),
-        ("likes", "喜欢画画", "画画"),
-        ("likes", "喜欢", "喜欢"),
+        ("allergy", "allergic to peanuts", "peanuts"), ("home", "lives in the old town", "old town"),
+        ("allergy", "花生过敏", "花生"), ("likes", "喜欢画画", "画画"), ("likes", "喜欢", "喜欢"),
         ("condition", "allergic to peanuts", "allergic to peanuts"),
     ],
-)
+)  # fmt: skip
 def test_a_value_does_not_name_its_attribute_again(attribute: str, given: str, value: str) -> None:
     words = (
         "My friend lives in the old town, he is allergic to peanuts." if given.isascii() else "我对花生过敏，喜欢画画。"
     )
-    claim = only(fact(given, attribute), of=asked([words]))
-    assert claim is not None
-    assert claim.value == value
+    assert only(fact(given, attribute), of=asked([words])).value == value
 
 
 @pytest.mark.parametrize(
     ("words", "value"),
     [
-        ("Do you like jazz?", ""),
-        ("Still playing jazz?", ""),
-        ("You like jazz, don't you?", ""),
-        ("I play jazz, what about you?", "jazz"),
-        ("Could you play jazz when I come home?", "jazz"),
-        ("Do you know him? He plays jazz.", "jazz"),
-        ("你喜欢爵士吗？", ""),
-        ("你还听爵士吗", ""),
-        ("我喜欢爵士，你呢？", "爵士"),
-        ("能帮我放爵士吗？", "爵士"),
+        ("Do you like jazz?", ""), ("Still playing jazz?", ""), ("You like jazz, don't you?", ""),
+        ("I play jazz, what about you?", "jazz"), ("Could you play jazz when I come home?", "jazz"),
+        ("Do you know him? He plays jazz.", "jazz"), ("你喜欢爵士吗？", ""), ("你还听爵士吗", ""),
+        ("我喜欢爵士，你呢？", "爵士"), ("能帮我放爵士吗？", "爵士"),
     ],
-)
+)  # fmt: skip
 def test_what_is_only_asked_is_not_claimed(words: str, value: str) -> None:
-    claim = only(fact("jazz" if words.isascii() else "爵士", "interest"), of=asked([words]))
-    assert (claim.value if claim else "") == value
+    found = claims(fact("jazz" if words.isascii() else "爵士", "interest"), of=asked([words]))
+    assert [claim.value for claim in found] == ([value] if value else [])
 
 
 @pytest.mark.parametrize("turn", [2, " 2", "[2]", "turn 2", "第2条", 2.0])
 def test_a_turn_is_named_by_its_number_in_any_writing(turn: Any) -> None:
-    claim = only(fact("cats", turn=turn))
-    assert claim is not None
-    assert claim.source == 20
+    assert only(fact("cats", turn=turn)).source == 20
 
 
 @pytest.mark.parametrize("turn", [0, -1, 5, 99, 2.5, None, "", "two", True, [2], {"turn": 2}, 10**30])
 def test_facts_of_no_turn_are_left_out(turn: Any) -> None:
-    assert only(fact("cats", turn=turn)) is None
+    assert claims(fact("cats", turn=turn)) == []
 
 
 def test_without_a_number_the_only_turn_is_meant() -> None:
     claim = only({"value": "tea", "attribute": "likes"}, of=asked(["I love tea."]))
-    assert claim is not None
     assert (claim.source, claim.subject) == (10, "user")
 
 
@@ -328,47 +263,32 @@ def test_a_miscounted_turn_is_found_near_by_where_the_same_person_speaks() -> No
     found = claims(fact("jazz", subject="Ann", turn=1), fact("tea", subject="Ann", turn=4), of=asked(said))
     assert [(claim.subject, claim.source) for claim in found] == [("Ann", 30)]
     far = asked(["Hm.", "Hm.", "Hm.", "I adore jazz."])
-    assert only(fact("jazz", turn=1), of=far) is None
-    moved = only(fact("jazz", turn=2), of=far)
-    assert moved is not None
-    assert moved.source == 40
+    assert claims(fact("jazz", turn=1), of=far) == []
+    assert only(fact("jazz", turn=2), of=far).source == 40
 
 
 def test_what_the_assistant_says_is_no_claim_and_has_no_number() -> None:
-    said: list[str | tuple[str, str]] = [
-        "Hello.",
-        ("assistant", "Trondheim is a fine city to live in!"),
-        "Is it? I prefer Oslo.",
-    ]
+    said: list[Any] = ["Hello.", ("assistant", "Trondheim is a fine city to live in!"), "Is it? I prefer Oslo."]
     assert claims(fact("Trondheim", "home", 2), fact("Oslo", "home", 2), of=asked(said))[0].source == 30
 
 
 def test_persons_may_have_been_named_in_the_turns_before() -> None:
     later = asked(["She studies law."], before=["My sister Petra called."])
-    claim = only(fact("law", "field_of_study", subject="Petra"), of=later)
-    assert claim is not None
-    assert claim.subject == "Petra"
+    assert only(fact("law", "field_of_study", subject="Petra"), of=later).subject == "Petra"
 
 
 @pytest.mark.parametrize(
     ("attribute", "given", "stance"),
     [
-        ("likes", "holds", Stance.HOLDS),
-        ("likes", "ended", Stance.ENDED),
-        ("likes", "dropped", Stance.ENDED),
-        ("todo", "holds", Stance.HOLDS),
-        ("todo", "done", Stance.DONE),
-        ("todo", "dropped", Stance.DROPPED),
-        ("todo", "ended", Stance.DROPPED),
-        ("likes", "wrong", None),
-        ("likes", "maybe", None),
-        ("likes", None, None),
+        ("likes", "holds", Stance.HOLDS), ("likes", "ended", Stance.ENDED), ("likes", "dropped", Stance.ENDED),
+        ("todo", "holds", Stance.HOLDS), ("todo", "done", Stance.DONE), ("todo", "dropped", Stance.DROPPED),
+        ("todo", "ended", Stance.DROPPED), ("likes", "wrong", None), ("likes", "maybe", None), ("likes", None, None),
         ("likes", ["holds"], None),
     ],
-)
+)  # fmt: skip
 def test_stances(attribute: str, given: Any, stance: Stance | None) -> None:
-    claim = only(fact("chess", attribute, 3, stance=given))
-    assert (claim.stance if claim else None) == stance
+    found = claims(fact("chess", attribute, 3, stance=given))
+    assert [claim.stance for claim in found] == ([] if stance is None else [stance])
 
 
 @pytest.mark.parametrize(
@@ -388,7 +308,6 @@ def test_stances(attribute: str, given: Any, stance: Stance | None) -> None:
 )
 def test_dates_are_read_in_iso_format_or_left_out(given: Any, due: datetime | None) -> None:
     claim = only(fact("call the landlord", "todo", 4, due=given))
-    assert claim is not None
     assert claim.due == due
     assert claim.category is Category.TASK
 
@@ -396,12 +315,9 @@ def test_dates_are_read_in_iso_format_or_left_out(given: Any, due: datetime | No
 def test_only_a_task_is_due_and_only_where_the_turn_tells_a_time() -> None:
     when = "2024-05-07 17:00"
     taste = only(fact("rock climbing", turn=3, due=when, since=when))
-    assert taste is not None
     assert (taste.due, taste.since) == (None, None)
     for words in ("Buy milk!", "买牛奶！"):
-        task = only(fact(words, "todo", due=when), of=asked([words]))
-        assert task is not None
-        assert task.due is None
+        assert only(fact(words, "todo", due=when), of=asked([words])).due is None
 
 
 FOUND = [
@@ -491,21 +407,11 @@ def test_nothing_to_note_is_an_answer(answer: Any) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        None,
-        "tea",
-        7,
-        [],
-        {},
-        {"facts": "none"},
-        {"facts": 3},
-        {"facts": ["user likes tea"]},
-        {"facts": [{"turn": 1}]},
-        {"wrong": []},
-        {"wrong": [1, 2]},
-        {"weather": {"today": ["rain"]}},
+        None, "tea", 7, [], {}, {"facts": "none"}, {"facts": 3}, {"facts": ["user likes tea"]},
+        {"facts": [{"turn": 1}]}, {"wrong": []}, {"wrong": [1, 2]}, {"weather": {"today": ["rain"]}},
         {"facts": [{"attribute": {"type": "string"}, "value": {"type": "string"}}]},
     ],
-)
+)  # fmt: skip
 def test_an_answer_without_anything_like_a_fact_is_refused(answer: Any) -> None:
     with pytest.raises(ValueError, match="no facts"):
         read(answer, asked(["I love tea."]), "model m")

@@ -40,10 +40,7 @@ def finding(source: int, attribute: str, value: str) -> Claim:
 
 
 def asked_for(
-    turns: Sequence[Event],
-    before: Sequence[Event] = (),
-    findings: Sequence[Claim] = (),
-    fields: Sequence[Field] = (),
+    turns: Sequence[Event], before: Sequence[Event] = (), findings: Sequence[Claim] = (), fields: Sequence[Field] = ()
 ) -> tuple[str, str]:
     """The task, and the turns as they are shown."""
     messages = prompt(question(turns, before, findings, fields))
@@ -77,11 +74,7 @@ def test_chinese_turns_are_asked_about_in_chinese() -> None:
 
 
 def test_what_tools_and_the_system_say_is_left_out() -> None:
-    turns = [
-        event(1, "Be kind.", role="system"),
-        event(2, "I live in Bergen."),
-        event(3, "17 °C", role="tool"),
-    ]
+    turns = [event(1, "Be kind.", role="system"), event(2, "I live in Bergen."), event(3, "17 °C", role="tool")]
     shown = asked_for(turns, turns)[1]
     assert "kind" not in shown
     assert "17" not in shown

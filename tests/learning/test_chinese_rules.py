@@ -6,36 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Category, Event, EventKind, Scope
-from hybrid_memory.facts.fact import USER, Claim, Stance
+from hybrid_memory import Category
 from hybrid_memory.facts.rules.chinese import CHINESE
 from hybrid_memory.facts.rules.reading import RuleExtractor
+from tests.learning.claims import Reader, listed
 
-WEDNESDAY = datetime(2026, 5, 20, 10, 30, tzinfo=UTC)
-EXTRACTOR = RuleExtractor((CHINESE,))
-
-
-def said(position: int, text: str, *, role: str = "user", name: str | None = None) -> Event:
-    payload = {"role": role, "content": text} | ({} if name is None else {"name": name})
-    return Event(position, f"e{position}", Scope(user="u", session="s"), EventKind.MESSAGE, WEDNESDAY, payload)
-
-
-def claims(*texts: str) -> list[Claim]:
-    """The claims of the last of these turns; one that begins with ``A:`` is the assistant's."""
-    turns = [
-        said(number, text.removeprefix("A:"), role="assistant" if text.startswith("A:") else "user")
-        for number, text in enumerate(texts, 1)
-    ]
-    return [claim for claim in EXTRACTOR.extract(turns, []) if claim.source == len(turns)]
-
-
-def written(claim: Claim) -> str:
-    """``subject.attribute=value``, the user left out, and behind it what else it says."""
-    subject = "" if claim.subject == USER else f"{claim.subject}."
-    stance = "" if claim.stance is Stance.HOLDS else f" {claim.stance}"
-    due = "" if claim.due is None else f" {claim.due:%m-%d %H:%M}"
-    return f"{subject}{claim.attribute}={claim.value}{stance}{due}"
-
+READER = Reader(RuleExtractor((CHINESE,)), datetime(2026, 5, 20, 10, 30, tzinfo=UTC))
+"""Reads what is said on a Wednesday."""
 
 WHO_ONE_IS = [
     ("你好，我叫李娜，今年28岁，住在杭州，是一名护士。", "name=李娜 | age=28岁 | home=杭州 | profession=护士"),
@@ -113,43 +90,23 @@ PEOPLE_AND_PETS = [
 
 TASTES = [
     ("我喜欢绘画、弹钢琴和品茶", "likes=绘画 | likes=弹钢琴 | likes=品茶"),
-    ("我特别喜欢村上春树的小说", "likes=村上春树的小说"),
-    ("我喜欢猫，不喜欢狗", "likes=猫 | dislikes=狗"),
-    ("我最喜欢的是《城南旧事》", "likes=《城南旧事》"),
-    ("我最喜欢的颜色是蓝色", "favorite_color=蓝色"),
-    ("火锅是我的最爱", "likes=火锅"),
-    ("我是周杰伦的粉丝", "likes=周杰伦"),
-    ("比起咖啡我更喜欢茶", "prefers=茶"),
-    ("我偏爱安静的地方", "prefers=安静的地方"),
-    ("我宁愿走路", "prefers=走路"),
-    ("我讨厌下雨天", "dislikes=下雨天"),
-    ("我受不了噪音", "dislikes=噪音"),
-    ("我不太喜欢运动", "dislikes=运动"),
-    ("我对足球不感兴趣", "dislikes=足球"),
-    ("我不吃辣，也不吃香菜", "avoids=辣 | avoids=香菜"),
-    ("我从来不喝咖啡", "avoids=咖啡"),
-    ("我从不坐飞机", "avoids=坐飞机"),
-    ("我不看恐怖片", "avoids=恐怖片"),
-    ("我避免喝碳酸饮料", "avoids=喝碳酸饮料"),
-    ("我对花生过敏", "allergy=花生"),
-    ("我对芒果和海鲜都过敏。", "allergy=芒果 | allergy=海鲜"),
-    ("我海鲜过敏", "allergy=海鲜"),
-    ("医生说我有糖尿病", "condition=糖尿病"),
-    ("我现在最喜欢的颜色是橙色", "favorite_color=橙色"),
-    ("我最喜欢的球队是申花", "最喜欢的球队=申花"),
-    ("我有轻微的近视", "condition=近视"),
-    ("我从今年一月开始吃素。", "diet=吃素"),
-    ("我的爱好是爬山和摄影", "interest=爬山 | interest=摄影"),
-    ("我对天文很感兴趣", "interest=天文"),
-    ("最近在学弹吉他", "interest=弹吉他"),
-    ("我每天早上六点跑步", "habit=每天早上六点跑步"),
-    ("我有晨跑的习惯", "habit=晨跑"),
-    ("我有一辆特斯拉", "possession=一辆特斯拉"),
-    ("我的手机是华为Mate60", "手机=华为Mate60"),
-    ("我家的冰箱是海尔的。", "冰箱=海尔"),
-    ("我的车牌号是京A12345", "车牌号=京A12345"),
-    ("我的幸运数字是7", "幸运数字=7"),
-]
+    ("我特别喜欢村上春树的小说", "likes=村上春树的小说"), ("我喜欢猫，不喜欢狗", "likes=猫 | dislikes=狗"),
+    ("我最喜欢的是《城南旧事》", "likes=《城南旧事》"), ("我最喜欢的颜色是蓝色", "favorite_color=蓝色"),
+    ("火锅是我的最爱", "likes=火锅"), ("我是周杰伦的粉丝", "likes=周杰伦"), ("比起咖啡我更喜欢茶", "prefers=茶"),
+    ("我偏爱安静的地方", "prefers=安静的地方"), ("我宁愿走路", "prefers=走路"), ("我讨厌下雨天", "dislikes=下雨天"),
+    ("我受不了噪音", "dislikes=噪音"), ("我不太喜欢运动", "dislikes=运动"), ("我对足球不感兴趣", "dislikes=足球"),
+    ("我不吃辣，也不吃香菜", "avoids=辣 | avoids=香菜"), ("我从来不喝咖啡", "avoids=咖啡"),
+    ("我从不坐飞机", "avoids=坐飞机"), ("我不看恐怖片", "avoids=恐怖片"), ("我避免喝碳酸饮料", "avoids=喝碳酸饮料"),
+    ("我对花生过敏", "allergy=花生"), ("我对芒果和海鲜都过敏。", "allergy=芒果 | allergy=海鲜"),
+    ("我海鲜过敏", "allergy=海鲜"), ("医生说我有糖尿病", "condition=糖尿病"),
+    ("我现在最喜欢的颜色是橙色", "favorite_color=橙色"), ("我最喜欢的球队是申花", "最喜欢的球队=申花"),
+    ("我有轻微的近视", "condition=近视"), ("我从今年一月开始吃素。", "diet=吃素"),
+    ("我的爱好是爬山和摄影", "interest=爬山 | interest=摄影"), ("我对天文很感兴趣", "interest=天文"),
+    ("最近在学弹吉他", "interest=弹吉他"), ("我每天早上六点跑步", "habit=每天早上六点跑步"),
+    ("我有晨跑的习惯", "habit=晨跑"), ("我有一辆特斯拉", "possession=一辆特斯拉"),
+    ("我的手机是华为Mate60", "手机=华为Mate60"), ("我家的冰箱是海尔的。", "冰箱=海尔"),
+    ("我的车牌号是京A12345", "车牌号=京A12345"), ("我的幸运数字是7", "幸运数字=7"),
+]  # fmt: skip
 
 TASKS = [
     ("提醒我下周二下午三点看牙医", "todo=看牙医 05-26 15:00"),
@@ -231,76 +188,27 @@ INSTRUCTIONS = [
     ("text", "expected"), WHO_ONE_IS + WORK_AND_STUDY + PEOPLE_AND_PETS + TASTES + TASKS + TAKEN_BACK + INSTRUCTIONS
 )
 def test_what_is_said_becomes_claims(text: str, expected: str) -> None:
-    assert sorted(map(written, claims(text))) == sorted(expected.split(" | "))
+    assert READER.lines(text) == listed(expected)
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "你喜欢爵士乐吗？",
-        "你叫什么名字",
-        "我喜欢什么颜色？",
-        "我想问一下，我住在哪里？",
-        "你记得我叫什么吗",
-        "谁喜欢跑步",
-        "我是不是该换工作了",
-        "你觉得我适合当老师吗",
-        "如果我住在北京，我会很开心",
-        "要是我是医生就好了",
-        "假如我有一百万，我会买房",
-        "我可能会搬到上海",
-        "也许我喜欢她",
-        "我希望我是歌手",
-        "我梦见我在法国工作",
-        "他说他住在北京",
-        "她说我喜欢辣的",
-        "他问我喜不喜欢吃辣",
-        "听说你住在北京",
-        '他写道，"我对花生过敏。"',
-        "我不是医生",
-        "我没有高血压",
-        "我没有女朋友",
-        "我又不是程序员",
-        "我还没结婚",
-        "我不对任何东西过敏",
-        "我住到明年三月。",
-        "我没说过我喜欢猫",
-        "我喜欢你",
-        "我爱你",
-        "我喜欢这个",
-        "我喜欢这首歌",
-        "我喜欢你的建议",
-        "我今天不吃晚饭",
-        "我昨天吃了火锅",
-        "我想喝水",
-        "我要一杯咖啡",
-        "我要睡觉了",
-        "我叫了外卖",
-        "我叫你别去",
-        "我住院了",
-        "我在家工作",
-        "我和父母一起住",
-        "我今天吃了感冒药",
-        "我没吃药",
-        "我坐地铁",
-        "我是来帮忙的",
-        "我是第一次来",
-        "我是高兴的",
-        "我记得你说过",
-        "我觉得很累",
-        "我知道了",
-        "小说里的主角喜欢喝咖啡",
-        "这个角色叫李雷，是一名警察",
-        "请帮我翻译：我叫李华，我喜欢踢足球。",
-        "帮我写一封邮件",
-        "每次用完头发都很柔顺",
-        "明天见",
-        "明天天气怎么样",
-        "下次再聊",
+        "你喜欢爵士乐吗？", "你叫什么名字", "我喜欢什么颜色？", "我想问一下，我住在哪里？", "你记得我叫什么吗",
+        "谁喜欢跑步", "我是不是该换工作了", "你觉得我适合当老师吗", "如果我住在北京，我会很开心",
+        "要是我是医生就好了", "假如我有一百万，我会买房", "我可能会搬到上海", "也许我喜欢她", "我希望我是歌手",
+        "我梦见我在法国工作", "他说他住在北京", "她说我喜欢辣的", "他问我喜不喜欢吃辣", "听说你住在北京",
+        '他写道，"我对花生过敏。"', "我不是医生", "我没有高血压", "我没有女朋友", "我又不是程序员", "我还没结婚",
+        "我不对任何东西过敏", "我住到明年三月。", "我没说过我喜欢猫", "我喜欢你", "我爱你", "我喜欢这个",
+        "我喜欢这首歌", "我喜欢你的建议", "我今天不吃晚饭", "我昨天吃了火锅", "我想喝水", "我要一杯咖啡",
+        "我要睡觉了", "我叫了外卖", "我叫你别去", "我住院了", "我在家工作", "我和父母一起住", "我今天吃了感冒药",
+        "我没吃药", "我坐地铁", "我是来帮忙的", "我是第一次来", "我是高兴的", "我记得你说过", "我觉得很累",
+        "我知道了", "小说里的主角喜欢喝咖啡", "这个角色叫李雷，是一名警察", "请帮我翻译：我叫李华，我喜欢踢足球。",
+        "帮我写一封邮件", "每次用完头发都很柔顺", "明天见", "明天天气怎么样", "下次再聊",
     ],
-)
+)  # fmt: skip
 def test_what_claims_nothing(text: str) -> None:
-    assert [written(claim) for claim in claims(text)] == []
+    assert READER.lines(text) == []
 
 
 @pytest.mark.parametrize(
@@ -320,41 +228,38 @@ def test_what_claims_nothing(text: str) -> None:
     ],
 )
 def test_a_short_answer_says_what_was_asked(question: str, answer: str, expected: str) -> None:
-    assert sorted(map(written, claims(f"A:{question}", answer))) == sorted(expected.split(" | "))
+    assert READER.lines(f"A:{question}", answer) == listed(expected)
 
 
 def test_only_somebody_else_can_ask_for_an_answer() -> None:
-    assert [written(claim) for claim in claims("A:你住在哪里？", "杭州")] == ["home=杭州"]
-    assert claims("你住在哪里？", "杭州") == []
+    assert READER.lines("A:你住在哪里？", "杭州") == ["home=杭州"]
+    assert READER.claims("你住在哪里？", "杭州") == []
 
 
-def test_a_correction_takes_back_what_was_said_before() -> None:
-    for text in ("说错了，是慕尼黑不是柏林", "不对，不是柏林，是慕尼黑"):
-        assert [written(claim) for claim in claims("我住在柏林", "A:好的。", text)] == [
-            "home=柏林 wrong",
-            "home=慕尼黑",
-        ]
+@pytest.mark.parametrize("text", ["说错了，是慕尼黑不是柏林", "不对，不是柏林，是慕尼黑"])
+def test_a_correction_takes_back_what_was_said_before(text: str) -> None:
+    assert READER.lines("我住在柏林", "A:好的。", text) == ["home=慕尼黑", "home=柏林 wrong"]
 
 
 def test_a_time_tells_since_when_it_is_so() -> None:
-    ended, begun = sorted(claims("去年三月我从上海搬到了深圳"), key=lambda claim: claim.stance)
+    ended, begun = sorted(READER.claims("去年三月我从上海搬到了深圳"), key=lambda claim: claim.stance)
     assert (ended.value, ended.until) == ("上海", datetime(2025, 3, 1, tzinfo=UTC))
     assert (begun.value, begun.since) == ("深圳", datetime(2025, 3, 1, tzinfo=UTC))
 
 
 def test_a_named_speaker_speaks_of_themselves() -> None:
-    (claim,) = EXTRACTOR.extract([said(1, "我对花生过敏", name="小敏")], [])
+    (claim,) = READER.extractor.extract([READER.turn(1, "我对花生过敏", name="小敏")], [])
     assert (claim.subject, claim.value) == ("小敏", "花生")
-    (wife,) = EXTRACTOR.extract([said(1, "我妻子是牧师", name="小敏")], [])
+    (wife,) = READER.extractor.extract([READER.turn(1, "我妻子是牧师", name="小敏")], [])
     assert wife.subject == "小敏's wife"
 
 
 def test_the_assistant_makes_no_claims_about_itself() -> None:
-    assert EXTRACTOR.extract([said(1, "我叫小智，我喜欢帮助你。", role="assistant")], []) == []
+    assert READER.extractor.extract([READER.turn(1, "我叫小智，我喜欢帮助你。", role="assistant")], []) == []
 
 
 def test_facts_of_both_languages_can_meet() -> None:
-    subjects = {claim.subject for claim in claims("我妈妈今年60岁。我哥哥喜欢下棋。我老板住在苏州。")}
+    subjects = {claim.subject for claim in READER.claims("我妈妈今年60岁。我哥哥喜欢下棋。我老板住在苏州。")}
     assert subjects == {"user's mother", "user's older brother", "user's boss"}
 
 
@@ -371,7 +276,7 @@ def test_facts_of_both_languages_can_meet() -> None:
     ],
 )
 def test_claims_have_the_kind_of_their_attribute(text: str, category: Category, *, single: bool) -> None:
-    (claim,) = claims(text)
+    (claim,) = READER.claims(text)
     assert (claim.category, claim.single) == (category, single)
 
 
@@ -384,7 +289,7 @@ SIGNS = st.sampled_from(
 
 @given(st.lists(SIGNS, max_size=20).map("".join))
 def test_values_are_words_of_the_turn_and_no_pronouns(text: str) -> None:
-    for claim in EXTRACTOR.extract([said(1, f"。{text}")], []):
+    for claim in READER.extractor.extract([READER.turn(1, f"。{text}")], []):
         assert 0 < len(claim.value) <= 120
         assert claim.value not in {"我", "你", "他", "她", "它", "这个", "那个", "什么"}
         assert claim.source == 1
@@ -393,7 +298,7 @@ def test_values_are_words_of_the_turn_and_no_pronouns(text: str) -> None:
 
 @given(st.lists(SIGNS, max_size=12).map("".join), st.lists(SIGNS, max_size=12).map("".join))
 def test_claims_do_not_depend_on_how_turns_are_cut_into_calls(one: str, other: str) -> None:
-    turns = [said(number, text) for number, text in enumerate((one, other), 1) if text.strip()]
-    together = EXTRACTOR.extract(turns, [])
-    apart = [claim for number, turn in enumerate(turns) for claim in EXTRACTOR.extract([turn], turns[:number])]
+    turns = [READER.turn(number, text) for number, text in enumerate((one, other), 1) if text.strip()]
+    together = READER.extractor.extract(turns, [])
+    apart = [claim for number, turn in enumerate(turns) for claim in READER.extractor.extract([turn], turns[:number])]
     assert together == apart

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,8 +17,8 @@ from hybrid_memory.facts.rules.matching import MAX_VALUE_CHARS
 from hybrid_memory.facts.rules.reading import LOOKBACK, MAX_SENTENCE_CHARS, RuleExtractor
 from hybrid_memory.facts.rules.rule import OWNER, Language, Pattern, Rule, When, always
 from hybrid_memory.facts.rules.turns import MAX_CHARS
-from hybrid_memory.ports import FactExtractor
 from tests.doubles import assert_linear
+from tests.learning.claims import written
 
 WEDNESDAY = datetime(2025, 3, 12, 10, 0, tzinfo=UTC)
 
@@ -50,9 +49,9 @@ def rule(pattern: str, attribute: Any = "home", **fields: Any) -> Rule:
     return Rule("rule", attribute, Pattern(pattern), fields.pop("values", word), **fields)
 
 
-def read(extractor: RuleExtractor, *texts: str) -> list[tuple[str, str, str, Stance]]:
-    found = extractor.extract([event(number, text) for number, text in enumerate(texts, 1)], [])
-    return [(claim.subject, claim.attribute, claim.value, claim.stance) for claim in found]
+def read(extractor: RuleExtractor, text: str) -> list[str]:
+    """The claims of a turn, as they are written in a line."""
+    return [written(claim) for claim in extractor.extract([event(1, text)], [])]
 
 
 @pytest.mark.parametrize("language", [CHINESE, ENGLISH], ids=lambda language: language.name)
@@ -61,11 +60,6 @@ def test_every_pattern_that_waits_for_its_first_use_is_one(language: Language) -
     assert len(patterns) > 100
     for pattern in patterns:
         pattern.search("")  # raises what is wrong with it
-
-
-def test_it_is_a_fact_extractor() -> None:
-    extractor: FactExtractor = RuleExtractor()
-    assert extractor.name == "rules"
 
 
 def test_a_claim_knows_its_turn_its_rule_and_what_is_known_of_its_attribute() -> None:
@@ -87,22 +81,20 @@ def test_an_earlier_rule_takes_the_words_of_its_value() -> None:
     first = rule(r"in (?P<value>\w+)", "home")
     second = rule(r"(?:in|near) (?P<value>\w+)", "hometown")
     assert read(made(first, second), "in Ghent near Lille") == [
-        ("user", "home", "Ghent", Stance.HOLDS),
-        ("user", "hometown", "Lille", Stance.HOLDS),
+        "home=Ghent",
+        "hometown=Lille",
     ]
 
 
 def test_a_rule_that_finds_no_value_takes_no_words() -> None:
     nothing = rule(r"in (?P<value>\w+)", "home", values=lambda _words: ())
-    assert read(made(nothing, rule(r"in (?P<value>\w+)", "hometown")), "in Ghent") == [
-        ("user", "hometown", "Ghent", Stance.HOLDS)
-    ]
+    assert read(made(nothing, rule(r"in (?P<value>\w+)", "hometown")), "in Ghent") == ["hometown=Ghent"]
 
 
 def test_a_rule_is_only_tried_where_a_cue_stands() -> None:
     extractor = made(rule(r"(?P<value>[a-z]+)$", cues=("lives", "q")))
-    assert read(extractor, "Lives here") == [("user", "home", "here", Stance.HOLDS)]
-    assert read(extractor, "the q here") == [("user", "home", "here", Stance.HOLDS)]
+    assert read(extractor, "Lives here") == ["home=here"]
+    assert read(extractor, "the q here") == ["home=here"]
     assert read(extractor, "stays here") == []
 
 
@@ -112,13 +104,13 @@ def test_a_guard_has_the_last_word() -> None:
 
 def test_an_attribute_that_the_match_tells_may_be_none() -> None:
     extractor = made(rule(r"my (?P<noun>\w+) (?P<value>\w+)", lambda found: {"cat": "pet"}.get(found["noun"], "")))
-    assert read(extractor, "my cat Milo; my plan B") == [("user", "pet", "Milo", Stance.HOLDS)]
+    assert read(extractor, "my cat Milo; my plan B") == ["pet=Milo"]
 
 
 def test_the_group_who_names_the_subject() -> None:
     extractor = made(rule(r"(?P<who>\w+) lives in (?P<value>\w+)"))
-    assert read(extractor, "sister lives in Ghent") == [("user's sister", "home", "Ghent", Stance.HOLDS)]
-    assert read(extractor, "Ann lives in Ghent") == [("Ann", "home", "Ghent", Stance.HOLDS)]
+    assert read(extractor, "sister lives in Ghent") == ["user's sister.home=Ghent"]
+    assert read(extractor, "Ann lives in Ghent") == ["Ann.home=Ghent"]
 
 
 def test_old_values_end_and_wrong_ones_never_held() -> None:
@@ -126,17 +118,15 @@ def test_old_values_end_and_wrong_ones_never_held() -> None:
         rule(r"from (?P<old>\w+) to (?P<value>\w+)"), rule(r"called (?P<value>\w+), never (?P<wrong>\w+)", "name")
     )
     assert read(extractor, "from Lille to Ghent; called Ann, never Anna") == [
-        ("user", "home", "Ghent", Stance.HOLDS),
-        ("user", "home", "Lille", Stance.ENDED),
-        ("user", "name", "Ann", Stance.HOLDS),
-        ("user", "name", "Anna", Stance.WRONG),
+        "home=Ghent",
+        "home=Lille ended",
+        "name=Ann",
+        "name=Anna wrong",
     ]
 
 
 def test_an_empty_value_may_end_but_not_hold() -> None:
-    assert read(made(rule("quit", "employer", values=always(""), stance=Stance.ENDED)), "quit") == [
-        ("user", "employer", "", Stance.ENDED)
-    ]
+    assert read(made(rule("quit", "employer", values=always(""), stance=Stance.ENDED)), "quit") == ["employer= ended"]
     assert read(made(rule("quit", "employer", values=always(""))), "quit") == []
 
 
@@ -144,20 +134,18 @@ def test_a_contrast_is_read_in_attributes_of_one_value_only() -> None:
     contrast = re.compile(r"(?P<value>\w+), not (?P<wrong>\w+)")
     home, likes = rule(r"in (?P<value>.+)"), rule(r"likes (?P<value>.+)", "likes")
     assert read(made(home, contrast=contrast), "in Ghent, not Lille") == [
-        ("user", "home", "Lille", Stance.WRONG),
-        ("user", "home", "Ghent", Stance.HOLDS),
+        "home=Lille wrong",
+        "home=Ghent",
     ]
-    assert read(made(likes, contrast=contrast), "likes tea, not rum") == [
-        ("user", "likes", "tea, not rum", Stance.HOLDS)
-    ]
+    assert read(made(likes, contrast=contrast), "likes tea, not rum") == ["likes=tea, not rum"]
 
 
 def test_a_rule_for_sentences_goes_first_and_its_words_are_not_read_again() -> None:
     whole = rule(r"(?P<value>likes tea; a lot)", "habit", sentence=True)
     part = rule(r"likes (?P<value>\w+)", "likes")
     assert read(made(part, whole), "likes tea; a lot. likes rum") == [
-        ("user", "habit", "likes tea; a lot", Stance.HOLDS),
-        ("user", "likes", "rum", Stance.HOLDS),
+        "habit=likes tea; a lot",
+        "likes=rum",
     ]
 
 
@@ -176,9 +164,7 @@ def test_the_same_claim_of_two_rules_is_made_once_by_the_surer_one() -> None:
         (When.APPOINTED, "tomorrow lives in Ghent", "due", datetime(2025, 3, 13, tzinfo=UTC)),
     ],
 )
-def test_a_time_is_read_as_the_rule_says_and_left_out_of_the_value(
-    when: When, text: str, field: str, at: datetime
-) -> None:
+def test_a_time_is_read_by_the_rule_and_left_out_of_the_value(when: When, text: str, field: str, at: datetime) -> None:
     (claim,) = made(rule(r"lives in (?P<value>.+)", when=when)).extract([event(1, text)], [])
     assert claim.value == "Ghent"
     assert getattr(claim, field) == at
@@ -186,9 +172,7 @@ def test_a_time_is_read_as_the_rule_says_and_left_out_of_the_value(
 
 
 def test_a_time_that_says_nothing_stays_in_the_value() -> None:
-    assert read(made(rule(r"in (?P<value>.+)")), "in Ghent tomorrow") == [
-        ("user", "home", "Ghent tomorrow", Stance.HOLDS)
-    ]
+    assert read(made(rule(r"in (?P<value>.+)")), "in Ghent tomorrow") == ["home=Ghent tomorrow"]
 
 
 def test_without_its_time_an_appointment_is_none() -> None:
@@ -290,7 +274,7 @@ def test_only_the_beginning_of_a_turn_and_of_a_sentence_is_read() -> None:
     extractor = made(rule(r"in (?P<value>[A-Z]\w+)"))
     assert read(extractor, "x " * MAX_SENTENCE_CHARS + "in Ghent") == []
     assert read(extractor, "x.\n" * MAX_CHARS + "in Ghent") == []
-    assert read(extractor, "x.\n" * 50 + "in Ghent") == [("user", "home", "Ghent", Stance.HOLDS)]
+    assert read(extractor, "x.\n" * 50 + "in Ghent") == ["home=Ghent"]
 
 
 def test_a_value_that_is_too_long_is_none() -> None:
@@ -301,22 +285,12 @@ def test_a_value_that_is_too_long_is_none() -> None:
 
 SENTENCES = st.sampled_from(
     [
-        "I live in Ghent.",
-        "Where do you live?",
-        "Berlin.",
-        "No, I meant Munich, not Berlin.",
-        "What's your favourite dish?",
-        "Lasagna.",
-        "My sister Ana is a nurse. She lives in Turin.",
-        "I don't like jazz any more.",
-        "I need to call the bank tomorrow.",
-        "你住在哪里？",
-        "我住在杭州。",
-        "我不喜欢爵士乐了。",
-        "Ann: I'm a carpenter.",
-        "ok",
+        "I live in Ghent.", "Where do you live?", "Berlin.", "No, I meant Munich, not Berlin.",
+        "What's your favourite dish?", "Lasagna.", "My sister Ana is a nurse. She lives in Turin.",
+        "I don't like jazz any more.", "I need to call the bank tomorrow.", "你住在哪里？", "我住在杭州。",
+        "我不喜欢爵士乐了。", "Ann: I'm a carpenter.", "ok",
     ]
-)
+)  # fmt: skip
 TURNS = st.lists(st.tuples(SENTENCES, st.sampled_from(["user", "assistant"]), st.sampled_from("st")), max_size=14)
 
 
@@ -345,27 +319,15 @@ def test_any_text_gives_claims_in_bounds(text: str) -> None:
         assert claim.source == 1
 
 
-def hostile() -> Sequence[str]:
-    return (
-        "I really " * 500,
-        "my wife " * 500,
-        "my wife my wife. " * 250,
-        "Anna's " * 500,
-        "start method names with " * 160,
-        "I like tea, " * 330,
-        "always use " * 360,
-        "well, " * 660 + "I like tea",
-        "'" * 4_000,
-        '"' * 4_000,
-        "我" * 4_000,
-        "我喜欢" * 1_300,
-        "a" * 4_000,
+PIECES = ["I really ", "my wife ", "my wife my wife. ", "Anna's ", "start method names with ", "I like tea, "]
+PIECES += ["always use ", "well, ", "'", '"', "我", "我喜欢", "a"]
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_hostile_turns_are_read_in_bounded_time(piece: str) -> None:
+    assert_linear(
+        lambda text: RuleExtractor().extract([event(1, text)], []), lambda size: piece * (size // len(piece)), 4000
     )
-
-
-@pytest.mark.parametrize("text", hostile(), ids=range(len(hostile())))
-def test_hostile_turns_are_read_in_bounded_time(text: str) -> None:
-    assert_linear(lambda part: RuleExtractor().extract([event(1, part)], []), lambda size: text[:size], len(text))
 
 
 def test_turns_of_a_long_pause_apart_are_still_of_one_session() -> None:

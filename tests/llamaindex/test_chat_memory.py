@@ -26,7 +26,7 @@ from workflows.context import PickleSerializer
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
 from hybrid_memory.config.compaction import DEFAULT_TOKENS
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
-from hybrid_memory.errors import InvalidConfigError, InvalidMessageError, InvalidScopeError, MemoryClosedError
+from hybrid_memory.errors import InvalidConfigError, InvalidMessageError, MemoryClosedError
 from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatMemory
@@ -162,15 +162,6 @@ def test_another_session_of_the_user_is_recalled(store: HybridMemory, run: Run) 
     assert run(second, "get_all") == []
 
 
-@pytest.mark.parametrize("other", [{"user": "bob"}, {"user": "alice", "tenant": "t"}, {"user": "alice", "agent": "a"}])
-def test_nobody_else_sees_it(store: HybridMemory, run: Run, other: dict[str, Any]) -> None:
-    run(HybridChatMemory.from_defaults(user="alice", session="s", memory=store), "put", user("My code is 4711."))
-    stranger = HybridChatMemory.from_defaults(**other, session="s", memory=store)
-
-    assert run(stranger, "get", input="what is the code?") == []
-    assert run(stranger, "get_all") == []
-
-
 def test_recall_runs_once_between_two_messages_of_the_user(
     store: HybridMemory, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,53 +223,6 @@ def test_a_long_result_is_shown_whole_or_in_excerpts_or_by_a_reader(store: Hybri
     assert estimate_tokens(reader.call(handle="#3").content) <= 3000 / 8, "so that a prompt shows it whole"
     assert run(HybridChatMemory.from_dict(small.to_dict()), "get") == run(small, "get")
     assert run(small, "get_all") == said
-
-
-def test_opening_system_messages_stay_in_front(chat: HybridChatMemory, store: HybridMemory, run: Run) -> None:
-    earlier(store, run, "My cat is called Pixel.")
-    run(chat, "put_messages", [system("Answer briefly.")])
-    assert run(chat, "get") == [system("Answer briefly.")]
-    run(chat, "put_messages", [user("what is my cat called?"), assistant("Pixel.")])
-
-    first, asked, answer = run(chat, "get")
-
-    assert first == system("Answer briefly.")
-    assert "Pixel" in recalled(asked)
-    assert spoken([asked, answer]) == [user("what is my cat called?"), assistant("Pixel.")]
-
-
-steps = st.one_of(
-    st.builds(user, st.sampled_from(["hi", "cat", "ok"])),
-    st.builds(assistant, st.sampled_from(["hello", "ok"])),
-    st.builds(system, st.just("be kind")),
-    st.builds(lambda ids: call(*ids), st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=2, unique=True)),
-    st.builds(result, st.sampled_from(["a", "b", "c"])),
-)
-
-
-@given(said=st.lists(steps, max_size=16), limit=st.integers(50, 200))
-def test_no_cut_splits_a_call_from_its_results(said: list[ChatMessage], limit: int) -> None:
-    with open_memory(IN_MEMORY, token_counter=estimate_tokens) as store:
-        chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, token_limit=limit, k=1)
-        chat.put_messages(said)
-        shown = spoken(chat.get())
-        assert chat.get_all() == said
-
-    called: set[str | None] = set()
-    answered: set[str | None] = set()
-    for message in shown:
-        if message.role is MessageRole.TOOL:
-            assert message.additional_kwargs["tool_call_id"] in called
-            answered.add(message.additional_kwargs["tool_call_id"])
-            continue
-        assert answered == called
-        called = {block.tool_call_id for block in message.blocks if isinstance(block, ToolCallBlock)}
-        answered = set()
-    assert answered == called
-    turns = [message for message in shown if message.role is not MessageRole.SYSTEM]
-    assert [message.role for message in turns[:1]] in ([], [MessageRole.USER])
-    asked = [message for message in said if message.role is MessageRole.USER]
-    assert [message for message in turns if message in asked][-1:] == asked[-1:]
 
 
 class Window(MockLLM):
@@ -344,17 +288,6 @@ def test_the_agents_model_writes_summaries_if_it_is_asked_to(store: HybridMemory
 
 
 class TestSetAndReset:
-    def test_set_replaces_what_is_shown(self, chat: HybridChatMemory, run: Run) -> None:
-        run(chat, "put_messages", [user("a"), assistant("b")])
-        history = [user("x"), assistant("y"), call("c"), result("c")]
-
-        run(chat, "set", history)
-
-        assert run(chat, "get_all") == history
-        assert spoken(run(chat, "get")) == history
-        run(chat, "put", user("z"))
-        assert run(chat, "get_all") == [*history, user("z")]
-
     @pytest.mark.parametrize(
         ("steps", "log"),
         [
@@ -387,19 +320,6 @@ class TestSetAndReset:
         (note,) = run(chat, "get", input="what is my cat called?")
         assert "My cat is called Pixel." in note.content
         assert [m.content for m in written(store, "s1")] == ["My cat is called Pixel.", "Noted."]
-
-    def test_a_history_sent_with_every_request_is_stored_once(
-        self, chat: HybridChatMemory, store: HybridMemory, run: Run
-    ) -> None:
-        history: list[ChatMessage] = []
-        for number in range(5):
-            run(chat, "set", history)
-            run(chat, "put", user(f"question {number % 2}"))
-            run(chat, "put", assistant("ok"))
-            history += [user(f"question {number % 2}"), assistant("ok")]
-
-        assert [message.content for message in written(store)] == [message.content for message in history]
-        assert run(chat, "get_all") == history
 
     def test_an_unchanged_reset_writes_nothing(self, chat: HybridChatMemory, store: HybridMemory, run: Run) -> None:
         run(chat, "reset")
@@ -474,24 +394,6 @@ class TestTravel:
             "class_name": "HybridChatMemory",
         }
         assert b"a secret" not in pickle.dumps(chat)
-
-    @pytest.mark.parametrize("kind", ["sqlite", "store"])
-    def test_it_finds_its_store_again(
-        self,
-        kind: str,
-        travel: Callable[[HybridChatMemory], HybridChatMemory],
-        run: Run,
-        request: pytest.FixtureRequest,
-    ) -> None:
-        chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=request.getfixturevalue(kind))
-        run(chat, "put", user("hi"))
-
-        there = travel(chat)
-
-        assert run(HybridChatMemory.from_json(chat.to_json()), "get_all") == [user("hi")]
-        assert run(there, "get_all") == [user("hi")]
-        run(there, "put", assistant("hello"))
-        assert run(chat, "get_all") == [user("hi"), assistant("hello")]
 
     def test_another_process_imports_it_without_a_warning_and_finds_it(self, config: str) -> None:
         chat = HybridChatMemory.from_defaults(user="alice", session="s1", url=config)
@@ -591,31 +493,6 @@ class TestStores:
 
         assert run(copy.copy(chat), "get_all") == [user("a")]
 
-    @pytest.mark.parametrize(
-        ("wrong", "error"),
-        [
-            ({}, InvalidScopeError),
-            ({"session": "s1"}, InvalidScopeError),
-            ({"user": ""}, InvalidScopeError),
-            ({"user": 7}, InvalidScopeError),
-            ({"user": "alice", "k": -1}, InvalidConfigError),
-            ({"user": "alice", "token_limit": 49}, InvalidConfigError),
-            ({"user": "alice", "sesion": "s1"}, InvalidConfigError),
-            ({"user": "alice", "url": "sqlite:///m.db"}, InvalidConfigError),
-        ],
-    )
-    def test_wrong_arguments_are_named(
-        self, store: HybridMemory, wrong: dict[str, Any], error: type[Exception]
-    ) -> None:
-        with pytest.raises(error):
-            HybridChatMemory.from_defaults(**wrong, memory=store)
-
-    def test_a_message_that_cannot_be_stored_is_refused_whole(self, chat: HybridChatMemory, run: Run) -> None:
-        with pytest.raises(InvalidMessageError):
-            run(chat, "put_messages", [user("fine"), user("\ud800")])
-
-        assert run(chat, "get_all") == []
-
 
 @pytest.mark.parametrize("kind", ["sqlite", "store"])
 async def test_concurrent_puts_are_all_kept_in_one_log(kind: str, request: pytest.FixtureRequest) -> None:
@@ -637,14 +514,3 @@ async def test_concurrent_puts_are_all_kept_in_one_log(kind: str, request: pytes
         assert kept[place : place + 2] == pair
     assert len(kept) == 80
     assert await chats[1].aget_all() == kept
-
-
-async def test_the_first_use_of_a_url_does_not_block_the_loop(config: str) -> None:
-    chat = HybridChatMemory.from_defaults(user="alice", session="s1", url=config)
-
-    with blockbuster_ctx():
-        await chat.aput(user("hi"))
-        await chat.aset([user("hi"), assistant("hello")])
-        assert await chat.aget(input="hi") == [user("hi"), assistant("hello")]
-        await chat.areset()
-        assert await chat.aget_all() == []

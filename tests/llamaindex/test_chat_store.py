@@ -2,10 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import pickle
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +18,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import StaticPool
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
-from hybrid_memory.errors import InvalidConfigError, InvalidMessageError, InvalidScopeError
+from hybrid_memory.errors import InvalidMessageError, InvalidScopeError
 from hybrid_memory.items.items import FindItems
 from llamaindex_hybrid_memory import HybridBufferStore, HybridChatMemory, HybridChatStore
 from llamaindex_hybrid_memory.keyed_log import AGENT
@@ -263,25 +260,6 @@ class TestConcurrency:
         assert everything == [*put_away, *active]
         assert set(archived) == set(put_away)
 
-    @pytest.mark.parametrize("kind", ["sqlite", "store"])
-    async def test_adding_and_deleting_at_once_lose_nothing_else(
-        self, kind: str, request: pytest.FixtureRequest
-    ) -> None:
-        memory: HybridMemory = request.getfixturevalue(kind)
-        chats = chat_store(memory)
-        await chats.add_messages("k", said("old", "older"))
-        gone: list[str] = []
-
-        async def delete() -> None:
-            gone.extend(words(await chats.delete_oldest_messages("k", 1)))
-
-        with blockbuster_ctx():
-            await asyncio.gather(*(chats.add_message("k", said(str(n))[0]) for n in range(40)), delete())
-
-        left = words(await chats.get_messages("k", None))
-        assert gone == ["old"]
-        assert sorted(left) == sorted(["older", *map(str, range(40))])
-
     async def test_what_comes_between_the_look_and_the_deletion_is_kept(
         self, chats: HybridChatStore, store: HybridMemory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -306,29 +284,6 @@ class TestConcurrency:
             list(pool.map(lambda n: buffer.add_message("k", said(str(n))[0]), range(60)))
 
         assert sorted(words(buffer.get_messages("k"))) == sorted(map(str, range(60)))
-
-    async def test_two_that_have_the_file_open_share_it(self, tmp_path: Path) -> None:
-        config = MemoryConfig(url=f"sqlite:///{tmp_path / 'm.db'}", embedder="none")
-        opened = [open_memory(config) for _ in range(2)]
-        stores = [chat_store(memory) for memory in opened]
-
-        async def take_part(number: int) -> None:
-            for n in range(12):
-                await stores[number].add_message("k", said(f"{number}-{n}")[0])
-                if n % 4 == 3:
-                    await stores[number].archive_oldest_messages("k", 2)
-
-        await asyncio.gather(take_part(0), take_part(1))
-
-        everything, archived = [words(await stores[0].get_messages("k", status)) for status in (None, ARCHIVED)]
-        assert words(await stores[1].get_messages("k", None)) == everything
-        for number in "01":
-            assert [text for text in everything if text[0] == number] == [f"{number}-{n}" for n in range(12)]
-        assert len(everything) == 24
-        assert archived == everything[: len(archived)]
-        assert 6 <= len(archived) <= 12
-        for memory in opened:
-            memory.close()
 
 
 class TestTheBufferStore:
@@ -378,15 +333,6 @@ class TestTheBufferStore:
 
 
 class TestBinding:
-    @pytest.mark.parametrize("kind", [HybridChatStore, HybridBufferStore])
-    def test_wrong_arguments_are_named(self, store: HybridMemory, kind: type[HybridChatStore]) -> None:
-        with pytest.raises(InvalidScopeError):
-            kind.from_defaults(memory=store)
-        with pytest.raises(InvalidConfigError):
-            kind.from_defaults(user="alice", memory=store, url="memory://")
-        with pytest.raises(InvalidConfigError, match="sesion"):
-            kind.from_defaults(user="alice", memory=store, sesion="s")
-
     async def test_a_key_that_is_none_is_refused(self, chats: HybridChatStore) -> None:
         for key in ("", "x" * 5000):
             with pytest.raises(InvalidScopeError):
@@ -396,29 +342,6 @@ class TestBinding:
     async def test_a_store_of_nobody_fails(self, store: HybridMemory) -> None:
         with pytest.raises(InvalidScopeError):
             await HybridChatStore(url=chat_store(store).url).get_messages("k")
-
-    @pytest.mark.parametrize("kind", [HybridChatStore, HybridBufferStore])
-    def test_it_travels_as_ids_and_a_url(
-        self, store: HybridMemory, kind: type[HybridBufferStore], travel: Callable[[Any], Any]
-    ) -> None:
-        chats = kind.from_defaults(user="alice", memory=store)
-        HybridBufferStore.from_defaults(user="alice", memory=store).set_messages("k", said("secret"))
-
-        there = travel(chats)
-
-        assert b"secret" not in pickle.dumps(chats)
-        assert there.model_dump() == chats.model_dump()
-        found = there.get_messages("k")
-        assert words(asyncio.run(found) if inspect.iscoroutine(found) else found) == ["secret"]
-
-    async def test_the_first_use_of_a_url_does_not_block_the_loop(self, config: str) -> None:
-        chats = HybridChatStore.from_defaults(user="alice", url=config)
-
-        with blockbuster_ctx():
-            await chats.add_messages("k", said("a", "b"))
-            await chats.archive_oldest_messages("k", 1)
-            await chats.delete_oldest_messages("k", 1)
-            assert words(await chats.get_messages("k", None)) == ["a"]
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import (
     ChatMessage,
     DocumentBlock,
@@ -15,7 +15,6 @@ from llama_index.core.base.llms.types import (
 )
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
 from llama_index.core.tools import FunctionTool
-from llama_index.core.workflow import Context
 
 from hybrid_memory import HybridMemory, Role
 from llamaindex_hybrid_memory import HybridChatMemory
@@ -128,40 +127,6 @@ def asks_for_the_weather(*cities: str) -> ChatMessage:
             ),
         ],
     )
-
-
-@pytest.mark.parametrize("workflow", ["agent", "workflow"])
-async def test_function_agent(workflow: str, store: HybridMemory, chat: HybridChatMemory, scripted: Scripted) -> None:
-    about_the_cat(store)
-    llm = scripted(asks_for_the_weather("Bern", "Basel"), asks_for_the_weather("Chur"), "Rain.", "Pixel.")
-    state: dict[str, Any] = {"mood": "good"}
-    tools: list[Any] = [FunctionTool.from_defaults(weather)]
-    agent: Any
-    if workflow == "agent":
-        agent = FunctionAgent(llm=llm, tools=tools, system_prompt="Be kind.", initial_state=state)
-    else:
-        worker = FunctionAgent(llm=llm, tools=tools, system_prompt="Be kind.")
-        agent = AgentWorkflow(agents=[worker], initial_state=state)
-    context = Context(agent)
-
-    await agent.run("How is the weather in Bern and Basel?", memory=chat, ctx=context)
-    await agent.run("And what is my cat called?", ctx=context)
-
-    said = await chat.aget_all()
-    assert [message.role.value for message in said] == [
-        "user", "assistant", "tool", "tool", "assistant", "tool", "assistant", "user", "assistant",
-    ]  # fmt: skip
-    assert said[0].content == "How is the weather in Bern and Basel?"
-    assert [message.additional_kwargs for message in said if message.role is MessageRole.TOOL] == [
-        {"tool_call_id": "call-Bern"},
-        {"tool_call_id": "call-Basel"},
-        {"tool_call_id": "call-Chur"},
-    ]
-    system, *turns = llm.seen[-1]
-    assert system.content == "Be kind."
-    assert "My cat is called Pixel." in "".join(message.content or "" for message in turns)
-    assert [message.role for message in turns] == [message.role for message in said[:-1]]
-    assert "my cat called?" in turns[-1].content
 
 
 REACT = "Thought: I can answer without using any more tools.\nAnswer: {}"

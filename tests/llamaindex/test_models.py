@@ -16,13 +16,10 @@ from llama_index.core.base.llms.types import (
 )
 from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.llms import CustomLLM, MockLLM
-from llama_index.core.program.utils import get_program_for_llm
-from llama_index.core.prompts import PromptTemplate
 from llama_index.core.tools.types import BaseTool
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
-from hybrid_memory import MemoryConfig, Message, Role, open_memory
-from hybrid_memory.errors import ModelError
+from hybrid_memory import Message, Role
 from hybrid_memory.models.embedders import HashingEmbedder, WrappedEmbedder
 from hybrid_memory.models.language import as_language_model
 
@@ -96,14 +93,6 @@ def test_a_structured_answer_is_found_however_it_comes(
     assert all("JSON schema" in str(messages) for messages in later)
 
 
-def test_an_answer_that_did_not_fit_is_no_reason_to_give_up_tools(caller: Scripted) -> None:
-    llm = caller("Lisbon.", IN_TEXT, call_of(LISBON))
-    wrapped = as_language_model(llm)
-    for _ in range(2):
-        assert wrapped.structured(QUESTION, SCHEMA) == LISBON
-    assert (len(llm.offered), len(llm.seen)) == (2, 3)
-
-
 def test_a_model_that_refuses_tools_is_asked_for_text_from_then_on(caller: Scripted) -> None:
     llm = caller(IN_TEXT, refuses=True)
     wrapped = as_language_model(llm)
@@ -122,19 +111,6 @@ def test_braces_reach_the_model_as_they_were_written(caller: Scripted, answers: 
         assert system == ("system", BRACED[0].text)
         assert user[1].startswith(BRACED[1].text)
     assert as_language_model(caller("ok")).complete(BRACED) == "ok"
-
-
-def test_a_deep_schema_reaches_the_tool_whole(caller: Scripted) -> None:
-    fact = {"type": "object", "properties": {"value": {"type": ["string", "null"]}}, "additionalProperties": False}
-    schema = {
-        "type": "object",
-        "properties": {"facts": {"type": "array", "maxItems": 9, "items": fact}, "copy": {"type": "integer"}},
-        "required": ["facts"],
-    }
-    answer = {"facts": [{"value": "里斯本"}, {"value": None}], "copy": 1}
-    llm = caller(call_of(answer))
-    assert as_language_model(llm).structured(QUESTION, schema) == answer
-    assert llm.offered[0]["parameters"] == schema
 
 
 class Grammar(MockLLM):
@@ -191,30 +167,6 @@ def test_a_model_that_does_not_chat_answers_in_text() -> None:
         assert BRACED[1].text in prompt
     assert '"required": ["city"]' in llm.prompts[0]
     assert wrapped.complete(BRACED) == llm.answers[1]
-
-
-def test_the_hosts_own_way_fails_where_the_ladder_answers() -> None:
-    class City(BaseModel):
-        city: str
-
-    llm = Completing(answers=[IN_TEXT.replace('"}', '",')])
-    with pytest.raises((ValidationError, ValueError)):
-        get_program_for_llm(City, PromptTemplate("Where do I live?"), llm)()
-    assert as_language_model(llm).structured(QUESTION, SCHEMA) == LISBON
-    with pytest.raises((ValidationError, ValueError)):
-        MockLLM(max_tokens=3).structured_predict(City, PromptTemplate("Where do I live?"))
-    with pytest.raises(ModelError, match="no JSON object: 'text text text'"):
-        as_language_model(MockLLM(max_tokens=3)).structured(QUESTION, SCHEMA)
-
-
-def test_a_memory_asks_an_llm_on_both_faces(caller: Scripted, face: Any) -> None:
-    llm = caller(call_of({"facts": []}))
-    with open_memory(MemoryConfig(url="memory://", embedder="hashing"), language_model=llm) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        alice.remember("我妹妹住在里斯本。")
-        face(alice, "learn")
-    assert "里斯本" in str(shown(llm)[0])
-    assert len(llm.seen) == 1
 
 
 class Hashed(BaseEmbedding):

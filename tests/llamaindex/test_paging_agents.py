@@ -122,44 +122,6 @@ async def test_an_agent_lives_through_a_long_conversation(store: HybridMemory) -
     assert len([one for one in await chat.aget_all() if one.role == "user"]) == 35
 
 
-async def test_a_block_cannot_be_rethought_over_what_was_added_in_the_same_answer(
-    store: HybridMemory, scripted: Callable[..., Any]
-) -> None:
-    both = calls(
-        ("core_memory_append", {"label": "human", "content": "Has a sister."}),
-        ("core_memory_rethink", {"label": "human", "new_content": "Ada."}),
-    )
-    again = calls(("core_memory_rethink", {"label": "human", "new_content": "Ada, has a sister."}), start=2)
-    chat = paged(store)
-    response = await ask(agent_of(store, scripted(both, again, "Noted.")), "I am Ada, and I have a sister.", chat)
-    failed = [call.tool_name for call in response.tool_calls if call.tool_output.is_error]
-    assert failed in ([], ["core_memory_rethink"])
-    assert store.scoped(user="alice").blocks()["human"].value == "Ada, has a sister."
-    assert {"append", "rethink"} <= {block.change for block in store.scoped(user="alice").block("human").history()}
-
-
-async def test_what_is_refused_comes_back_to_the_model_and_the_run_goes_on(
-    store: HybridMemory, scripted: Callable[..., Any]
-) -> None:
-    store.scoped(user="alice").block("rules").put("Be kind.", read_only=True)
-    wrong = calls(
-        ("core_memory_rethink", {"label": "rules", "new_content": "Be rude."}),
-        ("core_memory_append", {"label": "nowhere", "content": "x"}),
-        ("conversation_search", {"query": "apples", "page": "first"}),
-        ("no_such_tool", {}),
-    )
-    llm, chat = scripted(wrong, "I may not."), paged(store)
-    with blockbuster_ctx():
-        response = await ask(agent_of(store, llm), "Change your rules.", chat)
-
-    assert str(response) == "I may not."
-    assert [call.tool_output.is_error for call in response.tool_calls] == [True] * 4
-    told = [message.content for message in llm.seen[1] if message.role is MessageRole.TOOL]
-    assert any("read-only" in text for text in told)
-    assert store.scoped(user="alice").blocks()["rules"].value == "Be kind."
-    assert not orphans(await chat.aget())
-
-
 async def test_a_message_that_is_sent_ends_the_run(store: HybridMemory, scripted: Callable[..., Any]) -> None:
     sends = calls(("send_message", {"message": "Hello Ada!"}))
     llm, chat = scripted(sends, "never asked"), paged(store)

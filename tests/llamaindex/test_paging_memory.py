@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
-from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.tools import FunctionTool, ToolOutput
 
-from hybrid_memory import HybridMemory, MemoryConfig, PagingConfig, open_memory
+from hybrid_memory import HybridMemory, PagingConfig
 from hybrid_memory.apps.agent import MEMORY, PAGING_FUNCTIONS, schema
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
-from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.errors import InvalidConfigError
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
-from llamaindex_hybrid_memory.bound import close_all
 from tests.llamaindex.conftest import Run, assistant, orphans, tokens, user
 
 SUMMARY_HEADING = SUMMARY_HEADINGS["en"]
@@ -278,97 +272,3 @@ class TestTools:
         assert not run(rethink, "call", label="human", new_content="Once more.").is_error
         elsewhere = tool(store, "core_memory_rethink", session=None)
         assert not run(elsewhere, "call", label="human", new_content="Where nobody knows what was shown.").is_error
-
-    def test_no_answer_takes_more_than_an_eighth_of_the_window(self, store: HybridMemory, run: Run) -> None:
-        scoped = store.scoped(user="alice", session="s1")
-        receipt = scoped.remember("The long apple list. " + "green apples and red ones; " * 5_000)
-        for name, arguments in (
-            ("fetch", {"handle": f"#{receipt.positions[0]}"}),
-            ("expand", {"handle": f"#{receipt.positions[0]}"}),
-            ("conversation_search", {"query": "apple list"}),
-        ):
-            for limit in (800, 4000):
-                output: ToolOutput = run(tool(store, name, token_limit=limit), "call", **arguments)
-                assert "apple" in output.content
-                assert estimate_tokens(output.content) <= limit // 8
-
-
-def test_a_new_process_shows_the_same_prompt(config: str, run: Run) -> None:
-    chat = HybridChatMemory.from_defaults(url=config, user="ann", session="s1", token_limit=LIMIT, paging=True)
-    (append,) = HybridMemoryToolSpec(url=config, user="ann", paging=True, names="core_memory_append").to_tool_list()
-    append.call(label="human", content="Keeps apples.")
-    for number in range(20):
-        run(chat, "put_messages", fact(number))
-        shown = run(chat, "get")
-    close_all()
-
-    again = HybridChatMemory.from_defaults(url=config, user="ann", session="s1", token_limit=LIMIT, paging=True)
-
-    assert run(again, "get") == shown
-    assert "Keeps apples." in shown[0].content
-    assert SUMMARY_HEADING in shown[1].content
-
-
-Step = st.one_of(
-    st.tuples(st.just("turn"), st.integers(1, 120)),
-    st.tuples(st.just("calls"), st.integers(1, 3)),
-    st.tuples(st.just("append"), st.integers(1, 400)),
-    st.tuples(st.just("rethink"), st.integers(0, 2500)),
-    st.tuples(st.just("undo"), st.just(0)),
-    st.tuples(st.just("again"), st.just(0)),
-    st.tuples(st.just("hand back"), st.just(0)),
-)
-
-
-@hypothesis_settings(max_examples=12)
-@given(steps=st.lists(Step, max_size=30), limit=st.sampled_from([500, 900]))
-def test_whatever_happens_nothing_is_lost_and_the_window_holds(
-    steps: list[tuple[str, int]], limit: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path: Path = tmp_path_factory.mktemp("log") / "memory.db"
-    settings = MemoryConfig(url=f"sqlite:///{path}", embedder="none")
-    memory = open_memory(settings, token_counter=estimate_tokens)
-    said: list[ChatMessage] = []
-    try:
-        chat = paged(memory, token_limit=limit)
-        for number, (what, size) in enumerate(steps):
-            scoped = memory.scoped(user="alice", session="s1")
-            new: list[ChatMessage] = []
-            if what == "turn":
-                new = [user(f"turn {number}: {'apples ' * size}"), assistant("Yes.")]
-            elif what == "calls":
-                ids = [f"{number}-{row}" for row in range(size)]
-                blocks = [ToolCallBlock(tool_call_id=name, tool_name="count", tool_kwargs={}) for name in ids]
-                results = [ChatMessage("9 " * 40, role="tool", additional_kwargs={"tool_call_id": n}) for n in ids]
-                new = [user(f"count {number}"), ChatMessage(role="assistant", blocks=blocks), *results]
-            elif what == "append":
-                tool(memory, "core_memory_append").call(label="human", content="x" * size)
-            elif what == "rethink":
-                tool(memory, "core_memory_rethink").call(label="human", new_content="y" * size)
-            elif what == "undo" and "human" in scoped.blocks() and len(scoped.block("human").history()) > 1:
-                with_suppressed_undo(memory)
-            elif what == "again":
-                memory.close()
-                memory = open_memory(settings, token_counter=estimate_tokens)
-                chat = paged(memory, token_limit=limit)
-            elif what == "hand back":
-                chat.set(chat.get_all())
-            chat.put_messages(new)
-            said += new
-            shown = chat.get()
-            assert tokens(shown) <= limit
-            assert not orphans(shown)
-            assert chat.get_all() == said
-            assert len(memory.scoped(user="alice").blocks()["human"].value) <= 2000
-            told = warned(memory)
-            assert len(set(told)) == len(told) <= folds(memory) + 1
-    finally:
-        memory.close()
-
-
-def with_suppressed_undo(memory: HybridMemory) -> None:
-    """Undo the last change of a block, if there is one to undo."""
-    try:
-        memory.scoped(user="alice").block("human").undo()
-    except InvalidInputError as error:
-        assert "undo" in str(error)  # noqa: PT017 - it may succeed as well

@@ -7,15 +7,12 @@ import copy
 import json
 import logging
 import pickle
-import string
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
 import pytest
 from blockbuster import blockbuster_ctx
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from llama_index.core import MockEmbedding, VectorStoreIndex
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
@@ -28,7 +25,6 @@ from llama_index.core.schema import (
     MetadataMode,
     Node,
     NodeWithScore,
-    QueryBundle,
     TextNode,
 )
 from pydantic import ValidationError
@@ -322,35 +318,3 @@ async def test_they_work_behind_a_stock_retriever(store: HybridMemory, scripted:
     shown = "\n".join(str(message) for message in llm.seen[-1])
     assert "My sister lives in Lisbon." in shown
     assert not [word for word in ("why", "signals", "tokens", "40 rooms", "Berlin") if word in shown]
-
-
-WORDS = st.text(alphabet=string.ascii_lowercase + " .。妹妹里斯本", max_size=60)
-
-
-@settings(max_examples=60)
-@given(
-    texts=st.lists(WORDS, max_size=6),
-    query=WORDS,
-    top_n=st.none() | st.integers(1, 8),
-    max_tokens=st.integers(1, 30),
-)
-def test_ranking_permutes_and_shortening_keeps_order_and_budget(
-    texts: list[str], query: str, top_n: int | None, max_tokens: int
-) -> None:
-    nodes = [NodeWithScore(node=TextNode(id_=str(row), text=text), score=0.5) for row, text in enumerate(texts)]
-    before = copy.deepcopy(nodes)
-    ranked = HybridScorePostprocessor(memory=ENGINE, top_n=top_n).postprocess_nodes(nodes, QueryBundle(query))
-    left = CompressionPostprocessor(memory=ENGINE, max_tokens=max_tokens).postprocess_nodes(nodes, QueryBundle(query))
-    assert nodes == before
-    assert len(ranked) == min(len(nodes), top_n or len(nodes))
-    assert len(set(ids(ranked))) == len(ranked)
-    assert all(one.text == texts[int(one.node_id)] for one in ranked)
-    if query.strip():
-        scores = [one.score or 0.0 for one in ranked]
-        assert scores == sorted(scores, reverse=True)
-    assert ids(left) == sorted(ids(left))
-    assert all(one.text.strip() for one in left)
-    assert sum(one.metadata["compressed_tokens"] for one in left) <= max_tokens
-
-
-ENGINE = open_memory(MemoryConfig(url="memory://", embedder="hashing"))

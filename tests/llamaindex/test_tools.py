@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from blockbuster import blockbuster_ctx
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
 from llama_index.core.tools.calling import acall_tool, call_tool
@@ -175,29 +175,3 @@ async def test_an_agent_remembers_and_recalls_in_parallel_calls(filled: HybridMe
     assert [message.role.value for message in await chat.aget_all()] == [
         "user", "assistant", "tool", "tool", "assistant", "tool", "tool", "assistant",
     ]  # fmt: skip
-
-
-async def test_the_agents_of_two_users_never_see_each_other(filled: HybridMemory, scripted: Scripted) -> None:
-    async def visit(user: str, session: str) -> list[str]:
-        llm = scripted(
-            calls(("memory_remember", {"text": f"{user} keeps the key {user}-{session}."})),
-            calls(*[("memory_recall", {"query": f"who keeps the key? {n}", "k": 10}) for n in range(4)]),
-            "Done.",
-        )
-        tools = HybridMemoryToolSpec(memory=filled, user=user, session=session).to_tool_list()
-        chat = HybridChatMemory.from_defaults(user=user, session=session, memory=filled, k=0)
-        await AgentWorkflow(agents=[FunctionAgent(llm=llm, tools=list(tools))]).run("hi", memory=chat)
-        return results(await chat.aget_all())[1:]
-
-    visits = [(user, session) for session in ("s1", "s2", "s3") for user in ("ann", "ben", "安娜")]
-    with blockbuster_ctx():
-        found = await asyncio.gather(*[visit(*one) for one in visits])
-    for (user, session), texts in zip(visits, found, strict=True):
-        assert len(texts) == 4
-        for text in texts:
-            assert f"{user}-{session}" in text
-            assert not [other for other in ("ann", "ben", "安娜") if other != user and f"{other}-" in text]
-
-
-def chat_of(memory: HybridMemory, user: str) -> HybridChatMemory:
-    return HybridChatMemory.from_defaults(user=user, session="s1", memory=memory, k=0)

@@ -225,9 +225,7 @@ def test_only_characters_of_the_text_are_left(
     assert model._shortened(text, 5) == expected
 
 
-def test_a_word_left_beside_a_protected_part_does_not_stick_to_it(
-    compressor: Compressor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_word_does_not_stick_to_a_protected_part(compressor: Compressor, monkeypatch: pytest.MonkeyPatch) -> None:
     model, library = compressor(1.0)
     monkeypatch.setattr(library, "compress_prompt", lambda *args, **kwargs: {"compressed_prompt": "and then we left"})
     text = "`one`, and after all of that, then we finally left (and so on), `two`"

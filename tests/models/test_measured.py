@@ -74,9 +74,7 @@ def test_tokens_of_all_messages_and_of_the_answer_are_counted(measured: Measured
     assert work.kinds["reasoning"].latency is not None
 
 
-def test_a_failure_is_passed_on_and_counts_as_one(
-    measured: MeasuredModel, model: Model, statistics: Statistics
-) -> None:
+def test_a_failure_is_passed_on_and_counted(measured: MeasuredModel, model: Model, statistics: Statistics) -> None:
     model.error = ModelError("offline")
     with pytest.raises(ModelError, match="offline"):
         measured.complete(said("hello"))

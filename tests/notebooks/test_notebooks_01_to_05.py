@@ -12,12 +12,9 @@ from typing import Any
 import pytest
 
 NAMES = [
-    "01_quickstart.ipynb",
-    "02_langchain_agent.ipynb",
-    "03_llamaindex_chat.ipynb",
-    "04_why_this_came_back.ipynb",
+    "01_quickstart.ipynb", "02_langchain_agent.ipynb", "03_llamaindex_chat.ipynb", "04_why_this_came_back.ipynb",
     "05_compaction_and_probes.ipynb",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)

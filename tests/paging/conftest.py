@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
-from blockbuster import blockbuster_ctx
 
-from hybrid_memory import AgentRun, HybridMemory, Message, PagedAgent
+from hybrid_memory import HybridMemory, Message, PagedAgent
 
 if TYPE_CHECKING:
     from tests.conftest import Open
@@ -61,9 +59,11 @@ class Script:
 
 
 class Make(Protocol):
-    """Makes an agent with this model, by default of Ada in a memory of its own."""
+    """Makes an agent with this model, by default of Ada in a memory of its own with this clock."""
 
-    def __call__(self, model: Any, *, memory: HybridMemory | None = None, **settings: Any) -> PagedAgent: ...
+    def __call__(
+        self, model: Any, *, memory: HybridMemory | None = None, clock: Any = None, **settings: Any
+    ) -> PagedAgent: ...
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def make(opened: Open) -> Iterator[Make]:
     """Agents, closed after the test."""
     agents: list[PagedAgent] = []
 
-    def made(model: Any, *, memory: HybridMemory | None = None, **settings: Any) -> PagedAgent:
-        memory = memory or opened(url="memory://", embedder="none")
+    def made(model: Any, *, memory: HybridMemory | None = None, clock: Any = None, **settings: Any) -> PagedAgent:
+        memory = memory or opened(url="memory://", embedder="none", clock=clock)
         agent = PagedAgent(memory, model=model, **{"agent": "clerk", "user": "ada", **settings})
         agents.append(agent)
         return agent
@@ -80,25 +80,3 @@ def make(opened: Open) -> Iterator[Make]:
     yield made
     for agent in agents:
         agent.close()
-
-
-Act = Callable[..., AgentRun]
-
-
-@pytest.fixture(params=["blocking", "async"])
-def act(request: pytest.FixtureRequest) -> Act:
-    """Both faces of an agent in turn: ``act(agent, "send", ...)``; the async one may not block the event loop."""
-
-    def blocking(agent: PagedAgent, verb: str, *args: Any) -> AgentRun:
-        run: AgentRun = getattr(agent, verb)(*args)
-        return run
-
-    def by_twin(agent: PagedAgent, verb: str, *args: Any) -> AgentRun:
-        async def twin() -> AgentRun:
-            run: AgentRun = await getattr(agent, f"a{verb}")(*args)
-            return run
-
-        with blockbuster_ctx():
-            return asyncio.run(twin())
-
-    return blocking if request.param == "blocking" else by_twin

@@ -51,7 +51,7 @@ def test_pairs_lead_from_a_key_to_a_value_in_as_many_steps_as_asked(made: Pairs)
 
 
 @pytest.mark.parametrize("kept_as", ["notes", "messages"])
-def test_a_chain_of_four_is_followed_by_functions_and_not_in_the_window(
+def test_a_chain_is_followed_by_functions_and_not_in_the_window(
     memory: HybridMemory, made: Pairs, kept_as: str
 ) -> None:
     key, end = made.questions[4]
@@ -209,15 +209,11 @@ def test_the_plain_window_has_the_newest_messages_that_fit() -> None:
 @pytest.mark.parametrize(
     ("asked_at", "warnings", "right"),
     [
-        ([(0, 800)], [0], True),
-        ([(0, 800), (0, 990), (1, 500)], [0], True),
-        ([(0, 800)], [], False),
-        ([(0, 800)], [0, 0], False),
-        ([(0, 800), (1, 900)], [0], False),
-        ([(0, 500)], [], True),
+        ([(0, 800)], [0], True), ([(0, 800), (0, 990), (1, 500)], [0], True), ([(0, 800)], [], False),
+        ([(0, 800)], [0, 0], False), ([(0, 800), (1, 900)], [0], False), ([(0, 500)], [], True),
         ([(0, 500)], [0], False),
     ],
-)
+)  # fmt: skip
 def test_each_full_window_is_to_have_one_warning_and_no_other_any(
     asked_at: list[tuple[int, int]], warnings: list[int], right: bool
 ) -> None:

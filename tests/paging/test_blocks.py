@@ -115,7 +115,7 @@ def test_a_label_is_checked_before_anything_changes(face: Face, alice: ScopedMem
     ],
     ids=repr,
 )
-def test_what_cannot_be_put_changes_nothing(
+def test_a_bad_put_changes_nothing(
     face: Face, alice: ScopedMemory, human: Block, wrong: dict[str, Any], told: str
 ) -> None:
     for label in ("human", "new"):
@@ -146,7 +146,7 @@ def test_what_cannot_be_put_changes_nothing(
     ],
     ids=repr,
 )
-def test_an_edit_that_makes_no_sense_says_why_and_changes_nothing(
+def test_a_bad_edit_changes_nothing(
     face: Face, alice: ScopedMemory, human: Block, edit: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=told):
@@ -159,7 +159,7 @@ def test_an_edit_that_makes_no_sense_says_why_and_changes_nothing(
     [({"append": "x" * 30}, 40), ({"old": "Ada", "new": "x" * 34}, 40), ({"value": "🙂" * 40}, 40)],
     ids=repr,
 )
-def test_a_block_may_be_filled_to_its_last_character(
+def test_a_block_may_be_filled(
     face: Face, alice: ScopedMemory, human: Block, edit: dict[str, str], length: int
 ) -> None:
     assert len(face(alice.block(human.label), "edit", **edit).value) == length

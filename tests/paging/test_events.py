@@ -24,12 +24,13 @@ from hybrid_memory import Message, PagedAgent, Role
 from hybrid_memory.apps.agent import Alarm
 from hybrid_memory.apps.agent.executor import INTERRUPTED
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, ModelError
+from tests.doubles import wait_until
 from tests.paging.children.killed_agent import agent_of
 from tests.paging.conftest import Script, call, says, shown
 
 if TYPE_CHECKING:
-    from tests.conftest import Open
-    from tests.paging.conftest import Act, Make
+    from tests.conftest import Face, Open
+    from tests.paging.conftest import Make
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
@@ -54,11 +55,9 @@ class Wall:
         self._ahead += by
 
 
-def wait_for(what: Callable[[], object], seconds: float = 8) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
+@pytest.fixture
+def wall() -> Wall:
+    return Wall()
 
 
 def timers(agent: PagedAgent) -> list[Message]:
@@ -70,20 +69,20 @@ def replies(agent: PagedAgent) -> list[str]:
     return [message.text for message in said if not message.tool_calls]
 
 
-def test_a_message_is_answered(act: Act, make: Make) -> None:
+def test_a_message_is_answered(face: Face, make: Make) -> None:
     script = Script(call("core_memory_append", label="human", content="Name: Ada"), says("Hello Ada."))
     agent = make(script)
-    run = act(agent, "send", "I am Ada.")
+    run = face(agent, "send", "I am Ada.")
     assert (run.text, run.why, run.calls) == ("Hello Ada.", "yielded", ["core_memory_append"])
     assert str(run) == "Hello Ada."
     assert [message.role for message in run.messages] == [Role.USER, Role.ASSISTANT, Role.TOOL, Role.ASSISTANT]
     assert list(run.messages) == agent.memory.history()
-    assert act(agent, "send", [{"role": "user", "content": "And"}, "again?"]).text == "ok"
+    assert face(agent, "send", [{"role": "user", "content": "And"}, "again?"]).text == "ok"
 
 
-def test_an_event_is_told_and_answered(act: Act, make: Make) -> None:
+def test_an_event_is_told_and_answered(face: Face, make: Make) -> None:
     agent = make(script := Script(says("Welcome back.")))
-    run = act(agent, "notify", "login", "Ada logged in from Rome.")
+    run = face(agent, "notify", "login", "Ada logged in from Rome.")
     assert run.text == "Welcome back."
     assert run.messages[0].event == "login"
     assert "<system>\nAda logged in from Rome.\n</system>" in script.prompts[0][-1].text
@@ -93,52 +92,46 @@ def test_an_event_is_told_and_answered(act: Act, make: Make) -> None:
 @pytest.mark.parametrize(
     ("event", "text"),
     [
-        ("pressure", "x"),
-        ("stopped", "x"),
-        ("", "x"),
-        (" ", "x"),
-        ("login", ""),
-        ("login", "  "),
-        (5, "x"),
+        ("pressure", "x"), ("stopped", "x"), ("", "x"), (" ", "x"), ("login", ""), ("login", "  "), (5, "x"),
         ("login", None),
     ],
-)
-def test_an_event_has_a_name_of_its_own_and_a_text(act: Act, make: Make, event: Any, text: Any) -> None:
+)  # fmt: skip
+def test_an_event_has_a_name_of_its_own_and_a_text(face: Face, make: Make, event: Any, text: Any) -> None:
     agent = make(script := Script())
     with pytest.raises(InvalidInputError):
-        act(agent, "notify", event, text)
+        face(agent, "notify", event, text)
     assert agent.memory.history() == []
     assert script.prompts == []
 
 
-def test_resume_answers_what_was_written_meanwhile_and_nothing_twice(act: Act, make: Make) -> None:
+def test_resume_answers_what_was_written_meanwhile_and_nothing_twice(face: Face, make: Make) -> None:
     agent = make(script := Script(says("first"), says("second")))
-    assert act(agent, "resume").why == "nothing to do"
+    assert face(agent, "resume").why == "nothing to do"
     agent.memory.remember("Are you there?")
-    run = act(agent, "resume")
+    run = face(agent, "resume")
     assert (run.text, run.why) == ("first", "yielded")
-    assert act(agent, "resume").why == "nothing to do"
+    assert face(agent, "resume").why == "nothing to do"
     agent.memory.remember("One thing more.")
-    assert act(agent, "send", "And another.").text == "second"
+    assert face(agent, "send", "And another.").text == "second"
     assert len(script.prompts) == 2
     assert "One thing more." in shown(script.prompts[1])
 
 
-def test_the_same_message_sent_twice_is_answered_once(act: Act, make: Make) -> None:
+def test_the_same_message_sent_twice_is_answered_once(face: Face, make: Make) -> None:
     agent = make(script := Script())
     message = Message(content="Hello", id="m1")
-    assert act(agent, "send", message).text == act(agent, "send", message).text == "ok"
+    assert face(agent, "send", message).text == face(agent, "send", message).text == "ok"
     assert len(script.prompts) == 1
     assert len(agent.memory.history()) == 2
 
 
-def test_a_conversation_from_before_the_agent_is_no_work_of_its(act: Act, make: Make, opened: Open) -> None:
+def test_a_conversation_from_before_the_agent_is_no_work_of_its(face: Face, make: Make, opened: Open) -> None:
     memory = opened(url="memory://", embedder="none")
     before = memory.scoped(user="ada", agent="clerk", session="main")
     before.remember([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}])
     agent = make(script := Script(), memory=memory)
-    assert act(agent, "resume").why == "nothing to do"
-    act(agent, "send", "How are you?")
+    assert face(agent, "resume").why == "nothing to do"
+    face(agent, "send", "How are you?")
     assert "Hi" in shown(script.prompts[0])
 
 
@@ -152,16 +145,16 @@ def test_a_new_agent_has_empty_blocks_for_itself_and_the_user(make: Make) -> Non
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 400}}
 
 
-def test_what_is_no_text_is_named_in_the_prompt(act: Act, make: Make) -> None:
+def test_what_is_no_text_is_named_in_the_prompt(face: Face, make: Make) -> None:
     agent = make(script := Script())
-    assert act(agent, "send", {"role": "user", "content": [PICTURE]}).text == "ok"
+    assert face(agent, "send", {"role": "user", "content": [PICTURE]}).text == "ok"
     assert (
-        act(agent, "send", {"role": "user", "content": [{"type": "text", "text": "And this?"}, PICTURE]}).text == "ok"
+        face(agent, "send", {"role": "user", "content": [{"type": "text", "text": "And this?"}, PICTURE]}).text == "ok"
     )
     asked = {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "name": "look", "arguments": ""}]}
     agent.memory.remember([asked, {"role": "tool", "tool_call_id": "c", "content": ""}])
     agent.memory.remember({"role": "assistant", "content": [PICTURE]})
-    assert act(agent, "send", "Well?").text == "ok"
+    assert face(agent, "send", "Well?").text == "ok"
     words = shown(script.prompts[-1][1:])
     assert words.lower().count("image") >= 2
     assert "And this?" in words
@@ -178,9 +171,9 @@ def test_after_a_reset_the_model_is_not_asked_for_what_was_before(make: Make) ->
     assert agent.send("Hello").text == "ok"
 
 
-def test_the_model_is_called_again_after_it_spoke_if_it_asks_for_that(act: Act, make: Make) -> None:
+def test_the_model_is_called_again_after_it_spoke_if_it_asks_for_that(face: Face, make: Make) -> None:
     script = Script(call("send_message", message="One moment."), says("Here it is."))
-    run = act(make(script), "send", "Look it up.")
+    run = face(make(script), "send", "Look it up.")
     assert run.replies == ("One moment.", "Here it is.")
     assert script.prompts[1][-1].role is Role.USER, "providers continue a last turn of the assistant"
     assert "One moment." in shown(script.prompts[1])
@@ -189,25 +182,13 @@ def test_the_model_is_called_again_after_it_spoke_if_it_asks_for_that(act: Act, 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"max_steps": 0},
-        {"max_run_tokens": 0},
-        {"max_tokens": "many"},
-        {"k": -1},
-        {"identity": 5},
-        {"session": ""},
-        {"paging": {"flush": 0.3}},
-        {"paging": 5},
-        {"function_timeout": timedelta(0)},
-        {"function_timeout": timedelta(seconds=-1)},
-        {"function_timeout": 5},
-        {"model_timeout": timedelta(0)},
-        {"model_timeout": 5},
-        {"memory_functions": ["forget"]},
-        {"model": None},
-        {"model": 5},
+        {"max_steps": 0}, {"max_run_tokens": 0}, {"max_tokens": "many"}, {"k": -1}, {"identity": 5}, {"session": ""},
+        {"paging": {"flush": 0.3}}, {"paging": 5}, {"memory_functions": ["forget"]}, {"model": None}, {"model": 5},
+        {"function_timeout": timedelta(0)}, {"function_timeout": timedelta(seconds=-1)}, {"function_timeout": 5},
+        {"model_timeout": timedelta(0)}, {"model_timeout": 5},
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_wrong_settings_are_refused_at_once(make: Make, wrong: dict[str, Any]) -> None:
     settings: dict[str, Any] = {"model": Script(), **wrong}
     with pytest.raises(InvalidInputError):
@@ -307,51 +288,42 @@ def meeting(parties: int) -> Callable[[Sequence[Message]], str]:
 
 
 @pytest.mark.parametrize("differ", ["agent", "user", "session"])
-def test_different_agents_work_at_the_same_time(make: Make, opened: Open, differ: str) -> None:
+async def test_different_agents_work_at_the_same_time(make: Make, opened: Open, differ: str) -> None:
     memory = opened(url="memory://", embedder="none")
-    meet = meeting(3)
-    agents = [make(Script(meet), memory=memory, **{differ: f"x{number}"}) for number in range(3)]
-    with ThreadPoolExecutor(3) as pool:
-        runs = list(pool.map(lambda agent: agent.send("Hello"), agents))
-    assert [run.text for run in runs] == ["met"] * 3
+    meet = meeting(4)
+    agents = [make(Script(meet), memory=memory, **{differ: f"x{number}"}) for number in range(4)]
+    in_threads = (asyncio.to_thread(agent.send, "Hello") for agent in agents[:2])
+    on_the_loop = (agent.asend("Hello") for agent in agents[2:])
+    runs = await asyncio.gather(*in_threads, *on_the_loop)
+    assert [run.text for run in runs] == ["met"] * 4
 
 
-async def test_different_agents_work_at_the_same_time_on_one_loop(make: Make, opened: Open) -> None:
-    memory = opened(url="memory://", embedder="none")
-    meet = meeting(3)
-    agents = [make(Script(meet), memory=memory, agent=f"clerk {number}") for number in range(3)]
-    runs = await asyncio.gather(*(agent.asend("Hello") for agent in agents))
-    assert [run.text for run in runs] == ["met"] * 3
-
-
-def test_an_alarm_wakes_the_agent_again_and_again(make: Make, opened: Open) -> None:
-    memory = opened(url="memory://", embedder="none", clock=(wall := Wall()))
-    agent = make(script := Script(otherwise=says("looked")), memory=memory)
+def test_an_alarm_wakes_the_agent_again_and_again(make: Make, wall: Wall) -> None:
+    agent = make(script := Script(otherwise=says("looked")), clock=wall)
     wall.just_before(NOON)
     alarm = agent.every(timedelta(seconds=1), "Look around.")
     assert isinstance(alarm, Alarm)
     assert (alarm.due, alarm.text) == (NOON, "Look around.")
-    wait_for(lambda: len(replies(agent)) >= 2)
+    wait_until(lambda: len(replies(agent)) >= 2)
     alarm.cancel()
     assert replies(agent)[:2] == ["looked", "looked"]
     assert all("Look around." in shown(prompt[-1:]) for prompt in script.prompts)
     times = [message.at for message in timers(agent) if message.at is not None]
     assert all(NOON <= at < NOON + timedelta(seconds=8) for at in times)
-    wait_for(lambda: agent.resume().why == "nothing to do")
+    wait_until(lambda: agent.resume().why == "nothing to do")
     count = len(timers(agent))
     time.sleep(1.1)
     assert len(timers(agent)) == count, "a cancelled alarm is silent"
 
 
-def test_an_alarm_of_two_processes_wakes_the_agent_once(make: Make, opened: Open) -> None:
-    wall = Wall()
+def test_an_alarm_of_two_processes_wakes_the_agent_once(make: Make, opened: Open, wall: Wall) -> None:
     script = Script(otherwise=says("looked"))
     agents = [make(script, memory=opened(embedder="none", clock=wall)) for _ in range(2)]
     wall.just_before(NOON)
     alarms = [agent.every(timedelta(hours=1), "Look around.") for agent in agents]
     other = agents[0].every(timedelta(hours=1), "Water the plants.")
-    wait_for(lambda: len(timers(agents[0])) == 2 and len(replies(agents[0])) >= 1)
-    wait_for(lambda: all(alarm.due == NOON + timedelta(hours=1) for alarm in [*alarms, other]))
+    wait_until(lambda: len(timers(agents[0])) == 2 and len(replies(agents[0])) >= 1)
+    wait_until(lambda: all(alarm.due == NOON + timedelta(hours=1) for alarm in [*alarms, other]))
     time.sleep(0.3)
     assert Counter(message.text for message in timers(agents[1])) == {"Look around.": 1, "Water the plants.": 1}
     assert all(agent.resume().why in ("nothing to do", "yielded") for agent in agents)
@@ -359,49 +331,46 @@ def test_an_alarm_of_two_processes_wakes_the_agent_once(make: Make, opened: Open
     assert len(script.prompts) <= 4, "of two that ask at once one asks in vain"
 
 
-def test_an_alarm_that_was_slept_through_rings_once(make: Make, opened: Open) -> None:
-    wall = Wall()
-    agent = make(Script(), memory=opened(url="memory://", embedder="none", clock=wall))
+def test_an_alarm_that_was_slept_through_rings_once(make: Make, wall: Wall) -> None:
+    agent = make(Script(), clock=wall)
     wall.just_before(NOON)
     alarm = agent.every(timedelta(hours=1), "Look around.")
     wall.jump(timedelta(hours=5, minutes=30))
-    wait_for(lambda: replies(agent))
-    wait_for(lambda: alarm.due == NOON + timedelta(hours=6))
+    wait_until(lambda: replies(agent))
+    wait_until(lambda: alarm.due == NOON + timedelta(hours=6))
     assert len(timers(agent)) == 1
 
 
-def test_an_agent_that_fails_when_it_is_woken_is_told_of_in_the_log_of_the_program(
-    make: Make, opened: Open, caplog: pytest.LogCaptureFixture
+def test_an_agent_that_fails_when_it_is_woken_is_logged(
+    make: Make, wall: Wall, caplog: pytest.LogCaptureFixture
 ) -> None:
-    memory = opened(url="memory://", embedder="none", clock=(wall := Wall()))
-    agent = make(Script(ModelError("down")), memory=memory)
+    agent = make(Script(ModelError("down")), clock=wall)
     wall.just_before(NOON)
     with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
         agent.every(timedelta(hours=1), "Look around.")
-        wait_for(lambda: "could not be woken" in caplog.text)
+        wait_until(lambda: "could not be woken" in caplog.text)
     assert "down" in caplog.text
     assert len(timers(agent)) == 1
     assert agent.resume().text == "ok", "what it was woken for is not lost"
 
 
-def test_a_closed_agent_is_not_woken(make: Make, opened: Open) -> None:
-    memory = opened(url="memory://", embedder="none", clock=(wall := Wall()))
-    with make(Script(), memory=memory) as agent:
+def test_a_closed_agent_is_not_woken(make: Make, wall: Wall) -> None:
+    with make(Script(), clock=wall) as agent:
         wall.just_before(NOON)
         agent.every(timedelta(hours=1), "Look around.")
     time.sleep(0.8)
     assert timers(agent) == []
 
 
-def test_a_cron_alarm_wakes_the_agent(make: Make, opened: Open) -> None:
-    agent = make(Script(), memory=opened(url="memory://", embedder="none", clock=(wall := Wall())))
+def test_a_cron_alarm_wakes_the_agent(make: Make, wall: Wall) -> None:
+    agent = make(Script(), clock=wall)
     wall.just_before(datetime(2026, 5, 4, 9, tzinfo=BERLIN))
     alarm = agent.cron("0 9 * * 1-5", "Good morning.", timezone=BERLIN)
     assert alarm.due == datetime(2026, 5, 4, 7, tzinfo=UTC)
     assert "0 9 * * 1-5" in repr(alarm)
-    wait_for(lambda: replies(agent))
+    wait_until(lambda: replies(agent))
     assert [message.text for message in timers(agent)] == ["Good morning."]
-    wait_for(lambda: alarm.due == datetime(2026, 5, 5, 7, tzinfo=UTC))
+    wait_until(lambda: alarm.due == datetime(2026, 5, 5, 7, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
@@ -419,32 +388,21 @@ def test_a_cron_alarm_wakes_the_agent(make: Make, opened: Open) -> None:
         ("*/15 * * * *", None, "2026-12-31T23:50+00:00", "2027-01-01T00:00+00:00"),
     ],
 )
-def test_cron_knows_time_zones_and_summer_time(  # noqa: PLR0917 - columns of the table
-    make: Make, opened: Open, expression: str, timezone: str | None, now: str, due: str
+def test_cron_knows_time_zones_and_summer_time(
+    make: Make, expression: str, timezone: str | None, now: str, due: str
 ) -> None:
-    memory = opened(url="memory://", embedder="none", clock=lambda: datetime.fromisoformat(now))
     zone = None if timezone is None else ZoneInfo(timezone)
-    alarm = make(Script(), memory=memory).cron(expression, "Now.", timezone=zone)
+    alarm = make(Script(), clock=lambda: datetime.fromisoformat(now)).cron(expression, "Now.", timezone=zone)
     assert alarm.due.astimezone(UTC) == datetime.fromisoformat(due)  # in an hour that comes twice only UTC compares
 
 
 @pytest.mark.parametrize(
     "expression",
     [
-        "",
-        "x",
-        "* * * *",
-        "* * * * * *",
-        "* * * * * * *",
-        "61 * * * *",
-        "0 25 * * *",
-        "0 0 30 2 *",
-        "0 0 * * 9",
-        "a b c d e",
-        None,
-        5,
+        "", "x", "* * * *", "* * * * * *", "* * * * * * *", "61 * * * *", "0 25 * * *", "0 0 30 2 *", "0 0 * * 9",
+        "a b c d e", None, 5,
     ],
-)
+)  # fmt: skip
 def test_a_bad_cron_expression_is_refused(make: Make, expression: Any) -> None:
     with pytest.raises(InvalidInputError, match="cron"):
         make(Script()).cron(expression, "Now.")
@@ -473,7 +431,7 @@ def test_a_closed_memory_ends_the_agent_with_an_error_of_ours(make: Make, opened
         agent.send("Hello")
 
 
-def test_a_new_process_goes_on_where_the_old_one_stood(act: Act, make: Make, opened: Open) -> None:
+def test_a_new_process_goes_on_where_the_old_one_stood(face: Face, make: Make, opened: Open) -> None:
     made: list[int] = []
 
     def pay(number: int) -> str:
@@ -484,10 +442,10 @@ def test_a_new_process_goes_on_where_the_old_one_stood(act: Act, make: Make, ope
     first = make(Script("\n".join(call("pay", number=number) for number in (1, 2)), ModelError("down")),
                  memory=opened(embedder="none"), functions=[pay])  # fmt: skip
     with pytest.raises(ModelError):
-        act(first, "send", "Pay both.")
+        face(first, "send", "Pay both.")
     first.close()
     second = make(script := Script(says("Both are paid.")), memory=opened(embedder="none"), functions=[pay])
-    run = act(second, "resume")
+    run = face(second, "resume")
     assert (run.text, run.why) == ("Both are paid.", "yielded")
     assert made == [1, 2]
     assert "paid 1" in shown(script.prompts[0])
@@ -518,7 +476,7 @@ def killer(store: str, tmp_path: Path) -> Iterator[Callable[[int, str], str]]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes the POSIX way")
-def test_an_agent_that_is_killed_anywhere_finishes_and_repeats_no_call(
+def test_a_killed_agent_finishes_and_repeats_no_call(
     killer: Callable[[int, str], str], opened: Open, tmp_path: Path
 ) -> None:
     paid = tmp_path / "paid"

@@ -21,7 +21,8 @@ from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from tests.paging.conftest import Script, call, says, shown
 
 if TYPE_CHECKING:
-    from tests.paging.conftest import Act, Make
+    from tests.conftest import Face
+    from tests.paging.conftest import Make
 
 SHORT = timedelta(milliseconds=80)
 
@@ -32,6 +33,15 @@ def results(run: AgentRun) -> list[str]:
 
 def failures(run: AgentRun) -> list[bool]:
     return [bool(message.extra.get("failed")) for message in run.messages if message.role is Role.TOOL]
+
+
+def refusal(run: AgentRun) -> str:
+    """What the model is told of the only call, which failed: something short."""
+    assert failures(run) == [True]
+    (told,) = results(run)
+    assert told.startswith("Error: ")
+    assert len(told) < 1200
+    return told
 
 
 def tokens(agent: PagedAgent, prompt: list[Message]) -> int:
@@ -46,10 +56,8 @@ def asked(*answers: str, make: Make, **settings: Any) -> AgentRun:
 LINES = [f"line {number:05d} of the harbour master's book" for number in range(30_000)]
 
 
-@pytest.mark.parametrize(("size", "act"), [(3000, "blocking"), (8000, "async")], indirect=["act"])
-def test_a_result_over_a_megabyte_is_shown_as_a_digest_and_read_through_page_by_page(
-    act: Act, make: Make, size: int
-) -> None:
+@pytest.mark.parametrize(("size", "face"), [(3000, "blocking"), (8000, "async")], indirect=["face"])
+def test_a_result_over_a_megabyte_is_shown_as_a_digest_and_read_in_pages(face: Face, make: Make, size: int) -> None:
     book = "\n".join(LINES)
     assert len(book) > 1_000_000
 
@@ -76,7 +84,7 @@ def test_a_result_over_a_megabyte_is_shown_as_a_digest_and_read_through_page_by_
     handles: list[str] = []
     script = Script(call("read_book"), otherwise=policy)
     agent = make(script, functions=[read_book], max_tokens=size)
-    run = act(agent, "send", "Read the book.")
+    run = face(agent, "send", "Read the book.")
     assert run.why == "yielded"
     assert all(tokens(agent, prompt) <= size for prompt in script.prompts)
     (stored,) = [message for message in agent.memory.history() if message.name == "read_book"]
@@ -136,14 +144,14 @@ def named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def test_an_unknown_function_is_answered_with_those_that_there_are(act: Act, make: Make) -> None:
+def test_an_unknown_function_is_answered_with_those_that_there_are(face: Face, make: Make) -> None:
     script = Script(call("teleport", heartbeat=False, to="Mars"))
-    run = act(make(script), "send", "Hello")
-    assert failures(run) == [True]
-    assert "teleport" in results(run)[0]
-    assert "core_memory_append" in results(run)[0]
+    run = face(make(script), "send", "Hello")
+    told = refusal(run)
+    assert "teleport" in told
+    assert "core_memory_append" in told
     assert len(script.prompts) == 2, "after a failed call the model is asked again, without a heartbeat too"
-    assert results(run)[0] in shown(script.prompts[1])
+    assert told in shown(script.prompts[1])
     assert (run.text, run.why) == ("ok", "yielded")
 
 
@@ -173,16 +181,14 @@ def test_an_unknown_function_is_answered_with_those_that_there_are(act: Act, mak
     ],
 )
 def test_a_wrong_call_tells_the_model_what_is_wrong(make: Make, answer: str, hint: str) -> None:
-    def weather(city: str) -> str:
-        """The weather."""
-        return f"rain in {city}"
-
     run = asked(answer, make=make, functions=[weather])
-    assert failures(run) == [True]
-    assert results(run)[0].startswith("Error: ")
-    assert hint in results(run)[0]
-    assert len(results(run)[0]) < 1200
+    assert hint in refusal(run)
     assert run.why == "yielded"
+
+
+def weather(city: str) -> str:
+    """The weather."""
+    return f"rain in {city}"
 
 
 def test_malformed_json_is_told_and_not_said_to_the_user(make: Make) -> None:
@@ -202,13 +208,12 @@ CUT = [
 @pytest.mark.parametrize(
     "answer", [CUT[0][:-3], CUT[0][:90], CUT[0][:12], CUT[1], CUT[2][:-1], CUT[2][:70], CUT[3][:-4]]
 )
-def test_a_call_that_was_cut_off_is_not_made_and_the_model_is_told(act: Act, make: Make, answer: str) -> None:
+def test_a_call_that_was_cut_off_is_not_made_and_the_model_is_told(face: Face, make: Make, answer: str) -> None:
     agent = make(script := Script(answer))
-    run = act(agent, "send", "Where do I live?")
+    run = face(agent, "send", "Where do I live?")
     assert agent.memory.blocks()["human"].value == ""
     assert run.replies == ("ok",)
-    (told,) = results(run)
-    assert failures(run) == [True]
+    told = refusal(run)
     assert "cut off" in told
     assert "again in full" in told
     assert told in shown(script.prompts[1])
@@ -216,11 +221,7 @@ def test_a_call_that_was_cut_off_is_not_made_and_the_model_is_told(act: Act, mak
 
 def test_a_call_that_cannot_be_read_is_not_made_with_what_can_be_read_of_it(make: Make) -> None:
     made: list[str] = []
-
-    def sail(to: str = "home") -> None:
-        """Sail."""
-        made.append(to)
-
+    sail = named("sail", lambda to="home": made.append(to))
     run = asked('{"function": "sail", "arguments": "to = {\'to\': \'Rome\'"}', make=make, functions=[sail])
     assert (made, failures(run)) == ([], [True])
 
@@ -232,17 +233,8 @@ class UnspeakableError(Exception):
     __repr__ = __str__
 
 
-class Unspeakable:
-    def __str__(self) -> str:
-        raise RuntimeError("cannot say")
-
-    __repr__ = __str__
-
-
-def circular() -> Any:
-    ring: list[Any] = []
-    ring.append(ring)
-    return ring
+RING: list[Any] = []
+RING.append(RING)
 
 
 RAISED = {
@@ -262,7 +254,7 @@ RAISED = {
 @pytest.mark.parametrize(("kind", "raised"), [
     (kind, raised) for kind in ("blocking", "async") for raised in RAISED if (kind, raised) != ("async", "interrupt")
 ])  # fmt: skip
-def test_whatever_a_function_raises_is_told(make: Make, act: Act, kind: str, raised: str) -> None:
+def test_whatever_a_function_raises_is_told(make: Make, face: Face, kind: str, raised: str) -> None:
     def sail() -> None:
         """Sail."""
         raise RAISED[raised]
@@ -273,10 +265,8 @@ def test_whatever_a_function_raises_is_told(make: Make, act: Act, kind: str, rai
 
     function = sail if kind == "blocking" else asail
     agent = make(Script(call(function.__name__, heartbeat=False)), functions=[function])
-    run = act(agent, "send", "Sail!")
-    assert failures(run) == [True]
-    assert results(run)[0].startswith("Error: ")
-    assert len(results(run)[0]) < 1200
+    run = face(agent, "send", "Sail!")
+    assert refusal(run)
     assert run.replies == ("ok",)
     assert agent.send("Still there?").replies == ("ok",)
 
@@ -290,37 +280,30 @@ def test_whatever_a_function_raises_is_told(make: Make, act: Act, kind: str, rai
         pytest.param([1, 2.5, None], "[1, 2.5, null]", id="list"),
         pytest.param(b"\xff", "", id="bytes"),
         pytest.param({1, 2}, "", id="set"),
-        pytest.param(circular(), "list", id="circular"),
+        pytest.param(RING, "list", id="circular"),
         pytest.param({(1, 2): 3}, "dict", id="keys"),
         pytest.param(float("nan"), "", id="nan"),
         pytest.param("half \ud83d", "half ?", id="surrogate"),
         pytest.param("nul \x00", "nul", id="nul"),
-        pytest.param(Unspeakable(), "", id="unspeakable"),
-        pytest.param([Unspeakable()], "", id="unspeakable inside"),
+        pytest.param(UnspeakableError(), "", id="unspeakable"),
+        pytest.param([UnspeakableError()], "", id="unspeakable inside"),
     ],
 )
 def test_whatever_a_function_returns_is_told_as_text(make: Make, result: Any, told: str) -> None:
-    calls: list[int] = []
-
-    def look() -> Any:
-        """Look."""
-        calls.append(1)
-        return result
-
-    run = asked(call("look"), make=make, functions=[look])
+    run = asked(call("look"), make=make, functions=[named("look", lambda: result)])
     assert run.replies == ("ok",)
     assert told in results(run)[0]
-    assert calls == [1]
+    assert len(results(run)) == 1
 
 
-def test_endless_heartbeats_are_bounded_and_the_next_event_works(act: Act, make: Make) -> None:
+def test_endless_heartbeats_are_bounded_and_the_next_event_works(face: Face, make: Make) -> None:
     script = Script(otherwise=call("conversation_search", query="boat"))
     agent = make(script, max_steps=5)
-    run = act(agent, "send", "Look for the boat.")
+    run = face(agent, "send", "Look for the boat.")
     assert run.why == "stopped after 5 answers"
     assert len(script.prompts) == 5
     script.otherwise = says("here")
-    run = act(agent, "send", "And now?")
+    run = face(agent, "send", "And now?")
     assert (run.replies, run.why) == (("here",), "yielded")
     assert "stopped after 5 answers" in shown(script.prompts[5]), "the model is told"
 
@@ -331,17 +314,17 @@ def test_a_model_that_errs_without_end_is_bounded_too(make: Make) -> None:
     assert (run.why, len(script.prompts)) == ("stopped after 4 answers", 4)
 
 
-def test_a_run_has_a_budget_of_tokens(act: Act, make: Make) -> None:
+def test_a_run_has_a_budget_of_tokens(face: Face, make: Make) -> None:
     answer = call("conversation_search", query="boat")
     agent = make(script := Script(otherwise=answer), max_run_tokens=5000)
-    run = act(agent, "send", "Look for the boat.")
+    run = face(agent, "send", "Look for the boat.")
     found = re.fullmatch(r"stopped after (\d+) tokens", run.why)
     assert found
     spent = [tokens(agent, prompt) + agent._store.token_counter(answer) for prompt in script.prompts]
     assert int(found[1]) == sum(spent)
     assert sum(spent) >= 5000 > sum(spent[:-1])
     script.otherwise = says("here")
-    assert act(agent, "send", "And now?").replies == ("here",)
+    assert face(agent, "send", "And now?").replies == ("here",)
 
 
 @pytest.mark.parametrize("limit", [{"max_steps": 1}, {"max_run_tokens": 10}])
@@ -362,7 +345,7 @@ def test_what_arrived_while_the_model_thought_is_answered_after_a_stop(make: Mak
 
 
 @pytest.mark.parametrize("kind", ["blocking", "async"])
-def test_a_function_that_hangs_is_reported_in_time_and_refused_after_four(make: Make, act: Act, kind: str) -> None:
+def test_a_function_that_hangs_is_reported_in_time_and_refused_after_four(make: Make, face: Face, kind: str) -> None:
     release = threading.Event()
     begun: list[int] = []
 
@@ -382,7 +365,7 @@ def test_a_function_that_hangs_is_reported_in_time_and_refused_after_four(make: 
     answers = [call(function.__name__, heartbeat=False) for _ in range(MAX_HANGING + 1)]
     agent = make(Script(*answers), functions=[function], function_timeout=SHORT)
     try:
-        run = act(agent, "send", "Go")
+        run = face(agent, "send", "Go")
         assert failures(run) == [True] * (MAX_HANGING + 1)
         assert all("took longer than 0.08 s" in text for text in results(run)[:MAX_HANGING])
         assert "hangs" in results(run)[MAX_HANGING]
@@ -408,7 +391,7 @@ async def test_an_async_function_runs_on_the_loop_of_its_caller(make: Make) -> N
     assert loops[1] is not loops[0], "the blocking face has no loop of its caller"
 
 
-def test_at_most_four_calls_of_an_answer_are_made_and_all_are_answered(act: Act, make: Make) -> None:
+def test_at_most_four_calls_of_an_answer_are_made_and_all_are_answered(face: Face, make: Make) -> None:
     made: list[int] = []
 
     def look(number: int) -> str:
@@ -418,7 +401,7 @@ def test_at_most_four_calls_of_an_answer_are_made_and_all_are_answered(act: Act,
 
     answer = "\n".join(call("look", number=number) for number in range(7))
     script = Script(answer)
-    run = act(make(script, functions=[look]), "send", "Look around")
+    run = face(make(script, functions=[look]), "send", "Look around")
     assert made == list(range(MAX_CALLS))
     assert failures(run) == [False] * MAX_CALLS + [True] * 3
     assert "at most 4 calls" in results(run)[-1]
@@ -447,22 +430,27 @@ def test_cancel_ends_the_run_before_the_next_call(make: Make) -> None:
     assert made == [0]
 
 
-async def test_cancelling_the_task_of_a_send_ends_its_run(make: Make) -> None:
-    begun, go = threading.Event(), threading.Event()
+class Slow:
+    """A model's answer that comes when it may."""
 
-    def slow(_: Any) -> str:
-        begun.set()
-        go.wait(10)
+    def __init__(self) -> None:
+        self.begun, self.go = threading.Event(), threading.Event()
+
+    def __call__(self, _: Any) -> str:
+        self.begun.set()
+        self.go.wait(10)
         return call("conversation_search", query="boat")
 
-    script = Script(slow, otherwise=call("conversation_search", query="boat"))
+
+async def test_cancelling_the_task_of_a_send_ends_its_run(make: Make) -> None:
+    script = Script(slow := Slow(), otherwise=call("conversation_search", query="boat"))
     agent = make(script)
     task = asyncio.create_task(agent.asend("Go"))
-    await asyncio.to_thread(begun.wait, 10)
+    await asyncio.to_thread(slow.begun.wait, 10)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    go.set()
+    slow.go.set()
     script.otherwise = says("back")
     run = await agent.asend("Are you there?")
     assert run.replies == ("back",)
@@ -471,56 +459,49 @@ async def test_cancelling_the_task_of_a_send_ends_its_run(make: Make) -> None:
 
 
 async def test_cancelling_a_send_that_waits_leaves_the_one_before_it_alone(make: Make) -> None:
-    begun, go = threading.Event(), threading.Event()
-
-    def slow(_: Any) -> str:
-        begun.set()
-        go.wait(10)
-        return call("conversation_search", query="boat")
-
-    agent = make(Script(slow, says("found")))
+    agent = make(Script(slow := Slow(), says("found")))
     first = asyncio.create_task(agent.asend("Go"))
-    await asyncio.to_thread(begun.wait, 10)
+    await asyncio.to_thread(slow.begun.wait, 10)
     second = asyncio.create_task(agent.asend("Stop, no, wait"))
     await asyncio.sleep(0.05)
     second.cancel()
     await asyncio.sleep(0.05)
-    go.set()
+    slow.go.set()
     run = await first
     assert (run.why, run.replies) == ("yielded", ("found",))
 
 
-def test_a_model_that_fails_loses_nothing_and_resume_goes_on(act: Act, make: Make) -> None:
+def test_a_model_that_fails_loses_nothing_and_resume_goes_on(face: Face, make: Make) -> None:
     script = Script(call("core_memory_append", label="human", content="Name: Ada"), ModelError("down"))
     agent = make(script)
     with pytest.raises(ModelError):
-        act(agent, "send", "I am Ada")
+        face(agent, "send", "I am Ada")
     assert agent.memory.blocks()["human"].value == "Name: Ada"
-    run = act(agent, "resume")
+    run = face(agent, "resume")
     assert (run.replies, run.why) == (("ok",), "yielded")
     assert agent.memory.blocks()["human"].value == "Name: Ada"
-    assert act(agent, "resume").why == "nothing to do"
+    assert face(agent, "resume").why == "nothing to do"
 
 
-def no_schema(x: Script) -> None: ...
+@pytest.mark.parametrize(
+    "parameters", ["x: Script", "x: Callable[[], int]", "*numbers: int", "thoughts: str", "request_heartbeat: bool"]
+)
+def test_a_function_with_parameters_that_no_model_can_give_is_refused(make: Make, parameters: str) -> None:
+    with pytest.raises(InvalidInputError):
+        make(Script(), functions=[declared(parameters)])
 
 
-def no_json_schema(x: Callable[[], int]) -> None: ...
-
-
-def by_place(*numbers: int) -> None: ...
-
-
-def beside(thoughts: str) -> None: ...
-
-
-def heart(request_heartbeat: bool) -> None: ...
-
-
-@pytest.mark.parametrize("function", [no_schema, no_json_schema, by_place, beside, heart, lambda: 1, 5, Script, "read"])
-def test_a_function_that_no_model_can_call_is_refused(make: Make, function: Any) -> None:
+@pytest.mark.parametrize("function", [lambda: 1, 5, Script, "read"])
+def test_what_is_no_function_with_a_name_is_refused(make: Make, function: Any) -> None:
     with pytest.raises(InvalidInputError):
         make(Script(), functions=[function])
+
+
+def declared(parameters: str, result: str = "None") -> Any:
+    """A function `look` with these parameters."""
+    space: dict[str, Any] = {"Script": Script, "Callable": Callable}
+    exec(f"def look({parameters}):\n    'Look.'\n    return {result}", space)  # noqa: S102
+    return space["look"]
 
 
 def test_two_functions_of_one_name_are_refused(make: Make) -> None:
@@ -530,9 +511,8 @@ def test_two_functions_of_one_name_are_refused(make: Make) -> None:
 
 @pytest.mark.parametrize("name", ["json", "copy", "of", "schema", "model_config", "call"])
 def test_a_parameter_may_have_any_name(make: Make, name: str) -> None:
-    space: dict[str, Any] = {}
-    exec(f"def look({name}: str, again: int = 1):\n    'Look.'\n    return {name} * again", space)  # noqa: S102
-    run = asked(call("look", **{name: "a"}), make=make, functions=[space["look"]])
+    look = declared(f"{name}: str, again: int = 1", f"{name} * again")
+    run = asked(call("look", **{name: "a"}), make=make, functions=[look])
     assert results(run) == ["a"]
 
 
@@ -556,5 +536,4 @@ def test_a_window_that_is_too_small_for_the_functions_is_refused(make: Make) -> 
 
 def test_a_function_of_the_memory_that_is_left_out_cannot_be_called(make: Make) -> None:
     run = asked(call("core_memory_append", label="human", content="x"), make=make, memory_functions=["fetch"])
-    assert failures(run) == [True]
-    assert "there are: fetch" in results(run)[0]
+    assert "there are: fetch" in refusal(run)

@@ -95,23 +95,13 @@ FUNCTIONS = [
 PARTS = st.tuples(st.sampled_from(FUNCTIONS), st.booleans())
 ODD = st.sampled_from(
     [
-        "plain words",
-        "你好，我在这里。",
-        " ",
-        '{"function": "core_memory_append", "arguments": {"label": ',
-        '{"thoughts": "nothing else"}',
-        '{"function": "send_message", "arguments": {"message": "cut \\ud83d"}}',
-        "huge",
-        "huge arguments",
-        "fails",
+        "plain words", "你好，我在这里。", " ", '{"function": "core_memory_append", "arguments": {"label": ',
+        '{"thoughts": "nothing else"}', '{"function": "send_message", "arguments": {"message": "cut \\ud83d"}}',
+        "huge", "huge arguments", "fails",
     ]
-)
+)  # fmt: skip
 ANSWERS = st.lists(
-    st.one_of(
-        st.lists(PARTS, min_size=1, max_size=MAX_CALLS + 2),
-        st.lists(PARTS, min_size=1, max_size=2),
-        ODD,
-    ),
+    st.one_of(st.lists(PARTS, min_size=1, max_size=MAX_CALLS + 2), st.lists(PARTS, min_size=1, max_size=2), ODD),
     max_size=5,
 )
 WORDS = st.sampled_from(

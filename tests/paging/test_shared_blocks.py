@@ -52,9 +52,7 @@ def text(owner: ScopedMemory) -> str:
     return owner.blocks()["task"].value
 
 
-def test_who_attaches_a_block_sees_and_edits_the_one_in_the_space(
-    face: Face, memory: HybridMemory, team: SpaceMemory
-) -> None:
+def test_an_attached_block_is_the_one_in_the_space(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     bob, coach = attached(memory, team, "bob"), attached(memory, team, "bob", "coach")
     assert face(bob.block("task"), "attach", space="team").value == "Book the hall."
     face(bob.block("human"), "put", "Name: Bob")
@@ -81,12 +79,7 @@ def test_who_attaches_a_block_sees_and_edits_the_one_in_the_space(
 
 @pytest.mark.parametrize(
     ("given", "may"),
-    [
-        ({"right": "read"}, False),
-        ({"trust": 0.4}, False),
-        ({"trust": 0.5}, True),
-        ({"right": "admin"}, True),
-    ],
+    [({"right": "read"}, False), ({"trust": 0.4}, False), ({"trust": 0.5}, True), ({"right": "admin"}, True)],
     ids=str,
 )
 def test_an_edit_takes_the_right_to_write_and_trust(
@@ -119,7 +112,7 @@ def test_what_may_not_be_read_cannot_be_attached(face: Face, memory: HybridMemor
     assert [(denial.who, denial.verb) for denial in team.audit()] == [("user='eve'", "attach_block")]
 
 
-def test_what_is_not_there_or_here_already_cannot_be_attached(
+def test_what_is_missing_or_here_already_cannot_be_attached(
     face: Face, memory: HybridMemory, team: SpaceMemory
 ) -> None:
     bob = attached(memory, team, "bob")
@@ -138,9 +131,7 @@ def test_what_is_not_there_or_here_already_cannot_be_attached(
     assert alice.block("task").history()[0].author == "user='alice'", "the history of the space, not of her own"
 
 
-def test_a_right_that_is_revoked_takes_the_block_out_of_the_prompt(
-    face: Face, memory: HybridMemory, team: SpaceMemory
-) -> None:
+def test_a_revoked_right_takes_the_block_out_of_the_prompt(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     bob = attached(memory, team, "bob")
     bob.block("human").put("Name: Bob")
     bob.remember("Hello.")
@@ -163,9 +154,7 @@ def test_a_right_that_is_revoked_takes_the_block_out_of_the_prompt(
     assert text(bob) == "Book the hall."
 
 
-def test_a_block_that_its_space_removed_is_gone_for_all_until_it_is_back(
-    face: Face, memory: HybridMemory, team: SpaceMemory
-) -> None:
+def test_a_block_that_its_space_removed_is_gone_for_all(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     bob, ann = (attached(memory, team, user) for user in ("bob", "ann"))
     face(team.block("task"), "remove")
     assert face(bob, "blocks") == face(ann, "blocks") == {}
@@ -198,9 +187,7 @@ def test_what_an_edit_gives_back_names_the_space(face: Face, memory: HybridMemor
         assert face(bob, "blocks")["task"] == face(bob.block("task"), "history")[-1]
 
 
-def test_what_a_space_has_from_another_is_never_a_block_of_its_own(
-    face: Face, memory: HybridMemory, team: SpaceMemory
-) -> None:
+def test_what_a_space_attached_is_no_block_of_its_own(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     """Nobody sees an empty block, or writes where no one reads."""
     other = memory.scoped(user="alice").create_space("other")
     bob = memory.scoped(user="bob")
@@ -216,7 +203,7 @@ def test_what_a_space_has_from_another_is_never_a_block_of_its_own(
     assert text(bob) == text(other) == text(team) == "Book the hall.\nOrder cake."
 
 
-def test_a_rollback_of_the_space_is_seen_by_all_and_one_of_an_owner_by_nobody_else(
+def test_a_rollback_of_the_space_is_seen_by_all_others_by_nobody_else(
     face: Face, memory: HybridMemory, team: SpaceMemory
 ) -> None:
     bob, ann = (attached(memory, team, user) for user in ("bob", "ann"))
@@ -319,9 +306,7 @@ def test_of_appends_at_once_none_is_lost(memories: list[HybridMemory], busy: Spa
         assert block.author == f"user='alice' agent={added.split()[0]!r}"
 
 
-def test_replacements_at_once_hold_where_their_place_is_still_there(
-    memories: list[HybridMemory], busy: SpaceMemory
-) -> None:
+def test_replacements_at_once_hold_where_their_place_stands(memories: list[HybridMemory], busy: SpaceMemory) -> None:
     agents = crowd(busy, memories)
     busy.block("task").edit(value=" ".join(f"<{number}>" for number in range(THREADS)))
     at_once(lambda number: agents[number].block("task").edit(old=f"<{number}>", new=f"[{number}]"))
@@ -333,7 +318,7 @@ def test_replacements_at_once_hold_where_their_place_is_still_there(
     assert all("'[0]' is not in the block 'task'" in error for error in told if error)
 
 
-def test_of_rewritings_at_once_one_holds_and_the_others_are_told_what_stands(
+def test_of_rewritings_at_once_one_holds_and_the_others_are_told(
     memories: list[HybridMemory], busy: SpaceMemory
 ) -> None:
     agents = crowd(busy, memories)

@@ -30,15 +30,9 @@ def check(python: str, programs: list[Path], chosen: list[str]) -> bool:
         names = [program.name for program in programs]
         settings = {"typeCheckingMode": "strict", "reportUnnecessaryTypeIgnoreComment": True, "include": names}
         (Path(folder) / "pyrightconfig.json").write_text(json.dumps(settings))
+        cache, seen = f"--cache-dir={folder}/.cache", f"--python-executable={python}"
         tools = [
-            [
-                "mypy",
-                "--strict",
-                "--config-file=",
-                f"--cache-dir={folder}/.cache",
-                f"--python-executable={python}",
-                *names,
-            ],
+            ["mypy", "--strict", "--config-file=", cache, seen, *names],
             ["pyright", f"--pythonpath={python}", f"--project={folder}"],
         ]
         return all([_run(tool, folder) for tool in tools if tool[0] in chosen])  # noqa: C419 - the second speaks even if the first fails

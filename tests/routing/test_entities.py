@@ -57,18 +57,10 @@ def test_ids_are_found_whole(name: str, around: str) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "on the 21st",
-        "the 2nd of May",
-        "2024-05-06",
-        "06/05/2024",
-        "12.5",
-        "at 3pm",
-        "10km",
-        "5kg",
-        "the 1990s",
+        "on the 21st", "the 2nd of May", "2024-05-06", "06/05/2024", "12.5", "at 3pm", "10km", "5kg", "the 1990s",
         "1,000",
     ],
-)
+)  # fmt: skip
 def test_dates_ordinals_and_sizes_are_no_ids(query: str) -> None:
     assert entities(query) == ()
 
@@ -77,15 +69,11 @@ def test_dates_ordinals_and_sizes_are_no_ids(query: str) -> None:
     ("query", "names"),
     [
         ("Where did Alice Miller go with Bob?", ["Alice Miller", "Bob"]),
-        ("What did Dr. Jane van Dyke say?", ["Dr. Jane van Dyke"]),
-        ("the Bank of England", ["Bank of England"]),
-        ("where is Ann's bag", ["Ann"]),
-        ("Alice's bag", ["Alice"]),
-        ("Is Monday the day? In June I will.", []),
-        ("Running is fun. Swimming too.", []),
-        ("why do I", []),
+        ("What did Dr. Jane van Dyke say?", ["Dr. Jane van Dyke"]), ("the Bank of England", ["Bank of England"]),
+        ("where is Ann's bag", ["Ann"]), ("Alice's bag", ["Alice"]), ("Is Monday the day? In June I will.", []),
+        ("Running is fun. Swimming too.", []), ("why do I", []),
     ],
-)
+)  # fmt: skip
 def test_english_names_are_capitalised_words_that_open_no_sentence(query: str, names: list[str]) -> None:
     assert named(query, EntityKind.NAME) == names
 
@@ -93,14 +81,10 @@ def test_english_names_are_capitalised_words_that_open_no_sentence(query: str, n
 @pytest.mark.parametrize(
     ("query", "names"),
     [
-        ("昨天和李雷、张伟去吃饭", ["李雷", "张伟"]),
-        ("欧阳修写了什么", ["欧阳修"]),
-        ("小王说了什么", ["小王"]),
-        ("王小明在哪里工作？", ["王小明"]),
-        ("我很高兴周末去游泳", []),
-        ("任务什么时候完成", []),
+        ("昨天和李雷、张伟去吃饭", ["李雷", "张伟"]), ("欧阳修写了什么", ["欧阳修"]), ("小王说了什么", ["小王"]),
+        ("王小明在哪里工作？", ["王小明"]), ("我很高兴周末去游泳", []), ("任务什么时候完成", []),
     ],
-)
+)  # fmt: skip
 def test_chinese_names_begin_with_a_surname(query: str, names: list[str]) -> None:
     assert named(query, EntityKind.NAME) == names
 
@@ -108,11 +92,7 @@ def test_chinese_names_begin_with_a_surname(query: str, names: list[str]) -> Non
 def test_what_stands_in_quotes_is_not_named_once_more() -> None:
     assert [
         (entity.text, entity.kind) for entity in entities('did "Alice Miller at src/a.py" ask Bob about #17a?')
-    ] == [
-        ("Alice Miller at src/a.py", EntityKind.QUOTED),
-        ("Bob", EntityKind.NAME),
-        ("#17a", EntityKind.ID),
-    ]
+    ] == [("Alice Miller at src/a.py", EntityKind.QUOTED), ("Bob", EntityKind.NAME), ("#17a", EntityKind.ID)]
 
 
 def test_the_same_words_in_another_case_or_width_count_once() -> None:

@@ -29,17 +29,12 @@ def paths(made: Plan) -> tuple[int, int, int, int]:
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("who is my dentist", (48, 48, 0, 0)),
-        ("我的牙医是谁", (48, 48, 0, 0)),
-        ("why was I late", (72, 48, 0, 0)),
-        ("为什么迟到", (72, 48, 0, 0)),
-        ("remember the dentist", (48, 48, 0, TEMPORAL)),
-        ("记得牙医吗", (48, 48, 0, TEMPORAL)),
-        ('who said "red door"', (48, 48, EXACT, 0)),
-        ("who saw Alice Miller", (48, 48, 0, 0)),
-        ("who called last week", (48, 48, 0, TEMPORAL)),
+        ("who is my dentist", (48, 48, 0, 0)), ("我的牙医是谁", (48, 48, 0, 0)), ("why was I late", (72, 48, 0, 0)),
+        ("为什么迟到", (72, 48, 0, 0)), ("remember the dentist", (48, 48, 0, TEMPORAL)),
+        ("记得牙医吗", (48, 48, 0, TEMPORAL)), ('who said "red door"', (48, 48, EXACT, 0)),
+        ("who saw Alice Miller", (48, 48, 0, 0)), ("who called last week", (48, 48, 0, TEMPORAL)),
     ],
-)
+)  # fmt: skip
 def test_the_words_decide_which_paths_run(query: str, expected: tuple[int, int, int, int]) -> None:
     assert paths(planned(query)) == expected
 

@@ -30,13 +30,10 @@ def texts(hits: list[Hit]) -> list[str]:
 @pytest.mark.parametrize(
     ("query", "there"),
     [
-        ("Write me a haiku about autumn.", BIOPSY),
-        ("What is 17 times 23?", BIOPSY),
-        ("写一首关于秋天的诗。", CHECKUP),
-        ("十七乘以二十三等于多少？", CHECKUP),
-        ("hi", BIOPSY),
+        ("Write me a haiku about autumn.", BIOPSY), ("What is 17 times 23?", BIOPSY),
+        ("写一首关于秋天的诗。", CHECKUP), ("十七乘以二十三等于多少？", CHECKUP), ("hi", BIOPSY),
     ],
-)
+)  # fmt: skip
 def test_nothing_is_kept_where_nothing_fits(query: str, there: list[str], closeness: float | None) -> None:
     assert fitting(query, [hit(text, closeness) for text in there]) == []
 

@@ -22,11 +22,7 @@ class ByLength:
         self.asked: list[tuple[str, frozenset[str]]] = []
 
     def score(
-        self,
-        query: str,
-        signals: Mapping[str, Array],
-        weights: Weights,
-        texts: Callable[[Sequence[int]], list[str]],
+        self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
     ) -> Array:
         self.asked.append((query, frozenset(signals)))
         if isinstance(self.answer, Exception):

@@ -24,9 +24,7 @@ columns = st.integers(1, 12).flatmap(
 
 
 @given(columns, weights)
-def test_a_score_lies_between_zero_and_one_and_grows_with_every_signal(
-    table: Array, given_weights: list[float]
-) -> None:
+def test_a_score_lies_between_0_and_1_and_grows_with_every_signal(table: Array, given_weights: list[float]) -> None:
     chosen = Weights(**dict(zip(NAMES, given_weights, strict=True)))
     signals = dict(zip(NAMES, table, strict=True))
     scores = weighted_mean(signals, chosen)

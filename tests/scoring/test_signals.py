@@ -58,7 +58,7 @@ def test_the_text_signal_is_bounded_and_keeps_the_order(scores: Array) -> None:
 
 
 @given(placed(), st.floats(0, 0.5), st.randoms(use_true_random=False))
-def test_neighbours_and_segments_are_bounded_and_do_not_see_the_order_of_candidates(
+def test_neighbours_and_segments_are_bounded_in_any_order(
     candidates: tuple[Array, Numbers, Numbers], average: float, chance: object
 ) -> None:
     relevance, segments, ordinals = candidates

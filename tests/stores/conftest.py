@@ -22,8 +22,7 @@ from redis import Redis
 from hybrid_memory import EventKind, Record, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.ports import Draft, Entry, Floats
-from hybrid_memory.testing.milvus_server import MilvusServer
-from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.servers import MilvusServer, RedisServer
 from hybrid_memory.text.tokenize import terms
 
 ALICE = Scope(user="alice", session="s1")
@@ -164,6 +163,20 @@ def found(tmp_path: Path) -> Callable[[list[int]], list[tuple[str, int]]]:
         return left
 
     return scan
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """One for all tests that never kill it, each with a prefix of its own."""
+    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def plain_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """The same without modules: the log needs none."""
+    with RedisServer(tmp_path_factory.mktemp("redis"), modules=False) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

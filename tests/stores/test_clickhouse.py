@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import sys
 from collections.abc import Iterator
-from datetime import timedelta
 
 import pytest
 
@@ -52,11 +51,6 @@ def test_a_folder_is_relative_or_absolute(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_a_wrong_url_is_refused_and_the_right_form_shown(url: str, said: str) -> None:
     with pytest.raises(InvalidConfigError, match=said):
         ClickHouseArchive(url)
-
-
-def test_a_ttl_is_a_second_at_least() -> None:
-    with pytest.raises(InvalidConfigError, match="ttl"):
-        ClickHouseArchive("clickhouse://host", ttl=timedelta(0))
 
 
 def test_no_message_tells_the_password() -> None:

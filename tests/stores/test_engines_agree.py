@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import EventKind, RecordKind, Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
-from hybrid_memory.engines.redis import RedisConnection, RedisIndex
+from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.index.record import Where
+from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.ports import Draft, EventLog, RecordColumns, SemanticIndex
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, START, assert_same_ranking, ids, random_corpus, unit
 from hybrid_memory.testing.drafts import NOON, OWNERS
-from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.servers import RedisServer
 
+NUMBERS = count()
 SIZE = 240
 ALL = 10 * SIZE
 
@@ -46,6 +49,8 @@ marks = st.lists(st.integers(0, 12), max_size=4)
 steps = st.lists(
     st.tuples(st.just("append"), owners, st.lists(drafts, max_size=4))
     | st.tuples(st.just("erase"), owners, marks, st.dictionaries(st.integers(0, 12), payloads, max_size=2), drafts)
+    | st.tuples(st.just("drop"), owners, marks)
+    | st.tuples(st.just("expire"), owners, st.integers(0, 3), st.integers(1, 3))
     | st.tuples(st.just("scrub")),
     max_size=12,
 )
@@ -55,11 +60,17 @@ def do(log: EventLog, step: Any) -> Any:
     """What a step tells, apart from positions, which may have other gaps in every engine."""
     if step[0] == "scrub":
         return log.scrub()
+    if step[0] == "expire":  # of an archived log alone; the others keep everything
+        if isinstance(log, ArchivedLog):
+            log.expire(step[1], NOON + timedelta(hours=12 * step[2]), step[3])
+        return None
     try:
         if step[0] == "append":
             return [(done.id, done.fresh) for done in log.append(step[1], step[2])]
         everybody = [event.position for owner in OWNERS[:2] for event in log.read(owner)]
         at = dict(enumerate(everybody))
+        if step[0] == "drop":
+            return log.drop(step[1], [at.get(mark, 10**9) for mark in step[2]])
         rewritten = {at[mark]: payload for mark, payload in step[3].items() if mark in at}
         done = log.erase(step[1], [at.get(mark, 10**9) for mark in step[2]], rewritten, step[4])
     except IdConflictError:
@@ -77,18 +88,33 @@ def state(log: EventLog) -> Any:
     return events, [log.count(owner) for owner in OWNERS[:2]], size.events, size.sessions
 
 
+def assert_the_same_after(done: list[Any], log: EventLog) -> None:
+    oracle = InMemoryLog()
+    given_out: set[int] = set()
+    for step in done:
+        assert do(oracle, step) == do(log, step)
+        assert state(oracle) == state(log)
+        new = {event.position for owner in OWNERS[:2] for event in log.read(owner)} - given_out
+        assert min(new, default=10**9) > max(given_out, default=0), "a position was given out again"
+        given_out |= new
+
+
+def sqlite_log(folder: str) -> SqliteLog:
+    return SqliteLog(Database(Path(folder) / "memory.db", power_safe=False))
+
+
 @given(steps)
-def test_logs_agree_after_any_steps(done: list[Any]) -> None:
-    with TemporaryDirectory() as folder:
-        first, second = InMemoryLog(), SqliteLog(Database(Path(folder) / "memory.db", power_safe=False))
-        given: set[int] = set()
-        for step in done:
-            assert do(first, step) == do(second, step)
-            assert state(first) == state(second)
-            new = {event.position for owner in OWNERS[:2] for event in second.read(owner)} - given
-            assert min(new, default=10**9) > max(given, default=0), "a position was given out again"
-            given |= new
-        second.close()
+def test_sqlite_agrees_with_the_oracle_after_any_steps(done: list[Any]) -> None:
+    with TemporaryDirectory() as folder, closing(sqlite_log(folder)) as log:
+        assert_the_same_after(done, log)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(done=steps)
+def test_redis_agrees_with_the_oracle_after_any_steps(plain_redis: RedisServer, done: list[Any]) -> None:
+    url = f"{plain_redis.url}?prefix=agree-{next(NUMBERS)}"
+    with closing(RedisLog(RedisConnection(url))) as log:
+        assert_the_same_after([step for step in done if step[0] != "scrub"], log)
 
 
 stretches = st.lists(st.tuples(st.integers(-5, SIZE + 20), st.integers(-5, SIZE + 20) | st.just(2**62)), max_size=6)
@@ -118,7 +144,9 @@ def engines(
         if request.param == "sqlite":
             index = SqliteIndex(Database(folder / "memory.db", power_safe=False))
         else:
-            index = RedisIndex(RedisConnection(opened.enter_context(RedisServer(folder)).url))
+            index = RedisIndex(
+                RedisConnection(f"{request.getfixturevalue('redis_server').url}?prefix=agree-{next(NUMBERS)}")
+            )
         opened.callback(index.close)
         oracle = InMemoryIndex()
         for engine in (oracle, index):

@@ -31,7 +31,7 @@ from hybrid_memory.testing.corpus import (
     random_corpus,
     unit,
 )
-from hybrid_memory.testing.milvus_server import MilvusServer
+from hybrid_memory.testing.servers import MilvusServer
 from hybrid_memory.text.tokenize import terms
 
 NUMBERS = count()
@@ -51,7 +51,7 @@ def url(server: MilvusServer) -> str:
 
 
 def test_the_server_names_the_package_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    monkeypatch.setattr("hybrid_memory.testing.servers.find_spec", lambda _name: None)
     with pytest.raises(MissingDependencyError, match="pymilvus"):
         MilvusServer(tmp_path)
 

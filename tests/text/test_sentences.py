@@ -78,24 +78,9 @@ def test_blocks_add_up_to_the_text(text: str) -> None:
 @pytest.mark.parametrize(
     "unit",
     [
-        ".",
-        ". ",
-        "“",
-        "“a. ",
-        '"',
-        "`",
-        "```\n",
-        " ",
-        "。",
-        ".)",
-        "a.a",
-        "Dr. ",
-        ".   ",
-        ': "a."',
-        "1. ",
-        "。”",
+        ".", ". ", "“", "“a. ", '"', "`", "```\n", " ", "。", ".)", "a.a", "Dr. ", ".   ", ': "a."', "1. ", "。”",
         "~~~\n",
     ],
-)
+)  # fmt: skip
 def test_long_repeats_take_linear_time(unit: str) -> None:
     assert_linear(sentences, lambda size: f" {unit * (size // len(unit))} x")

@@ -28,16 +28,10 @@ def distance(one: str, other: str) -> int:
 @pytest.mark.parametrize(
     ("term", "forgiven"),
     [
-        ("cat", 0),
-        ("cats", 1),
-        ("running", 1),
-        ("marathon", 2),
-        ("", 0),
-        ("e1234567", 0),
-        ("café", 0),
+        ("cat", 0), ("cats", 1), ("running", 1), ("marathon", 2), ("", 0), ("e1234567", 0), ("café", 0),
         ("马拉松比赛", 0),
     ],
-)
+)  # fmt: skip
 def test_longer_words_are_forgiven_more(term: str, forgiven: int) -> None:
     assert allowed_edits(term) == forgiven
 

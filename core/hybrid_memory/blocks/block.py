@@ -11,8 +11,7 @@ from typing import Any
 
 from hybrid_memory import display
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.author import principal_of
-from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.projection import Erasure, FoldedProjection, plain
 from hybrid_memory.store.services import Services

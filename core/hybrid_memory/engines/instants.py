@@ -1,8 +1,14 @@
-"""Instants as engines store them."""
+"""Instants and records as engines store them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.scope import Scope
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -26,3 +32,20 @@ def micros_or_none(at: datetime | None) -> int | None:
 def instant_or_none(micros: int | None) -> datetime | None:
     """The instant, of what may be left out."""
     return None if micros is None else from_micros(micros)
+
+
+_INSTANTS = ("at", "last_used", "valid_from", "valid_to")
+
+
+def plain(record: Record) -> dict[str, Any]:
+    """The fields of the record but its scope, as JSON knows them; instants in microseconds."""
+    values = {part.name: getattr(record, part.name) for part in fields(record) if part.name != "scope"}
+    instants = {name: micros_or_none(values[name]) for name in _INSTANTS}
+    return {**values, **instants, "kind": record.kind.value}
+
+
+def record_of(scope: Scope, values: Mapping[str, Any]) -> Record:
+    """The record with the fields that `plain` returned."""
+    instants = {name: instant_or_none(values[name]) for name in _INSTANTS}
+    typed = {"kind": RecordKind(values["kind"]), "sources": tuple(values["sources"])}
+    return Record(**{**values, **instants, **typed, "scope": scope})

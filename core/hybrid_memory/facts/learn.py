@@ -10,8 +10,7 @@ from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.attributes import statement
 from hybrid_memory.facts.fact import USER, Claim, Stance
 from hybrid_memory.facts.port import FactExtractor
-from hybrid_memory.log.author import principal_of
-from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.message import RESERVED
 from hybrid_memory.log.port import Draft
 from hybrid_memory.runtime.runners import Runner

@@ -140,12 +140,7 @@ class IndexEngine(Protocol):
 
     @abstractmethod
     def status(
-        self,
-        owner: Scope | None = None,
-        *,
-        sessions: Sequence[str | None] = (),
-        pending: int = 0,
-        sums: bool = False,
+        self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
         """How far the index is, for this owner; see `Status`."""
         ...

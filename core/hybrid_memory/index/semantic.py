@@ -102,10 +102,10 @@ class SemanticIndex(IndexEngine):
 
     def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
         """Inner product with each of these records, NaN where it has no vector yet; shape (n,)."""
-        rows, there = self.vector_rows(owner, ids)
+        rows, present = self.vector_rows(owner, ids)
         scores = np.full(len(ids), np.nan, dtype=np.float32)
-        if there.any():
-            scores[there] = rows[there] @ vector
+        if present.any():
+            scores[present] = rows[present] @ vector
         return scores
 
     def likeness(self, owner: Scope, ids: Ids) -> Floats:
@@ -118,11 +118,11 @@ class SemanticIndex(IndexEngine):
         """The vectors of these records, zeros where one has none, and which have one; shapes (n, dim) and (n,)."""
         stored = self.vectors(ids.tolist(), owner) if len(ids) else {}
         width = len(next(iter(stored.values()), ()))
-        rows, there = np.zeros((len(ids), width), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
+        rows, present = np.zeros((len(ids), width), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
         for row, number in enumerate(ids.tolist()):
             if (vector := stored.get(number)) is not None:
-                rows[row], there[row] = vector, True
-        return rows, there
+                rows[row], present[row] = vector, True
+        return rows, present
 
     def reset(self) -> None:
         """Drop everything derived: records, terms, vectors, applied positions, the embedder's name."""

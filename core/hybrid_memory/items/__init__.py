@@ -1,1 +1,1 @@
-"""items."""
+"""Items: values that an application keeps under namespaces and keys."""

@@ -45,7 +45,6 @@ class ArchivedLog(DelegatingLog):
         self._moving = threading.RLock()  # what is being moved must not be erased or counted half-way
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
-        """Events of the scope from both parts, by position; see `EventLog.read`."""
         # The hot log first: what leaves it between the two readings is in the archive by then.
         wanted, hot = Selection(**which), self._log.read(scope, **which)
         if (wanted.kinds and not set(wanted.kinds) & set(_ARCHIVED)) or (wanted.limit is not None and wanted.limit < 1):
@@ -73,12 +72,11 @@ class ArchivedLog(DelegatingLog):
         """
         with self._moving:
             self._archive.erase(owner, positions, rewritten)
-            noted = self._log.erase(owner, positions, rewritten, note)
+            appended = self._log.erase(owner, positions, rewritten, note)
             self._archive.erase(owner, positions, rewritten)  # what another process archived meanwhile
-            return noted
+            return appended
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
-        """How many events the owner has beyond this position, in both parts."""
         with self._moving:
             hot = self._log.count(owner, after=after)
             reach = self._reach(owner, beyond=after)
@@ -118,7 +116,6 @@ class ArchivedLog(DelegatingLog):
             after = events[-1].position
 
     def close(self) -> None:
-        """Close both parts."""
         try:
             self._archive.close()
         finally:
@@ -137,12 +134,12 @@ class ArchivedLog(DelegatingLog):
             return
         first, last = events[0].position, events[-1].position
         left = self._log.read(owner, after=first - 1, upto=last, kinds=_ARCHIVED)
-        there = {event.position: event.payload for event in left}
-        gone = [event.position for event in events if event.position not in there]
+        present = {event.position: event.payload for event in left}
+        gone = [event.position for event in events if event.position not in present]
         changed = {
-            event.position: there[event.position]
+            event.position: present[event.position]
             for event in events
-            if event.position in there and there[event.position] != event.payload
+            if event.position in present and present[event.position] != event.payload
         }
         self._archive.erase(owner, gone, changed)
 

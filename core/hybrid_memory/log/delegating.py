@@ -12,55 +12,41 @@ from hybrid_memory.scope import Scope
 
 
 class DelegatingLog(EventLog):
-    """Passes everything on.
-
-    Args:
-        log: where to.
-    """
+    """Passes everything on."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
 
     def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
-        """See `EventLog.append`."""
         return self._log.append(owner, drafts)
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
-        """See `EventLog.read`."""
         return self._log.read(scope, **which)
 
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
     ) -> Appended:
-        """See `EventLog.erase`."""
         return self._log.erase(owner, positions, rewritten, note)
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
-        """See `EventLog.drop`."""
         self._log.drop(owner, positions)
 
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        """See `EventLog.restore`."""
         self._log.restore(owner, events)
 
     def scrub(self) -> None:
-        """See `EventLog.scrub`."""
         self._log.scrub()
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        """See `EventLog.heads`."""
         return self._log.heads(scope)
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
-        """See `EventLog.count`."""
         return self._log.count(owner, after=after)
 
     def size(self) -> LogSize:
-        """See `EventLog.size`."""
         return self._log.size()
 
     def close(self) -> None:
-        """Close the other log."""
         self._log.close()
 
 
@@ -68,25 +54,20 @@ class ReadOnlyLog(DelegatingLog):
     """A log that can be read, and raises `InvalidInputError` where it is written to."""
 
     def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
-        """Refuse to."""
         self._refuse(owner, drafts)
 
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
     ) -> Appended:
-        """Refuse to."""
         self._refuse(owner, positions, rewritten, note)
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
-        """Refuse to."""
         self._refuse(owner, positions)
 
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        """Refuse to."""
         self._refuse(owner, events)
 
     def scrub(self) -> None:
-        """Refuse to."""
         self._refuse()
 
     def _refuse(self, *_: object) -> NoReturn:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import secrets
+import threading
+import time
+from ast import literal_eval
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
+from uuid import UUID
 
 from hybrid_memory.log.message import Message
 from hybrid_memory.scope import Scope
@@ -82,3 +88,46 @@ class Event:
 def handle(first: int, last: int) -> str:
     """Names a stretch of the log: ``#12`` for one position, ``#12-40`` for several."""
     return f"#{first}" if first == last else f"#{first}-{last}"
+
+
+def author_of(principal: Scope) -> str:
+    """The user and the agent as the text that events carry."""
+    return str(Scope(user=principal.user, agent=principal.agent))
+
+
+def principal_of(author: str) -> Scope:
+    """The user and the agent behind `author_of`."""
+    return Scope(**{name: literal_eval(value) for name, value in _PART.findall(author)})
+
+
+_PART = re.compile(r"(\w+)=('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
+
+QUARANTINE = "quarantined:"
+"""Begins the ids of messages that wait for an admin; the rest is the id that the message then gets."""
+
+MAX_COUNTER = 0xFFF
+"""The 12 bits of rand_a in a UUID of version 7."""
+
+
+class TimeOrderedIds:
+    """UUIDs of version 7 (RFC 9562): milliseconds, a counter, random bits; ordered within a process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = (0, 0)
+
+    def __call__(self) -> str:
+        """A new id."""
+        with self._lock:
+            now = time.time_ns() // 1_000_000
+            millis, counter = self._last
+            # The counter takes the 12 bits of rand_a; when it or the clock runs back, borrow from the next millisecond.
+            if now > millis:
+                millis, counter = now, 0
+            elif counter < MAX_COUNTER:
+                counter += 1
+            else:
+                millis, counter = millis + 1, 0
+            self._last = (millis, counter)
+        value = millis << 80 | 0x7 << 76 | counter << 64 | 0b10 << 62 | secrets.randbits(62)
+        return str(UUID(int=value))

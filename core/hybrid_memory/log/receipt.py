@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
 
 from hybrid_memory import display
 from hybrid_memory.log.event import handle
@@ -43,15 +42,6 @@ class Receipt:
     archived: int = 0
     note: str = ""
 
-    @classmethod
-    def of(cls, appended: Sequence[Appended]) -> Self:
-        """The receipt of what was written to the log."""
-        return cls(
-            ids=tuple(event.id for event in appended),
-            positions=tuple(event.position for event in appended),
-            duplicates=tuple(event.id for event in appended if not event.fresh),
-        )
-
     @property
     def folded(self) -> int:
         """Deprecated name of ``compacted``."""
@@ -80,3 +70,12 @@ class Receipt:
             *(f"{count:,} {name}" for name, count in counts.items() if count),
             *([self.note] if self.note else []),
         ]
+
+
+def receipt_of(appended: Sequence[Appended]) -> Receipt:
+    """The receipt of what was written to the log."""
+    return Receipt(
+        ids=tuple(event.id for event in appended),
+        positions=tuple(event.position for event in appended),
+        duplicates=tuple(event.id for event in appended if not event.fresh),
+    )

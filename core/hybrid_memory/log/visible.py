@@ -115,24 +115,20 @@ class VisibleLog(DelegatingLog):
         self._horizon = horizon
 
     def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
-        """Append to the log; see `EventLog.append`."""
         self._check_present()
         return super().append(owner, drafts)
 
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
     ) -> Appended:
-        """Erase from the log; see `EventLog.erase`."""
         self._check_present()
         return super().erase(owner, positions, rewritten, note)
 
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        """Store what another log has; see `EventLog.restore`."""
         self._check_present()
         super().restore(owner, events)
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
-        """The visible events of the scope; see `EventLog.read`."""
         wanted = Selection(**which)
         before = None if self._horizon is None else self._horizon.before
         wanted = replace(wanted, until=min(filter(None, (wanted.until, before)), default=None))
@@ -179,7 +175,6 @@ class VisibleLog(DelegatingLog):
         return [(start, end) for start, end in shown if start <= end]
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
-        """How many visible events the owner has beyond this position."""
         return len(self.read(owner.owner, after=after))
 
     def _check_present(self) -> None:

@@ -1,1 +1,1 @@
-"""media."""
+"""Pictures and sounds in messages: their index, and recall over it."""

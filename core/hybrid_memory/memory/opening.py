@@ -31,7 +31,7 @@ from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.items.kept import ItemsProjection
 from hybrid_memory.log.delegating import ReadOnlyLog
-from hybrid_memory.log.ids import TimeOrderedIds
+from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.log.port import Clock, Key
 from hybrid_memory.media.media import MediaIndex
 from hybrid_memory.memory import HybridMemory

@@ -1,1 +1,1 @@
-"""What needs weights: embedders."""
+"""Models behind their ports: embedders in batches, language models, LLMLingua, token counters."""

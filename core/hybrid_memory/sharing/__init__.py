@@ -1,1 +1,1 @@
-"""sharing."""
+"""Shared spaces: grants, rights and trust, and messages that wait for an admin."""

@@ -8,10 +8,9 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError, StoreUnavailableError
-from hybrid_memory.log.author import QUARANTINE, principal_of
-from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.event import QUARANTINE, Event, EventKind, principal_of
 from hybrid_memory.log.port import Draft
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.receipt import Receipt, receipt_of
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope, check_name
 from hybrid_memory.sharing.grant import TRUSTED, Asked, Denial, Grant, GrantsProjection, Member, Right, Standing
@@ -77,7 +76,7 @@ async def decide(run: Runner, services: Services, member: Member, verb: str, dec
         appended = await append_revision(run, services, member.space, revision, [revision, *drafts])
         if appended is None:
             continue
-        return Receipt.of(appended[1:] or appended)
+        return receipt_of(appended[1:] or appended)
     raise StoreUnavailableError(f"other admins kept deciding in {member.space} at the same time: try again")
 
 

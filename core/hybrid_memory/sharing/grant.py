@@ -8,8 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
 
-from hybrid_memory.log.author import author_of
-from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.event import Event, EventKind, author_of
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import FoldedProjection, number_of
 

@@ -1,1 +1,1 @@
-"""store."""
+"""What all verbs stand on: services and views, writing, indexing, forgetting, and the Projection."""

@@ -11,12 +11,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hybrid_memory.errors import IdConflictError, InvalidMessageError, StoreUnavailableError
-from hybrid_memory.log.author import QUARANTINE
-from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.event import QUARANTINE, Event, EventKind
 from hybrid_memory.log.media import is_media
 from hybrid_memory.log.message import REPLACES, Message, Role
 from hybrid_memory.log.port import Draft, EventLog
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.receipt import Receipt, receipt_of
 from hybrid_memory.log.visible import visible
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
@@ -57,7 +56,7 @@ async def remember(
         appended = await run.call(services.log.append, scope.owner, drafts)
     except StoreUnavailableError as error:
         return await put_aside(run, services, scope.owner, drafts, error)
-    receipt = Receipt.of(appended[: len(messages)])
+    receipt = receipt_of(appended[: len(messages)])
     return receipt if services.trusted else replace(receipt, quarantined=receipt.ids)
 
 

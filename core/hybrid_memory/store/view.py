@@ -11,7 +11,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import EventLog
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.receipt import Receipt, receipt_of
 from hybrid_memory.log.visible import Horizon, Stretches, VisibleLog, hidden, joined, replaced, runs, visible, within
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
@@ -104,7 +104,7 @@ async def rollback(run: Runner, services: Services, scope: Scope, to: Any) -> Re
         raise InvalidInputError(f"the log of {scope.owner} ends at position {head}, cannot go to {position}")
     draft = services.draft(EventKind.ROLLBACK, {"to": position}, author=services.author)
     (appended,) = await run.call(services.truth.append, scope.owner, [draft])
-    return Receipt.of([appended])
+    return receipt_of([appended])
 
 
 async def history(

@@ -13,6 +13,6 @@ What an index finds is compared, number by number, with the in-memory engine. To
 assertion, call ``pytest.register_assert_rewrite("hybrid_memory.testing")`` in ``conftest.py``. Needs pytest.
 """
 
-from hybrid_memory.testing.language import FaultyModel, ScriptedModel
+from hybrid_memory.testing.models import FaultyModel, ScriptedModel
 
 __all__ = ["FaultyModel", "ScriptedModel"]

@@ -58,7 +58,6 @@ class Corpus:
     vectors: dict[bytes, Floats]
 
     def of(self, owner: Scope) -> list[Entry]:
-        """The owner's entries."""
         return [entry for entry in self.entries if entry.record.scope.owner == owner]
 
     def fill(self, index: SemanticIndex, *, batch: int = 17) -> None:

@@ -90,3 +90,10 @@ def assert_readings_agree(log: Readable, written: Sequence[Event], scopes: Seque
     sessions = {event.scope for event in written if event.scope.session or event.kind is EventKind.MESSAGE}
     size = log.size()
     assert (size.owners, size.sessions, size.events) == (len(heads), len(sessions), len(written))
+
+
+NAMES = [
+    *("a'b", 'a"b', "a\\b", "a\\'b", "a`b", "a:b", "a|b", "a b", "a\tb", "a\nb", "\n", "\\N", "0", "-", "*", "%", "%s"),
+    *("{a}", "}{", "{a:String}", "@owner:{x}", '" or owner != "', "你 好", "猫", "é", "e\u0301", "é🙂", "x" * 500),
+]
+"""Parts of scopes, and ids, that a careless query would break on."""

@@ -28,7 +28,6 @@ class EmbedderContract:
 
     @pytest.fixture
     def embedder(self) -> Embedder:
-        """The embedder under test."""
         raise NotImplementedError("give a fixture named 'embedder'")
 
     def test_name_is_a_stable_string(self, embedder: Embedder) -> None:
@@ -38,21 +37,18 @@ class EmbedderContract:
         assert embedder.name == embedder.name
 
     def test_documents_are_float32_unit_rows_of_the_stated_width(self, embedder: Embedder) -> None:
-        """Shape (n, dim)."""
         rows = embedder.embed_documents(TEXTS)
         assert rows.shape == (len(TEXTS), embedder.dim)
         assert rows.dtype == np.float32
         np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-4)
 
     def test_query_is_a_float32_unit_vector_of_the_stated_width(self, embedder: Embedder) -> None:
-        """Shape (dim,)."""
         vector = embedder.embed_query(TEXTS[0])
         assert vector.shape == (embedder.dim,)
         assert vector.dtype == np.float32
         assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-4)
 
     def test_no_texts_give_no_rows(self, embedder: Embedder) -> None:
-        """Of the right width all the same."""
         assert embedder.embed_documents([]).shape == (0, embedder.dim)
 
     def test_the_same_text_gives_the_same_vector(self, embedder: Embedder) -> None:
@@ -61,7 +57,6 @@ class EmbedderContract:
         np.testing.assert_array_equal(embedder.embed_documents(TEXTS), embedder.embed_documents(TEXTS))
 
     def test_rows_do_not_depend_on_the_rest_of_the_batch(self, embedder: Embedder) -> None:
-        """Alone, together, or in another order."""
         together = embedder.embed_documents(TEXTS)
         alone = np.concatenate([embedder.embed_documents([text]) for text in TEXTS])
         backwards = embedder.embed_documents(TEXTS[::-1])[::-1]
@@ -69,7 +64,6 @@ class EmbedderContract:
         np.testing.assert_allclose(backwards, together, atol=TOLERANCE)
 
     def test_a_text_is_nearest_to_a_query_of_its_own_words(self, embedder: Embedder) -> None:
-        """Queries and documents live in one space."""
         rows = embedder.embed_documents(TEXTS)
         nearest = [int((rows @ embedder.embed_query(text)).argmax()) for text in TEXTS]
         assert nearest == list(range(len(TEXTS)))
@@ -83,7 +77,6 @@ class EmbedderContract:
             assert length == pytest.approx(1, abs=1e-4) or length == 0
 
     def test_threads_get_the_same_vectors(self, embedder: Embedder) -> None:
-        """Any thread may call it, and several at once."""
         expected = embedder.embed_documents(TEXTS)
 
         def embed(turn: int) -> tuple[int, Floats]:

@@ -14,7 +14,7 @@ from hybrid_memory.errors import IdConflictError, MemoryClosedError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import EventLog
 from hybrid_memory.scope import Scope
-from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, assert_readings_agree, draft
+from hybrid_memory.testing.drafts import ALICE, NAMES, NOON, OWNERS, assert_readings_agree, draft
 from hybrid_memory.testing.log_removal import EventLogRemovalContract
 
 
@@ -23,11 +23,9 @@ class EventLogContract(EventLogRemovalContract):
 
     @pytest.fixture
     def log(self) -> EventLog:
-        """The log under test."""
         raise NotImplementedError("give a fixture named 'log'")
 
     def test_an_empty_log_has_nothing_to_tell(self, log: EventLog) -> None:
-        """No events, no heads, no counts."""
         assert log.read(ALICE) == []
         assert log.get(ALICE, ["e1"]) == []
         assert log.heads() == log.heads(ALICE) == {}
@@ -36,13 +34,11 @@ class EventLogContract(EventLogRemovalContract):
         assert (size.owners, size.sessions, size.events) == (0, 0, 0)
 
     def test_an_empty_batch_appends_nothing(self, log: EventLog) -> None:
-        """Nor does it make the owner known."""
         assert log.append(ALICE, []) == []
         assert log.heads() == {}
         assert log.size().owners == 0
 
     def test_read_returns_what_was_appended(self, log: EventLog) -> None:
-        """Every field, bit by bit."""
         payload = {"content": "NUL \x00, 中文, 🙂, \u2028", "deep": [{"a": None, "b": [True, 1, 1.5, "1"]}], "": {}}
         made = draft(1, session="s 1", payload=payload, at=NOON, sources=("b", "a"), author="user bob 你")
         (where,) = log.append(ALICE, [made])
@@ -61,7 +57,6 @@ class EventLogContract(EventLogRemovalContract):
         assert [type(value) for value in event.payload["deep"][0]["b"]] == [bool, int, float, str]
 
     def test_positions_grow_from_1_over_batches_and_owners(self, log: EventLog) -> None:
-        """In the order given, and across owners too."""
         positions = [
             appended.position
             for batch in range(6)
@@ -81,13 +76,11 @@ class EventLogContract(EventLogRemovalContract):
         assert (event.position, event.at, event.payload) == (first.position, draft(1).at, draft(1).payload)
 
     def test_payloads_that_differ_in_order_only_are_the_same(self, log: EventLog) -> None:
-        """JSON objects have no order."""
         log.append(ALICE, [draft(1, payload={"a": 1, "b": {"c": 2, "d": 3}})])
         (again,) = log.append(ALICE, [draft(1, payload={"b": {"d": 3, "c": 2}, "a": 1})])
         assert not again.fresh
 
     def test_a_taken_id_leaves_nothing_of_the_batch(self, log: EventLog) -> None:
-        """Neither what stands before the conflict nor what stands after it."""
         log.append(ALICE, [draft(1)])
         before = log.read(ALICE)
         with pytest.raises(IdConflictError, match="e1"):
@@ -97,7 +90,6 @@ class EventLogContract(EventLogRemovalContract):
         assert after.fresh
 
     def test_a_conflict_inside_the_first_batch_leaves_no_owner(self, log: EventLog) -> None:
-        """Nothing at all was written."""
         with pytest.raises(IdConflictError):
             log.append(ALICE, [draft(1), draft(1, payload={"content": "other"})])
         assert log.read(ALICE) == []
@@ -107,14 +99,12 @@ class EventLogContract(EventLogRemovalContract):
         assert log.append(ALICE, [draft(2)])[0].fresh
 
     def test_an_id_of_ours_is_never_taken_for_a_repetition(self, log: EventLog) -> None:
-        """Only a fixed id may be there already."""
         log.append(ALICE, [draft(1, fixed=False)])
         with pytest.raises(IdConflictError):
             log.append(ALICE, [draft(1, fixed=False)])
         assert log.count(ALICE) == 1
 
     def test_an_id_is_free_in_other_sessions_and_for_other_owners(self, log: EventLog) -> None:
-        """Ids belong to one scope."""
         sessions = ["s1", "s2", None]
         for owner, session in itertools.product(OWNERS, sessions):
             (appended,) = log.append(owner, [draft(1, session=session, payload={"content": f"{owner} {session}"})])
@@ -135,9 +125,30 @@ class EventLogContract(EventLogRemovalContract):
             assert set(log.heads(one)) == {owner}
         assert set(log.heads()) == set(OWNERS)
 
+    def test_names_may_hold_any_characters(self, log: EventLog) -> None:
+        for name in NAMES:
+            log.append(Scope(user=name), [draft(1, session=session) for session in (None, name, f"{name}x")])
+        for name in NAMES:
+            scopes = [Scope(user=name, session=session) for session in (None, name, f"{name}x")]
+            assert [event.scope for event in log.read(Scope(user=name))] == scopes
+            assert len(log.read(scopes[1])) == 1
+            assert len(log.get(Scope(user=name), ["e1"])) == len(scopes)
+        assert set(log.heads()) == {Scope(user=name) for name in NAMES}
+
+    def test_ids_may_hold_any_characters(self, log: EventLog) -> None:
+        log.append(ALICE, [draft(7)])
+        for odd in NAMES:
+            made = replace(draft(1, session="s1"), id=odd)
+            places = [one.position for one in log.append(ALICE, [made, replace(made, session=None)])]
+            assert [event.id for event in log.get(ALICE, [odd])] == [odd, odd]
+            log.drop(ALICE, places[:1])
+            assert not log.append(ALICE, [made])[0].fresh
+            log.erase(ALICE, places, {}, replace(draft(9, kind=EventKind.ERASED), id=f"note {odd}"))
+            assert log.get(ALICE, [odd]) == []
+            assert log.append(ALICE, [made])[0].fresh
+
     @pytest.mark.parametrize("seed", range(2))
     def test_every_reading_agrees_with_a_list(self, log: EventLog, seed: int) -> None:
-        """On a random log."""
         chance = Random(seed)  # noqa: S311 - for tests
         written: list[Event] = []
         for number in range(60):
@@ -151,14 +162,12 @@ class EventLogContract(EventLogRemovalContract):
         assert_readings_agree(log, written, [OWNERS[0], OWNERS[1], OWNERS[3], *one], chance)
 
     def test_get_is_by_position_and_leaves_unknown_ids_out(self, log: EventLog) -> None:
-        """Whatever the order and the repetitions of the ids."""
         log.append(ALICE, [draft(number) for number in (3, 1, 2)])
         assert [event.id for event in log.get(ALICE, ["e2", "no", "e3", "e2"])] == ["e3", "e2"]
         assert log.get(ALICE, []) == []
         assert log.get(OWNERS[1], ["e1"]) == []
 
     def test_threads_write_without_losing_or_mixing_anything(self, log: EventLog) -> None:
-        """Batches keep their order, and a reader sees each of them whole or not at all."""
         size, batches = 5, 20
 
         def write(writer: int) -> None:
@@ -177,7 +186,6 @@ class EventLogContract(EventLogRemovalContract):
             assert ids == [f"e{1000 * writer + step}" for step in range(size * batches)]
 
     def test_after_close_every_call_says_so(self, log: EventLog) -> None:
-        """And closing again is harmless."""
         log.append(ALICE, [draft(1)])
         log.close()
         log.close()

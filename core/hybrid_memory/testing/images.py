@@ -102,11 +102,9 @@ class ColourEmbedder:
         return vector
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Unit rows, as `HashingEmbedder.embed_documents`."""
         return self._texts.embed_documents(texts)
 
     def embed_query(self, text: str) -> Floats:
-        """A unit vector, as `HashingEmbedder.embed_query`."""
         return self._texts.embed_query(text)
 
     def _shares(self, seen: Pixels) -> Floats:

@@ -35,7 +35,6 @@ class IndexWritingContract:
     """The part of `SemanticIndexContract` that is not about searching; subclass that."""
 
     def test_records_come_back_field_by_field(self, index: SemanticIndex) -> None:
-        """Those that were never set, too; in the order asked for, unknown ids left out, repeated ones repeated."""
         plain = make_record(1, "plain", scope=ALICE)
         full = make_record(
             2,
@@ -72,7 +71,6 @@ class IndexWritingContract:
         assert (index.size().records, index.get([2])[0].uses) == (1, 0)
 
     def test_of_eight_that_apply_the_same_events_one_wins(self, index: SemanticIndex) -> None:
-        """Compare and set, under threads."""
         with ThreadPoolExecutor(max_workers=8) as pool:
             for number in range(1, 21):
                 tries = [pool.submit(store, index, make_record(number), after=number - 1) for _ in range(8)]
@@ -80,7 +78,6 @@ class IndexWritingContract:
         assert index.applied(ALICE) == index.size().records == 20  # noqa: PLR2004 - as many as rounds
 
     def test_upsert_replaces_a_record_that_is_there(self, index: SemanticIndex) -> None:
-        """With its terms; it waits for a new vector."""
         store(index, make_record(1, "old words"))
         index.put_vectors(EMBEDDER, {1: b"old"}, {b"old": A})
         store(index, make_record(1, "new text"), upto=2)
@@ -112,7 +109,6 @@ class IndexWritingContract:
         assert index.columns(ids(1, 2, 4), Where(ALICE), 0).uses.tolist() == [3, 1, 1]
 
     def test_tails_are_the_last_turns_of_the_sessions(self, index: SemanticIndex) -> None:
-        """Without sessions that have none."""
         sessions = ["s1", None, "s2", "s1", None]
         records = [make_record(n, scope=replace(ALICE, session=name)) for n, name in enumerate(sessions, start=1)]
         other = make_record(6, scope=replace(BOB, session="s1"))
@@ -151,7 +147,6 @@ class IndexWritingContract:
         assert numbers_of([record for record, _ in index.pending(ALICE, 5)]) == [4]
 
     def test_vectors_of_another_embedder_are_refused(self, index: SemanticIndex) -> None:
-        """By name or by width, and nothing changes."""
         store(index, make_record(1), make_record(2))
         index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": A})
         for other in (("another", DIM), (EMBEDDER[0], 2 * DIM)):
@@ -172,7 +167,6 @@ class IndexWritingContract:
         assert index.size().vectors == 1
 
     def test_a_deleted_id_can_be_stored_again(self, index: SemanticIndex) -> None:
-        """With other words and another vector."""
         store(index, make_record(1, "old"), make_record(5, "later"))
         index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": A})
         assert index.nearest(A, Where(ALICE), 5).ids.tolist() == [1]
@@ -185,7 +179,6 @@ class IndexWritingContract:
         assert index.nearest(B, Where(ALICE), 5).scores.tolist() == pytest.approx([1])
 
     def test_reset_drops_everything_derived(self, index: SemanticIndex) -> None:
-        """The index takes any embedder then, of another width too."""
         corpus = random_corpus(7, size=40)
         corpus.fill(index)
         index.reset()
@@ -203,7 +196,6 @@ class IndexWritingContract:
         assert index.nearest(wide, Where(ALICE), 5).ids.tolist() == [1]
 
     def test_size_counts_records_vectors_and_pending_ones(self, index: SemanticIndex) -> None:
-        """Over all owners."""
         store(index, make_record(1), make_record(2))
         store(index, make_record(3, scope=BOB))
         index.put_vectors(EMBEDDER, {1: b"a", 3: b"a"}, {b"a": A})
@@ -211,7 +203,6 @@ class IndexWritingContract:
         assert (size.records, size.vectors, size.pending) == (3, 2, 1)
 
     def test_scrubbing_and_training_change_no_answer(self, index: SemanticIndex) -> None:
-        """Before, between and after writes."""
         random_corpus(1, size=60).fill(index)
         index.delete(range(1, 20))
         queries = (A, ["berlin"], None)
@@ -221,7 +212,6 @@ class IndexWritingContract:
         assert [index.search(query, Where(ALICE), 9).ids.tolist() for query in queries] == before
 
     def test_after_close_every_call_says_so(self, index: SemanticIndex) -> None:
-        """And closing again is harmless."""
         random_corpus(0, size=20).fill(index)
         index.close()
         index.close()

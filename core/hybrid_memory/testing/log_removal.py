@@ -22,7 +22,6 @@ class EventLogRemovalContract:
     """The part of `EventLogContract` that removes and restores; subclass that."""
 
     def test_erasing_destroys_rewrites_and_notes_at_once(self, log: EventLog) -> None:
-        """What is left stands where it stood; the note comes last."""
         at = appended(log, ALICE, *range(8))
         before = {event.position: event for event in log.read(ALICE)}
         payload = {"content": "rewritten \u6539\u5199", "deep": [None, {"a": 1.5}]}
@@ -31,8 +30,8 @@ class EventLogRemovalContract:
         assert note.position > at[-1]
         expected = [before[at[n]] for n in (0, 2, 3, 4, 6)]
         expected[1], expected[4] = replace(expected[1], payload=payload), replace(expected[4], payload={})
-        said = Event(note.position, NOTE.id, ALICE, NOTE.kind, NOTE.at, NOTE.payload, (), NOTE.author)
-        assert log.read(ALICE) == [*expected, said]
+        written = Event(note.position, NOTE.id, ALICE, NOTE.kind, NOTE.at, NOTE.payload, (), NOTE.author)
+        assert log.read(ALICE) == [*expected, written]
         assert log.read(ALICE, after=at[1], upto=at[5]) == expected[1:4]
         assert log.read(ALICE, after=at[0], limit=2) == expected[1:3]
         assert log.read(ALICE, upto=at[7], limit=2, newest=True) == expected[3:]
@@ -55,14 +54,12 @@ class EventLogRemovalContract:
         assert log.get(ALICE, ["e0"]) == []
 
     def test_a_session_does_not_narrow_what_is_erased(self, log: EventLog) -> None:
-        """Positions are the owner's; the note says its own session."""
         at = appended(log, ALICE, *range(8))
         log.erase(replace(ALICE, session="s1"), [at[0], at[2]], {}, replace(NOTE, session="s2"))
         assert [event.id for event in log.read(ALICE)] == ["e1", "e3", "e4", "e5", "e6", "e7", NOTE.id]
         assert [event.id for event in log.read(replace(ALICE, session="s2"))] == [NOTE.id]
 
     def test_positions_are_never_given_out_again(self, log: EventLog) -> None:
-        """Not even when all were erased."""
         at = appended(log, ALICE, *range(8))
         note = log.erase(ALICE, at, {}, NOTE)
         again = log.erase(ALICE, [note.position], {}, replace(NOTE, id="second note"))
@@ -83,7 +80,6 @@ class EventLogRemovalContract:
             log.append(ALICE, [draft(4)])
 
     def test_a_note_that_cannot_be_written_leaves_everything(self, log: EventLog) -> None:
-        """All or nothing."""
         at = appended(log, ALICE, *range(8))
         before = log.read(ALICE)
         with pytest.raises(IdConflictError):
@@ -92,12 +88,10 @@ class EventLogRemovalContract:
         assert log.append(ALICE, [draft(1)])[0].position == at[1]
 
     def test_the_note_alone_makes_an_owner_known(self, log: EventLog) -> None:
-        """Who has nothing to forget."""
         note = log.erase(ALICE, [1, 2], {3: {}}, NOTE)
         assert log.heads() == {ALICE: note.position}
 
     def test_scrubbing_changes_nothing_that_is_left(self, log: EventLog) -> None:
-        """Before, between and after erasures; again and again."""
         log.scrub()
         at = appended(log, ALICE, *range(8))
         log.scrub()
@@ -110,7 +104,6 @@ class EventLogRemovalContract:
         assert log.append(ALICE, [draft(3000)])[0].position > heads[ALICE]
 
     def test_readers_see_an_erasure_whole_or_not_at_all(self, log: EventLog) -> None:
-        """From other threads, while the log is scrubbed as well."""
         rounds, size = 12, 6
         pairs = [appended(log, ALICE, *range(100 * number, 100 * number + size)) for number in range(rounds)]
 
@@ -129,7 +122,6 @@ class EventLogRemovalContract:
         assert log.count(ALICE) == rounds
 
     def test_dropped_events_are_gone_and_the_others_stand(self, log: EventLog) -> None:
-        """In every reading; positions and heads stay."""
         at = appended(log, ALICE, *range(6), session="s1")
         before = log.read(ALICE)
         log.drop(ALICE, [at[0], at[3], at[1], at[3]])
@@ -166,7 +158,6 @@ class EventLogRemovalContract:
         assert log.append(OWNERS[1], [draft(1, session="s1")])[0].fresh
 
     def test_only_the_owners_events_are_dropped(self, log: EventLog) -> None:
-        """What is not there is left out: another owner's, what was dropped or erased before, what never was."""
         at = {owner: log.append(owner, [draft(1), draft(2)])[0].position for owner in OWNERS[:3]}
         theirs = [log.read(owner) for owner in OWNERS[1:3]]
         absent = max(at.values()) + 100
@@ -181,7 +172,6 @@ class EventLogRemovalContract:
         assert [event.id for event in log.read(ALICE)] == ["e2"]
 
     def test_sessions_stay_counted(self, log: EventLog) -> None:
-        """Also when all of their events were dropped."""
         at = log.append(ALICE, [draft(1, session="s1"), draft(2, session="s2"), draft(3), draft(4, session="s3")])
         log.drop(ALICE, [done.position for done in at[:3]])
         size = log.size()
@@ -190,7 +180,6 @@ class EventLogRemovalContract:
         assert log.size().sessions == 2  # noqa: PLR2004 - what was said without a session, and the last one
 
     def test_erasing_forgets_dropped_ids(self, log: EventLog) -> None:
-        """They are free again, for any words."""
         at = appended(log, ALICE, *range(4))
         (other,) = log.append(OWNERS[1], [draft(0)])
         log.drop(ALICE, at[:2])
@@ -203,7 +192,6 @@ class EventLogRemovalContract:
         assert not log.append(OWNERS[1], [draft(0)])[0].fresh
 
     def test_a_dropped_event_that_is_rewritten_is_known_by_its_new_words(self, log: EventLog) -> None:
-        """As one that stands in the log."""
         (first, *_) = log.append(ALICE, [draft(1), draft(2)])
         log.drop(ALICE, [first.position])
         log.erase(ALICE, [], {first.position: {"content": "new"}}, NOTE)
@@ -213,7 +201,6 @@ class EventLogRemovalContract:
             log.append(ALICE, [draft(1)])
 
     def test_a_note_that_cannot_be_written_leaves_dropped_ids(self, log: EventLog) -> None:
-        """All or nothing."""
         at = appended(log, ALICE, *range(3))
         log.drop(ALICE, at[:2])
         with pytest.raises(IdConflictError):
@@ -222,7 +209,6 @@ class EventLogRemovalContract:
         assert [(again.position, again.fresh) for again in repeated] == [(at[0], False), (at[1], False)]
 
     def test_restored_events_are_as_they_were(self, log: EventLog) -> None:
-        """With their positions, of several owners; what comes later stands behind them."""
         other = InMemoryLog()
         for number in range(6):
             other.append(
@@ -238,7 +224,6 @@ class EventLogRemovalContract:
         assert new.position > max(other.heads().values())
 
     def test_restoring_again_changes_nothing(self, log: EventLog) -> None:
-        """Nor does an overlap; what is missing is added."""
         other = InMemoryLog()
         other.append(ALICE, [draft(number) for number in range(5)])
         events = other.read(ALICE)
@@ -250,12 +235,11 @@ class EventLogRemovalContract:
         assert log.count(ALICE) == len(events)
 
     def test_restored_ids_are_known(self, log: EventLog) -> None:
-        """A repetition is told from a conflict."""
         other = InMemoryLog()
-        said = draft(1, payload={"content": "words"})
-        (there,) = other.append(ALICE, [said])
+        original = draft(1, payload={"content": "words"})
+        (stored,) = other.append(ALICE, [original])
         log.restore(ALICE, other.read(ALICE))
-        (again,) = log.append(ALICE, [said])
-        assert (again.position, again.fresh) == (there.position, False)
+        (again,) = log.append(ALICE, [original])
+        assert (again.position, again.fresh) == (stored.position, False)
         with pytest.raises(IdConflictError):
-            log.append(ALICE, [replace(said, payload={"content": "others"})])
+            log.append(ALICE, [replace(original, payload={"content": "others"})])

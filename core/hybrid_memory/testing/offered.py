@@ -51,20 +51,19 @@ class ExtractorContract:
 
     @pytest.fixture
     def extractor(self) -> FactExtractor:
-        """The extractor to be tested."""
         raise NotImplementedError("give a fixture named 'extractor'")
 
     def test_a_claim_names_its_turn(self, extractor: FactExtractor) -> None:
-        said = turns(*SAID, self.claiming)
-        claims = extractor.extract(said, [])
-        assert said[-1].position in {claim.source for claim in claims}
-        assert {claim.source for claim in claims} <= {turn.position for turn in said}
+        spoken = turns(*SAID, self.claiming)
+        claims = extractor.extract(spoken, [])
+        assert spoken[-1].position in {claim.source for claim in claims}
+        assert {claim.source for claim in claims} <= {turn.position for turn in spoken}
         assert all(claim.subject and claim.attribute and 0 <= claim.confidence <= 1 for claim in claims)
 
     def test_the_cut_into_calls_changes_nothing(self, extractor: FactExtractor) -> None:
-        said = turns(self.claiming, *SAID, self.claiming)
-        whole = extractor.extract(said, [])
-        parts = [claim for row, turn in enumerate(said) for claim in extractor.extract([turn], said[:row])]
+        spoken = turns(self.claiming, *SAID, self.claiming)
+        whole = extractor.extract(spoken, [])
+        parts = [claim for row, turn in enumerate(spoken) for claim in extractor.extract([turn], spoken[:row])]
         assert parts == whole
 
     def test_nothing_is_read_from_nothing(self, extractor: FactExtractor) -> None:
@@ -76,7 +75,6 @@ class StrategyContract:
 
     @pytest.fixture
     def strategy(self) -> Strategy:
-        """The strategy to be tested."""
         raise NotImplementedError("give a fixture named 'strategy'")
 
     @staticmethod
@@ -112,7 +110,6 @@ class RankerContract:
 
     @pytest.fixture
     def ranker(self) -> Ranker:
-        """The ranker to be tested."""
         raise NotImplementedError("give a fixture named 'ranker'")
 
     @pytest.mark.parametrize("rows", [0, 1, 50])

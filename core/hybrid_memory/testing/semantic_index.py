@@ -22,6 +22,7 @@ from hybrid_memory.testing.corpus import (
     EMBEDDER,
     METADATA,
     PHRASES,
+    START,
     STRANGER,
     TOLERANCE,
     Corpus,
@@ -33,6 +34,7 @@ from hybrid_memory.testing.corpus import (
     store,
     unit,
 )
+from hybrid_memory.testing.drafts import NAMES
 from hybrid_memory.testing.index_writing import IndexWritingContract
 from hybrid_memory.text.tokenize import terms
 
@@ -56,24 +58,20 @@ class SemanticIndexContract(IndexWritingContract):
 
     @pytest.fixture
     def index(self) -> SemanticIndex:
-        """The index under test."""
         raise NotImplementedError("give a fixture named 'index'")
 
     @pytest.fixture(params=range(2), ids=lambda seed: f"seed {seed}")
     def corpus(self, request: pytest.FixtureRequest) -> Corpus:
-        """Random records."""
         return random_corpus(request.param)
 
     @pytest.fixture
     def oracle(self, corpus: Corpus) -> InMemoryIndex:
-        """The in-memory index, filled."""
         oracle = InMemoryIndex()
         corpus.fill(oracle)
         return oracle
 
     @pytest.fixture
     def filled(self, index: SemanticIndex, corpus: Corpus) -> SemanticIndex:
-        """The index under test, filled."""
         corpus.fill(index)
         return index
 
@@ -82,7 +80,6 @@ class SemanticIndexContract(IndexWritingContract):
     def test_searches_agree_with_the_oracle(
         self, filled: SemanticIndex, oracle: InMemoryIndex, by: str, k: int
     ) -> None:
-        """For every condition, in English and Chinese, and more than there is; the newest in the same order."""
         chance = np.random.default_rng(k)
         for number, where in enumerate(every_where()):
             query: Any = {"vector": unit(chance.normal(size=DIM)), "time": None}.get(
@@ -95,7 +92,6 @@ class SemanticIndexContract(IndexWritingContract):
         assert filled.latest(Where(STRANGER), k).tolist() == []
 
     def test_every_query_finds_the_same_words_as_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex) -> None:
-        """And all but the one without a match find something; no words match nothing."""
         empty = []
         for query in QUERIES:
             found = filled.matching(terms(query), Where(ALICE), ALL)
@@ -129,9 +125,9 @@ class SemanticIndexContract(IndexWritingContract):
         chance = np.random.default_rng(radius)
         for where in every_where():
             asked = ids(*chance.integers(1, 250, size=20).tolist(), 10**12)
-            here, there = filled.columns(asked, where, radius), oracle.columns(asked, where, radius)
+            here, theirs = filled.columns(asked, where, radius), oracle.columns(asked, where, radius)
             for column in fields(RecordColumns):
-                mine, expected = getattr(here, column.name), getattr(there, column.name)
+                mine, expected = getattr(here, column.name), getattr(theirs, column.name)
                 assert mine.dtype == expected.dtype, column.name
                 np.testing.assert_allclose(mine, expected, rtol=1e-12, err_msg=f"{column.name} for {where}")
 
@@ -148,7 +144,6 @@ class SemanticIndexContract(IndexWritingContract):
     def test_deleting_leaves_what_an_index_without_the_records_would_hold(
         self, filled: SemanticIndex, oracle: InMemoryIndex, corpus: Corpus
     ) -> None:
-        """The statistics of words too."""
         gone = list(range(1, 240, 3))
         kept = [entry for entry in corpus.entries if entry.record.id not in gone]
         keys = {number: key for number, key in corpus.keys.items() if number not in gone}
@@ -176,7 +171,6 @@ class SemanticIndexContract(IndexWritingContract):
             assert self._found(index, Where(ALICE, metadata={"value": value})) == [number], value
 
     def test_conditions_narrow_before_the_best_are_chosen(self, index: SemanticIndex) -> None:
-        """The one allowed record is found, however many better ones there are."""
         allowed = make_record(200, "a cat among many other words", category="task")
         store(index, *(make_record(number, "cat cat cat") for number in range(1, 200)), allowed)
         vector = unit(np.eye(DIM)[0])
@@ -222,7 +216,6 @@ class SemanticIndexContract(IndexWritingContract):
             assert index.columns(ids(*range(1, 6)), where, 0).ids.tolist() == left, fresh
 
     def test_owners_are_kept_apart(self, index: SemanticIndex) -> None:
-        """A space is not the user of that name, nor the space of another tenant."""
         owners = [Scope(user="x"), Scope(space="x"), Scope(tenant="x"), Scope(tenant="acme", space="x")]
         for number, owner in enumerate(owners, start=1):
             self._fill_alike(index, [make_record(number, "cat", scope=owner)])
@@ -231,6 +224,23 @@ class SemanticIndexContract(IndexWritingContract):
             assert index.columns(ids(1, 2, 3, 4), Where(owner), 1).ids.tolist() == [number]
             assert index.get([number])[0].scope == owner
             assert index.applied(owner) == number
+
+    def test_names_may_hold_any_characters(self, index: SemanticIndex) -> None:
+        for number, name in enumerate(NAMES, start=1):
+            mine = {"scope": Scope(user=name, session=name), "category": name, "metadata": {name: name}}
+            near = {"scope": Scope(user=name, session=f"{name}x"), "category": f"{name}x", "metadata": {name: "x"}}
+            self._fill_alike(index, [make_record(number, "cat", **mine), make_record(1000 + number, "cat", **near)])
+        for number, name in enumerate(NAMES, start=1):
+            narrow = Where(Scope(user=name, session=name), categories=frozenset({name}), metadata={name: name})
+            for where in (narrow, Where(Scope(user=name), fresh={f"{name}x": START + timedelta(days=1)})):
+                assert self._found(index, where) == [number], name
+                assert index.columns(ids(number, 1000 + number), where, 0).ids.tolist() == [number], name
+                assert index.latest(where, 5).tolist() == [number], name
+            tails = index.tails(Scope(user=name), [name, f"{name}x", "none"])
+            assert {session: record.id for session, record in tails.items()} == {
+                name: number,
+                f"{name}x": 1000 + number,
+            }
 
     def _fill_alike(self, index: SemanticIndex, records: list[Record]) -> None:
         store(index, *records)
@@ -243,7 +253,6 @@ class SemanticIndexContract(IndexWritingContract):
         return words
 
     def test_an_empty_index_finds_nothing(self, index: SemanticIndex) -> None:
-        """Before the first record and the first vector."""
         assert self._found(index, Where(ALICE)) == []
         assert np.isnan(index.similar(ONES, ALICE, ids(1, 2))).all()
         assert index.columns(ids(1, 2), Where(ALICE), 1).ids.tolist() == []
@@ -252,7 +261,6 @@ class SemanticIndexContract(IndexWritingContract):
         assert index.embedder() is None
 
     def test_a_record_without_vector_is_found_by_its_words_only(self, index: SemanticIndex) -> None:
-        """Until it gets its vector."""
         store(index, make_record(1, "cat"), make_record(2, "cat"))
         index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": ONES})
         assert index.nearest(ONES, Where(ALICE), 5).ids.tolist() == [1]
@@ -261,7 +269,6 @@ class SemanticIndexContract(IndexWritingContract):
         assert index.nearest(ONES, Where(ALICE), 5).ids.tolist() == [1, 2]
 
     def test_threads_search_while_another_writes_and_deletes(self, index: SemanticIndex) -> None:
-        """Nothing is raised, and no answer holds a record twice or out of order."""
         last = 28
 
         def write() -> None:

@@ -1,1 +1,1 @@
-"""Pure functions about strings."""
+"""Text in English and Chinese: terms, sentences, dates, cleaning, redaction, spelling; pure functions."""

@@ -12,8 +12,7 @@ from pydantic import Field
 from hybrid_memory.context.offload.payloads import Matches, Page, grep, page
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.log.author import principal_of
-from hybrid_memory.log.event import handle
+from hybrid_memory.log.event import handle, principal_of
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.recall.hit import Hit

@@ -7,10 +7,21 @@ import pytest
 from hybrid_memory import CompactionConfig, HybridMemory, Line, MemoryConfig, Message, Role, open_memory
 from hybrid_memory.context.summaries.lines import shown
 from hybrid_memory.context.summary import written
+from hybrid_memory.facts.fact import Claim
 from hybrid_memory.text.tokens import estimate_tokens
 
 BUDGET = 2000
 ROOM = int(CompactionConfig().summary_ratio * BUDGET)
+
+
+class Silent:
+    """Finds no facts: there is a portrait in no prompt, which would grow with the conversation."""
+
+    name = "silent"
+
+    def extract(self, turns: object, before: object) -> list[Claim]:
+        return []
+
 
 ENGLISH = {
     "decision": "We decided to paint wall {n} of the {place} in colour {m}.",
@@ -35,13 +46,17 @@ def told(memory: HybridMemory, language: dict[str, str], rounds: int) -> tuple[l
     chat = memory.scoped(user="a", session="s")
     kinds = {0: "decision", 3: "plan", 6: "fact"}
     places = language["places"].split()
+    said: list[Message] = []
     for number in range(rounds):
         text = language[kinds.get(number % 9, "talk")]
         place = places[number % len(places)]
-        chat.remember(Message(content=text.format(n=number, m=7 * number, place=place)))
+        said.append(Message(content=text.format(n=number, m=7 * number, place=place)))
         if number % 10 == 0:
+            chat.remember(said)
             chat.assemble(k=0, max_tokens=BUDGET)
-        chat.remember(Message(role=Role.ASSISTANT, content=language["answer"].format(place=place)))
+            said.clear()
+        said.append(Message(role=Role.ASSISTANT, content=language["answer"].format(place=place)))
+    chat.remember(said)
     prompt = chat.assemble(k=0, max_tokens=BUDGET).text
     found = chat.summary()
     folded = [place for first, last in found.stretches for place in (first, last)]
@@ -52,7 +67,7 @@ def told(memory: HybridMemory, language: dict[str, str], rounds: int) -> tuple[l
 @pytest.mark.parametrize("language", [ENGLISH, CHINESE], ids=["english", "chinese"])
 def test_lines_come_from_every_fifth_of_a_long_conversation(language: dict[str, str], rounds: int) -> None:
     config = MemoryConfig(url="memory://", embedder="none")
-    with open_memory(config, token_counter=estimate_tokens) as memory:
+    with open_memory(config, token_counter=estimate_tokens, extractor=Silent()) as memory:
         lines, folded, prompt = told(memory, language, rounds)
         events = memory.scoped(user="a", session="s").expand(memory.scoped(user="a", session="s").summary())
     first, size = folded[0], folded[-1] - folded[0] + 1

@@ -13,5 +13,4 @@ class ClickHouseEngine(Engine):
     """``clickhouse://host:8123/database``, or ``chdb:///folder`` for the engine in this process."""
 
     def archive(self) -> Archive:
-        """The archive, in a table of the database."""
         return ClickHouseArchive(self.url)

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Unpack
 
 from hybrid_memory.engines.clickhouse.connection import Connection, parsed
-from hybrid_memory.engines.clickhouse.table import (
-    COLUMNS,
-    SELECTED,
-    owner_of,
-    parts_of,
-    prepare,
-    row_of,
-    to_json,
-    version_and_event,
-)
-from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
-from hybrid_memory.log.event import Event
+from hybrid_memory.engines.instants import from_micros, micros_or_none
+from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Archive, LogSize, Reading, Selection
 from hybrid_memory.scope import Scope
 
@@ -38,7 +30,6 @@ _OWNER = (
     "AND space = {space:String}"
 )
 _SESSION = "session = {session:String}"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -51,32 +42,27 @@ class ClickHouseArchive(Archive):
         url: ``clickhouse://[user:password@]host[:8123]/database?table=name``, ``clickhouse+tls://...`` (port 8443), or
             ``chdb:///relative/folder`` and ``chdb:////absolute/folder`` for the engine inside this process, which can
             have one folder open only.
-        ttl: ClickHouse forgets what was said longer ago, by itself; whole seconds. None keeps everything.
 
     Raises:
-        InvalidConfigError: the URL or ``ttl`` is wrong.
+        InvalidConfigError: the URL is wrong.
     """
 
-    def __init__(self, url: str, *, ttl: timedelta | None = None) -> None:
-        if ttl is not None and ttl < timedelta(seconds=1):
-            raise InvalidConfigError(f"ttl must be a second or more, got {ttl}")
+    def __init__(self, url: str) -> None:
         address = parsed(url)
         self._table = address.table
-        self._db = Connection(address, partial(prepare, table=address.table, ttl=ttl))
+        self._db = Connection(address, _CREATE.format(table=address.table))
 
     def put(self, events: Sequence[Event]) -> None:
-        """Take these events, in one INSERT; see `Archive.put`."""
         if events:
             self._db.insert(self._table, COLUMNS, [row_of(event, version=0) for event in events])
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
-        """Archived events of the scope, by position; see `Archive.read`."""
         wanted = Selection(**which)
         bounds = {
             "position > {after:Int64}": ("after", wanted.after),
             "position <= {upto:Int64}": ("upto", wanted.upto),
-            "at >= fromUnixTimestamp64Micro({since:Int64})": ("since", _micros(wanted.since)),
-            "at < fromUnixTimestamp64Micro({until:Int64})": ("until", _micros(wanted.until)),
+            "at >= fromUnixTimestamp64Micro({since:Int64})": ("since", micros_or_none(wanted.since)),
+            "at < fromUnixTimestamp64Micro({until:Int64})": ("until", micros_or_none(wanted.until)),
             "kind IN {kinds:Array(String)}": ("kinds", [str(kind) for kind in wanted.kinds] or None),
         }
         conditions = [condition for condition, (_, value) in bounds.items() if value is not None]
@@ -107,16 +93,14 @@ class ClickHouseArchive(Archive):
             self._wait_until_rewritten()
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        """The last archived position of each owner; see `Archive.heads`."""
         where, values = ("", {}) if scope is None else (f"WHERE {_OWNER}", parts_of(scope))
         rows = self._query(
             f"SELECT tenant, user, agent, space, max(position) {_FROM} {where} GROUP BY tenant, user, agent, space",
             values,
         )
-        return {owner_of(*row[:4]): row[4] for row in rows}
+        return {_scope(*row[:3], "", row[3]): row[4] for row in rows}
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
-        """How many of the owner's archived events stand beyond this position."""
         ((count,),) = self._query(
             f"SELECT uniqExact(position) {_FROM} WHERE {_OWNER} AND position > {{after:Int64}}",
             {**parts_of(owner.owner), "after": after},
@@ -124,7 +108,6 @@ class ClickHouseArchive(Archive):
         return int(count)
 
     def size(self) -> LogSize:
-        """Counts over all owners."""
         ((owners, sessions, events),) = self._query(
             "SELECT uniqExact(tenant, user, agent, space), uniqExactIf((tenant, user, agent, space, session), "
             "session <> '' OR kind = 'message'), count() FROM {table:Identifier} FINAL"
@@ -135,7 +118,6 @@ class ClickHouseArchive(Archive):
         return LogSize(owners=owners, sessions=sessions, events=events, bytes=int(size or 0))
 
     def close(self) -> None:
-        """Close the connection; the embedded engine's files stay."""
         self._db.close()
 
     def _query(self, sql: str, values: Mapping[str, Any] = _NONE) -> list[Sequence[Any]]:
@@ -144,7 +126,6 @@ class ClickHouseArchive(Archive):
     def _select(
         self, scope: Scope, conditions: Sequence[str], values: Mapping[str, Any], *, newest: bool = False, cut: str = ""
     ) -> list[Sequence[Any]]:
-        """Rows of the scope by position, the latest version of each."""
         # Not FINAL: it reads all columns of the owner's rows before it filters. What is filtered by has one version.
         where = " AND ".join([_OWNER, *([] if scope.session is None else [_SESSION]), *conditions])
         order = "ORDER BY position DESC" if newest else "ORDER BY position"
@@ -157,19 +138,21 @@ class ClickHouseArchive(Archive):
         self, owner: Scope, gone: set[int], rewritten: Mapping[int, dict[str, Any]], chunk: Sequence[int]
     ) -> bool:
         """Write the new words, and have everything older deleted; False if there is nothing to do."""
-        places = {**parts_of(owner.owner), "places": chunk}
-        found = self._query(f"SELECT {SELECTED} {_FROM} WHERE {_OWNER} AND position IN {{places:Array(Int64)}}", places)
-        there = [version_and_event(row) for row in found]  # all versions: those that are not read any more, too
-        doomed = sorted({event.position for _, event in there} & gone)
+        chosen = {**parts_of(owner.owner), "chunk": chunk}
+        found = self._query(
+            f"SELECT {SELECTED} {_FROM} WHERE {_OWNER} AND position IN {{positions:Array(Int64)}}", chosen
+        )
+        versions = [version_and_event(row) for row in found]  # all versions: those that are not read any more, too
+        doomed = sorted({event.position for _, event in versions} & gone)
         stale = {
             event.position: replace(event, payload=rewritten[event.position])
-            for _, event in there
+            for _, event in versions
             if event.position in rewritten.keys() - gone
             and to_json(event.payload) != to_json(rewritten[event.position])
         }
         if not doomed and not stale:
             return False
-        version = 1 + max(version for version, _ in there)
+        version = 1 + max(version for version, _ in versions)
         if stale:
             self._db.insert(self._table, COLUMNS, [row_of(event, version) for event in stale.values()])
         self._db.command(
@@ -194,10 +177,85 @@ class ClickHouseArchive(Archive):
             pause = min(2 * pause, 0.5)
 
 
-def _micros(at: datetime | None) -> int | None:
-    return None if at is None else (at - _EPOCH) // timedelta(microseconds=1)
-
-
 def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
     for start in range(0, len(values), _CHUNK):
         yield values[start : start + _CHUNK]
+
+
+COLUMNS = (
+    "owner", "position", "version", "tenant", "user", "agent", "space", "session", "id", "kind", "at", "payload",
+    "sources", "author",
+)  # fmt: skip
+SELECTED = (
+    "position, version, tenant, user, agent, space, session, id, kind, toUnixTimestamp64Micro(at), payload, sources, "
+    "author"
+)
+
+# Of one place the row with the highest version is read. What is replaced or deleted leaves the disk within seconds,
+# not after ClickHouse's eight minutes; in return everything is synced, as those old parts were the safety net.
+_CREATE = """
+CREATE TABLE IF NOT EXISTS `{table}` (
+    owner UInt64, position Int64, version UInt64,
+    tenant String, user String, agent String, space String, session String,
+    id String, kind LowCardinality(String), at DateTime64(6, 'UTC'),
+    payload String CODEC(ZSTD), sources String, author String
+)
+ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(at) ORDER BY (owner, position)
+SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1,
+    old_parts_lifetime = 1, cleanup_delay_period = 1, cleanup_delay_period_random_add = 0, max_cleanup_delay_period = 1
+"""
+
+
+def parts_of(scope: Scope) -> dict[str, Any]:
+    """The columns that say whose an event is, empty where there is nothing, with the owner's number."""
+    parts = {name: getattr(scope, name) or "" for name in ("tenant", "user", "agent", "space")}
+    return {"owner": _owner(scope.owner), **parts, "session": scope.session or ""}
+
+
+def row_of(event: Event, version: int) -> list[Any]:
+    """The values of `COLUMNS`."""
+    values: dict[str, Any] = {
+        **parts_of(event.scope),
+        "position": event.position,
+        "version": version,
+        "id": event.id,
+        "kind": str(event.kind),
+        "at": event.at,
+        "payload": to_json(event.payload),
+        "sources": to_json(event.sources),
+        "author": event.author,
+    }
+    return [values[column] for column in COLUMNS]
+
+
+def version_and_event(row: Sequence[Any]) -> tuple[int, Event]:
+    """What stands in a row of `SELECTED`."""
+    position, version, tenant, user, agent, space, session, event_id, kind, micros, payload, sources, author = row
+    event = Event(
+        position=position,
+        id=event_id,
+        scope=_scope(tenant, user, agent, session, space),
+        kind=EventKind(kind),
+        at=from_micros(micros),
+        payload=json.loads(payload),
+        sources=tuple(json.loads(sources)),
+        author=author,
+    )
+    return version, event
+
+
+def to_json(value: Any) -> str:
+    """As it is stored."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+@lru_cache(maxsize=4096)
+def _owner(owner: Scope) -> int:
+    """A number that brings an owner's events together on disk; the parts themselves tell owners apart."""
+    parts = json.dumps([owner.tenant, owner.user, owner.agent, owner.space])
+    return int.from_bytes(hashlib.blake2b(parts.encode(), digest_size=8).digest())
+
+
+@lru_cache(maxsize=4096)
+def _scope(tenant: str, user: str, agent: str, session: str, space: str) -> Scope:
+    return Scope(tenant or None, user or None, agent or None, session or None, space or None)

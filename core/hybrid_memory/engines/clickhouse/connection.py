@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,14 +24,9 @@ _INSERTING = {"async_insert": 0, "max_partitions_per_insert_block": 0}
 
 
 class Connection:
-    """A client of the server or of the embedded engine.
+    """A client of the server or of the embedded engine."""
 
-    Args:
-        address: of either.
-        prepare: makes the table, with the first client; called again until it went well once.
-    """
-
-    def __init__(self, address: Address, prepare: Callable[[Client], None]) -> None:
+    def __init__(self, address: Address, prepare: str) -> None:
         self._address = address
         self._prepare = prepare
         self._lock = threading.Lock()
@@ -39,12 +34,10 @@ class Connection:
         self._closed = False
 
     def query(self, sql: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """All rows of a SELECT."""
         with self._calling("read") as client:
             return list(client.query(sql, parameters=dict(parameters)).result_rows)
 
     def command(self, sql: str, parameters: Mapping[str, Any]) -> None:
-        """Run a statement that has no rows."""
         with self._calling("change") as client:
             client.command(sql, parameters=dict(parameters))
 
@@ -54,7 +47,6 @@ class Connection:
             client.insert(table, rows, column_names=list(columns), settings=_INSERTING)
 
     def close(self) -> None:
-        """Close the client; harmless when repeated."""
         with self._lock:
             self._closed = True
             if self._client is not None:
@@ -87,7 +79,7 @@ class Connection:
         except (ClickHouseError, OSError) as error:
             raise self._unavailable("open", error) from error
         try:
-            self._prepare(client)
+            client.command(self._prepare)
         except BaseException as error:
             client.close()
             if isinstance(error, ClickHouseError | OSError):
@@ -96,11 +88,11 @@ class Connection:
         return client
 
     def _unavailable(self, verb: str, error: Exception) -> StoreUnavailableError:
-        said = str(error).strip().replace("\n", " ")
-        if "already initialized with path" in said:
-            said = "this process has the embedded engine open on another folder, and can have one only"
+        reason = str(error).strip().replace("\n", " ")
+        if "already initialized with path" in reason:
+            reason = "this process has the embedded engine open on another folder, and can have one only"
         return StoreUnavailableError(
-            f"cannot {verb} the archive at {self._address.place}: {said[:500]}; "
+            f"cannot {verb} the archive at {self._address.place}: {reason[:500]}; "
             "see that it runs and that this user may use the table, then try again"
         )
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from hybrid_memory.engines.in_memory.archive import InMemoryArchive
 from hybrid_memory.engines.in_memory.index import InMemoryIndex
-from hybrid_memory.engines.in_memory.log import InMemoryLog
+from hybrid_memory.engines.in_memory.log import InMemoryArchive, InMemoryLog
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.port import EventLog
 from hybrid_memory.store.engine import Engine
@@ -16,9 +15,7 @@ class InMemoryEngine(Engine):
     """``memory://``: lives as long as the process."""
 
     def log(self) -> EventLog:
-        """An empty log."""
         return InMemoryLog() if self.url == "memory://" else super().log()
 
     def index(self, suffix: str = "") -> SemanticIndex:
-        """An empty index."""
         return InMemoryIndex() if self.url == "memory://" else super().index(suffix)

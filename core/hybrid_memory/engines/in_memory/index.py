@@ -49,14 +49,8 @@ class InMemoryIndex(SemanticIndex):
         self._closed = False
 
     def status(
-        self,
-        owner: Scope | None = None,
-        *,
-        sessions: Sequence[str | None] = (),
-        pending: int = 0,
-        sums: bool = False,
+        self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
-        """How far the index is; see `IndexEngine.status`."""
         with self._lock:
             state = self._open()
             mine = self._rows(Where(owner.owner)) if owner and (sessions or pending or sums) else []
@@ -76,7 +70,6 @@ class InMemoryIndex(SemanticIndex):
     def upsert(
         self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
     ) -> bool:
-        """Store records and move the applied position; see `IndexEngine.upsert`."""
         with self._lock:
             state = self._open()
             if state.applied.get(owner.owner, 0) != after:
@@ -97,7 +90,6 @@ class InMemoryIndex(SemanticIndex):
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
-        """Give records their vectors; see `IndexEngine.put_vectors`."""
         with self._lock:
             state = self._open()
             if state.embedder is not None and state.embedder != embedder:
@@ -111,7 +103,6 @@ class InMemoryIndex(SemanticIndex):
                     state.rows[number].key, state.rows[number].vector = key, state.known[key]
 
     def search(self, query: Query, where: Where, k: int) -> Matches:
-        """The k best of what is allowed, by looking at all of it; see `IndexEngine.search`."""
         with self._lock:
             rows = self._rows(where)
             if query is None:
@@ -128,7 +119,6 @@ class InMemoryIndex(SemanticIndex):
             return ranked(((row.record.id, row.terms) for row in rows), frequencies, len(state.rows), length, k)
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        """These records and their neighbours; see `IndexEngine.columns`."""
         with self._lock:
             rows = self._open().rows
             seeds = [rows[number].record for number in ids.tolist() if number in rows]
@@ -137,7 +127,6 @@ class InMemoryIndex(SemanticIndex):
         return RecordColumns.of([_columns(record) for record in found])
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
-        """Vectors by record id or content hash; see `IndexEngine.vectors`."""
         with self._lock:
             stored: dict[int | bytes, Floats] = dict(self._open().known.items())
             for row in self._rows(Where(owner.owner)) if owner else []:
@@ -146,13 +135,11 @@ class InMemoryIndex(SemanticIndex):
         return {key: stored[key] for key in keys if key in stored}
 
     def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
-        """How many of the owner's records have each term; see `IndexEngine.terms`."""
         with self._lock:
             counts = Counter(term for row in self._rows(Where(owner.owner)) for term in row.terms)
         return {term: count for term, count in counts.items() if term in wanted or (near and term[0] == near[0])}
 
     def get(self, ids: Sequence[int]) -> list[Record]:
-        """The records with these ids, in the order given."""
         with self._lock:
             rows = self._open().rows
             found = [rows[number].record for number in ids if number in rows]
@@ -160,7 +147,6 @@ class InMemoryIndex(SemanticIndex):
         return [replace(record, metadata=deepcopy(record.metadata)) if record.metadata else record for record in found]
 
     def delete(self, ids: Sequence[int] | None) -> int:
-        """Remove records with their terms and vectors."""
         with self._lock:
             gone = self._remove(list(self._open().rows) if ids is None else ids)
             if ids is None:
@@ -168,7 +154,6 @@ class InMemoryIndex(SemanticIndex):
             return gone
 
     def close(self) -> None:
-        """Forget everything."""
         with self._lock:
             self._closed = True
             self._state = _State()

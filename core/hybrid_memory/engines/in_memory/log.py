@@ -1,4 +1,4 @@
-"""L3 in a list."""
+"""L3 in lists, and its archive in a dict: the oracles of the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 from hybrid_memory.errors import IdConflictError, MemoryClosedError
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Reading, Selection
+from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize, Reading, Selection
 from hybrid_memory.scope import Scope
 
 
@@ -39,7 +39,6 @@ class InMemoryLog(EventLog):
         self._closed = False
 
     def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
-        """Append all or nothing; see `EventLog.append`."""
         with self._lock:
             self._check_open()
             fresh: dict[tuple[Scope, str], Event] = {}
@@ -47,15 +46,15 @@ class InMemoryLog(EventLog):
             for draft in drafts:
                 scope = replace(owner, session=draft.session)
                 key = (scope, draft.id)
-                there = self._by_id.get(key) or fresh.get(key) or self._dropped.get(key)
+                known = self._by_id.get(key) or fresh.get(key) or self._dropped.get(key)
                 payload = _copied(draft.payload)
-                if there is None:
+                if known is None:
                     position = self._last + len(fresh) + 1
                     made = Event(position, draft.id, scope, draft.kind, draft.at, payload, draft.sources, draft.author)
                     fresh[key] = made
                     appended.append(Appended(draft.id, position, fresh=True))
-                elif draft.fixed_id and _says(there, draft.kind, payload):
-                    appended.append(Appended(draft.id, there.position, fresh=False))
+                elif draft.fixed_id and _says(known, draft.kind, payload):
+                    appended.append(Appended(draft.id, known.position, fresh=False))
                 else:
                     raise IdConflictError(f"id {draft.id!r} is taken in this session by another message")
             self._by_id.update(fresh)
@@ -65,7 +64,6 @@ class InMemoryLog(EventLog):
             return appended
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
-        """Events of the scope, by position; see `EventLog.read`."""
         wanted = Selection(**which)
         with self._lock:
             self._check_open()
@@ -78,7 +76,6 @@ class InMemoryLog(EventLog):
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
     ) -> Appended:
-        """Destroy events, rewrite others, append the note; see `EventLog.erase`."""
         with self._lock:
             self._check_open()
             gone = set(positions)
@@ -92,9 +89,9 @@ class InMemoryLog(EventLog):
                 for kind, events in before[0].items()
             }
             dropped = {
-                key: replace(there, digest=_digest(rewritten[there.position])) if there.position in rewritten else there
-                for key, there in self._dropped.items()
-                if there.position not in gone or key[0].owner != owner.owner
+                key: replace(entry, digest=_digest(rewritten[entry.position])) if entry.position in rewritten else entry
+                for key, entry in self._dropped.items()
+                if entry.position not in gone or key[0].owner != owner.owner
             }
             self._keep(owner, mine, dropped)
             try:
@@ -104,7 +101,6 @@ class InMemoryLog(EventLog):
                 raise
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
-        """Remove events that an archive has; see `EventLog.drop`."""
         with self._lock:
             self._check_open()
             gone = set(positions)
@@ -128,7 +124,6 @@ class InMemoryLog(EventLog):
         self._by_id, self._dropped = others | left, dropped
 
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        """Store events with their positions; see `EventLog.restore`."""
         with self._lock:
             self._check_open()
             mine = self._owners.setdefault(owner.owner, {})
@@ -143,7 +138,6 @@ class InMemoryLog(EventLog):
                 self._last = max(self._last, event.position)
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        """The last position of each owner; see `EventLog.heads`."""
         with self._lock:
             self._check_open()
             wanted = self._owners if scope is None else {scope.owner} & self._owners.keys()
@@ -154,7 +148,6 @@ class InMemoryLog(EventLog):
             }
 
     def size(self) -> LogSize:
-        """Counts over all owners."""
         with self._lock:
             self._check_open()
             said = [event for kinds in self._owners.values() for events in kinds.values() for event in events]
@@ -165,7 +158,6 @@ class InMemoryLog(EventLog):
             return LogSize(owners=owners, sessions=len(scopes), events=len(said), bytes=0)
 
     def close(self) -> None:
-        """Forget everything."""
         with self._lock:
             self._closed = True
             self._owners, self._by_id, self._dropped = {}, {}, {}
@@ -191,10 +183,10 @@ def _position(event: Event) -> int:
     return event.position
 
 
-def _says(there: Event | _Dropped, kind: EventKind, payload: dict[str, Any]) -> bool:
-    if isinstance(there, _Dropped):
-        return (there.kind, there.digest) == (kind, _digest(payload))
-    return (there.kind, there.payload) == (kind, payload)
+def _says(known: Event | _Dropped, kind: EventKind, payload: dict[str, Any]) -> bool:
+    if isinstance(known, _Dropped):
+        return (known.kind, known.digest) == (kind, _digest(payload))
+    return (known.kind, known.payload) == (kind, payload)
 
 
 def _digest(payload: dict[str, Any]) -> bytes:
@@ -206,8 +198,58 @@ def _copied(payload: dict[str, Any]) -> dict[str, Any]:
     return copy
 
 
-def within(scope: Scope, other: Scope) -> bool:
-    """Whether a search in the one scope reaches what was written in the other."""
-    if scope.session not in (None, other.session):
-        return False
-    return scope.owner == other.owner
+class InMemoryArchive(Archive):
+    """An archive that lives as long as the process."""
+
+    def __init__(self) -> None:
+        self._owners: dict[Scope, dict[int, Event]] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def put(self, events: Sequence[Event]) -> None:
+        with self._lock:
+            self._check_open()
+            for event in events:
+                mine = self._owners.setdefault(event.scope.owner, {})
+                mine.setdefault(event.position, replace(event, payload=_copied(event.payload)))
+
+    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
+        with self._lock:
+            self._check_open()
+            mine = self._owners.get(scope.owner, {})
+            events = [mine[at] for at in sorted(mine) if scope.session in (None, mine[at].scope.session)]
+        return Selection(**which).of(events)
+
+    def erase(self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]]) -> None:
+        with self._lock:
+            self._check_open()
+            gone = set(positions)
+            self._owners[owner.owner] = {
+                position: replace(event, payload=_copied(rewritten.get(position, event.payload)))
+                for position, event in self._owners.get(owner.owner, {}).items()
+                if position not in gone
+            }
+
+    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
+        with self._lock:
+            self._check_open()
+            heads = {owner: max(events) for owner, events in self._owners.items() if events}
+        return heads if scope is None else {owner: head for owner, head in heads.items() if owner == scope.owner}
+
+    def size(self) -> LogSize:
+        with self._lock:
+            self._check_open()
+            stored = [event for events in self._owners.values() for event in events.values()]
+        scopes = {e.scope for e in stored if e.scope.session is not None or e.kind is EventKind.MESSAGE}
+        return LogSize(
+            owners=len({event.scope.owner for event in stored}), sessions=len(scopes), events=len(stored), bytes=0
+        )
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._owners = {}
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise MemoryClosedError

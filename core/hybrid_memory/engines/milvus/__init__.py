@@ -21,7 +21,6 @@ class MilvusEngine(Engine):
     """``milvus://host:19530``, or ``milvus:///folder.db`` for Milvus Lite."""
 
     def index(self, suffix: str = "") -> SemanticIndex:
-        """The index, in collections under the prefix of the URL and the suffix."""
         settings = self.config.index
         url = renamed(self.url, suffix.replace("-", "_"), "hybrid_memory")
         return MilvusIndex(url, index_type=KINDS[settings.algorithm or "ivf_flat"], nlist=settings.nlist)

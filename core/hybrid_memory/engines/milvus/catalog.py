@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from pymilvus import CollectionSchema, DataType, Function, FunctionType, MilvusClient, MilvusException
+from pymilvus import CollectionSchema, DataType, Function, FunctionType, MilvusClient
 from pymilvus.milvus_client.index import IndexParams
 
 from hybrid_memory.arrays import Floats
@@ -40,12 +40,10 @@ class Catalog:
         index: type of the vectors' index, and its parameters.
 
     Attributes:
-        full_text: whether the server finds records by their words with BM25; known after the first call.
         lite: whether it is Milvus Lite, which is slow, row by row, until rows are flushed into segments.
     """
 
     def __init__(self, address: Address, index: tuple[str, dict[str, int]]) -> None:
-        self.full_text = False
         self.lite = False
         self._unflushed: Counter[str] = Counter()
         self._prefix = address.prefix
@@ -54,11 +52,9 @@ class Catalog:
         self._connection = Connection(address, self._prepare)
 
     def check_open(self) -> None:
-        """Nothing, or `MemoryClosedError`."""
         self._connection.check_open()
 
     def close(self) -> None:
-        """Leave the server."""
         self._connection.close()
 
     def fetch(self, name: str, ids: Sequence[int | str], fields: Sequence[str]) -> list[Row]:
@@ -114,7 +110,6 @@ class Catalog:
         )
 
     def write(self, name: str, rows: Sequence[Row]) -> None:
-        """Store rows, in place of those with the same primary key."""
         self.check_open()
         for start in range(0, len(rows), WRITTEN):
             self._connection.call("upsert", self._named(name), list(rows[start : start + WRITTEN]))
@@ -123,7 +118,6 @@ class Catalog:
             self.flush(name, FLUSHED)
 
     def remove(self, name: str, ids: Sequence[int | str]) -> None:
-        """Remove the rows with these primary keys."""
         self.check_open()
         for start in range(0, len(ids), ASKED):
             self._connection.call("delete", self._named(name), filter=f"id in {_literal(ids[start : start + ASKED])}")
@@ -141,13 +135,10 @@ class Catalog:
             self._connection.call("compact", self._named(name))
 
     def count(self, name: str) -> int:
-        """How many rows there are."""
         rows = self._query(name, "", ["count(*)"])
         return int(rows[0]["count(*)"])
 
     def make_vectors(self, dim: int) -> None:
-        """The collection of the vectors, empty."""
-
         def make(client: MilvusClient) -> None:
             name, params = self._index
             fields: list[Field] = [*_narrowing(), ("key", DataType.VARCHAR, _TEXT)]
@@ -185,21 +176,18 @@ class Catalog:
         return f"{self._prefix}_{name}"
 
     def _prepare(self, client: MilvusClient) -> None:
-        """Make the collections that are missing, and load all of them."""
         with self._preparing:
             self.lite = "lite" in client.get_server_version(timeout=CALL_SECONDS)
-            for name, make in self._makers():
+            for name, schema, index in self._schemas():
                 if not client.has_collection(self._named(name), timeout=CALL_SECONDS):
-                    make(client)
-                elif name == RECORDS:
-                    described = client.describe_collection(self._named(name), timeout=CALL_SECONDS)
-                    self.full_text = any(field["name"] == "sparse" for field in described["fields"])
+                    self._make(client, name, schema, index)
                 client.load_collection(self._named(name), timeout=CALL_SECONDS)
             if client.has_collection(self._named(VECTORS), timeout=CALL_SECONDS):
                 client.load_collection(self._named(VECTORS), timeout=CALL_SECONDS)
 
-    def _makers(self) -> Iterator[tuple[str, Callable[[MilvusClient], None]]]:
-        yield RECORDS, self._make_records
+    def _schemas(self) -> Iterator[tuple[str, CollectionSchema, IndexParams]]:
+        # The terms are words already, parted by blanks; the analyzer of Milvus Lite takes them as they are.
+        yield RECORDS, *_records("standard" if self.lite else "whitespace")
         dummy = ("dummy", DataType.FLOAT_VECTOR, {"dim": len(FLAT)})
         owner = ("owner", DataType.VARCHAR, {"max_length": 64, "is_partition_key": True})
         value = ("value", DataType.ARRAY, {"element_type": DataType.VARCHAR, "max_capacity": 64, **_TEXT})
@@ -210,24 +198,7 @@ class Catalog:
             (TERMS, DataType.VARCHAR, [term, *numbers]),
             (STATE, DataType.VARCHAR, [value]),
         ):
-            schema = _schema(key, [*fields, dummy])
-            yield name, lambda client, name=name, schema=schema: self._make(client, name, schema, _dummy_index())  # type: ignore[misc]
-
-    def _make_records(self, client: MilvusClient) -> None:
-        """With BM25 by the server if it has that, else with the words in an array."""
-        # The terms are words already, parted by blanks; the analyzer of Milvus Lite takes them as they are.
-        schema, index = _records("standard" if self.lite else "whitespace")
-        try:
-            self._make(client, RECORDS, schema, index)
-            self.full_text = bool(
-                client.describe_collection(self._named(RECORDS), timeout=CALL_SECONDS).get("functions")
-            )
-        except MilvusException:  # some versions refuse a function that they do not know, others pass over it
-            self.full_text = False
-        if not self.full_text:
-            if client.has_collection(self._named(RECORDS), timeout=CALL_SECONDS):
-                client.drop_collection(self._named(RECORDS), timeout=CALL_SECONDS)
-            self._make(client, RECORDS, *_records(None))
+            yield name, _schema(key, [*fields, dummy]), _dummy_index()
 
     def _make(self, client: MilvusClient, name: str, schema: CollectionSchema, index: IndexParams) -> None:
         # Strong: what was written is seen by the next read, whichever client it comes from.
@@ -254,21 +225,17 @@ def _narrowing() -> list[Field]:
     ]
 
 
-def _records(tokenizer: str | None) -> tuple[CollectionSchema, IndexParams]:
-    """The schema of the records and its index; without a tokenizer the words stand in an array."""
-    analyzed = {"enable_analyzer": True, "analyzer_params": {"tokenizer": tokenizer}} if tokenizer else {}
+def _records(tokenizer: str) -> tuple[CollectionSchema, IndexParams]:
+    analyzed = {"enable_analyzer": True, "analyzer_params": {"tokenizer": tokenizer}}
     fields: list[Field] = [
         *_narrowing(),
         *((name, DataType.INT64, {}) for name in ("segment", "ordinal", "length", "uses", "last_used")),
         ("importance", DataType.DOUBLE, {}),
         ("terms", DataType.VARCHAR, {**_TEXT, **analyzed}),
         ("doc", DataType.ARRAY, {"element_type": DataType.VARCHAR, "max_capacity": 4_096, **_TEXT}),
+        ("sparse", DataType.SPARSE_FLOAT_VECTOR, {}),
     ]
-    if tokenizer is None:
-        words = {"element_type": DataType.VARCHAR, "max_capacity": 4_096, "max_length": 64}
-        dummy = ("dummy", DataType.FLOAT_VECTOR, {"dim": len(FLAT)})
-        return _schema(DataType.INT64, [*fields, ("words", DataType.ARRAY, words), dummy]), _dummy_index()
-    schema = _schema(DataType.INT64, [*fields, ("sparse", DataType.SPARSE_FLOAT_VECTOR, {})])
+    schema = _schema(DataType.INT64, fields)
     schema.add_function(
         Function(
             name="bm25", function_type=FunctionType.BM25, input_field_names=["terms"], output_field_names=["sparse"]
@@ -290,5 +257,4 @@ def _literal(ids: Sequence[int | str]) -> str:
 
 
 def _quoted(key: int | str) -> str:
-    """A primary key in a filter; ours are numbers and digests."""
     return f'"{key}"' if isinstance(key, str) else str(key)

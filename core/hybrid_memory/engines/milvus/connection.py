@@ -71,7 +71,6 @@ class Connection:
         return answer
 
     def run(self, work: Callable[[MilvusClient], None]) -> None:
-        """Do this with the client; errors as in `call`."""
         client = self._open()
         try:
             work(client)
@@ -79,12 +78,10 @@ class Connection:
             raise self._failed("create_collection", error) from error
 
     def check_open(self) -> None:
-        """Nothing, or `MemoryClosedError`."""
         if self._closed:
             raise MemoryClosedError
 
     def close(self) -> None:
-        """Leave the server, or stop it where it runs in this process."""
         with self._lock:
             client, self._client, self._closed = self._client, None, True
         if client is not None:

@@ -14,8 +14,8 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.milvus.catalog import FLAT, LEAST_FLUSHED, PENDING, RECORDS, TERMS, VECTORS, WINDOW, Catalog
 from hybrid_memory.engines.milvus.connection import Address
-from hybrid_memory.engines.milvus.rows import NARROWING, PLACE, Narrowing, Row, digest, owner_key, to_record, to_row
-from hybrid_memory.engines.milvus.state import EMBEDDER, PlaceNames, StateTable, TermCounts, applied_of, sum_of, tail_of
+from hybrid_memory.engines.milvus.rows import NARROWING, PLACE, Narrowing, digest, owner_key, to_record, to_row
+from hybrid_memory.engines.milvus.state import EMBEDDER, Neighbours, StateTable, TermCounts, applied_of, sum_of, tail_of
 from hybrid_memory.engines.milvus.vectors import Probing, VectorTable, unpacked
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.bm25 import ranked
@@ -26,7 +26,6 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.text.spelling import close_terms
 
 WHOLE = [*NARROWING, *PLACE, "doc"]
-WORDS = 4_096
 SPELT = 64
 """Terms of any owner that are looked at for one that this owner has."""
 
@@ -45,7 +44,6 @@ class MilvusIndex(SemanticIndex):
         index_type: of the vectors: IVF_FLAT, HNSW, or FLAT, which is exact.
         nlist: inverted lists of an IVF_FLAT; nprobe: how many of them a search over all of an owner
             looks into, one in eight by default.
-        m, ef_construction: of an HNSW.
 
     Raises:
         InvalidConfigError: the URL or a parameter is wrong.
@@ -61,12 +59,10 @@ class MilvusIndex(SemanticIndex):
         index_type: Literal["IVF_FLAT", "HNSW", "FLAT"] = "IVF_FLAT",
         nlist: int = 1024,
         nprobe: int | None = None,
-        m: int = 16,
-        ef_construction: int = 200,
     ) -> None:
         built: dict[str, dict[str, int]] = {
             "IVF_FLAT": {"nlist": nlist},
-            "HNSW": {"M": m, "efConstruction": ef_construction},
+            "HNSW": {"M": 16, "efConstruction": 200},
             "FLAT": {},
         }
         if index_type not in built:
@@ -77,7 +73,7 @@ class MilvusIndex(SemanticIndex):
         self._catalog = Catalog(Address.read(url), (index_type, built[index_type]))
         self._state = StateTable(self._catalog)
         self._terms = TermCounts(self._catalog)
-        self._places = PlaceNames(self._catalog, self._state)
+        self._neighbours = Neighbours(self._catalog, self._state)
         self._vectors = VectorTable(
             self._catalog, self._state, Probing(plain=nprobe, narrowed=nlist, exact=index_type != "HNSW")
         )
@@ -85,23 +81,17 @@ class MilvusIndex(SemanticIndex):
         self.size()  # connects
 
     def status(
-        self,
-        owner: Scope | None = None,
-        *,
-        sessions: Sequence[str | None] = (),
-        pending: int = 0,
-        sums: bool = False,
+        self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
-        """How far the index is; see `IndexEngine.status`."""
         key = "" if owner is None else owner_key(owner)
         tails = {session: tail_of(key, digest("session", session)) for session in sessions}
-        there = self._state.get([EMBEDDER, applied_of(key), *([sum_of(key)] if sums else []), *tails.values()])
+        stored = self._state.get([EMBEDDER, applied_of(key), *([sum_of(key)] if sums else []), *tails.values()])
         pending_ids = self._catalog.select(PENDING, f'owner == "{key}"', ["id"], limit=pending) if pending else []
-        count, total = unpacked(there.get(sum_of(key)))
+        count, total = unpacked(stored.get(sum_of(key)))
         return Status(
-            applied=int(there.get(applied_of(key), 0)),
-            embedder=(there[EMBEDDER][0], there[EMBEDDER][1]) if EMBEDDER in there else None,
-            tails={session: there[name] for session, name in tails.items() if name in there},
+            applied=int(stored.get(applied_of(key), 0)),
+            embedder=(stored[EMBEDDER][0], stored[EMBEDDER][1]) if EMBEDDER in stored else None,
+            tails={session: stored[name] for session, name in tails.items() if name in stored},
             pending=sorted(row["id"] for row in pending_ids),
             vectors=count,
             total=total,
@@ -111,7 +101,6 @@ class MilvusIndex(SemanticIndex):
     def upsert(
         self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
     ) -> bool:
-        """Store records and move the applied position; see `IndexEngine.upsert`."""
         key = owner_key(owner)
         with self._writing:
             if self.applied(owner) != after:
@@ -122,17 +111,16 @@ class MilvusIndex(SemanticIndex):
             old = self._catalog.fetch(RECORDS, ids, ["id", "segment", "ordinal", "terms"])
             if old:
                 self._vectors.drop([row["id"] for row in old])
-            self._store(rows)
+            self._catalog.write(RECORDS, rows)
             self._terms.change((row["terms"] for row in rows), (row["terms"] for row in old))
             self._use(key, uses)
             # What says that all is done comes last.
-            self._state.put({**self._places.after_writing(rows, old), applied_of(key): upto})
+            self._state.put({**self._neighbours.after_writing(rows, old), applied_of(key): upto})
         return True
 
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
-        """Give records their vectors; see `IndexEngine.put_vectors`."""
         with self._writing:
             self._vectors.prepare(embedder)
             pending_ids = [row["id"] for row in self._catalog.fetch(PENDING, list(keys), ["id"])]
@@ -154,22 +142,19 @@ class MilvusIndex(SemanticIndex):
                     self._catalog.flush(name, LEAST_FLUSHED)
 
     def search(self, query: Query, where: Where, k: int) -> Matches:
-        """The k best of what is allowed; see `IndexEngine.search`."""
         self._catalog.check_open()
         if query is None:
-            ids = np.array(self._places.latest(where, k), dtype=np.int64)
+            ids = np.array(self._neighbours.latest(where, k), dtype=np.int64)
             return Matches(ids, np.zeros(len(ids), dtype=np.float32))
         if isinstance(query, np.ndarray):
             return self._vectors.nearest(query, Narrowing.of(where), k)
         return self._matching(query, where, k)
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        """These records and their neighbours; see `IndexEngine.columns`."""
         self._catalog.check_open()
-        return self._places.around(ids, Narrowing.of(where), radius)
+        return self._neighbours.around(ids, Narrowing.of(where), radius)
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
-        """Vectors by record id or content hash; see `IndexEngine.vectors`."""
         self._catalog.check_open()
         if owner is None:
             return dict(self._vectors.known([key for key in keys if isinstance(key, bytes)]).items())
@@ -181,20 +166,18 @@ class MilvusIndex(SemanticIndex):
         counts = self._terms.counts(wanted)
         others = close_terms(near, self._terms.near(near), SPELT) if near else []
         if others:
-            rows = self._candidates(others, Narrowing.of(Where(owner.owner)).expression, WINDOW)
+            rows = self._catalog.matching(" ".join(others), Narrowing.of(Where(owner.owner)).expression, WINDOW)
             mine = {term for row in rows for term in row["terms"].split()}
             counts |= {term: 1 for term in others if term in mine}
         return counts
 
     def get(self, ids: Sequence[int]) -> list[Record]:
-        """The records with these ids, in the order given."""
         self._catalog.check_open()
         rows = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids)), WHOLE)
         records = {row["id"]: to_record(row) for row in rows}
         return [records[number] for number in ids if number in records]
 
     def delete(self, ids: Sequence[int] | None) -> int:
-        """Remove records with their terms and vectors."""
         with self._writing:
             if ids is None:
                 count = self._size().records
@@ -207,7 +190,7 @@ class MilvusIndex(SemanticIndex):
             if gone:
                 self._vectors.drop(gone)
                 self._catalog.remove(PENDING, gone)
-                self._state.put(self._places.after_deleting(rows))
+                self._state.put(self._neighbours.after_deleting(rows))
                 self._terms.change([], (row["terms"] for row in rows))
                 self._catalog.remove(RECORDS, gone)
             return len(gone)
@@ -218,7 +201,6 @@ class MilvusIndex(SemanticIndex):
             self._catalog.compact(name)
 
     def close(self) -> None:
-        """Leave the server."""
         self._catalog.close()
 
     def _size(self) -> IndexSize:
@@ -236,7 +218,7 @@ class MilvusIndex(SemanticIndex):
         narrowing, limit = Narrowing.of(where), max(4 * k, k + 100)
         while counts and k > 0:
             limit = min(limit, WINDOW)
-            rows = self._candidates(list(counts), narrowing.expression, limit)
+            rows = self._catalog.matching(" ".join(counts), narrowing.expression, limit)
             texts = ((row["id"], Counter(row["terms"].split())) for row in rows if narrowing.visible(row["turn"]))
             found = ranked(texts, counts, records, length, k)
             if len(found.ids) >= k or len(rows) < limit or limit == WINDOW:
@@ -244,15 +226,10 @@ class MilvusIndex(SemanticIndex):
             limit *= 4
         return Matches.best({}, 0)
 
-    def _store(self, rows: Sequence[Row]) -> None:
-        """Write rows of records; where the server has no full text, with their words for the filter."""
-        if not self._catalog.full_text:
-            rows = [{**row, "words": _words(row["terms"].split()), "dummy": FLAT} for row in rows]
-        self._catalog.write(RECORDS, rows)
-
     def _use(self, owner: str, uses: Mapping[int, Use]) -> None:
         rows = self._catalog.fetch(RECORDS, list(uses), [*WHOLE, "terms"])
-        self._store(
+        self._catalog.write(
+            RECORDS,
             [
                 {
                     **row,
@@ -261,19 +238,5 @@ class MilvusIndex(SemanticIndex):
                 }
                 for row in rows
                 if row["owner"] == owner
-            ]
+            ],
         )
-
-    def _candidates(self, terms: Sequence[str], expression: str, limit: int) -> list[Row]:
-        """Records with one of the terms, with their terms."""
-        if self._catalog.full_text:
-            return self._catalog.matching(" ".join(terms), expression, limit)
-        words = ", ".join(f'"{word}"' for word in _words(terms))
-        return self._catalog.select(
-            RECORDS, f"{expression} and array_contains_any(words, [{words}])", ["id", "terms", "turn"]
-        )
-
-
-def _words(terms: Sequence[str]) -> list[str]:
-    """What stands for each term in the array of words; 4,096 at most."""
-    return [digest("term", term) for term in dict.fromkeys(terms)][:WORDS]

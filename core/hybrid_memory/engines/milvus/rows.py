@@ -14,7 +14,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
-from hybrid_memory.engines.instants import from_micros, to_micros
+from hybrid_memory.engines.instants import plain, record_of, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.visible import joined
@@ -35,7 +35,7 @@ STRETCHES = 100
 POSITIONS = 2_000
 """So many hidden stretches and single positions fit into a filter; where there are more, we filter what comes back."""
 
-_COLUMNS = {"id", "at", "kind", "segment", "ordinal", "importance", "uses", "last_used", "turn"}
+_COLUMNS = ("id", "at", "kind", "segment", "ordinal", "importance", "uses", "last_used", "turn")
 
 
 @lru_cache(maxsize=65_536)
@@ -56,49 +56,28 @@ def pieces(text: str) -> list[str]:
 
 def to_row(entry: Entry) -> Row:
     """The entry's row, without vectors."""
-    record = entry.record
-    row: Row = {
-        "id": record.id,
+    record, values = entry.record, plain(entry.record)
+    rest = {"scope": asdict(record.scope), **{name: value for name, value in values.items() if name not in _COLUMNS}}
+    return {
+        **{name: values[name] for name in _COLUMNS},
         "owner": owner_key(record.scope),
         "session": digest("session", record.scope.session),
-        "kind": record.kind.value,
         "category": "" if record.category is None else digest("category", record.category),
-        "at": to_micros(record.at),
-        "turn": record.turn,
         "metadata": [_pair(key, value) for key, value in record.metadata.items() if not isinstance(value, dict | list)],
-        "segment": record.segment,
-        "ordinal": record.ordinal,
         "length": len(record.text),
         "importance": float(record.importance),
-        "uses": record.uses,
-        "last_used": NEVER if record.last_used is None else to_micros(record.last_used),
+        "last_used": NEVER if record.last_used is None else values["last_used"],
         "terms": _clipped(entry.terms),
+        "doc": pieces(json.dumps(rest, ensure_ascii=False)),
     }
-    rest = {name: value for name, value in asdict(record).items() if name not in _COLUMNS}
-    for name in ("valid_from", "valid_to"):
-        rest[name] = None if rest[name] is None else to_micros(rest[name])
-    return {**row, "doc": pieces(json.dumps(rest, ensure_ascii=False))}
 
 
 def to_record(row: Row) -> Record:
     """The record of a row."""
     rest = json.loads("".join(row["doc"]))
-    return Record(
-        id=row["id"],
-        scope=Scope(**rest.pop("scope")),
-        at=from_micros(row["at"]),
-        kind=RecordKind(row["kind"]),
-        segment=row["segment"],
-        ordinal=row["ordinal"],
-        importance=row["importance"],
-        uses=row["uses"],
-        last_used=None if row["last_used"] == NEVER else from_micros(row["last_used"]),
-        turn=row["turn"],
-        sources=tuple(rest.pop("sources")),
-        valid_from=None if (start := rest.pop("valid_from")) is None else from_micros(start),
-        valid_to=None if (end := rest.pop("valid_to")) is None else from_micros(end),
-        **rest,
-    )
+    scope = Scope(**rest.pop("scope"))
+    values = rest | {name: None if row[name] == NEVER else row[name] for name in _COLUMNS}
+    return record_of(scope, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +100,6 @@ class Narrowing:
 
     @classmethod
     def of(cls, where: Where) -> Narrowing:
-        """The filter of these conditions."""
         hidden = joined(where.hidden)
         single = [first for first, last in hidden if first == last]
         long = [(first, last) for first, last in hidden if first < last]
@@ -160,7 +138,6 @@ def _conditions(where: Where) -> Iterator[str]:
 
 
 def _predicate(where: Where, visible: Callable[[int], bool]) -> Callable[[Row], bool]:
-    """The same conditions, of a row that is at hand."""
     owner, session = owner_key(where.scope), digest("session", where.scope.session)
     categories = {digest("category", name) for name in where.categories}
     since = NEVER if where.since is None else to_micros(where.since)
@@ -197,7 +174,6 @@ def _listed(names: Iterator[str]) -> str:
 
 
 def _clipped(terms: str) -> str:
-    """The terms, or as many of them as a VARCHAR takes."""
     encoded = terms.encode()
     if len(encoded) <= TERMS_BYTES:
         return terms

@@ -25,7 +25,6 @@ class StateTable:
         self._catalog = catalog
 
     def get(self, names: Iterable[str]) -> dict[str, Any]:
-        """Those that are there, by name."""
         rows = self._catalog.fetch(STATE, list(dict.fromkeys(names)), ["id", "value"])
         return {row["id"]: json.loads("".join(row["value"])) for row in rows}
 
@@ -48,7 +47,7 @@ def applied_of(owner: str) -> str:
 
 
 def newest_of(owner: str) -> str:
-    """Where the instant stands after which the owner's records were not said, in microseconds."""
+    """Where the latest instant of the owner's records stands, in microseconds."""
     return f"newest:{owner}"
 
 
@@ -58,7 +57,7 @@ def sum_of(owner: str) -> str:
 
 
 def place_of(segment: int, ordinal: int) -> str:
-    """Where the ids of the records at this place stand."""
+    """Where the ids of the records with this segment and ordinal stand."""
     return f"place:{segment}:{ordinal}"
 
 
@@ -84,12 +83,10 @@ class TermCounts:
         return {names[row["id"]]: row["count"] for row in rows if row["count"]}
 
     def totals(self) -> tuple[int, int]:
-        """How many records there are, and the sum of their lengths."""
         rows = self._catalog.fetch(TERMS, [TOTAL], ["id", "count", "length"])
         return (rows[0]["count"], rows[0]["length"]) if rows else (0, 0)
 
     def change(self, added: Iterable[str], removed: Iterable[str]) -> None:
-        """Count the terms of records that come, and no longer those of records that go."""
         counts, total, length = _counted(added)
         fewer, less, shorter = _counted(removed)
         counts.subtract(fewer)
@@ -101,14 +98,14 @@ class TermCounts:
             _row(name, term, max(count + (before[name]["count"] if name in before else 0), 0))
             for name, (term, count) in changed.items()
         ]
-        there = before.get(TOTAL, {"count": 0, "length": 0})
-        sums = {"count": max(there["count"] + total - less, 0), "length": max(there["length"] + length - shorter, 0)}
+        totals = before.get(TOTAL, {"count": 0, "length": 0})
+        sums = {"count": max(totals["count"] + total - less, 0), "length": max(totals["length"] + length - shorter, 0)}
         self._store([*rows, {**_row(TOTAL, "", 0), **sums}])
 
     def repair(self) -> None:
         """Count everything anew if the counts are not of as many records as there are."""
-        there = self._catalog.fetch(TERMS, [TOTAL], ["id", "count"])
-        if (there[0]["count"] if there else 0) == self._catalog.count(RECORDS):
+        stored = self._catalog.fetch(TERMS, [TOTAL], ["id", "count"])
+        if (stored[0]["count"] if stored else 0) == self._catalog.count(RECORDS):
             return
         counts, total, length = _counted(row["terms"] for row in self._catalog.select(RECORDS, "", ["id", "terms"]))
         known = {row["id"] for row in self._catalog.select(TERMS, "", ["id"])}
@@ -149,55 +146,54 @@ CENTURY = 100 * 365 * 24 * HOUR
 COLUMNS = ["id", "segment", "ordinal", "length", "at", "importance", "uses", "last_used"]
 
 
-class PlaceNames:
-    """Ids of records by place, and of last turns by session."""
+class Neighbours:
+    """Ids of records by segment and ordinal, of last turns by session, and the newest instant of each owner."""
 
     def __init__(self, catalog: Catalog, state: StateTable) -> None:
         self._catalog = catalog
         self._state = state
 
     def around(self, ids: Ids, narrowing: Narrowing, radius: int) -> RecordColumns:
-        """These records and their neighbours, as far as allowed."""
         seeds = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids.tolist())), ["id", "segment", "ordinal"])
         steps = range(-radius, radius + 1)
-        places = self._state.get(place_of(seed["segment"], seed["ordinal"] + step) for seed in seeds for step in steps)
-        near = sorted({number for those in places.values() for number in those})
+        by_position = self._state.get(
+            place_of(seed["segment"], seed["ordinal"] + step) for seed in seeds for step in steps
+        )
+        near = sorted({number for those in by_position.values() for number in those})
         # Looked up by primary key and filtered here: a filter over so many ids is slow.
         rows = [row for row in self._catalog.fetch(RECORDS, near, [*NARROWING, *PLACE]) if narrowing.holds(row)]
         return RecordColumns.of([[0 if row[name] == NEVER else row[name] for name in COLUMNS] for row in rows])
 
     def latest(self, where: Where, k: int) -> list[int]:
-        """The ids of the k records that were said last, newest first, from windows that reach back ever farther."""
+        """The ids of the k records with the latest instants, newest first, from ever larger windows."""
         narrowing, name = Narrowing.of(where), newest_of(owner_key(where.scope))
         upper = self._state.get([name]).get(name)
         if upper is not None and where.until is not None:
             upper = min(upper, to_micros(where.until))
-        said: list[tuple[int, int]] = []
+        newest: list[tuple[int, int]] = []
         width = HOUR
-        while upper is not None and len(said) < k:
+        while upper is not None and len(newest) < k:
             lower = upper - width if width <= CENTURY else NEVER
             window = f"{narrowing.expression} and at > {lower} and at <= {upper}"
             rows = self._catalog.select(RECORDS, window, ["id", "at", "turn"])
-            said.extend(
+            newest.extend(
                 sorted(((row["at"], row["id"]) for row in rows if narrowing.visible(row["turn"])), reverse=True)
             )
             upper, width = lower if lower > NEVER else None, 32 * width
-        return [number for _, number in said[:k]]
+        return [number for _, number in newest[:k]]
 
     def after_writing(self, rows: Sequence[Row], old: Sequence[Row]) -> dict[str, Any]:
-        """What to store when these rows come, in place of the old ones."""
         highest: dict[str, int] = defaultdict(int)
         for row in rows:
             highest[newest_of(row["owner"])] = max(highest.get(newest_of(row["owner"]), row["at"]), row["at"])
             if row["kind"] == RecordKind.TURN:
                 name = tail_of(row["owner"], row["session"])
                 highest[name] = max(highest[name], row["id"])
-        there = self._state.get([*highest, *_places((*rows, *old))])
-        last = {name: max(number, there.pop(name, number)) for name, number in highest.items()}
-        return {**_moved(there, rows, old), **last}
+        stored = self._state.get([*highest, *_places((*rows, *old))])
+        last = {name: max(number, stored.pop(name, number)) for name, number in highest.items()}
+        return {**_moved(stored, rows, old), **last}
 
     def after_deleting(self, rows: Sequence[Row]) -> dict[str, Any]:
-        """What to store when these rows go."""
         gone = {row["id"] for row in rows}
         sessions = {tail_of(row["owner"], row["session"]): row for row in rows}
         left: dict[str, Any] = {}
@@ -214,11 +210,10 @@ def _places(rows: Sequence[Row]) -> list[str]:
     return [place_of(row["segment"], row["ordinal"]) for row in rows]
 
 
-def _moved(there: Mapping[str, list[int]], rows: Sequence[Row], old: Sequence[Row]) -> dict[str, list[int] | None]:
-    """Who stands where when the old rows are gone and the others have come."""
-    places = defaultdict(set, {name: set(ids) for name, ids in there.items()})
+def _moved(stored: Mapping[str, list[int]], rows: Sequence[Row], old: Sequence[Row]) -> dict[str, list[int] | None]:
+    moved = defaultdict(set, {name: set(ids) for name, ids in stored.items()})
     for name, row in zip(_places(old), old, strict=True):
-        places[name].discard(row["id"])
+        moved[name].discard(row["id"])
     for name, row in zip(_places(rows), rows, strict=True):
-        places[name].add(row["id"])
-    return {name: sorted(ids) or None for name, ids in places.items()}
+        moved[name].add(row["id"])
+    return {name: sorted(ids) or None for name, ids in moved.items()}

@@ -47,22 +47,20 @@ class VectorTable:
         self._probing = probing
 
     def embedder(self) -> tuple[str, int] | None:
-        """Name and width of the embedder."""
-        there = self._state.get([EMBEDDER])
-        return (there[EMBEDDER][0], there[EMBEDDER][1]) if there else None
+        stored = self._state.get([EMBEDDER])
+        return (stored[EMBEDDER][0], stored[EMBEDDER][1]) if stored else None
 
     def prepare(self, embedder: tuple[str, int]) -> None:
         """Make room for the vectors of this embedder; errors as in `IndexEngine.put_vectors`."""
-        there = self.embedder()
-        if there is None:
+        stored = self.embedder()
+        if stored is None:
             # The name comes last: where it is missing, a collection that a crash left is made again.
             self._catalog.make_vectors(embedder[1])
             self._state.put({EMBEDDER: list(embedder)})
-        elif there != embedder:
-            raise EmbedderMismatchError(there, embedder)
+        elif stored != embedder:
+            raise EmbedderMismatchError(stored, embedder)
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
-        """Vectors by content hash."""
         wanted = list(dict.fromkeys(key.hex() for key in keys))
         if not wanted or self.embedder() is None:
             return {}
@@ -74,7 +72,7 @@ class VectorTable:
 
     def put(self, rows: Sequence[Row], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]) -> None:
         """Store the vectors of these records, which have none yet; the rows are theirs."""
-        there = {row["id"] for row in self._catalog.fetch(VECTORS, [row["id"] for row in rows], ["id"])}
+        present = {row["id"] for row in self._catalog.fetch(VECTORS, [row["id"] for row in rows], ["id"])}
         stored = [
             {
                 **{name: row[name] for name in NARROWING},
@@ -85,18 +83,16 @@ class VectorTable:
             for row in rows
         ]
         self._catalog.write(VECTORS, stored)
-        self._add([row for row in stored if row["id"] not in there], 1)
-        for owner in {row["owner"] for row in rows if row["id"] in there}:  # a crash came before they were counted
+        self._add([row for row in stored if row["id"] not in present], 1)
+        for owner in {row["owner"] for row in rows if row["id"] in present}:  # a crash came before they were counted
             self.repair(owner)
 
     def drop(self, ids: Sequence[int]) -> None:
-        """Remove the vectors of these records."""
         if self.embedder() is not None and (rows := self._fetch(ids, ["owner"])):
             self._catalog.remove(VECTORS, [row["id"] for row in rows])
             self._add(rows, -1)
 
     def of(self, owner: str, ids: Sequence[int]) -> dict[int, Floats]:
-        """The vectors of these records, as far as they are the owner's and have one."""
         if not ids or self.embedder() is None:
             return {}
         rows = self._fetch(list(dict.fromkeys(ids)), ["owner"])
@@ -107,14 +103,13 @@ class VectorTable:
         if self.embedder() is None:
             return
         expression = f'owner == "{owner}"'
-        there = self._state.get([sum_of(owner)]).get(sum_of(owner), {"count": 0})
-        if there["count"] != len(self._catalog.select(VECTORS, expression, ["id"])):
+        summed = self._state.get([sum_of(owner)]).get(sum_of(owner), {"count": 0})
+        if summed["count"] != len(self._catalog.select(VECTORS, expression, ["id"])):
             rows = self._catalog.select(VECTORS, expression, ["id", "vector"], page=VECTOR_PAGE)
             self._state.put({sum_of(owner): _summed(rows, None, 1)})
 
     def nearest(self, vector: Floats, narrowing: Narrowing, k: int) -> Matches:
-        """The k vectors with the highest inner product."""
-        if k < 1 or (there := self.embedder()) is None or there[1] != len(vector):
+        if k < 1 or (stored := self.embedder()) is None or stored[1] != len(vector):
             return Matches.best({}, k)
         limit = k if narrowing.whole else max(4 * k, FILTERED)
         nprobe = self._probing.plain if narrowing.plain else self._probing.narrowed
@@ -143,12 +138,11 @@ class VectorTable:
         return self._catalog.fetch(VECTORS, ids, ["id", "vector", *fields])
 
     def _add(self, rows: Sequence[Row], sign: int) -> None:
-        """Count these vectors in, or out."""
         mine: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             mine[row["owner"]].append(row)
-        there = self._state.get(sum_of(owner) for owner in mine)
-        self._state.put({sum_of(owner): _summed(part, there.get(sum_of(owner)), sign) for owner, part in mine.items()})
+        sums = self._state.get(sum_of(owner) for owner in mine)
+        self._state.put({sum_of(owner): _summed(part, sums.get(sum_of(owner)), sign) for owner, part in mine.items()})
 
 
 def _vector(row: Row) -> Floats:

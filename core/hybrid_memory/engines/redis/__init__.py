@@ -19,11 +19,9 @@ class RedisEngine(Engine):
     _connection: RedisConnection | None = None
 
     def log(self) -> EventLog:
-        """The log, under the prefix of the URL."""
         return RedisLog(self._connected())
 
     def index(self, suffix: str = "") -> SemanticIndex:
-        """The index, under the prefix of the URL and the suffix."""
         algorithm = self.config.index.algorithm or "flat"
         if algorithm == "ivf_flat":
             raise InvalidConfigError("Redis has no index of the kind 'ivf_flat': use flat or hnsw")

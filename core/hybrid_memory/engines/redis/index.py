@@ -12,7 +12,7 @@ import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.instants import to_micros
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, scrub
 from hybrid_memory.engines.redis.index_scripts import (
     AROUND,
     DELETE,
@@ -38,7 +38,6 @@ from hybrid_memory.engines.redis.layout import (
     to_entry,
     to_record,
 )
-from hybrid_memory.engines.redis.scrubbing import scrub
 from hybrid_memory.engines.redis.search import Algorithm, QueryEngine, columns_of, condition, field_of
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.bm25 import ranked
@@ -73,14 +72,8 @@ class RedisIndex(SemanticIndex):
         self._engine = QueryEngine(connection, algorithm)
 
     def status(
-        self,
-        owner: Scope | None = None,
-        *,
-        sessions: Sequence[str | None] = (),
-        pending: int = 0,
-        sums: bool = False,
+        self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
-        """How far the index is; see `IndexEngine.status`."""
         root = "" if owner is None else self._keys.index(owner_tag(owner))
         commands: list[tuple[Value, ...]] = [
             ("GET", self._keys.embedder),
@@ -102,7 +95,6 @@ class RedisIndex(SemanticIndex):
     def upsert(
         self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
     ) -> bool:
-        """Store records and move the applied position; see `IndexEngine.upsert`."""
         tag = owner_tag(owner)
         # Whose a record is must be known before it is there, so that it can always be found by its id.
         commands: list[list[Value]] = [["HSETNX", self._keys.owners, tag, owner_json(owner)]]
@@ -120,11 +112,10 @@ class RedisIndex(SemanticIndex):
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
-        """Give records their vectors; see `IndexEngine.put_vectors`."""
         self._connection.call("SET", self._keys.embedder, json.dumps(embedder), "NX")
-        there = self.embedder()
-        if there is not None and there != embedder:
-            raise EmbedderMismatchError(there, embedder)
+        stored = self.embedder()
+        if stored is not None and stored != embedder:
+            raise EmbedderMismatchError(stored, embedder)
         field = self._engine.make_room(embedder[1])
         known = self.known([key for key in keys.values() if key not in vectors])
         blobs = {
@@ -135,7 +126,6 @@ class RedisIndex(SemanticIndex):
             self._run(GIVE_VECTORS, tag, [field, *given])
 
     def search(self, query: Query, where: Where, k: int) -> Matches:
-        """The k best of what is allowed; see `IndexEngine.search`."""
         self._connection.check_open()
         if query is None:
             ids = np.array(self._latest(where, k), dtype=np.int64)
@@ -145,24 +135,21 @@ class RedisIndex(SemanticIndex):
         return self._matching(query, where, k) if len(query) and k > 0 else Matches.best({}, 0)
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        """These records and their neighbours; see `IndexEngine.columns`."""
         return columns_of(self._run(AROUND, owner_tag(where.scope), [radius, listed(ids.tolist())]), where)
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
-        """Vectors by record id or content hash; see `IndexEngine.vectors`."""
         embedder, wanted = self.embedder(), list(dict.fromkeys(keys))
         if embedder is None or not wanted:
             return {}
         if owner is not None:
             blob, marks = self._run(VECTORS, owner_tag(owner), [field_of(embedder[1]), listed(wanted)])
-            there = [key for key, mark in zip(wanted, marks, strict=True) if mark == ord("1")]
-            return dict(zip(there, _vector(blob).reshape(-1, embedder[1]), strict=True))
+            present = [key for key, mark in zip(wanted, marks, strict=True) if mark == ord("1")]
+            return dict(zip(present, _vector(blob).reshape(-1, embedder[1]), strict=True))
         hashes = [key for key in wanted if isinstance(key, bytes)]
         found = self._engine.firsts([f"@key:{{{key.hex()}}}" for key in hashes], field_of(embedder[1]))
         return {key: _vector(row) for key, row in zip(hashes, found, strict=True) if row is not None}
 
     def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
-        """How many of the owner's records have each term; see `IndexEngine.terms`."""
         self._connection.check_open()
         counts = self._counts(owner, wanted)
         if near:
@@ -172,7 +159,6 @@ class RedisIndex(SemanticIndex):
         return counts
 
     def get(self, ids: Sequence[int]) -> list[Record]:
-        """The records with these ids, in the order given."""
         records: dict[int, Record] = {}
         for tag, numbers in self._by_owner(ids).items():
             answer = self._run(FETCH, tag, [len(FIELDS), *FIELDS, *numbers])
@@ -182,7 +168,6 @@ class RedisIndex(SemanticIndex):
         return [records[number] for number in ids if number in records]
 
     def delete(self, ids: Sequence[int] | None) -> int:
-        """Remove records with their terms and vectors."""
         if ids is None:
             return self._reset()
         gone = 0
@@ -194,11 +179,9 @@ class RedisIndex(SemanticIndex):
         return gone
 
     def scrub(self) -> None:
-        """Have the server write its files anew; see `SemanticIndex.scrub`."""
         scrub(self._connection)
 
     def close(self) -> None:
-        """Close the connection."""
         self._connection.close()
 
     def _matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
@@ -220,7 +203,6 @@ class RedisIndex(SemanticIndex):
         return ranked(found, counts, int(records or 0), int(length or 0), k)
 
     def _counts(self, owner: Scope, terms: Sequence[str]) -> dict[str, int]:
-        """How many of the owner's records have each of these terms."""
         words = [encode(term) for term in terms]
         key = f"{self._keys.index(owner_tag(owner))}:words"
         scores = self._connection.call("ZMSCORE", key, *words) if words else []
@@ -257,7 +239,6 @@ class RedisIndex(SemanticIndex):
         return IndexSize(records=records, vectors=vectors, pending=records - vectors)
 
     def _by_key(self, ids: Iterable[int]) -> dict[str, list[int]]:
-        """The keys under which the owners of these records stand."""
         keys: dict[str, list[int]] = defaultdict(list)
         for number in dict.fromkeys(ids):
             keys[self._keys.owners_of_records(number)].append(number)
@@ -282,7 +263,6 @@ class RedisIndex(SemanticIndex):
         return self._connection.script(script, [self._keys.index(tag), self._keys.record(tag)], values)
 
     def _update_totals(self, tag: str, totals: Sequence[int]) -> None:
-        """Bring the totals over all owners up to this one's change."""
         self._connection.script(TOTAL, [self._keys.totals], [tag, *totals])
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from hybrid_memory.engines.instants import from_micros, instant_or_none, micros_or_none, to_micros
+from hybrid_memory.engines.instants import from_micros, plain, record_of, to_micros
 from hybrid_memory.engines.redis.connection import Value
 from hybrid_memory.engines.redis.index_scripts import PLACE_STEP
 from hybrid_memory.index.port import Entry
@@ -43,7 +43,11 @@ def owner_tag(scope: Scope) -> str:
 
 def owner_json(scope: Scope) -> str:
     """The owner, as `owner_of` reads it."""
-    return json.dumps([scope.tenant, scope.user, scope.agent, scope.space])
+    return json.dumps(_owner_parts(scope))
+
+
+def _owner_parts(scope: Scope) -> list[str | None]:
+    return [scope.tenant, scope.user, scope.agent, scope.space]
 
 
 def owner_of(text: str | bytes) -> Scope:
@@ -53,14 +57,7 @@ def owner_of(text: str | bytes) -> Scope:
 
 
 class Keys:
-    """The keys of a store.
-
-    Args:
-        prefix: of the store.
-
-    Attributes:
-        owners: tag to owner; position: the last one given out; embedder: behind the vectors; totals: over all owners.
-    """
+    """The keys of a store: tag to owner, the last position given out, the embedder, totals over all owners, ..."""
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
@@ -72,15 +69,12 @@ class Keys:
         self.search = f"{prefix}:search"
 
     def log(self, tag: str) -> str:
-        """Where the names of the keys of an owner's events begin."""
         return f"{self.prefix}:log:{{{tag}}}"
 
     def index(self, tag: str) -> str:
-        """Where the names of the keys of an owner's records begin, other than the records themselves."""
         return f"{self.prefix}:index:{{{tag}}}"
 
     def record(self, tag: str, number: int | str = "") -> str:
-        """An owner's record."""
         return f"{self.records}{{{tag}}}:{number}"
 
     def owners_of_records(self, number: int) -> str:
@@ -88,25 +82,22 @@ class Keys:
         return f"{self.prefix}:owner-of:{number >> 12}"
 
 
-def to_values(draft: Draft) -> list[Value]:
-    """What the scripts take of a draft: fixed, session, id, kind, time, digest, a line of JSON, and the payload."""
-    return [int(draft.fixed_id), *_values(draft, draft.session)]
-
-
-def restored_values(event: Event) -> list[Value]:
-    """The same of an event, with its position in the place of fixed."""
-    return [event.position, *_values(event, event.scope.session)]
-
-
-def _values(said: Draft | Event, session: str | None) -> list[Value]:
+def to_values(written: Draft | Event) -> list[Value]:
+    """What the scripts take: fixed or position, session, id, kind, time, digest, a line of JSON, and the payload."""
+    first, session = (
+        (int(written.fixed_id), written.session)
+        if isinstance(written, Draft)
+        else (written.position, written.scope.session)
+    )
     return [
+        first,
         digest_or_none(session),
-        said.id,
-        said.kind.value,
-        to_micros(said.at),
-        payload_digest(said.payload),
-        to_json([said.id, session, said.sources, said.author]),
-        to_json(said.payload),
+        written.id,
+        written.kind.value,
+        to_micros(written.at),
+        payload_digest(written.payload),
+        to_json([written.id, session, written.sources, written.author]),
+        to_json(written.payload),
     ]
 
 
@@ -152,17 +143,23 @@ def _plain(value: Any) -> Any:
 FIELDS = ("data", "uses", "last")
 """What `to_record` reads."""
 
+_DATA = (
+    *("text", "at", "sources", "segment", "ordinal", "kind", "speaker", "category", "importance"),
+    *("valid_from", "valid_to", "metadata", "turn", "author"),
+)
+"""What ``data`` holds after id, owner and session, in this order."""
+
 
 def to_entry(owner: str, entry: Entry) -> str:
     """The record as the scripts take it, with the fields of its hash; the owner as its tag."""
-    record = entry.record
-    at = to_micros(record.at)
+    record, values = entry.record, plain(entry.record)
+    scope, at = record.scope, values["at"]
     words = " ".join(map(encode, entry.terms.split()))
-    session = digest_or_none(record.scope.session)
+    session = digest_or_none(scope.session)
     fields = {
         "owner": owner,
         "session": session,
-        "kind": record.kind.value,
+        "kind": values["kind"],
         "category": digest_or_none(record.category),
         "at": at,
         "turn": record.turn,
@@ -171,10 +168,10 @@ def to_entry(owner: str, entry: Entry) -> str:
         "meta": ",".join(pairs(record.metadata)) or NONE,
         "row": f"{record.segment} {record.ordinal} {len(record.text)} {record.importance!r}",
         "uses": record.uses,
-        "data": to_json(_data(record)),
+        "data": to_json([record.id, _owner_parts(scope), scope.session, *(values[name] for name in _DATA)]),
     }
     if record.last_used is not None:
-        fields["last"] = to_micros(record.last_used)
+        fields["last"] = values["last_used"]
     return to_json(
         {
             "id": str(record.id),
@@ -191,54 +188,10 @@ def to_entry(owner: str, entry: Entry) -> str:
 def to_record(fields: Sequence[bytes | None]) -> Record:
     """The record of `FIELDS`."""
     data, uses, last = fields
-    number, owner, session, text, at, sources, segment, ordinal, kind, speaker, category, importance, *rest = (
-        json.loads(data or b"")
-    )
-    tenant, user, agent, space = owner
-    valid_from, valid_to, metadata, turn, author = rest
-    return Record(
-        id=number,
-        scope=Scope(tenant, user, agent, session, space),
-        text=text,
-        at=from_micros(at),
-        sources=tuple(sources),
-        segment=segment,
-        ordinal=ordinal,
-        kind=RecordKind(kind),
-        speaker=speaker,
-        category=category,
-        importance=importance,
-        uses=int(uses or 0),
-        last_used=None if last is None else from_micros(int(last)),
-        valid_from=instant_or_none(valid_from),
-        valid_to=instant_or_none(valid_to),
-        metadata=metadata,
-        turn=turn,
-        author=author,
-    )
-
-
-def _data(record: Record) -> list[Any]:
-    scope = record.scope
-    return [
-        record.id,
-        [scope.tenant, scope.user, scope.agent, scope.space],
-        scope.session,
-        record.text,
-        to_micros(record.at),
-        record.sources,
-        record.segment,
-        record.ordinal,
-        record.kind.value,
-        record.speaker,
-        record.category,
-        record.importance,
-        micros_or_none(record.valid_from),
-        micros_or_none(record.valid_to),
-        record.metadata,
-        record.turn,
-        record.author,
-    ]
+    number, (tenant, user, agent, space), session, *rest = json.loads(data or b"")
+    values = dict(zip(_DATA, rest, strict=True))
+    values |= {"id": number, "uses": int(uses or 0), "last_used": None if last is None else int(last)}
+    return record_of(Scope(tenant, user, agent, session, space), values)
 
 
 def pairs(metadata: Mapping[str, Any]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from zlib import crc32
 
 from hybrid_memory.engines.instants import to_micros
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, scrub, size_bytes, warn_of_losses
 from hybrid_memory.engines.redis.layout import (
     Keys,
     digest_or_none,
@@ -16,13 +16,11 @@ from hybrid_memory.engines.redis.layout import (
     owner_of,
     owner_tag,
     payload_digest,
-    restored_values,
     to_event,
     to_json,
     to_values,
 )
 from hybrid_memory.engines.redis.log_scripts import APPEND, COUNT, DROP, ERASE, GET, RAISE, READ, RESTORE
-from hybrid_memory.engines.redis.scrubbing import scrub, size_bytes, warn_of_losses
 from hybrid_memory.errors import IdConflictError, StoreUnavailableError
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Reading, Selection
@@ -58,7 +56,6 @@ class RedisLog(EventLog):
         warn_of_losses(connection)
 
     def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
-        """Append all or nothing; see `EventLog.append`."""
         self._connection.check_open()
         if not drafts:
             return []
@@ -66,7 +63,6 @@ class RedisLog(EventLog):
         return self._written(owner, APPEND, drafts, values)
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
-        """Events of the scope, by position; see `EventLog.read`."""
         self._connection.check_open()
         wanted, session = Selection(**which), "" if scope.session is None else digest_or_none(scope.session)
         if wanted.ids is not None:
@@ -83,42 +79,35 @@ class RedisLog(EventLog):
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
     ) -> Appended:
-        """Destroy events, rewrite others, append the note; see `EventLog.erase`."""
         values = [*to_values(note), len(rewritten)]
         for position, payload in rewritten.items():
             values += [position, payload_digest(payload), to_json(payload)]
         return self._written(owner, ERASE, [note], [*values, *positions])[0]
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
-        """Remove events that an archive has; see `EventLog.drop`."""
         self._run(DROP, owner, list(positions))
 
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        """Store events with their positions; see `EventLog.restore`."""
         self._connection.check_open()
         if not events:
             return
         # First, so that nobody is given a position that is about to be taken.
         self._connection.script(RAISE, [self._keys.position], [max(event.position for event in events)])
         self._connection.call("HSETNX", self._keys.owners, owner_tag(owner), owner_json(owner))
-        self._run(RESTORE, owner, [value for event in events for value in restored_values(event)])
+        self._run(RESTORE, owner, [value for event in events for value in to_values(event)])
 
     def scrub(self) -> None:
-        """Have the server write its files anew; see `EventLog.scrub`."""
         scrub(self._connection)
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        """The last position of each owner; see `EventLog.heads`."""
         owners = [scope.owner] if scope is not None else self._owners()
         last = self._connection.calls([("GET", f"{self._keys.log(owner_tag(owner))}:last") for owner in owners])
         return {owner: int(position) for owner, position in zip(owners, last, strict=True) if position is not None}
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
-        """How many events the owner has beyond this position."""
         return int(self._run(COUNT, owner, [f"({after}"]))
 
     def size(self) -> LogSize:
-        """Counts over all owners."""
         roots = [self._keys.log(owner_tag(owner)) for owner in self._owners()]
         answer = self._connection.calls(
             [("HLEN", f"{root}:{part}") for root in roots for part in ("ids", "sessions", "events")]
@@ -131,7 +120,6 @@ class RedisLog(EventLog):
         )
 
     def close(self) -> None:
-        """Close the connection."""
         self._connection.close()
 
     def _written(

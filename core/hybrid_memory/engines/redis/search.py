@@ -37,16 +37,7 @@ _PAUSE_SECONDS = 0.02
 
 
 class QueryEngine:
-    """The search index of a store; made if it is missing.
-
-    Args:
-        connection: to the server.
-        algorithm: how vectors are searched: ``flat`` is exact, ``hnsw`` approximate and faster from about 100,000 on.
-
-    Raises:
-        InvalidConfigError: the algorithm is unknown, or the URL names another database than 0.
-        StoreUnavailableError: the server has no Query Engine.
-    """
+    """The search index of a store; made if it is missing."""
 
     def __init__(self, connection: RedisConnection, algorithm: Algorithm) -> None:
         if algorithm not in ("flat", "hnsw"):
@@ -62,7 +53,6 @@ class QueryEngine:
         self._ready()
 
     def make_room(self, dim: int) -> str:
-        """The field of a record that takes vectors of this width."""
         self._ready()
         if self._space(dim) not in self._spaces:
             settings: tuple[Value, ...] = ("TYPE", "FLOAT32", "DIM", dim, "DISTANCE_METRIC", "IP")
@@ -75,7 +65,6 @@ class QueryEngine:
         return field_of(dim)
 
     def nearest(self, vector: Floats, condition: str, k: int) -> Matches:
-        """The k records with the highest inner product."""
         self._ready()
         space = self._space(len(vector))
         if space not in self._spaces:
@@ -92,16 +81,13 @@ class QueryEngine:
         return Matches.best({_number(key): 1 - float(fields[1]) for key, fields in pairs}, k)
 
     def search(self, query: str, *options: Value) -> list[int]:
-        """Ids of records."""
         return [_number(key) for key in self._search(query, "NOCONTENT", *options)]
 
     def counts(self, queries: Sequence[str]) -> list[int]:
-        """How many records each of them finds."""
         commands = [self._asked(query, "VERBATIM", "LIMIT", 0, 0) for query in queries]
         return [int(one[0]) for one in self._whole(lambda: self._connection.calls(commands))]
 
     def firsts(self, queries: Sequence[str], field: str) -> list[bytes | None]:
-        """The field of one record that each of them finds."""
         commands = [self._asked(query, "NOCONTENT", "LIMIT", 0, 1) for query in queries]
         answer = self._whole(lambda: self._connection.calls(commands))
         keys = [one[1] if len(one) > 1 else None for one in answer]
@@ -137,10 +123,10 @@ class QueryEngine:
             return
         with self._lock:
             seen = self._connection.connects
-            place: tuple[Value, ...] = ("ON", "HASH", "PREFIX", 1, self._keys.records, "STOPWORDS", 0, "NOOFFSETS")
+            options: tuple[Value, ...] = ("ON", "HASH", "PREFIX", 1, self._keys.records, "STOPWORDS", 0, "NOOFFSETS")
             if not self._connection.call("EXISTS", self._keys.owners):
-                place += ("SKIPINITIALSCAN",)  # in a new store there is nothing to find among the keys of others
-            self._unless("already exists", "FT.CREATE", self._keys.search, *place, "SCHEMA", *_SCHEMA)
+                options += ("SKIPINITIALSCAN",)  # in a new store there is nothing to find among the keys of others
+            self._unless("already exists", "FT.CREATE", self._keys.search, *options, "SCHEMA", *_SCHEMA)
             self._wait()
             self._seen = seen
 
@@ -161,14 +147,14 @@ class QueryEngine:
                 )
             time.sleep(_PAUSE_SECONDS)
 
-    def _unless(self, there: str, *command: Value) -> None:
+    def _unless(self, expected: str, *command: Value) -> None:
         try:
             self._connection.call(*command)
         except StoreUnavailableError as error:
             answer = str(error.__cause__)
             if "unknown command" in answer.lower():
                 raise StoreUnavailableError(NO_ENGINE.format(address=self._connection.address)) from error
-            if there not in answer:
+            if expected not in answer:
                 raise
 
 

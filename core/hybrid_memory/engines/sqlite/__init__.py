@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.engines.sqlite.database import Database
-from hybrid_memory.engines.sqlite.health import check_file
+from hybrid_memory.engines.sqlite.driver import Driver
 from hybrid_memory.engines.sqlite.index import SqliteIndex
 from hybrid_memory.engines.sqlite.log import SqliteLog
+from hybrid_memory.engines.sqlite.schema import MIGRATIONS
+from hybrid_memory.errors import DISTRIBUTION
 from hybrid_memory.index.semantic import SemanticIndex
-from hybrid_memory.log.port import EventLog
-from hybrid_memory.store.engine import Engine, Finding
+from hybrid_memory.log.port import EventLog, Key
+from hybrid_memory.store.engine import REBUILD, RESTORE, SHOWN, Engine, Finding
 
 __all__ = ["Database", "SqliteEngine", "SqliteIndex", "SqliteLog"]
 
@@ -27,32 +33,26 @@ class SqliteEngine(Engine):
 
     @property
     def path(self) -> Path | None:
-        """Of the file; None where the URL names none."""
         path = self.url.removeprefix("sqlite:///")
         return None if path in {self.url, "", ":memory:"} else Path(path).expanduser()
 
     def log(self) -> EventLog:
-        """The log in the file."""
         return super().log() if self.path is None else SqliteLog(self._opened(self.path))
 
     def index(self, suffix: str = "") -> SemanticIndex:
-        """The index in the file, or in one beside it."""
         if self.path is None:
             return super().index(suffix)
         return SqliteIndex(self._opened(self._beside(self.path, suffix)), exact_limit=self.config.exact_limit)
 
     def holds(self, suffix: str) -> bool:
-        """Whether there is a file with this suffix."""
         return self.path is not None and self._beside(self.path, suffix).exists()
 
     def rekey(self, key: str | bytes) -> None:
-        """Give all files that are open the new key."""
         for database in self._files.values():
             database.rekey(key)
         self.key = key
 
     def check(self) -> list[Finding]:
-        """What is wrong with the pages of the file."""
         return [] if self.path is None else list(check_file(self.path, self.key))
 
     def _opened(self, path: Path) -> Database:
@@ -63,3 +63,73 @@ class SqliteEngine(Engine):
     @staticmethod
     def _beside(path: Path, suffix: str) -> Path:
         return path.with_name(f"{path.stem}{suffix}{path.suffix}")
+
+
+LEAST_FREE_BYTES = 100_000_000
+"""On the disk."""
+
+LARGE_WAL = 256_000_000
+"""Bytes of a write-ahead log that no process should need."""
+
+LEFTOVERS = {
+    "records without words": "SELECT count(*) FROM records WHERE id NOT IN (SELECT id FROM terms_docsize)",
+    "entries of the text index without a record": (
+        "SELECT count(*) FROM terms_docsize WHERE id NOT IN (SELECT id FROM records)"
+    ),
+    "vectors without a record": "SELECT count(*) FROM vectors WHERE record NOT IN (SELECT id FROM records)",
+    "records without a vector that wait for none": (
+        "SELECT count(*) FROM records WHERE id NOT IN (SELECT record FROM vectors UNION SELECT record FROM pending)"
+    ),
+}
+"""Rows that belong to nothing, and how they are counted."""
+
+
+def check_file(path: Path, key: Key | None = None) -> Iterator[Finding]:
+    """Schema, damaged pages, rows of the index that belong to nothing, and the disk; changes nothing."""
+    driver = Driver(path, key)
+    try:
+        with closing(driver.connect()) as connection:
+            connection.execute("PRAGMA query_only = ON")
+            yield _schema(connection)
+            problems = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({SHOWN})")]
+            if problems == ["ok"]:
+                yield Finding("integrity", "ok", "no page of the file is damaged")
+            else:
+                yield Finding("integrity", "wrong", "; ".join(problems), RESTORE)
+            yield from _leftovers(connection)
+    except driver.error as error:
+        yield Finding("integrity", "wrong", str(driver.failure("read", error)), RESTORE)
+    yield _disk(path)
+
+
+def _schema(connection: sqlite3.Connection) -> Finding:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > len(MIGRATIONS):
+        return Finding("schema", "wrong", f"version {version}, newer than {len(MIGRATIONS)}", f"upgrade {DISTRIBUTION}")
+    brought = "" if version == len(MIGRATIONS) else f", brought up to {len(MIGRATIONS)} when the store is opened"
+    return Finding("schema", "ok", f"version {version}{brought}")
+
+
+def _leftovers(connection: sqlite3.Connection) -> Iterator[Finding]:
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'terms_docsize'").fetchone() is None:
+        return
+    for what, sql in LEFTOVERS.items():
+        (count,) = connection.execute(sql).fetchone()
+        if count:
+            yield Finding("orphans", "wrong", f"{count:,} {what}", REBUILD)
+
+
+def _disk(path: Path) -> Finding:
+    usage = shutil.disk_usage(path.parent)
+    journal = path.with_name(f"{path.name}-wal")
+    wal = journal.stat().st_size if journal.exists() else 0
+    state = f"{_size(path.stat().st_size)}, write-ahead log {_size(wal)}, {_size(usage.free)} free on the disk"
+    if usage.free < max(LEAST_FREE_BYTES, path.stat().st_size // 10):
+        return Finding("disk", "wrong", state, "make room: a full disk refuses every write")
+    if wal > LARGE_WAL:
+        return Finding("disk", "note", state, "a process keeps an old read open; closing it lets the log shrink")
+    return Finding("disk", "ok", state)
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"  # noqa: PLR2004 - a billion

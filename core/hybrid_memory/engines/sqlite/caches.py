@@ -26,12 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 class OwnerCaches:
-    """The vectors and columns of the owners used last.
-
-    Args:
-        database: the file.
-        exact_limit: see `VectorCache`.
-    """
+    """The vectors and columns of the owners used last."""
 
     def __init__(self, database: Database, *, exact_limit: int) -> None:
         self._db = database
@@ -42,7 +37,6 @@ class OwnerCaches:
         self._lock = threading.Lock()
 
     def records(self, owner: int) -> RecordCache:
-        """The columns of the owner's records, up to date."""
         revision, _, _ = self._state(owner)
         with self._lock:
             table = self._records.setdefault(owner, RecordCache(self._db, owner))
@@ -57,7 +51,6 @@ class OwnerCaches:
         return table
 
     def vectors(self, owner: int) -> VectorCache | None:
-        """The owner's vectors, up to date; None before the first vector of the store."""
         revision, dim, upto = self._state(owner)
         if not dim:
             return None
@@ -93,7 +86,6 @@ class OwnerCaches:
             raise StoreUnavailableError(f"cannot remove the vectors of deleted records: {error}") from error
 
     def close(self) -> None:
-        """Save the approximate indexes that have grown, and forget everything."""
         with self._lock:
             caches = list(self._vectors.items())
             self._vectors.clear()
@@ -160,12 +152,7 @@ _USES, _LAST_USED = 6, 7
 
 
 class RecordCache:
-    """The columns of one owner's records, by id; a copy of the file that is brought up to it at every use.
-
-    Args:
-        database: the file.
-        owner: the owner's number in it.
-    """
+    """The columns of one owner's records, by id; a copy of the file that is brought up to it at every use."""
 
     def __init__(self, database: Database, owner: int) -> None:
         self._db = database
@@ -181,7 +168,6 @@ class RecordCache:
         return len(self._ids)
 
     def around(self, ids: Ids, radius: int, where: Where, allowed: Ids | None) -> RecordColumns:
-        """These records and their neighbours in the segment, as far as visible and allowed."""
         with self._lock:
             table, every, keys, order = self._table, self._ids, self._keys, self._order
         if not len(every):
@@ -250,21 +236,19 @@ class RecordCache:
             "SELECT id, uses, last_used FROM records WHERE owner = ? AND last_used >= ?", (self._owner, self._used)
         )
         changed = np.array(rows, dtype=np.float64).reshape(-1, 3)
-        places = np.minimum(np.searchsorted(self._ids, changed[:, 0]), len(self) - 1)
-        there = self._ids[places] == changed[:, 0]
-        changed, places = changed[there], places[there]
-        if len(changed) and (self._table[places, _USES] != changed[:, 1]).any():
+        rows_changed = np.minimum(np.searchsorted(self._ids, changed[:, 0]), len(self) - 1)
+        present = self._ids[rows_changed] == changed[:, 0]
+        changed, rows_changed = changed[present], rows_changed[present]
+        if len(changed) and (self._table[rows_changed, _USES] != changed[:, 1]).any():
             self._table = self._table.copy()  # who reads it now keeps the old one
-            self._table[places[:, None], [_USES, _LAST_USED]] = changed[:, 1:]
+            self._table[rows_changed[:, None], [_USES, _LAST_USED]] = changed[:, 1:]
         if len(changed):
             self._used = int(changed[:, 2].max())
 
     def _label(self, name: str | None) -> int:
-        """A number for a kind or category."""
         return self._labels.setdefault(name, len(self._labels))
 
 
 def _key(segments: npt.NDArray[np.float64], ordinals: npt.NDArray[np.float64]) -> Ids:
-    """One number for a segment and ordinal, in their order."""
     keys: Ids = (segments.astype(np.int64) << 24) + ordinals.astype(np.int64)
     return keys

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_memory.engines.sqlite.driver import Driver
-from hybrid_memory.engines.sqlite.removing import scrub, truncate_journal
 from hybrid_memory.engines.sqlite.rows import owner_key
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from hybrid_memory.errors import (
@@ -48,7 +48,6 @@ class _Reader:
         self.lock = threading.Lock()  # SQLite crashes if a connection is closed under a running query
 
     def close(self) -> None:
-        """Close it, after the query that runs on it."""
         with self.lock:
             self.connection.close()
 
@@ -92,7 +91,6 @@ class Database:
 
     @property
     def encrypted(self) -> bool:
-        """Whether the file is unreadable without a key."""
         return self._driver.encrypted
 
     def _opened(self) -> sqlite3.Connection:
@@ -105,7 +103,6 @@ class Database:
         return self._tried()
 
     def _tried(self) -> sqlite3.Connection:
-        """The connection that writes, to a file of ours at the latest schema."""
         try:
             if not self.path.parent.is_dir():
                 raise StoreUnavailableError(f"cannot open {self.path}: the folder {self.path.parent} does not exist")
@@ -175,7 +172,6 @@ class Database:
         self._functions[name] = function
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a SELECT, on this thread's connection."""
         reader = self._reader()
         with reader.lock:
             self._check_open()
@@ -271,12 +267,10 @@ class Database:
                 _log.warning("%s has its new key; what is older stays in it until other processes close it", self.path)
 
     def size_bytes(self) -> int:
-        """Of the file and its write-ahead log."""
         files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
     def close(self) -> None:
-        """Close every connection, each after the query that runs on it; harmless when repeated."""
         with self._lock, self._registry:
             self._closed = True
             for reader in list(self._readers):
@@ -298,3 +292,31 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def unscrubbed(connection: sqlite3.Connection) -> bool:
+    """Whether something was destroyed since the file was scrubbed last."""
+    return bool(connection.execute("SELECT begun <> scrubbed FROM erasures").fetchone()[0])
+
+
+def scrub(connection: sqlite3.Connection) -> bool:
+    """Write the whole file anew, if anything was destroyed since the last time; False if a reader is in the way."""
+    while unscrubbed(connection):
+        (begun,) = connection.execute("SELECT begun FROM erasures").fetchone()
+        connection.execute("INSERT INTO terms(terms) VALUES ('optimize')")
+        connection.execute("VACUUM")
+        if not truncate_journal(connection):
+            return False
+        connection.execute("UPDATE erasures SET scrubbed = max(scrubbed, ?)", (begun,))
+    return True
+
+
+def truncate_journal(connection: sqlite3.Connection) -> bool:
+    """Move the write-ahead log into the file and empty it; False if a reader of an older state is in the way."""
+    (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    deadline = time.monotonic() + milliseconds / 1000
+    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)  # SQLite waits for readers, but not for another process that is doing the same
+    return True

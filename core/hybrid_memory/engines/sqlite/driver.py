@@ -56,7 +56,6 @@ class Driver:
 
     @property
     def encrypted(self) -> bool:
-        """Whether there is a key."""
         return self._secret is not None
 
     def renew(self) -> bool:
@@ -130,7 +129,6 @@ class Driver:
         self._secret, self._key = secret, stretched
 
     def failure(self, doing: str, error: Exception) -> StoreError:
-        """What to raise for an error of a connection."""
         if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB:
             return StoreUnavailableError(f"cannot {doing} {self.path}: {error}")
         if self.encrypted:

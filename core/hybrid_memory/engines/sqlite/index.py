@@ -15,8 +15,18 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.sqlite.caches import OwnerCaches
 from hybrid_memory.engines.sqlite.database import Database
-from hybrid_memory.engines.sqlite.removing import delete_all, delete_records, mark_unscrubbed
-from hybrid_memory.engines.sqlite.rows import INSERT, SELECT, json_holds, narrowing, to_record, to_row, visibility
+from hybrid_memory.engines.sqlite.rows import (
+    INSERT,
+    SELECT,
+    conditions,
+    delete_all,
+    delete_records,
+    json_holds,
+    mark_unscrubbed,
+    narrowing,
+    to_record,
+    to_row,
+)
 from hybrid_memory.engines.sqlite.vector_cache import EXACT_LIMIT
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
@@ -40,14 +50,8 @@ class SqliteIndex(SemanticIndex):
         self._caches = OwnerCaches(database, exact_limit=exact_limit)
 
     def status(
-        self,
-        owner: Scope | None = None,
-        *,
-        sessions: Sequence[str | None] = (),
-        pending: int = 0,
-        sums: bool = False,
+        self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
-        """How far the index is; see `IndexEngine.status`."""
         number = None if owner is None else self._db.owner_id(owner)
         ((applied, name, dim),) = self._db.query(
             "SELECT (SELECT applied FROM index_state WHERE owner = ?), e.name, e.dim "
@@ -81,7 +85,6 @@ class SqliteIndex(SemanticIndex):
     def upsert(
         self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
     ) -> bool:
-        """Store records and move the applied position; see `IndexEngine.upsert`."""
         with self._db.write() as connection:
             number = self._db.owner_id_for_writing(connection, owner)
             connection.execute("INSERT OR IGNORE INTO index_state(owner, applied) VALUES (?, 0)", (number,))
@@ -108,8 +111,7 @@ class SqliteIndex(SemanticIndex):
                 [(number, term, count) for term, count in counts.items()],
             )
             connection.executemany(
-                "INSERT INTO pending(record, owner) VALUES (?, ?)",
-                [(entry.record.id, number) for entry in entries],
+                "INSERT INTO pending(record, owner) VALUES (?, ?)", [(entry.record.id, number) for entry in entries]
             )
             connection.executemany(
                 "UPDATE records SET uses = uses + ?, last_used = max(coalesce(last_used, ?), ?) "
@@ -121,12 +123,11 @@ class SqliteIndex(SemanticIndex):
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
-        """Give records their vectors; see `IndexEngine.put_vectors`."""
         with self._db.write() as connection:
             connection.execute("INSERT OR IGNORE INTO embedder(one, name, dim) VALUES (1, ?, ?)", embedder)
-            there = connection.execute("SELECT name, dim FROM embedder").fetchone()
-            if there != embedder:
-                raise EmbedderMismatchError(there, embedder)
+            stored = connection.execute("SELECT name, dim FROM embedder").fetchone()
+            if stored != embedder:
+                raise EmbedderMismatchError(stored, embedder)
             asked = (json.dumps(list(keys)),)
             pending_ids = connection.execute(
                 "SELECT record FROM pending WHERE record IN (SELECT value FROM json_each(?))", asked
@@ -151,13 +152,11 @@ class SqliteIndex(SemanticIndex):
             )
 
     def train(self, owner: Scope) -> None:
-        """Train an approximate index for an owner with many new vectors, and save it beside the file."""
         number = self._db.owner_id(owner)
         if number is not None:
             self._caches.train(number)
 
     def search(self, query: Query, where: Where, k: int) -> Matches:
-        """The k best of what is allowed; see `IndexEngine.search`."""
         number = self._db.owner_id(where.scope)
         if number is None:
             return Matches.best({}, 0)
@@ -169,25 +168,22 @@ class SqliteIndex(SemanticIndex):
         return Matches.best({}, 0) if cache is None else cache.search(query, k, self._allowed(number, where))
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        """These records and their neighbours; see `IndexEngine.columns`."""
         number = self._db.owner_id(where.scope)
         if number is None:
             return RecordColumns.of([])
         return self._caches.records(number).around(ids, radius, where, self._narrowed(number, where))
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
-        """Vectors by record id or content hash; see `IndexEngine.vectors`."""
         if owner is None:
             hashes = [key for key in keys if isinstance(key, bytes)]
             listed = ", ".join("?" * len(hashes))
             rows = self._db.query(f"SELECT key, vector FROM embeddings WHERE key IN ({listed})", hashes)
             return {key: np.frombuffer(vector, dtype=np.float32) for key, vector in rows}
         ids = np.array(keys, dtype=np.int64)
-        vectors, there = self.vector_rows(owner, ids)
-        return dict(zip(ids[there].tolist(), vectors[there], strict=True))
+        vectors, present = self.vector_rows(owner, ids)
+        return dict(zip(ids[present].tolist(), vectors[present], strict=True))
 
     def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """The vectors of these records, zeros where one has none, and which have one."""
         number = self._db.owner_id(owner)
         cache = None if number is None else self._caches.vectors(number)
         if cache is None:
@@ -195,7 +191,6 @@ class SqliteIndex(SemanticIndex):
         return cache.rows(ids)
 
     def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
-        """How many of the owner's records have each term; see `IndexEngine.terms`."""
         number = self._db.owner_id(owner)
         select = "SELECT term, records FROM term_counts WHERE owner = ?"
         rows: list[tuple[Any, ...]] = []
@@ -207,13 +202,11 @@ class SqliteIndex(SemanticIndex):
         return dict(rows)
 
     def get(self, ids: Sequence[int]) -> list[Record]:
-        """The records with these ids, in the order given."""
         rows = self._db.query(f"{SELECT} WHERE r.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))
-        records = {row[0]: to_record(row) for row in rows}
+        records = {record.id: record for record in map(to_record, rows)}
         return [records[number] for number in ids if number in records]
 
     def delete(self, ids: Sequence[int] | None) -> int:
-        """Remove records with their terms and vectors."""
         with self._db.write() as connection:
             if ids is None:
                 gone = delete_all(connection)
@@ -225,11 +218,9 @@ class SqliteIndex(SemanticIndex):
             return gone
 
     def scrub(self) -> None:
-        """Leave nothing of what was deleted in the file; see `SemanticIndex.scrub`."""
         self._db.scrub()
 
     def close(self) -> None:
-        """Save the approximate indexes that have grown, and close the file."""
         self._caches.close()
         self._db.close()
 
@@ -239,8 +230,7 @@ class SqliteIndex(SemanticIndex):
         query = "words : ({})".format(" OR ".join(f'"{term}"' for term in terms))
         if self._db.query("SELECT 1 FROM owners WHERE id <> ? LIMIT 1", (number,)):
             query = f"owner : {number} AND {query}"
-        (narrow, values), (seen, more) = narrowing(where), visibility(where)
-        narrow, values = narrow + seen, values + more
+        narrow, values = conditions(where)
         # CROSS JOIN: were the records the outer loop, every row would be a search of its own.
         join = f"CROSS JOIN records r ON r.id = t.rowid AND {' AND '.join(narrow)}" if narrow else ""
         rows = self._db.query(
@@ -252,16 +242,15 @@ class SqliteIndex(SemanticIndex):
         return Matches(ids=found[:, 0].astype(np.int64), scores=(-found[:, 1]).astype(np.float32))
 
     def _latest(self, number: int, where: Where, k: int) -> Matches:
-        (parts, values), (seen, more) = narrowing(where), visibility(where)
-        conditions = " AND ".join(["r.owner = ?", *parts, *seen])
+        parts, values = conditions(where)
         rows = self._db.query(
-            f"SELECT r.id FROM records r WHERE {conditions} ORDER BY r.at DESC, r.id DESC LIMIT ?",
-            [number, *values, *more, k],
+            f"SELECT r.id FROM records r WHERE {' AND '.join(['r.owner = ?', *parts])} "
+            "ORDER BY r.at DESC, r.id DESC LIMIT ?",
+            [number, *values, k],
         )
         return Matches(np.array([row[0] for row in rows], dtype=np.int64), np.zeros(len(rows), dtype=np.float32))
 
     def _tail(self, number: int | None, session: str | None) -> int | None:
-        """The last turn of a session of an owner."""
         rows = self._db.query(
             "SELECT id FROM records WHERE owner = ? AND session = ? AND kind = 'turn' ORDER BY id DESC LIMIT 1",
             (number, session or ""),

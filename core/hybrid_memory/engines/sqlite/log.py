@@ -10,8 +10,7 @@ from typing import Any, Unpack
 
 from hybrid_memory.engines.instants import from_micros, micros_or_none, to_micros
 from hybrid_memory.engines.sqlite.database import Database
-from hybrid_memory.engines.sqlite.removing import mark_unscrubbed
-from hybrid_memory.engines.sqlite.rows import owner_scope
+from hybrid_memory.engines.sqlite.rows import mark_unscrubbed, owner_scope
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Reading, Selection
@@ -29,7 +28,6 @@ class SqliteLog(EventLog):
         self._db = database
 
     def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
-        """Append all or nothing; see `EventLog.append`."""
         if not drafts:
             return []
         with self._db.write() as connection:
@@ -37,7 +35,6 @@ class SqliteLog(EventLog):
             return [_append_one(connection, number, draft) for draft in drafts]
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
-        """Events of the scope, by position; see `EventLog.read`."""
         wanted, number = Selection(**which), self._db.owner_id(scope)
         if number is None or (wanted.limit is not None and wanted.limit <= 0) or wanted.ids == []:
             return []
@@ -56,7 +53,6 @@ class SqliteLog(EventLog):
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
     ) -> Appended:
-        """Destroy events, rewrite others, append the note; see `EventLog.erase`."""
         with self._db.write() as connection:
             number = self._db.owner_id_for_writing(connection, owner)
             for position, payload in rewritten.items():
@@ -76,7 +72,6 @@ class SqliteLog(EventLog):
             return _append_one(connection, number, note)
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
-        """Remove events that an archive has; see `EventLog.drop`."""
         number = self._db.owner_id(owner)
         if number is None or not positions:
             return
@@ -94,7 +89,6 @@ class SqliteLog(EventLog):
             mark_unscrubbed(connection)
 
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        """Store events with their positions; see `EventLog.restore`."""
         with self._db.write() as connection:
             number = self._db.owner_id_for_writing(connection, owner)
             connection.executemany(
@@ -110,31 +104,22 @@ class SqliteLog(EventLog):
             )
 
     def scrub(self) -> None:
-        """Leave nothing of what was destroyed in the store's files; see `EventLog.scrub`."""
         self._db.scrub()
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        """The last position of each owner; see `EventLog.heads`."""
-        if scope is None:
-            rows = self._db.query(
-                "SELECT o.tenant, o.user, o.agent, o.space, (SELECT max(position) FROM events WHERE owner = o.id) "
-                "FROM owners o"
-            )
-            return {owner_scope(*row[:4]): int(row[4]) for row in rows if row[4] is not None}
-        number = self._db.owner_id(scope)
-        if number is None:
-            return {}
-        ((head,),) = self._db.query("SELECT max(position) FROM events WHERE owner = ?", (number,))
-        return {} if head is None else {scope.owner: int(head)}
+        rows = self._db.query(
+            "SELECT o.tenant, o.user, o.agent, o.space, (SELECT max(position) FROM events WHERE owner = o.id) "
+            f"FROM owners o {'' if scope is None else 'WHERE o.id = ?'}",
+            () if scope is None else (self._db.owner_id(scope),),
+        )
+        return {owner_scope(*row[:4]): int(row[4]) for row in rows if row[4] is not None}
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
-        """How many events the owner has beyond this position."""
         number = self._db.owner_id(owner)
         ((count,),) = self._db.query("SELECT count(*) FROM events WHERE owner = ? AND position > ?", (number, after))
         return int(count)
 
     def size(self) -> LogSize:
-        """Counts over all owners."""
         ((owners, events, sessions),) = self._db.query(
             "SELECT (SELECT count(*) FROM owners), (SELECT count(*) FROM events), "
             "(SELECT count(*) FROM (SELECT DISTINCT owner, session FROM events "
@@ -145,7 +130,6 @@ class SqliteLog(EventLog):
         return LogSize(owners=owners, sessions=sessions, events=events, bytes=self._db.size_bytes())
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
 
@@ -198,9 +182,9 @@ def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> App
 def _known(connection: sqlite3.Connection, key: tuple[Any, ...], kind: str, payload: str) -> tuple[int, bool]:
     """Where the event with this id stands or stood, and whether it says the same."""
     where = "WHERE owner = ? AND session = ? AND id = ?"
-    there = connection.execute(f"SELECT position, kind, payload FROM events {where}", key).fetchone()
-    if there is not None:
-        return there[0], (there[1], json.loads(there[2])) == (kind, json.loads(payload))
+    row = connection.execute(f"SELECT position, kind, payload FROM events {where}", key).fetchone()
+    if row is not None:
+        return row[0], (row[1], json.loads(row[2])) == (kind, json.loads(payload))
     position, *dropped = connection.execute(f"SELECT position, kind, digest FROM dropped {where}", key).fetchone()
     return position, dropped == [kind, _digest(payload)]
 

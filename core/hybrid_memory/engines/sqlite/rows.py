@@ -3,89 +3,62 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from hybrid_memory.engines.instants import from_micros, instant_or_none, micros_or_none, to_micros
+from hybrid_memory.engines.instants import plain, record_of, to_micros
 from hybrid_memory.index.port import Entry
-from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.visible import joined
 from hybrid_memory.scope import Scope
 
-COLUMNS = (
-    "r.id, o.tenant, o.user, o.agent, o.space, r.session, r.kind, r.category, r.speaker, r.text, r.at, r.segment, "
-    "r.ordinal, r.importance, r.uses, r.last_used, r.valid_from, r.valid_to, r.sources, r.metadata, r.turn, r.author"
+FIELDS = (
+    *("id", "kind", "category", "speaker", "text", "at", "segment", "ordinal", "importance", "uses", "last_used"),
+    *("valid_from", "valid_to", "sources", "metadata", "turn", "author"),
 )
-SELECT = f"SELECT {COLUMNS} FROM records r JOIN owners o ON o.id = r.owner"
+SELECT = (
+    f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in FIELDS)} "
+    "FROM records r JOIN owners o ON o.id = r.owner"
+)
 INSERT = (
-    "INSERT OR IGNORE INTO records(id, owner, session, kind, category, speaker, text, at, segment, ordinal, "
-    "length, importance, uses, last_used, valid_from, valid_to, sources, metadata, turn, author) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    f"INSERT OR IGNORE INTO records(owner, session, length, {', '.join(FIELDS)}) "
+    f"VALUES (:owner, :session, :length, {', '.join(f':{name}' for name in FIELDS)})"
 )
 
 
-def to_row(owner: int, entry: Entry) -> tuple[Any, ...]:
+def to_row(owner: int, entry: Entry) -> dict[str, Any]:
     """The values of `INSERT`."""
     record = entry.record
-    return (
-        record.id,
-        owner,
-        record.scope.session or "",
-        record.kind,
-        record.category,
-        record.speaker,
-        record.text,
-        to_micros(record.at),
-        record.segment,
-        record.ordinal,
-        len(record.text),
-        record.importance,
-        record.uses,
-        micros_or_none(record.last_used),
-        micros_or_none(record.valid_from),
-        micros_or_none(record.valid_to),
-        json.dumps(record.sources),
-        json.dumps(record.metadata, ensure_ascii=False),
-        record.turn,
-        record.author,
-    )
+    return {
+        **plain(record),
+        "owner": owner,
+        "session": record.scope.session or "",
+        "length": len(record.text),
+        "sources": json.dumps(record.sources),
+        "metadata": json.dumps(record.metadata, ensure_ascii=False),
+    }
 
 
 def to_record(row: tuple[Any, ...]) -> Record:
-    """The record of a row of `COLUMNS`."""
-    return Record(
-        id=row[0],
-        scope=owner_scope(*row[1:6]),
-        kind=RecordKind(row[6]),
-        category=row[7],
-        speaker=row[8],
-        text=row[9],
-        at=from_micros(row[10]),
-        segment=row[11],
-        ordinal=row[12],
-        importance=row[13],
-        uses=row[14],
-        last_used=instant_or_none(row[15]),
-        valid_from=instant_or_none(row[16]),
-        valid_to=instant_or_none(row[17]),
-        sources=tuple(json.loads(row[18])),
-        metadata={} if row[19] == "{}" else json.loads(row[19]),  # most have none
-        turn=row[20],
-        author=row[21],
-    )
+    """The record of a row of `SELECT`."""
+    values = dict(zip(FIELDS, row[5:], strict=True))
+    values["sources"] = json.loads(values["sources"])
+    values["metadata"] = {} if values["metadata"] == "{}" else json.loads(values["metadata"])  # most have none
+    return record_of(owner_scope(*row[:5]), values)
 
 
 def json_holds(metadata: str, wanted: str) -> bool:
     """Whether a JSON object has every value of another, exactly."""
-    there = json.loads(metadata)
+    stored = json.loads(metadata)
     return all(
-        key in there and json.dumps(there[key]) == json.dumps(value) for key, value in json.loads(wanted).items()
+        key in stored and json.dumps(stored[key]) == json.dumps(value) for key, value in json.loads(wanted).items()
     )
 
 
 def narrowing(where: Where) -> tuple[list[str], list[Any]]:
-    """Conditions on ``records r`` beyond the owner and `visibility`, and their values; none if there are none."""
+    """What a record's own columns decide: conditions on ``records r`` beyond the owner, with their values."""
     parts: list[str] = []
     values: list[Any] = []
     if where.scope.session is not None:
@@ -114,10 +87,9 @@ def narrowing(where: Where) -> tuple[list[str], list[Any]]:
     return parts, values
 
 
-def visibility(where: Where) -> tuple[list[str], list[Any]]:
-    """What `Where.hidden` and `Where.fresh` ask of ``records r``, as conditions and their values."""
-    parts: list[str] = []
-    values: list[Any] = []
+def conditions(where: Where) -> tuple[list[str], list[Any]]:
+    """The conditions of `narrowing`, and what `Where.hidden` and `Where.fresh` ask, with their values."""
+    parts, values = narrowing(where)
     if hidden := joined(where.hidden):
         condition, positions = _outside(hidden)
         parts.append(condition)
@@ -149,3 +121,46 @@ def owner_key(scope: Scope) -> tuple[str, str, str, str]:
 def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "") -> Scope:
     """The scope behind the stored strings."""
     return Scope(tenant or None, user or None, agent or None, session or None, space or None)
+
+
+_ALL = ("vectors", "pending", "embeddings", "records", "terms", "term_counts", "index_state", "embedder")
+
+
+def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> int:
+    """Delete records with their terms and vectors; returns how many there were."""
+    listed = (json.dumps(list(ids)),)
+    chosen = "IN (SELECT value FROM json_each(?))"
+    if not connection.execute(f"SELECT 1 FROM records WHERE id {chosen} LIMIT 1", listed).fetchall():
+        return 0
+    embeddings = connection.execute(f"SELECT DISTINCT embedding FROM vectors WHERE record {chosen}", listed).fetchall()
+    indexed = connection.execute(f"SELECT owner, words FROM terms WHERE rowid {chosen}", listed).fetchall()
+    fewer = [(int(owner), term) for owner, words in indexed for term in set(words.split())]
+    connection.executemany("UPDATE term_counts SET records = records - 1 WHERE owner = ? AND term = ?", fewer)
+    connection.executemany("DELETE FROM term_counts WHERE owner = ? AND term = ? AND records <= 0", fewer)
+    for table, column in (("vectors", "record"), ("pending", "record"), ("terms", "rowid")):
+        connection.execute(f"DELETE FROM {table} WHERE {column} {chosen}", listed)
+    connection.executemany(
+        "DELETE FROM embeddings WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM vectors WHERE embedding = ?1)", embeddings
+    )
+    gone = connection.execute(f"DELETE FROM records WHERE id {chosen}", listed).rowcount
+    _mark_deleted(connection)
+    return gone
+
+
+def delete_all(connection: sqlite3.Connection) -> int:
+    """Delete everything that was derived from the log; returns how many records there were."""
+    gone = int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
+    for table in _ALL:
+        connection.execute(f"DELETE FROM {table}")
+    _mark_deleted(connection)
+    return gone
+
+
+def _mark_deleted(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE revision SET number = number + 1")
+    mark_unscrubbed(connection)
+
+
+def mark_unscrubbed(connection: sqlite3.Connection) -> None:
+    """Note in this transaction that it destroys something, so that a crash does not leave it unscrubbed for ever."""
+    connection.execute("UPDATE erasures SET begun = begun + 1")

@@ -70,7 +70,6 @@ class VectorCache:
 
     @property
     def approximate(self) -> bool:
-        """Whether searches may miss a near vector."""
         return self._trained_at > 0
 
     @property
@@ -87,7 +86,6 @@ class VectorCache:
             self.revision, self.upto = revision, 0
 
     def add(self, ids: Ids, vectors: Floats) -> None:
-        """Put vectors of shape (n, dim) in the cache; the ids must be new."""
         with self.lock:
             self._index.add(np.ascontiguousarray(vectors, dtype=np.float32))
             self._sum = self._sum + vectors.sum(axis=0, dtype=np.float64)
@@ -130,21 +128,19 @@ class VectorCache:
 
     @property
     def total(self) -> npt.NDArray[np.float64]:
-        """The sum of all vectors."""
         with self.lock:
             return self._sum.copy()
 
     def rows(self, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """The vectors of these ids, zeros where one is not in the cache, and which are; shapes (n, dim) and (n,)."""
         with self.lock:
-            vectors, there = np.zeros((len(ids), self.dim), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
+            vectors, present = np.zeros((len(ids), self.dim), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
             if len(self) and len(ids):
-                rows, there = self._find(ids)
-                vectors[there] = self._vectors(rows[there])
-        return vectors, there
+                rows, present = self._find(ids)
+                vectors[present] = self._vectors(rows[present])
+        return vectors, present
 
     def last(self) -> Floats:
-        """The vector that was added last."""
         with self.lock:
             row: Floats = self._vectors(np.array([len(self) - 1], dtype=np.int64))[0]
             return row
@@ -196,7 +192,6 @@ class VectorCache:
         return None if selector is None else faiss.SearchParameters(sel=selector)
 
     def _find(self, ids: Ids) -> tuple[Ids, Any]:
-        """Row of each id, and whether it is there at all."""
         at = np.searchsorted(self._ids, ids, sorter=self._rows_by_id)
         rows: Ids = self._rows_by_id[np.minimum(at, len(self) - 1)]
         return rows, self._ids[rows] == ids

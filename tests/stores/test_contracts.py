@@ -1,35 +1,64 @@
-"""Every index passes the suite of the port; filled ones are kept from test to test, as filling takes longest."""
+"""Every log and every index passes the suite of its port, and so does a log with an archive behind it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.util import find_spec
 from itertools import count
+from pathlib import Path
 
 import pytest
 
-from hybrid_memory.engines.in_memory import InMemoryIndex
+from hybrid_memory.engines.in_memory import InMemoryArchive, InMemoryIndex, InMemoryLog
 from hybrid_memory.engines.milvus import MilvusIndex
 from hybrid_memory.engines.milvus.catalog import RECORDS
-from hybrid_memory.engines.redis import RedisConnection, RedisIndex
-from hybrid_memory.engines.sqlite import Database, SqliteIndex
-from hybrid_memory.ports import SemanticIndex
+from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
+from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
+from hybrid_memory.log.archived import ArchivedLog
+from hybrid_memory.ports import EventLog, SemanticIndex
+from hybrid_memory.testing.archive import ArchiveContract
 from hybrid_memory.testing.corpus import Corpus, random_corpus
-from hybrid_memory.testing.redis_server import RedisServer
+from hybrid_memory.testing.event_log import EventLogContract
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
-from tests.stores.test_log_contract import ENCRYPTED
 
 NUMBERS = count()
 SEEDS = {"memory": 0, "sqlite": 1, "encrypted": 2, "redis": 1, "cluster": 2, "milvus": 0}
+
+ENCRYPTED = pytest.param("encrypted", marks=pytest.mark.skipif(find_spec("sqlcipher3") is None, reason="no SQLCipher"))
 
 corpus_of = cache(random_corpus)
 OpenIndex = Callable[[str], SemanticIndex]
 
 
-@pytest.fixture(scope="module")
-def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
-        yield server
+class TestEventLog(EventLogContract):
+    @pytest.fixture(params=["memory", "sqlite", ENCRYPTED, "redis", "cluster", "archived memory", "archived sqlite"])
+    def log(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EventLog]:
+        def sqlite() -> EventLog:
+            key = bytes(32) if request.param == "encrypted" else None
+            return SqliteLog(Database(tmp_path / "memory.db", power_safe=False, key=key))
+
+        def redis(url: str) -> EventLog:
+            return RedisLog(RedisConnection(f"{url}?prefix=contract-{next(NUMBERS)}"))
+
+        openers: dict[str, Callable[[], EventLog]] = {
+            "memory": InMemoryLog,
+            "sqlite": sqlite,
+            "encrypted": sqlite,
+            "redis": lambda: redis(request.getfixturevalue("plain_redis").url),
+            "cluster": lambda: redis(request.getfixturevalue("cluster_url")),
+            "archived memory": lambda: ArchivedLog(InMemoryLog(), InMemoryArchive()),
+            "archived sqlite": lambda: ArchivedLog(sqlite(), InMemoryArchive()),
+        }
+        log = openers[request.param]()
+        yield log
+        log.close()
+
+
+class TestInMemoryArchive(ArchiveContract):
+    @pytest.fixture
+    def archive(self) -> InMemoryArchive:
+        return InMemoryArchive()
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +95,7 @@ def open_index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 
 @pytest.fixture(scope="module")
 def kept() -> dict[str, SemanticIndex]:
-    """The filled indexes, by engine."""
+    """The filled indexes, by engine: filling takes longest."""
     return {}
 
 

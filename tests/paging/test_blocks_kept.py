@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, Message, PagedAgent, ScopedMemory, open_memory
+from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, PagedAgent, ScopedMemory, open_memory
 from hybrid_memory.errors import InvalidInputError
+from tests.paging.conftest import Script, call, says, shown
 
 if TYPE_CHECKING:
     from tests.conftest import Face, Open
@@ -22,34 +23,9 @@ WORDS = (CANARY, "锆石短尾袋鼠")
 NO_MODELS: dict[str, Any] = {"embedder": "none", "power_safe": False}
 
 
-class Script:
-    """Gives these answers, and says goodbye when there are no more.
-
-    Attributes:
-        prompts: what it was shown.
-    """
-
-    name = "script"
-
-    def __init__(self, *answers: str) -> None:
-        self._answers = list(answers)
-        self.prompts: list[str] = []
-
-    def complete(self, messages: Sequence[Message]) -> str:
-        self.prompts.append("\n".join(message.text for message in messages))
-        return self._answers.pop(0) if self._answers else call("send_message", message="Goodbye.", goes_on=False)
-
-    def structured(self, messages: Sequence[Message], schema: Any) -> Any:
-        raise NotImplementedError
-
-
-def call(function: str, *, goes_on: bool = True, **arguments: Any) -> str:
-    return json.dumps({"function": function, "arguments": arguments, "request_heartbeat": goes_on}, ensure_ascii=False)
-
-
 def talked(memory: HybridMemory, *answers: str, said: str = "Hello.", **options: Any) -> Script:
-    """What a model that gives these answers is shown."""
-    script = Script(*answers)
+    """A model that gives these answers, and then says goodbye."""
+    script = Script(*answers, otherwise=says("Goodbye."))
     with PagedAgent(memory, agent="coach", user="ada", model=script, **options) as agent:
         agent.send(said)
     return script
@@ -79,7 +55,7 @@ def on_file(folder: Path, **options: Any) -> HybridMemory:
 
 
 @pytest.mark.parametrize(("source", "target"), [("memory", "sqlite"), ("sqlite", "memory")])
-def test_a_copy_has_blocks_and_steps_and_goes_on_from_there(
+def test_a_copy_goes_on_from_blocks_and_steps(
     face: Face, opened: Open, tmp_path: Path, source: str, target: str
 ) -> None:
     urls = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path / 'copy.db'}"}
@@ -103,7 +79,7 @@ def test_a_copy_has_blocks_and_steps_and_goes_on_from_there(
     assert copied.block("human").history() == coach.block("human").history()
     assert copied.block("task").history() == coach.block("task").history()
     script = talked(other, call("core_memory_append", label="task", content="Invite Ann."), said="And Ann?")
-    assert "Name: Eve" in script.prompts[0]
+    assert "Name: Eve" in shown(script.prompts[0])
     assert copied.blocks()["task"].value == "Book a room.\nOrder cake.\nInvite Ann."
     assert face(copied.block("human"), "undo").value == "Name: Ada"
     assert coach.blocks()["human"].value == "Name: Eve"
@@ -142,8 +118,8 @@ def test_forgetting_a_user_leaves_no_block_no_step_and_no_word(face: Face, tmp_p
     assert traces(tmp_path) == []
     with on_file(tmp_path) as memory:
         script = talked(memory, call("core_memory_append", label="human", content="Name: Ada"))
-        assert "Name: Ada" in script.prompts[1]
-        assert "cello" not in "".join(script.prompts)
+        assert "Name: Ada" in shown(script.prompts[1])
+        assert "cello" not in "".join(map(shown, script.prompts))
         coach = memory.scoped(user="ada", agent="coach")
         assert [block.change for block in coach.block("human").history()] == ["put", "append"]
 
@@ -152,7 +128,7 @@ def test_forgetting_a_user_leaves_no_block_no_step_and_no_word(face: Face, tmp_p
 def test_an_agent_that_lives_on_begins_anew_when_its_user_is_forgotten(opened: Open, verb: str) -> None:
     memory = opened(**NO_MODELS)
     edit = call("core_memory_append", label="human", content="Name: Ada")
-    script = Script(edit, call("send_message", message="Hi.", goes_on=False), edit)
+    script = Script(edit, says("Hi."), edit, otherwise=says("Goodbye."))
     with PagedAgent(memory, agent="coach", user="ada", model=script) as agent:
         agent.send("I am Ada.")
         if verb == "owner":
@@ -164,7 +140,7 @@ def test_an_agent_that_lives_on_begins_anew_when_its_user_is_forgotten(opened: O
         assert agent.send("I am Ada, again.").replies == ("Goodbye.",)
         assert agent.memory.blocks()["human"].value == "Name: Ada"
         assert len(agent.memory.history()) == 4
-    assert "I am Ada.\n" not in script.prompts[2]
+    assert "I am Ada.\n" not in shown(script.prompts[2])
 
 
 def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face, tmp_path: Path) -> None:
@@ -214,8 +190,8 @@ def test_forgetting_a_message_takes_out_what_an_agent_noted_of_it(face: Face, op
     assert face(coach, "blocks")["human"].value == "Likes jazz.\nPlays the cello."
     assert not [block for block in coach.block("human").history() if "Rome" in block.value]
     script = talked(memory, said="Where do I live?")
-    assert "<human>" in script.prompts[0]
-    assert "Plays the cello." in script.prompts[0]
+    assert "<human>" in shown(script.prompts[0])
+    assert "Plays the cello." in shown(script.prompts[0])
 
 
 def test_forgetting_words_in_a_session_reaches_the_notes(face: Face, opened: Open) -> None:
@@ -237,10 +213,7 @@ def test_forgetting_a_message_takes_its_archival_note_too(face: Face, opened: Op
 
 @pytest.mark.parametrize(
     "later",
-    [
-        {"old": "Rome", "new": "Rome with a cat"},
-        {"value": "Likes jazz. Rome. Has a cat."},
-    ],
+    [{"old": "Rome", "new": "Rome with a cat"}, {"value": "Likes jazz. Rome. Has a cat."}],
     ids=["replaced", "rewritten"],
 )
 def test_what_was_made_of_a_forgotten_line_goes_too(face: Face, opened: Open, later: dict[str, Any]) -> None:

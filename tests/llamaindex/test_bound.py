@@ -1,0 +1,102 @@
+"""Whose memory it is, and in which store: the same for all that LlamaIndex holds as plain data."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from blockbuster import blockbuster_ctx
+
+from hybrid_memory import HybridMemory
+from hybrid_memory.errors import InvalidConfigError, InvalidScopeError
+from llamaindex_hybrid_memory import HybridBufferStore, HybridChatMemory, HybridChatStore, HybridMemoryBlock
+from llamaindex_hybrid_memory.bound import Bound
+from tests.llamaindex.conftest import user, words
+
+CODE = "The code of the safe is 4711."
+KINDS: list[type[Bound]] = [HybridChatMemory, HybridChatStore, HybridBufferStore, HybridMemoryBlock]
+
+
+def made(kind: type[Bound], **whose: Any) -> Any:
+    session = {"session": "s1"} if kind is HybridChatMemory else {}
+    return kind.from_defaults(**session, **({"user": "alice"} | whose))
+
+
+async def put(one: Any, text: str) -> None:
+    if isinstance(one, HybridChatMemory):
+        await one.aput(user(text))
+    elif isinstance(one, HybridBufferStore):
+        await one.async_add_message("s1", user(text))
+    elif isinstance(one, HybridChatStore):
+        await one.add_message("s1", user(text))
+    else:
+        await one.aput([user(text)], from_short_term_memory=True, session_id="s1")
+
+
+async def read(one: Any, question: str = "What is the code of the safe?") -> str:
+    if isinstance(one, HybridChatMemory):
+        return "\n".join(words(await one.aget(input=question)))
+    if isinstance(one, HybridBufferStore):
+        return "\n".join(words(await one.aget_messages("s1")))
+    if isinstance(one, HybridChatStore):
+        return "\n".join(words(await one.get_messages("s1", None)))
+    return str(await one.aget([user(question)], session_id="s1"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("other", [{"user": "bob"}, {"tenant": "t"}, {"agent": "a"}], ids=str)
+async def test_nobody_else_sees_it(store: HybridMemory, kind: type[Bound], other: dict[str, str]) -> None:
+    await put(made(kind, memory=store), CODE)
+    assert await read(made(kind, memory=store, **other)) == ""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("where", ["sqlite", "store"])
+async def test_it_travels_as_ids_and_a_url(
+    kind: type[Bound], where: str, travel: Callable[[Any], Any], request: pytest.FixtureRequest
+) -> None:
+    one = made(kind, memory=request.getfixturevalue(where))
+    await put(one, CODE)
+    await read(one)
+    assert b"4711" not in pickle.dumps(one)
+    assert "4711" not in one.model_dump_json()
+    there = travel(one)
+    assert there.model_dump() == one.model_dump()
+    assert "4711" in await read(there)
+    await put(there, "The safe is red.")
+    assert "red" in await read(one, "Which colour is the safe?")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_the_first_use_of_a_url_does_not_block_the_loop(config: str, kind: type[Bound]) -> None:
+    one = made(kind, url=config)
+    with blockbuster_ctx():
+        await put(one, CODE)
+        assert "4711" in await read(one)
+
+
+EVERY: list[tuple[dict[str, Any], type[Exception]]] = [
+    ({}, InvalidScopeError),
+    ({"user": ""}, InvalidScopeError),
+    ({"user": 7}, InvalidScopeError),
+    ({"user": "alice", "sesion": "s1"}, InvalidConfigError),
+    ({"user": "alice", "url": "sqlite:///m.db"}, InvalidConfigError),
+]
+OWN: list[tuple[type[Bound], dict[str, Any], type[Exception]]] = [
+    (HybridChatMemory, {"session": "s1"}, InvalidScopeError),
+    (HybridChatMemory, {"user": "alice", "k": -1}, InvalidConfigError),
+    (HybridChatMemory, {"user": "alice", "token_limit": 49}, InvalidConfigError),
+    (HybridMemoryBlock, {"user": "alice", "k": -1}, InvalidConfigError),
+    (HybridMemoryBlock, {"user": "alice", "token_limit": 10}, InvalidConfigError),
+    (HybridMemoryBlock, {"user": "alice", "within": "all"}, InvalidConfigError),
+]
+
+
+@pytest.mark.parametrize(("kind", "wrong", "error"), [*((kind, *one) for kind in KINDS for one in EVERY), *OWN])
+def test_wrong_arguments_are_named(
+    store: HybridMemory, kind: type[Bound], wrong: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        kind.from_defaults(**wrong, memory=store)
