@@ -87,10 +87,7 @@ async def recall_media(run: Runner, services: Services, request: MediaRequest) -
     vector, failure = await _query_vector(run, services, index, embedder, asked)
     settings = services.config.recall
     plan = planning.plan(
-        request.text,
-        now=services.clock(),
-        candidates=max(settings.candidates, request.k),
-        synonyms=settings.synonyms,
+        request.text, now=services.clock(), candidates=max(settings.candidates, request.k), synonyms=settings.synonyms
     )
     # The same failure may have kept both the query and the new media from their vectors.
     note = "; ".join(part for part in (failure, "" if note in failure else note) if part)
