@@ -3,15 +3,16 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, overload
+from typing import Any, cast
 
 import pytest
 from blockbuster import blockbuster_ctx
 from hypothesis import HealthCheck, settings
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from tests.faces import Child, Face, Open
 
 pytest.register_assert_rewrite("hybrid_memory.testing")
 
@@ -23,17 +24,7 @@ settings.register_profile(
 settings.register_profile("search", deadline=None)
 settings.load_profile("quick")
 
-T = TypeVar("T")
 CHILDREN = Path(__file__).with_name("children")
-
-
-class Face(Protocol):
-    """``face(alice).recall("cat")`` calls the verb, blocking or by its async twin, with the types of the verb."""
-
-    @overload
-    def __call__(self, owner: T) -> T: ...
-    @overload
-    def __call__(self, owner: Any, verb: str, *args: Any, **kwargs: Any) -> Any: ...
 
 
 class _Twins:
@@ -55,27 +46,16 @@ class _Twins:
         return lambda *args, **kwargs: asyncio.run(call(*args, **kwargs))
 
 
-def _blocking(owner: Any, verb: str = "", *args: Any, **kwargs: Any) -> Any:
-    return getattr(owner, verb)(*args, **kwargs) if verb else owner
-
-
-def _async(owner: Any, verb: str = "", *args: Any, **kwargs: Any) -> Any:
-    return _blocking(_Twins(owner), verb, *args, **kwargs)
-
-
 @pytest.fixture(params=["blocking", "async"])
 def face(request: pytest.FixtureRequest) -> Iterator[Face]:
     """Both faces in turn; the async one fails if it ever blocks the event loop."""
     if request.param == "blocking":
-        yield _blocking
+        yield lambda owner: owner
     else:
         with blockbuster_ctx() as blockbuster:
             # Coverage guards its own data, wherever the measured code runs.
             blockbuster.functions["threading.Lock.acquire"].can_block_in("coverage/collector.py", "lock_data")
-            yield _async
-
-
-Child = Callable[..., "subprocess.CompletedProcess[str]"]
+            yield cast("Face", _Twins)
 
 
 @pytest.fixture
@@ -87,9 +67,6 @@ def child() -> Child:
         return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)  # noqa: S603
 
     return run
-
-
-Open = Callable[..., HybridMemory]
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,9 +19,7 @@ from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.tasks import Task, current_priority
 from hybrid_memory.testing.models import FaultyEmbedder, ScriptedModel
 from tests.doubles import PATIENCE, texts, wait_until
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 pytestmark = pytest.mark.background
 
@@ -206,14 +203,6 @@ async def test_work_of_ones_own_gives_a_future_that_can_be_awaited(opened: Open)
         await memory.aschedule(Task(int, kind="mine"))
 
 
-def test_work_may_use_the_memory_itself(opened: Open) -> None:
-    memory = opened()
-    alice = memory.scoped(user="alice")
-    alice.remember("my cat sleeps")
-    jobs = [memory.schedule(Task(lambda: len(alice.recall("cat")), kind="mine")) for _ in range(30)]
-    assert [job.result(timeout=PATIENCE) for job in jobs] == [1] * 30
-
-
 def test_a_queue_that_is_full_is_told(opened: Open) -> None:
     memory = opened(url="memory://", orchestration={"concurrency": 1})
     gate = threading.Event()
@@ -286,9 +275,7 @@ def test_uses_are_noted_by_and_by(opened: Open, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("by_itself", [False, True])
-def test_what_is_old_is_archived_and_stays_readable(
-    opened: Open, monkeypatch: pytest.MonkeyPatch, by_itself: bool
-) -> None:
+def test_what_is_archived_stays_readable(opened: Open, monkeypatch: pytest.MonkeyPatch, by_itself: bool) -> None:
     archive, now = InMemoryArchive(), datetime.now(UTC)
     monkeypatch.setattr("hybrid_memory.memory.runtime.ARCHIVE_EVERY", timedelta(seconds=0.05 if by_itself else 3600))
     monkeypatch.setattr("hybrid_memory.engines.clickhouse.ClickHouseArchive", lambda *_, **__: archive)

@@ -1,16 +1,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 
 from hybrid_memory import HybridMemory, Message, ScopedMemory
 from hybrid_memory.errors import IdConflictError, InvalidInputError, InvalidMessageError
 from tests.doubles import texts
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 pytestmark = pytest.mark.in_pairs("face", "memory")
 
@@ -29,9 +27,7 @@ WRONG: list[tuple[Any, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("content", "options"), WRONG, ids=repr)
-def test_a_message_that_cannot_be_stored_leaves_the_store_unchanged(
-    face: Face, opened: Open, content: Any, options: dict[str, Any]
-) -> None:
+def test_a_bad_message_changes_nothing(face: Face, opened: Open, content: Any, options: dict[str, Any]) -> None:
     memory = opened()
     alice = memory.scoped(user="alice")
     face(alice).remember("before")
@@ -92,9 +88,7 @@ def test_more_than_any_store_holds_is_all_there_is(face: Face, alice: ScopedMemo
 
 
 @pytest.mark.parametrize("embedder", [object(), "local", 7], ids=["object", "text", "number"])
-def test_what_cannot_embed_is_refused_before_anything_is_dropped(
-    face: Face, memory: HybridMemory, alice: ScopedMemory, embedder: Any
-) -> None:
+def test_a_bad_embedder_is_refused_first(face: Face, memory: HybridMemory, alice: ScopedMemory, embedder: Any) -> None:
     face(alice).remember("a cat")
     face(memory).flush()
     with pytest.raises(InvalidInputError, match="embed"):

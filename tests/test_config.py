@@ -1,31 +1,508 @@
+"""The YAML form of `MemoryConfig`: what a file says, and what is said about a wrong one."""
+
 from __future__ import annotations
 
+import re
+import warnings
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import InstanceOf
 
-from hybrid_memory import MemoryConfig, RecallConfig, Weights, open_memory
+from hybrid_memory import (
+    ArchiveConfig,
+    CompactionConfig,
+    IndexConfig,
+    LearningConfig,
+    MemoryConfig,
+    OrchestrationConfig,
+    RecallConfig,
+    RedactionConfig,
+    RetentionConfig,
+    Weights,
+    open_memory,
+)
+from hybrid_memory.config import yaml
+from hybrid_memory.config.sections import translate
 from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.validation import Settings
+
+FILE: Final = """\
+url: redis://localhost:6379/0
+embedder: text-embedding-v4
+index: {url: "milvus://localhost:19530", algorithm: ivf_flat, nlist: 1024}
+archive: {url: "clickhouse://localhost:8123/default", after: 30 days}
+compaction: {max_tokens: 128000, flush: 0.78125, keep_ratio: 0.3}
+recall:
+  weights: {exact: 0.3, vector: 0.5, temporal: 0.2, text: 0, neighbours: 0, segment: 0, importance: 0, current: 0}
+  cache_ttl: 5 minutes
+orchestration: {concurrency: 10, batch: 32, cache: 10000, cache_ttl: PT1H, window: 50 ms}
+"""
+
+SECTIONS: Final = """\
+memory_system:
+  tiers:
+    l1_context: {max_tokens: 128000, compression_threshold: 100000, keep_ratio: 0.3}
+    l2_semantic: {vector_store: milvus, embedding_model: text-embedding-v4, index_type: IVF_FLAT, nlist: 1024}
+    l3_episodic: {kv_store: redis, ttl_days: 30, backup: clickhouse}
+  orchestration:
+    max_concurrent_tasks: 10
+    embedding_batch_size: 32
+    cache: {enabled: true, max_size: 10000, ttl_seconds: 3600}
+  retrieval:
+    default_strategy: hybrid
+    weights: {exact_match: 0.3, semantic: 0.5, temporal: 0.2}
+    cache_ttl_seconds: 300
+"""
+
+FLAT_0_5_0: Final = """\
+url: sqlite:///old.db
+exact_limit: 77
+cleaning: 'off'
+recall: {weights: {vector: 0.6, text: 0.4}, half_life: P3DT0.000001S, query_cache: 55}
+learning: {delay: PT2S}
+retention: {ttl: {turn: P365D}, half_life: null}
+redaction: {kinds: [api key], keep_original: true}
+"""
+
+SETTINGS: Final = MemoryConfig(
+    url="redis://localhost:6379/0",
+    index=IndexConfig(url="milvus://localhost:19530", algorithm="ivf_flat", nlist=1024),
+    archive=ArchiveConfig(url="clickhouse://localhost:8123/default", after=timedelta(days=30)),
+    embedder="text-embedding-v4",
+    compaction=CompactionConfig(max_tokens=128_000, flush=100 / 128, keep_ratio=0.3),
+    recall=RecallConfig(weights=Weights.routed(), cache_ttl=timedelta(minutes=5)),
+    orchestration=OrchestrationConfig(concurrency=10, batch=32, cache=10_000, cache_ttl=timedelta(hours=1)),
+)
 
 
-def test_yaml_round_trip_keeps_every_setting(tmp_path: Path) -> None:
-    config = MemoryConfig(
-        url="sqlite:///记忆.db",
-        embedder="hashing",
-        power_safe=False,
-        exact_limit=123,
-        recall=RecallConfig(
-            weights=Weights(vector=0.5, text=0.5, recency=0.1),
-            candidates=7,
-            half_life=timedelta(days=1, microseconds=1),
-            cache_ttl=timedelta(0),
+def loaded(text: str) -> MemoryConfig:
+    return yaml.loaded(MemoryConfig, text.encode(), "memory.yaml", translate=translate)
+
+
+def sections(text: str) -> MemoryConfig:
+    """The settings of a file with this under `memory_system`."""
+    with pytest.warns(DeprecationWarning, match=r"memory\.yaml has settings as they were before version 0\.10"):
+        return loaded(f"memory_system:\n{indented(text)}\n")
+
+
+def refused(text: str) -> list[str]:
+    """What is said about a wrong file, a line for each mistake."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        with pytest.raises(InvalidConfigError) as caught:
+            loaded(text)
+    return [line.removeprefix("memory.yaml ") for line in str(caught.value).split("\n")]
+
+
+def indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def test_a_file_says_what_it_seems_to_say() -> None:
+    assert loaded(FILE) == SETTINGS
+
+
+@pytest.mark.parametrize("text", ["", "# 空", "recall:\nurl: sqlite:///memory.db", "retention: {ttl: {}}"])
+def test_what_a_file_leaves_out_is_as_it_is_without_a_file(text: str) -> None:
+    assert loaded(text) == MemoryConfig()
+
+
+@pytest.mark.parametrize(
+    ("written", "length"),
+    [
+        ("3", timedelta(seconds=3)), ("0.05", timedelta(milliseconds=50)), ("1e-3", timedelta(milliseconds=1)),
+        ("50 ms", timedelta(milliseconds=50)), ("2.5 min", timedelta(seconds=150)), ("1 hour", timedelta(hours=1)),
+        ("365 days", timedelta(days=365)), ("P365D", timedelta(days=365)), ("00:00:07", timedelta(seconds=7)),
+    ],
+)  # fmt: skip
+def test_a_duration_is_seconds_text_or_iso(written: str, length: timedelta) -> None:
+    assert loaded(f"learning: {{delay: {written}}}").learning.delay == length
+    assert LearningConfig(delay=written if " " in written else length).delay == length  # type: ignore[arg-type]
+
+
+def test_values_and_comments_may_be_chinese() -> None:
+    config = loaded("""\
+# 三层记忆
+embedder: 通义-v4
+cleaning: off  # 不清理
+outbox: 待发箱.db
+url: "sqlite:///记忆.db"
+recall:
+  synonyms: [[电脑, 计算机, computer], ["飞机", '航班']]  # 同义词
+""")
+    assert (config.embedder, config.cleaning, config.outbox) == ("通义-v4", "off", "待发箱.db")
+    assert config.url == "sqlite:///记忆.db"
+    assert config.recall.synonyms == (("电脑", "计算机", "computer"), ("飞机", "航班"))
+    assert "outbox: 待发箱.db" in config.to_yaml()
+
+
+def test_an_alias_stands_for_what_it_names() -> None:
+    config = loaded("learning: {delay: &quiet PT9S}\nretention: {ttl: {turn: *quiet}}")
+    assert config.retention.ttl == {"turn": timedelta(seconds=9)}
+
+
+def test_sections_are_read_as_the_same_settings() -> None:
+    with pytest.warns(DeprecationWarning, match="to_yaml"):
+        assert loaded(SECTIONS) == SETTINGS
+
+
+@pytest.mark.parametrize(
+    "text", ["", "tiers: ", "tiers: {l1_context: , l3_episodic: {url: }}\nretrieval: {weights: {}}"]
+)
+def test_what_sections_leave_out_is_as_it_is_without_a_file(text: str) -> None:
+    assert sections(text) == MemoryConfig()
+
+
+LOCAL: Final = "sqlite:///memory.db"
+REDIS: Final = "redis://localhost:6379/0"
+MILVUS: Final = "milvus://localhost:19530"
+
+
+@pytest.mark.parametrize(
+    ("semantic", "episodic", "log", "index"),
+    [
+        ("vector_store: faiss", "", LOCAL, None),
+        ("vector_store: faiss", "url: 'sqlite:///记忆.db'", "sqlite:///记忆.db", None),
+        ("vector_store: faiss", "kv_store: redis", REDIS, "sqlite:///memory.index.db"),
+        ("vector_store: faiss, url: sqlite:///x.db", "", LOCAL, "sqlite:///x.db"),
+        ("vector_store: memory", "kv_store: memory", "memory://", None),
+        ("vector_store: redis", "", LOCAL, REDIS),
+        ("vector_store: redis", "url: redis://far:1/0", "redis://far:1/0", None),
+        ("vector_store: redis, url: redis://near:1/0", "kv_store: redis", REDIS, "redis://near:1/0"),
+        ("vector_store: milvus", "kv_store: redis, url: rediss+cluster://a:b@far", "rediss+cluster://a:b@far", MILVUS),
+        ("url: milvus+tls://far", "kv_store: sqlite", LOCAL, "milvus+tls://far"),
+        ("vector_store: null, url: null", "kv_store: redis, url:", REDIS, None),
+    ],
+)
+def test_a_store_is_where_its_url_says(semantic: str, episodic: str, log: str, index: str | None) -> None:
+    config = sections(f"tiers: {{l2_semantic: {{{semantic}}}, l3_episodic: {{{episodic}}}}}")
+    assert (config.url, config.index.url) == (log, index)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tiers: {l3_episodic: {backup: null}}", MemoryConfig()),
+        (
+            "tiers: {l3_episodic: {backup: chdb, ttl_days: 0.5}}",
+            MemoryConfig(archive=ArchiveConfig(url="chdb:///memory.archive", after=timedelta(hours=12))),
         ),
+        (
+            "tiers: {l3_episodic: {backup_url: clickhouse+tls://h/d, ttl_days: P1D, power_safe: false, outbox: o}}",
+            MemoryConfig(
+                archive=ArchiveConfig(url="clickhouse+tls://h/d", after=timedelta(days=1)), power_safe=False, outbox="o"
+            ),
+        ),
+        (
+            "tiers: {l2_semantic: {index_type: HNSW, exact_limit: 7, cleaning: off}}",
+            MemoryConfig(index=IndexConfig(algorithm="hnsw"), exact_limit=7, cleaning="off"),
+        ),
+        (
+            "tiers: {l1_context: {compression_threshold: 15000, strategy: window}}",
+            MemoryConfig(compaction=CompactionConfig(flush=0.5, strategy="window")),
+        ),
+        (
+            "orchestration: {embedding_window_ms: 2.5, background: false, cache: {enabled: false, max_size: 5}}",
+            MemoryConfig(
+                orchestration=OrchestrationConfig(window=timedelta(microseconds=2500), background=False, cache=0)
+            ),
+        ),
+        (
+            "retrieval: {half_life_days: 1.5, cache_ttl_seconds: 0, diversity: 0.5}\nlearning: {delay: 3}",
+            MemoryConfig(
+                recall=RecallConfig(half_life=timedelta(days=1.5), cache_ttl=timedelta(0), diversity=0.5),
+                learning=LearningConfig(delay=timedelta(seconds=3)),
+            ),
+        ),
+    ],
+)
+def test_each_section_is_a_model(text: str, expected: MemoryConfig) -> None:
+    assert sections(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("retrieval", "weights"),
+    [
+        ("default_strategy: hybrid", Weights()),
+        ("default_strategy: vector", Weights(vector=1, text=0)),
+        ("default_strategy: text", Weights(vector=0, text=1)),
+        ("weights: {exact_match: 0.3, semantic: 0.5, temporal: 0.2}", Weights.routed()),
+        ("weights: {exact_match: 1, text: 2, recency: 3}", Weights(0, 2, 0, 0, 3, 0, 0, 0, 1, 0)),
+        ("weights: {temporal: 0.9, use: 1e-3}", Weights(temporal=0.9, use=0.001)),
+    ],
+)
+def test_weights_are_of_a_strategy_or_by_either_of_their_names(retrieval: str, weights: Weights) -> None:
+    assert sections(f"retrieval: {{{retrieval}}}").recall.weights == weights
+
+
+def test_a_file_that_was_written_until_0_5_0_is_read() -> None:
+    with pytest.warns(DeprecationWarning, match="to_yaml"):
+        config = loaded(FLAT_0_5_0)
+    assert config == MemoryConfig(
+        url="sqlite:///old.db",
+        exact_limit=77,
+        cleaning="off",
+        recall=RecallConfig(weights=Weights(vector=0.6, text=0.4), half_life=timedelta(days=3, microseconds=1)),
+        retention=RetentionConfig(ttl={"turn": timedelta(days=365)}),
+        redaction=RedactionConfig(kinds=("api key",), keep_original=True),
+        orchestration=OrchestrationConfig(cache=55),
     )
+
+
+ONE_MISTAKE: Final = {
+    "index:\n  # 索引\n  algorithm: ivf_falt": (
+        "line 3, column 3: index.algorithm: Input should be 'flat', 'hnsw' or 'ivf_flat' (got 'ivf_falt')"
+    ),
+    "recal: {}": "line 1, column 1: recal: there is no such setting (did you mean 'recall'?)",
+    "recall: {candidats: 3}": (
+        "line 1, column 10: recall.candidats: there is no such setting (did you mean 'candidates'?)"
+    ),
+    "recall: {weights: {vectr: 1}}": (
+        "line 1, column 20: recall.weights.vectr: there is no such setting (did you mean 'vector'?)"
+    ),
+    "记忆: 1": "line 1, column 1: 记忆: there is no such setting",
+    "recall:\n  candidates: many": (
+        "line 2, column 3: recall.candidates: Input should be a valid integer, unable to parse string as an integer "
+        "(got 'many')"
+    ),
+    "exact_limit: 0": "line 1, column 1: exact_limit: Input should be greater than or equal to 1 (got 0)",
+    "outbox: [a]": "line 1, column 1: outbox: Input should be a valid string",
+    "url:": "line 1, column 1: url: Input should be a valid string (got null)",
+    "index: redis://bob:geheim@far:1/0": (
+        "line 1, column 1: index: Input should be a section, with its settings as keys below it "
+        "(got 'redis://***@far:1/0')"
+    ),
+    "archive: {after: 30 dogs}": (
+        "line 1, column 11: archive.after: Input should be a duration: seconds, or text such as '30 days' or '50 ms' "
+        "(got '30 dogs')"
+    ),
+    "archive: {after: 0}": "line 1, column 11: archive.after: Input should be greater than 0 seconds (got 0:00:00)",
+    "compaction:\n  keep_ratio: 0.9": (
+        "line 1, column 1: compaction: keep_ratio, summary_ratio, artifact_ratio and recall_ratio together must not "
+        "exceed 1"
+    ),
+    "retention:\n  ttl:\n    turn: P1D\n    facts: P2D": (
+        "line 4, column 5: retention.ttl.facts: Input should be 'turn', 'fact', 'preference', 'task', 'knowledge' or "
+        "'relation' (got 'facts')"
+    ),
+    "redaction:\n  kinds: [phone,\n          mail]": (
+        "line 3, column 11: redaction.kinds.1: Input should be 'api key', 'password', 'email', 'id number', 'card', "
+        "'iban', 'phone' or 'ip' (got 'mail')"
+    ),
+    "prompt:\n  memories: <记忆></记忆>": (
+        "line 2, column 3: prompt.memories: memories must hold {memories} once, with a mark around it (got "
+        "'<记忆></记忆>')"
+    ),
+    "learning: {model: true}\n\n# 又一次\nlearning: {delay: 3}": (
+        "line 4, column 1: learning: given twice, first on line 1"
+    ),
+    "exact_limit: !!int x": "line 1, column 1: exact_limit: 'x' is no int",
+    "? [a, b]\n: 3": "line 1, column 3: the name of a setting must be text",
+    "- url": ("line 1, column 1: Input should be a section, with its settings as keys below it"),
+    "a: 'x\n\n": "line 3, column 1: not YAML: found unexpected end of stream",
+    "a: b\n# c\nd: e: f\n": "line 3, column 5: not YAML: mapping values are not allowed here",
+    "a: *b\n": "line 1, column 4: not YAML: found undefined alias 'b'",
+    "a: b\n---\nc: d\n": "line 2, column 1: not YAML: but found another document",
+    "url: a\noutbox: \x07\n": "line 2, column 1: not YAML: the character '\\x07'",
+    "a: " + "[" * 1000: "line 1, column 1: too deeply nested",
+    "memory_system: {}\nurl: memory://": (
+        "line 2, column 1: url: move it below memory_system, or leave memory_system out"
+    ),
+    "memory_system: {tiers: {l3_episodic: {kv_store: sqllite}}}": (
+        "line 1, column 39: memory_system.tiers.l3_episodic.kv_store: 'sqllite' is not allowed: use one of sqlite, "
+        "memory, redis (did you mean 'sqlite'?)"
+    ),
+    "memory_system: {tiers: {l3_episodic: {backup: chdb, ttl_days: -1}}}": (
+        "line 1, column 53: memory_system.tiers.l3_episodic.ttl_days: Input should be greater than 0 seconds "
+        "(got -1 day, 0:00:00)"
+    ),
+    "memory_system: {tiers: {l1_context: {compression_threshold: 30001}}}": (
+        "line 1, column 38: memory_system.tiers.l1_context.compression_threshold: Input should be less than or equal "
+        "to 1 (got 1.0000333333333333)"
+    ),
+    "memory_system:\n  retreival: {}\n  retrieval: {candidates: 0}": (
+        "line 3, column 15: memory_system.retrieval.candidates: Input should be greater than or equal to 1 (got 0)"
+    ),
+    "memory_system: {tiers: {l2_semantic: {vector_store: [a]}}}": (
+        "line 1, column 39: memory_system.tiers.l2_semantic.vector_store: \"['a']\" is not allowed: use one of faiss, "
+        "memory, redis, milvus"
+    ),
+    "memory_system: {orchestration: 5}": (
+        "line 1, column 17: memory_system.orchestration: Input should be a section, with its settings as "
+        "keys below it (got 5)"
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), ONE_MISTAKE.items(), ids=[text[:40] for text in ONE_MISTAKE])
+def test_a_mistake_is_reported_with_its_place_and_what_is_allowed(text: str, message: str) -> None:
+    assert refused(text) == [message]
+
+
+def test_a_file_that_is_no_utf_8_is_refused_with_the_line() -> None:
+    with pytest.raises(InvalidConfigError, match=r"^memory\.yaml line 2, column 1: not text in UTF-8$"):
+        yaml.loaded(MemoryConfig, "url: x\noutbox: 记忆".encode("gb18030"), "memory.yaml", translate=translate)
+
+
+def test_all_mistakes_of_a_file_are_reported_at_once_in_their_order() -> None:
+    reported = refused("""\
+# 我的设置
+exact_limit: 0
+recall:
+  candidates: 0    # 没有
+  diversty: 1
+
+index:
+  # 注释
+  algorithm:
+    IVF
+url: 3
+""")
+    assert [line.split(":")[:2] for line in reported] == [
+        ["line 2, column 1", " exact_limit"],
+        ["line 4, column 3", " recall.candidates"],
+        ["line 5, column 3", " recall.diversty"],
+        ["line 9, column 3", " index.algorithm"],
+        ["line 11, column 1", " url"],
+    ]
+
+
+def test_a_wrong_file_opens_nothing(tmp_path: Path) -> None:
     file = tmp_path / "memory.yaml"
-    file.write_text(config.to_yaml(), encoding="utf-8")
-    assert MemoryConfig.from_yaml(file) == MemoryConfig.from_yaml(str(file)) == config
+    file.write_text(f"url: 'sqlite:///{tmp_path / 'memory.db'}'\npower_safe: 3", encoding="utf-8")
+    with pytest.raises(InvalidConfigError, match=re.escape(f"{file} line 2, column 1: ")):
+        open_memory(file)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+positive = st.timedeltas(min_value=timedelta(microseconds=1))
+duration = st.timedeltas(min_value=timedelta(0))
+share = st.floats(0, 1, exclude_min=True)
+text = st.text(max_size=12)
+name = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+
+
+def maybe(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.none() | strategy
+
+
+def urls(*schemes: str) -> st.SearchStrategy[str]:
+    return st.tuples(st.sampled_from(schemes), name).map("".join)
+
+
+quarter = st.floats(0, 0.25, exclude_min=True)
+compactions = st.builds(
+    CompactionConfig, strategy=st.sampled_from(["anchored", "window"]), max_tokens=st.integers(100, 10**15),
+    rounds=maybe(st.integers(1, 500)), flush=share, pressure=share, density=maybe(st.floats(0, 1)), drift=maybe(share),
+    keep_least=st.integers(1, 9), keep_rounds=st.integers(9, 99), keep_ratio=quarter, summary_ratio=quarter,
+    artifact_ratio=quarter, recall_ratio=quarter, offload_tokens=st.integers(50, 10**6), model_timeout=positive,
+)  # fmt: skip
+weight = st.just(0.0) | st.floats(0, 1e300)
+weights = st.one_of(
+    st.sampled_from([Weights(), Weights.plain(), Weights.routed(), Weights(1, 0), Weights(0, 1)]),
+    st.tuples(*[weight] * len(Weights.__slots__)).filter(any).map(lambda values: Weights(*values)),
+)
+recalls = st.builds(
+    RecallConfig, weights=weights, candidates=st.integers(1, 10_000), half_life=positive, diversity=st.floats(0, 1),
+    synonyms=st.lists(st.lists(name, max_size=3).map(tuple), max_size=3).map(tuple), cache_ttl=duration,
+    count_uses=st.booleans(),
+)  # fmt: skip
+retentions = st.builds(
+    RetentionConfig, ttl=st.dictionaries(st.sampled_from(["turn", "fact", "task"]), duration),
+    half_life=maybe(positive), least=st.floats(0, 1, exclude_min=True, exclude_max=True),
+)  # fmt: skip
+orchestrations = st.builds(
+    OrchestrationConfig, concurrency=st.integers(1, 1000), background=st.booleans(), batch=st.integers(1, 4096),
+    window=st.timedeltas(timedelta(0), timedelta(seconds=10)), embedding_concurrency=st.integers(1, 256),
+    cache=st.integers(0, 10**9), cache_ttl=positive,
+)  # fmt: skip
+indexes = st.builds(
+    IndexConfig, url=maybe(st.just("memory://") | urls("sqlite:///", "redis://", "milvus://", "milvus+tls://")),
+    algorithm=st.sampled_from([None, "flat", "hnsw", "ivf_flat"]), nlist=st.integers(1, 65_536),
+)  # fmt: skip
+archives = st.builds(ArchiveConfig, url=urls("chdb:///", "clickhouse://", "clickhouse+tls://"), after=positive)
+learnings = st.builds(
+    LearningConfig, conflicts=st.sampled_from(["newest", "trusted", "ask"]), model=st.booleans(),
+    background=st.booleans(), delay=duration,
+)  # fmt: skip
+kinds = st.lists(st.sampled_from(["api key", "iban", "ip"]), max_size=3).map(tuple)
+configs = st.builds(
+    MemoryConfig, url=st.just("memory://") | urls("sqlite:///", "redis://", "rediss+cluster://"), index=indexes,
+    archive=st.just(ArchiveConfig()) | archives, outbox=maybe(text), embedder=st.sampled_from(["auto", "none"]) | text,
+    power_safe=st.booleans(), exact_limit=st.integers(1, 10**9), cleaning=st.sampled_from(["off", "light", "strong"]),
+    recall=recalls, compaction=compactions, learning=learnings, retention=retentions,
+    redaction=st.builds(RedactionConfig, kinds=kinds, keep_original=st.booleans()), orchestration=orchestrations,
+)  # fmt: skip
+
+
+@given(config=configs)
+def test_what_is_written_is_read_as_the_same_settings(config: MemoryConfig) -> None:
+    assert loaded(config.to_yaml()) == config
+
+
+def test_breaks_of_lines_and_blanks_in_a_text_are_kept() -> None:
+    config = MemoryConfig(outbox="a\x85b\u2028c\n\n d\u3000 ", embedder="记\x85", url="sqlite:///no: # yes\t")
+    assert loaded(config.to_yaml()) == config
+
+
+def test_an_object_is_not_written() -> None:
+    class Own(Settings):
+        strategy: InstanceOf[object]
+
+    with pytest.raises(InvalidConfigError, match="give its name"):
+        yaml.dumped(Own(strategy=object()))
+
+
+def test_the_default_is_written_with_every_setting() -> None:
+    written = MemoryConfig().to_yaml()
+    assert written == loaded(written).to_yaml()
+    names = {line.strip().split(":")[0] for line in written.splitlines()}
+    assert MemoryConfig.model_fields.keys() | CompactionConfig.model_fields.keys() <= names
+
+
+lines_between = st.lists(st.sampled_from(["", "# 注释", "   # note: {"]), max_size=4)
+
+
+@settings(max_examples=20)
+@given(
+    gaps=st.lists(lines_between, min_size=9, max_size=9),
+    wrong=st.sampled_from([(3, "archive"), (7, "recall.cache_ttl"), (8, "orchestration")]),
+)
+def test_comments_do_not_move_the_line_of_a_mistake(gaps: list[list[str]], wrong: tuple[int, str]) -> None:
+    row, setting = wrong
+    lines = FILE.splitlines()
+    lines[row] = lines[row].split(":")[0] + ": ???"
+    spread = [part for gap, line in zip(gaps, lines, strict=True) for part in (*gap, line)]
+    (reported,) = refused("\n".join(spread))
+    assert reported.startswith(f"line {spread.index(lines[row]) + 1}, column ")
+    assert f": {setting}: " in reported
+
+
+junk = st.sampled_from(
+    ["", "{", "[", "- a", "'", '"', "!x", "&a", "*a", "0x_", "1e999", "-.inf", "?", "%", "~", "<<: 1"]
+)
+
+
+@given(row=st.integers(0, 80), value=junk | st.text(max_size=8), config=st.sampled_from([FILE, SECTIONS, FLAT_0_5_0]))
+def test_whatever_stands_in_a_line_is_read_or_told_with_a_line(row: int, value: str, config: str) -> None:
+    lines = config.splitlines()
+    row %= len(lines)
+    lines[row] = f"{lines[row].split(':')[0]}: {value}"
+    text = "\n".join(lines)
+    told = ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            yaml.loaded(MemoryConfig, text.encode("utf-8", "surrogatepass"), "f", translate=translate)
+    except InvalidConfigError as error:
+        told = str(error)
+    numbers = [re.match(r"f line (\d+), column \d+: ", line) for line in told.split("\n") if told]
+    assert all(number and 1 <= int(number[1]) <= len(text.splitlines()) + 1 for number in numbers), told
 
 
 @pytest.mark.parametrize("as_path", [False, True], ids=["text", "path"])
@@ -40,23 +517,16 @@ def test_a_memory_opens_from_a_yaml_path(tmp_path: Path, as_path: bool) -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"ulr": "memory://"}, "ulr"),
-        ({"recall": {"wieghts": {}}}, "recall.wieghts"),
-        ({"recall": {"weights": {"vektor": 1}}}, "vektor"),
-        ({"recall": {"weights": {"vector": -1}}}, "weights"),
-        ({"recall": {"diversity": 1.5}}, "diversity"),
-        ({"embedder": 4}, "embedder"),
-        ({"index": {"algorithm": "ivf"}}, "index.algorithm"),
-        ({"archive": {"after": 0}}, "archive.after"),
-        ({"exact_limit": 0}, "exact_limit"),
-        ({"recall": {"candidates": 0}}, "candidates"),
-        ({"recall": {"half_life": 0}}, "half_life"),
-        ({"recall": {"cache_ttl": -1}}, "cache_ttl"),
-        ({"orchestration": {"cache": -1}}, "orchestration.cache"),
-        ({"url": None}, "url"),
+        ({"ulr": "memory://"}, "ulr"), ({"recall": {"wieghts": {}}}, "recall.wieghts"),
+        ({"recall": {"weights": {"vektor": 1}}}, "vektor"), ({"recall": {"weights": {"vector": -1}}}, "weights"),
+        ({"recall": {"diversity": 1.5}}, "diversity"), ({"embedder": 4}, "embedder"),
+        ({"index": {"algorithm": "ivf"}}, "index.algorithm"), ({"archive": {"after": 0}}, "archive.after"),
+        ({"exact_limit": 0}, "exact_limit"), ({"recall": {"candidates": 0}}, "candidates"),
+        ({"recall": {"half_life": 0}}, "half_life"), ({"recall": {"cache_ttl": -1}}, "cache_ttl"),
+        ({"orchestration": {"cache": -1}}, "orchestration.cache"), ({"url": None}, "url"),
     ],
     ids=repr,
-)
+)  # fmt: skip
 def test_a_wrong_setting_is_named(settings: dict[str, Any], told: str) -> None:
     with pytest.raises(InvalidConfigError, match=told):
         MemoryConfig(**settings)

@@ -9,15 +9,13 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import pytest
 
 from hybrid_memory import EventKind, HybridMemory
 from tests.doubles import PATIENCE
-
-if TYPE_CHECKING:
-    from tests.conftest import Child, Open
+from tests.faces import Child, Open
 
 CYCLES, LOOKING = 36, 5
 WRITER = Path(__file__).with_name("children") / "writer.py"

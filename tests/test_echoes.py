@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -10,9 +10,7 @@ from hybrid_memory.apps.agent.functions import SEND
 from hybrid_memory.log.echoes import OWN_TOOLS, is_echo
 from hybrid_memory.tools import SERVER_TOOLS
 from tests.doubles import texts
-
-if TYPE_CHECKING:
-    from tests.conftest import Face
+from tests.faces import Face
 
 
 def call(name: str, **arguments: Any) -> Message:
@@ -30,14 +28,11 @@ def test_the_tools_are_all_known() -> None:
 @pytest.mark.parametrize(
     ("message", "echo"),
     [
-        (call("memory_recall", query="rome"), True),
-        (result("memory_recall", "#1 I live in Rome"), True),
-        (call("weather", city="Rome"), False),
-        (result("weather", "sunny"), False),
-        (Message(content="memory_recall"), False),
-        (Message(role=Role.ASSISTANT, content="memory_recall {}"), False),
+        (call("memory_recall", query="rome"), True), (result("memory_recall", "#1 I live in Rome"), True),
+        (call("weather", city="Rome"), False), (result("weather", "sunny"), False),
+        (Message(content="memory_recall"), False), (Message(role=Role.ASSISTANT, content="memory_recall {}"), False),
     ],
-)
+)  # fmt: skip
 def test_what_an_echo_is(message: Message, echo: bool) -> None:
     assert is_echo(message) is echo
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -10,9 +10,7 @@ from hybrid_memory.errors import EmbedderMismatchError, ModelError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.models import FaultyEmbedder
 from tests.doubles import texts
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 OFFLINE = ConnectionError("model host is offline")
 

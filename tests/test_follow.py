@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,9 +25,7 @@ from hybrid_memory import (
 from hybrid_memory.context.conversation import said_before
 from hybrid_memory.errors import InvalidInputError
 from tests.doubles import texts, wait_until
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 pytestmark = pytest.mark.in_pairs("face", "memory")
 
@@ -295,9 +293,7 @@ TURNS = st.lists(st.tuples(st.sampled_from("ua"), st.sampled_from("xy")), max_si
 
 
 @given(TURNS, TURNS)
-def test_the_longest_beginning_that_the_log_ends_with_counts_as_said(
-    log: list[tuple[str, str]], copy: list[tuple[str, str]]
-) -> None:
+def test_the_longest_overlap_counts_as_said(log: list[tuple[str, str]], copy: list[tuple[str, str]]) -> None:
     said = [(user if role == "u" else assistant)(text, str(row)) for row, (role, text) in enumerate(log)]
     given_ = [(user if role == "u" else assistant)(text) for role, text in copy]
     size = max((n for n in range(len(copy) + 1) if not n or copy[:n] == log[-n:]), default=0)
@@ -377,9 +373,7 @@ def test_nobody_waits_for_a_model(chat: ScopedMemory, model: Model, face: Face) 
     assert "garden in spring" in after.sections["summary"]
 
 
-def test_what_no_longer_fits_is_folded_at_once_and_the_model_is_asked_later(
-    chat: ScopedMemory, model: Model, face: Face
-) -> None:
+def test_what_no_longer_fits_is_compacted_before_a_model_is_asked(chat: ScopedMemory, model: Model, face: Face) -> None:
     chat.remember(said(40))
     prompt = face(chat).assemble("And the rose?", wait=False)
     assert prompt.compacted.startswith("tokens")

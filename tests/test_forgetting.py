@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,9 +19,7 @@ from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.models import FaultyEmbedder
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import texts
-
-if TYPE_CHECKING:
-    from tests.conftest import Face
+from tests.faces import Face
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 CANARY = "zirconquokka"
@@ -118,9 +116,7 @@ def test_no_byte_of_a_canary_is_left(make: Callable[..., HybridMemory], tmp_path
     assert traces(tmp_path) == []
 
 
-def test_a_dry_run_says_what_would_go_and_changes_nothing(
-    memory: HybridMemory, alice: ScopedMemory, face: Face
-) -> None:
+def test_a_dry_run_tells_and_changes_nothing(memory: HybridMemory, alice: ScopedMemory, face: Face) -> None:
     chat(alice)
     before = memory.stats()
     receipt = face(alice).forget(query=CANARY, dry_run=True)
@@ -133,9 +129,7 @@ def test_a_dry_run_says_what_would_go_and_changes_nothing(
     assert done.positions == receipt.positions
 
 
-def test_everything_of_a_user_goes_and_nothing_of_another(
-    memory: HybridMemory, alice: ScopedMemory, tmp_path: Path, face: Face
-) -> None:
+def test_only_this_user_is_forgotten(memory: HybridMemory, alice: ScopedMemory, tmp_path: Path, face: Face) -> None:
     chat(alice)
     bob = memory.scoped(user="bob", session="s1")
     bob.remember("I live in Rome.")
@@ -147,9 +141,7 @@ def test_everything_of_a_user_goes_and_nothing_of_another(
     assert texts(bob.history()) == texts(bob.recall("Rome", k=5, kinds=["turn"])) == ["I live in Rome."]
 
 
-def test_a_user_is_forgotten_with_every_agent_and_in_every_space(
-    memory: HybridMemory, alice: ScopedMemory, tmp_path: Path, face: Face
-) -> None:
+def test_a_user_is_forgotten_everywhere(memory: HybridMemory, alice: ScopedMemory, tmp_path: Path, face: Face) -> None:
     chat(alice)
     memory.scoped(user="alice", agent="coder").remember(f"The {CANARY} is mine.")
     team = memory.scoped(user="bob").create_space("team")
@@ -203,9 +195,7 @@ def test_what_is_not_clear_destroys_nothing(alice: ScopedMemory, wanted: dict[st
     [({"ttl": {"turn": timedelta(days=30)}}, (60, 1)), ({"half_life": timedelta(days=10), "least": 0.1}, (60, 60))],
     ids=["time to live", "forgetting curve"],
 )
-def test_what_the_policy_hides_is_destroyed_only_when_told(
-    make: Callable[..., HybridMemory], retention: dict[str, Any], ages: tuple[int, int]
-) -> None:
+def test_expired_turns_go(make: Callable[..., HybridMemory], retention: dict[str, Any], ages: tuple[int, int]) -> None:
     """By age, or later the more it matters."""
     alice = make(embedder="none", retention=retention).scoped(user="alice", session="s1")
     for age, importance, text in zip(ages, (0.0, 1.0), ("Trivial chairs.", "Vital chairs."), strict=True):

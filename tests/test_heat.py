@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,9 +13,7 @@ from hybrid_memory import Event, EventKind, HybridMemory, Record, ScopedMemory, 
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.runtime.caches import Counts
 from tests.doubles import Clock, Line, events_of, line_to, texts
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

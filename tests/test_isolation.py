@@ -6,15 +6,13 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pytest
 
 from hybrid_memory import Hit, HybridMemory, ScopedMemory, SpaceMemory
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError
-
-if TYPE_CHECKING:
-    from tests.conftest import Open
+from tests.faces import Open
 
 OPERATIONS = 1_500
 USERS, AGENTS, TENANTS = 50, 10, ("north", "south")

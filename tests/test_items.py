@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,9 +19,7 @@ from hybrid_memory.items.kept import ItemsProjection, KeptItems
 from hybrid_memory.memory.texts import ItemMemory
 from hybrid_memory.runtime.runners import InlineRunner, drive
 from tests.doubles import Clock
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOME = ("users", "alice")
@@ -182,9 +180,7 @@ def test_prefixes_match_label_by_label(memory: HybridMemory, face: Face) -> None
         assert {item.namespace for item in found[1]} == set(places)
 
 
-def test_what_expired_is_invisible_at_once_and_destroyed_with_a_later_write(
-    timed: ItemMemory, clock: Clock, store: str
-) -> None:
+def test_what_expired_is_hidden_at_once_and_destroyed_later(timed: ItemMemory, clock: Clock, store: str) -> None:
     timed.batch([put("a", "kangaroo", ttl=timedelta(minutes=10)), put("b", "for ever")])
     one(timed, FindItems(query="kangaroo", refresh=False))
     clock.now += timedelta(minutes=10)
@@ -244,9 +240,7 @@ def test_a_deletion_destroys_all_values_to_the_last_byte(opened: Open, clock: Cl
     assert sorted(item.key for item in one(items, FindItems())) == ["d", "keep"]
 
 
-def test_a_deletion_that_was_interrupted_is_finished_later(
-    opened: Open, store: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_deletion_is_finished_later(opened: Open, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = opened()
     items = memory.items("app")
     one(items, put("a", "armadillo"))
@@ -280,8 +274,7 @@ def test_values_that_are_replaced_often_do_not_pile_up(opened: Open, monkeypatch
 
 def test_what_hides_old_turns_hides_no_item(opened: Open, clock: Clock) -> None:
     forgetful = RetentionConfig(half_life=timedelta(hours=1), ttl={"turn": timedelta(hours=1)})
-    memory = opened(clock=clock, retention=forgetful, recall=RecallConfig(diversity=1.0, candidates=1))
-    items = memory.items("app")
+    items = opened(clock=clock, retention=forgetful, recall=RecallConfig(diversity=1.0, candidates=1)).items("app")
     items.batch([put("a", "one apple"), put("b", "two apples and an apple"), put("c", "three pears")])
     clock.now += timedelta(days=400)
     assert len(one(items, FindItems(query="apple"))) == 3

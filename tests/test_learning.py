@@ -7,26 +7,16 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
-from hybrid_memory import (
-    EventKind,
-    HybridMemory,
-    MemoryConfig,
-    RecordKind,
-    ScopedMemory,
-    UserProfile,
-    open_memory,
-)
+from hybrid_memory import EventKind, HybridMemory, MemoryConfig, RecordKind, ScopedMemory, UserProfile, open_memory
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.testing.models import FaultyModel, ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import events_of, wait_until
-
-if TYPE_CHECKING:
-    from tests.conftest import Child, Face
+from tests.faces import Child, Face
 
 Opened: TypeAlias = Callable[..., HybridMemory]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,9 +37,7 @@ from hybrid_memory.ports import Floats, SemanticIndex
 from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.testing.images import COLOURS, ColourEmbedder, picture
 from tests.doubles import Clock, texts
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 pytestmark = pytest.mark.in_pairs("face", "gallery")
 
@@ -142,9 +140,6 @@ def places(hits: list[Hit]) -> list[tuple[str, int]]:
     return [(hit.record.metadata["handle"], hit.record.metadata["block"]) for hit in hits]
 
 
-# What a content block carries
-
-
 CODED = b64encode(RED).decode()
 READABLE: list[tuple[dict[str, Any], Media]] = [
     (image(RED), Media("image", "image/png", RED)),
@@ -194,9 +189,6 @@ def test_bare_bytes_are_told_by_how_they_begin() -> None:
     assert media_in(RED) == Media("image", "image/png", RED)
     assert media_in(PROBES["audio"]).kind == "audio"
     assert media_in(b"%PDF-").kind == media_in(b"words").kind == ""
-
-
-# What embeds media
 
 
 def wrapped(model: Any) -> Any:
@@ -287,9 +279,6 @@ def test_what_cannot_be_read_is_a_row_of_zeros_while_the_model_works() -> None:
     eyes.blind = True
     with pytest.raises(ModelError, match="'colours' failed: ConnectionError: no light"):
         embedder.embed_media([RED, BLUE], "image")
-
-
-# Finding
 
 
 def test_pictures_are_found_by_what_they_show(alice: ScopedMemory, face: Face) -> None:
@@ -429,9 +418,6 @@ def test_what_cannot_be_asked_is_refused(opened: Open, face: Face) -> None:
     assert face(without).flush().indexed == 0
 
 
-# Failures
-
-
 def test_a_picture_waits_for_an_embedder_that_failed(gallery: Gallery, alice: ScopedMemory, face: Face) -> None:
     alice.remember([said(words("My car."), image(RED)), said(words("The sea."), image(BLUE))])
     gallery.eyes.blind = gallery.eyes.mute = True
@@ -474,9 +460,6 @@ def test_vectors_of_another_embedder_are_not_compared(gallery: Gallery, face: Fa
     for query in ("red", RED):
         with pytest.raises(EmbedderMismatchError):
             face(alice).recall_media(query)
-
-
-# Following the log
 
 
 def test_the_index_follows_the_log_from_where_it_stood(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -527,9 +510,7 @@ def test_an_index_that_lost_the_race_looks_again(gallery: Gallery, monkeypatch: 
     assert len(records(alice)) == 1
 
 
-def test_what_is_being_indexed_while_it_is_forgotten_stays_out(
-    gallery: Gallery, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forgetting_during_indexing_wins(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = gallery.open()
     alice = memory.scoped(user="alice")
     alice.remember([said(image(RED)), said(image(BLUE))])
@@ -548,9 +529,7 @@ def test_what_is_being_indexed_while_it_is_forgotten_stays_out(
     assert [record.turn for record in records(alice)] == [2]
 
 
-def test_vectors_are_kept_batch_by_batch(
-    gallery: Gallery, alice: ScopedMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vectors_are_kept_by_batch(gallery: Gallery, alice: ScopedMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flow, "EMBED_BATCH", 2)
     alice.remember(said(*(image(picture(name)) for name in COLOURS)))
     eyes, look = gallery.eyes, gallery.eyes.embed_images
@@ -575,9 +554,7 @@ STEP = st.one_of(
 
 @settings(max_examples=30)
 @given(st.lists(STEP, max_size=16), st.integers(1, 4))
-def test_following_step_by_step_comes_to_the_same_as_from_the_beginning(
-    steps: list[tuple[str, Any]], batch: int
-) -> None:
+def test_following_in_steps_equals_following_at_once(steps: list[tuple[str, Any]], batch: int) -> None:
     with pytest.MonkeyPatch.context() as patch, open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
         patch.setattr(flow.MediaIndex, "batch", batch)
         patch.setattr(flow, "STRETCHES", batch)
@@ -606,9 +583,6 @@ def state(handle: ScopedMemory) -> tuple[list[Record], list[float]]:
     found, index = records(handle), media(handle)
     ids = np.array([record.id for record in found], dtype=np.int64)
     return found, index.similar(np.arange(6, dtype=np.float32), handle.scope, ids).tolist()
-
-
-# Time, forgetting, sharing
 
 
 def test_forgetting_a_turn_destroys_its_pictures(gallery: Gallery, alice: ScopedMemory, face: Face) -> None:

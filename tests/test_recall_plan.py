@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,9 +12,7 @@ from hybrid_memory import Hit, HybridMemory, Intent, ScopedMemory, Weights
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.recall.plan import EXACT, TEMPORAL
 from tests.doubles import texts
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 pytestmark = pytest.mark.in_pairs("face", "memory")
 
@@ -68,9 +66,7 @@ def test_an_intent_that_there_is_not_is_refused(face: Face, opened: Open, intent
         ("the path src/app/x.py please", "open src/app/x.py to see", "src to see, open app, x.py"),
     ],
 )
-def test_words_in_quotes_lift_the_turn_that_has_them_word_for_word(
-    face: Face, memory: HybridMemory, query: str, turn: str, other: str
-) -> None:
+def test_quotes_lift_their_turn(face: Face, memory: HybridMemory, query: str, turn: str, other: str) -> None:
     for name, order in (("ann", [turn, other]), ("bob", [other, turn])):
         mine = memory.scoped(user=name)
         for place, text in enumerate(order):
@@ -163,8 +159,7 @@ def test_synonyms_are_looked_for_too(face: Face, opened: Open, query: str, turn:
 
 @pytest.mark.parametrize("query", ["what did I cook last week", "上周我 cook 了什么"])
 def test_a_time_lifts_the_turn_of_that_week(face: Face, opened: Open, query: str) -> None:
-    memory = opened(clock=lambda: NOW)
-    alice = memory.scoped(user="alice")
+    alice = opened(clock=lambda: NOW).scoped(user="alice")
     for days in (40, 30, 8, 1, 0):
         alice.remember(f"I cook soup number {days}", at=NOW - timedelta(days=days))
     hits = face(alice).recall(query)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -15,9 +15,7 @@ from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.errors import MemoryClosedError
 from hybrid_memory.runtime.runners import InlineRunner, LoopRunner, Runner, drive, two_faces
 from tests.doubles import PATIENCE, texts
-
-if TYPE_CHECKING:
-    from tests.conftest import Child
+from tests.faces import Child
 
 CALLER: contextvars.ContextVar[str] = contextvars.ContextVar("caller", default="nobody")
 
@@ -103,13 +101,6 @@ def test_context_variables_reach_the_call(run: Run) -> None:
 
     assert contextvars.copy_context().run(run, flow) == ["alice", "alice"]
     assert CALLER.get() == "nobody"
-
-
-def test_gather_keeps_the_order(run: Run) -> None:
-    async def flow(run: Runner) -> list[int]:
-        return await run.gather(*(partial(run.call, int, str(number)) for number in range(30)))
-
-    assert run(flow) == list(range(30))
 
 
 async def test_gather_on_the_loop_runs_side_by_side_and_keeps_the_order(executor: ThreadPoolExecutor) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,19 +17,14 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.models import FaultyEmbedder
 from hybrid_memory.text.tokenize import terms
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 ENGLISH = [
-    "My sister lives in Lisbon with two cats.",
-    "The launch is on Friday.",
+    "My sister lives in Lisbon with two cats.", "The launch is on Friday.",
     "My cat sleeps on the sofa, and the sofa is red.",
-    "Lisbon is sunny in May, says my sister, and my sister knows.",
-    "It rains in Berlin.",
-    "We bought a red car.",
-]
+    "Lisbon is sunny in May, says my sister, and my sister knows.", "It rains in Berlin.", "We bought a red car.",
+]  # fmt: skip
 CHINESE = ["我妹妹住在里斯本。", "会议改到下周三。", "我的猫在沙发上睡觉。", "妹妹说里斯本五月很晴朗。", "柏林在下雨。"]
 QUESTIONS = [(ENGLISH, "Where does my sister live?"), (CHINESE, "我妹妹住在哪里？")]
 
@@ -163,10 +158,6 @@ def test_diversity_lets_repetitions_fall_back(face: Face, opened: Open) -> None:
     assert [one.row for one in face(opened()).score(query, texts, diversity=0.5)] == [0, 2, 1]
     configured = opened(url="memory://", recall=RecallConfig(diversity=0.5))
     assert [one.row for one in face(configured).score(query, texts, k=2)] == [0, 2]
-
-
-def test_no_texts_give_no_scores(face: Face, opened: Open) -> None:
-    assert face(opened()).score("anything", []) == []
 
 
 @pytest.mark.parametrize(

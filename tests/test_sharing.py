@@ -5,21 +5,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hybrid_memory import (
-    Category,
-    Event,
-    EventKind,
-    HybridMemory,
-    Message,
-    Right,
-    Scope,
-    ScopedMemory,
-    SpaceMemory,
-)
+from hybrid_memory import Category, Event, EventKind, HybridMemory, Message, Right, Scope, ScopedMemory, SpaceMemory
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.facts.fact import Claim
@@ -30,11 +21,7 @@ from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.testing.images import ColourEmbedder
 from tests.doubles import texts
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import Child, Face, Open
+from tests.faces import Child, Face, Open
 
 pytestmark = pytest.mark.in_pairs("face", "memory")
 
@@ -412,8 +399,7 @@ def test_one_ranking_over_own_memory_and_spaces(face: Face, memory: HybridMemory
 
 
 def test_diversity_compares_within_each_owner(face: Face, opened: Open) -> None:
-    memory = opened(recall={"diversity": 0.5}, url="memory://")
-    alice = memory.scoped(user="alice")
+    alice = opened(recall={"diversity": 0.5}, url="memory://").scoped(user="alice")
     team = alice.create_space("team")
     for place in (alice, team):
         face(place).remember(["the cat sleeps", "the cat sleeps", "a dog barks at the cat"])
@@ -469,9 +455,6 @@ def test_what_a_hit_shows_is_not_taken_on_trust(face: Face, memory: HybridMemory
         face(memory.scoped(tenant="north", user="alice")).why(shared)
 
 
-# Quarantine
-
-
 @pytest.fixture
 def stranger(memory: HybridMemory, team: SpaceMemory) -> SpaceMemory:
     """Somebody who may write, and is not trusted."""
@@ -479,9 +462,7 @@ def stranger(memory: HybridMemory, team: SpaceMemory) -> SpaceMemory:
     return memory.scoped(agent="crawler").space("team")
 
 
-def test_what_waits_in_quarantine_is_nowhere(
-    face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
-) -> None:
+def test_quarantine_is_seen_nowhere(face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory) -> None:
     memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     receipt = face(stranger).remember("The launch is never, says Zanzibar.", id="m1")
     assert receipt.ids == receipt.quarantined
@@ -497,9 +478,7 @@ def test_what_waits_in_quarantine_is_nowhere(
     assert (waiting.author, waiting.message.text) == ("agent='crawler'", "The launch is never, says Zanzibar.")
 
 
-def test_what_is_approved_becomes_a_turn_of_its_author(
-    face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
-) -> None:
+def test_approval_makes_a_turn(face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory) -> None:
     memory._runtime.services.state(Extractors).rules = ClaimsFriday()
     said = {"content": "The launch needs a permit.", "role": "assistant", "at": NOON, "metadata": {"page": 3}}
     for text in (said, "Buy gold now!", "The park closes at eight."):
@@ -572,9 +551,7 @@ def test_an_id_given_twice_waits_once_and_takes_no_other(face: Face, team: Space
     assert texts(face(team).history())[3:] == ["A member takes this id.", "The same words."]
 
 
-def test_the_same_id_in_two_conversations_is_told_apart(
-    face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
-) -> None:
+def test_one_id_in_two_sessions(face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory) -> None:
     for session in ("s1", "s2"):
         crawler = memory.scoped(agent="crawler").space("team", session=session)
         face(crawler).remember(f"Said in {session}.", id="m1")
@@ -616,9 +593,6 @@ def test_the_more_trusted_word_stands_and_follows_the_grants(face: Face, opened:
     assert standing() == ["The launch is on Monday."]
     face(team).revoke(agent="intern")
     assert standing() == ["The launch is on Friday."]
-
-
-# At the same time
 
 
 def test_threads_that_grant_at_once_lose_nothing(memory: HybridMemory, team: SpaceMemory) -> None:
@@ -674,9 +648,7 @@ def test_of_two_admins_who_revoke_each_other_one_stays(memory: HybridMemory, tea
             team.revoke(user="bob")
 
 
-def test_two_admins_who_approve_at_once_let_it_in_once(
-    memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory
-) -> None:
+def test_two_approvals_at_once_add_one_turn(memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory) -> None:
     team.grant(user="bob", right="admin")
     bob = memory.scoped(user="bob").space("team")
     for number in range(10):

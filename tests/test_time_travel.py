@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,24 +15,14 @@ from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemor
 from hybrid_memory.errors import IdConflictError, InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import Clock, events_of, texts
-
-if TYPE_CHECKING:
-    from tests.conftest import Face
+from tests.faces import Face
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 
 SENTENCES = (
-    "I live in Paris.",
-    "I moved to Berlin.",
-    "I love jazz.",
-    "I don't like jazz any more.",
-    "I work as a nurse.",
-    "I need to call the dentist.",
-    "Nice weather today.",
-    "我住在杭州。",
-    "我喜欢喝茶。",
-    "我不再喜欢喝茶了。",
-)
+    "I live in Paris.", "I moved to Berlin.", "I love jazz.", "I don't like jazz any more.", "I work as a nurse.",
+    "I need to call the dentist.", "Nice weather today.", "我住在杭州。", "我喜欢喝茶。", "我不再喜欢喝茶了。",
+)  # fmt: skip
 
 
 def opened(**config: Any) -> HybridMemory:
@@ -84,9 +74,7 @@ def play(memory: HybridMemory, writes: list[tuple[str, str, str]]) -> ScopedMemo
 
 @given(WRITES, st.data())
 @settings(max_examples=20)
-def test_a_view_of_the_past_equals_a_memory_that_ends_there(
-    writes: list[tuple[str, str, str]], data: st.DataObject
-) -> None:
+def test_a_past_view_equals_a_memory_ending_there(writes: list[tuple[str, str, str]], data: st.DataObject) -> None:
     count = data.draw(st.integers(0, len(writes)))
     with opened() as memory, opened() as other:
         play(memory, writes[:count])
@@ -99,9 +87,7 @@ def test_a_view_of_the_past_equals_a_memory_that_ends_there(
 
 @given(WRITES, st.data())
 @settings(max_examples=20)
-def test_an_instant_shows_what_was_said_by_then_whatever_was_read_when(
-    writes: list[tuple[str, str, str]], data: st.DataObject
-) -> None:
+def test_an_instant_shows_what_was_said_by_then(writes: list[tuple[str, str, str]], data: st.DataObject) -> None:
     count = data.draw(st.integers(0, len(writes)))
     bare = [(text, session, "") for text, session, _ in writes]
     with opened() as memory, opened() as other:

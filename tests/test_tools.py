@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from blockbuster import blockbuster_ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,8 +16,9 @@ from hybrid_memory.errors import InvalidInputError, InvalidScopeError, MemoryClo
 from hybrid_memory.text.tokens import estimate_tokens, schema_tokens
 from hybrid_memory.tools import MAX_TOKENS, MEMORY_TOOLS, Answer, tools_named
 from tests.doubles import line_to, texts
+from tests.faces import Face
 
-pytestmark = pytest.mark.in_pairs("use", "memory")
+pytestmark = pytest.mark.in_pairs("face", "memory")
 
 TOOLS = {tool.name.removeprefix("memory_"): tool for tool in MEMORY_TOOLS}
 MARCH = datetime(2026, 3, 5, 12, tzinfo=UTC)
@@ -31,18 +30,10 @@ CHINESE = "港口一片灰色，没有人告诉船长暴风雨要来。"
 Use = Callable[..., Answer]
 
 
-@pytest.fixture(params=["blocking", "async"])
-def use(request: pytest.FixtureRequest) -> Use:
-    """Calls a tool, blocking or by its async twin on a loop that may not be blocked."""
-
-    def blocking(memory: ScopedMemory, tool: str, **arguments: Any) -> Answer:
-        return TOOLS[tool].run(memory, arguments)
-
-    def by_twin(memory: ScopedMemory, tool: str, **arguments: Any) -> Answer:
-        with blockbuster_ctx():
-            return asyncio.run(TOOLS[tool].arun(memory, arguments))
-
-    return blocking if request.param == "blocking" else by_twin
+@pytest.fixture
+def use(face: Face) -> Use:
+    """Calls a tool on either face."""
+    return lambda memory, tool, **arguments: face(TOOLS[tool]).run(memory, arguments)
 
 
 def handles(answer: Answer) -> list[str]:
@@ -60,9 +51,7 @@ def code_in(answer: Answer) -> str:
     ("said", "asked"),
     [("My sister Ana lives in Lisbon.", "Where does my sister live?"), ("我妹妹住在里斯本。", "我妹妹住在哪里？")],
 )
-def test_what_is_remembered_is_recalled_in_another_session(
-    memory: HybridMemory, use: Use, said: str, asked: str
-) -> None:
+def test_another_session_recalls_what_is_remembered(memory: HybridMemory, use: Use, said: str, asked: str) -> None:
     told = use(memory.scoped(user="alice", session="s1"), "remember", text=said, category="family", importance=0.9)
     later = memory.scoped(user="alice", session="s2")
     answer = use(later, "recall", query=asked)
@@ -180,9 +169,7 @@ def test_a_handle_of_somebody_else_is_nothing(memory: HybridMemory, use: Use) ->
         ("Our dentist is Dr Kowalczyk.", "We go to the clinic at the station now.", "Kowalczyk"),
     ],
 )
-def test_an_update_is_found_instead_of_the_old_words(
-    alice: ScopedMemory, use: Use, old: str, new: str, asked: str
-) -> None:
+def test_an_update_replaces_the_old_words(alice: ScopedMemory, use: Use, old: str, new: str, asked: str) -> None:
     alice.remember(old, at=MARCH)
     alice.remember("Something else about a party.", at=MARCH)
     told = use(alice, "update", handle="#1", text=new)
@@ -319,9 +306,7 @@ def test_what_the_operator_must_see_is_raised(memory: HybridMemory, use: Use) ->
         memory.scoped()
 
 
-def test_a_store_that_fails_is_logged_and_told(
-    memory: HybridMemory, alice: ScopedMemory, use: Use, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_store_fails(memory: HybridMemory, alice: ScopedMemory, use: Use, caplog: pytest.LogCaptureFixture) -> None:
     log = line_to(memory, "log")
     log.hits = lambda name, _: name == "append"
     log.error = StoreUnavailableError("/var/memory.db: disk full")
@@ -340,8 +325,7 @@ def test_a_view_of_the_past_is_read_only(alice: ScopedMemory, use: Use) -> None:
 
 
 def test_in_a_space_a_tool_may_what_its_user_may(memory: HybridMemory, use: Use) -> None:
-    alice = memory.scoped(user="alice")
-    space = alice.create_space("team")
+    space = memory.scoped(user="alice").create_space("team")
     space.grant(user="bob", right="read")
     use(space, "remember", text="The standup is at nine.")
     bobs = memory.scoped(user="bob").space("team", session="s1")

@@ -141,10 +141,6 @@ def test_owner_is_the_scope_without_its_session() -> None:
             Scope(**parts)
 
 
-def test_signals_and_weights_have_the_same_fields() -> None:
-    assert [field.name for field in fields(Signals)] == [field.name for field in fields(Weights)]
-
-
 def test_why_shows_the_arithmetic_strongest_share_first() -> None:
     scope, off = Scope(user="alice"), dict.fromkeys((field.name for field in fields(Weights)), 0.0)
     record = Record(1, scope, text="t", at=datetime.now(UTC), sources=("e1", "e2"), segment=1, ordinal=0)

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -24,9 +24,7 @@ from hybrid_memory import (
 from hybrid_memory.errors import InvalidInputError, MemoryClosedError
 from hybrid_memory.models.embedders import HashingEmbedder
 from tests.doubles import Clock, texts
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 EXTRA = {"usage": {"tokens": 3}, "refusal": None}
@@ -291,8 +289,7 @@ def test_entries_are_read_by_id_or_position_though_they_are_hidden(face: Face, a
 
 
 def test_whoever_has_the_store_sees_every_scope_and_may_do_so_without_traces(face: Face, memory: HybridMemory) -> None:
-    alice = memory.scoped(user="alice")
-    team = alice.create_space("team")
+    team = memory.scoped(user="alice").create_space("team")
     team.remember("The launch is on Friday.")
     (scope,) = [scope for scope in face(memory).owners() if scope.space]
     assert memory.for_scope(scope).history()[0].text == "The launch is on Friday."

@@ -52,7 +52,7 @@ from tests.langchain.conftest import ScriptedChat
 from tests.llamaindex.conftest import ScriptedLLM
 
 if TYPE_CHECKING:
-    from tests.conftest import Open
+    from tests.faces import Open
 
 pytestmark = [
     # LlamaIndex's agents look at every attribute of theirs, the deprecated ones of pydantic too.

@@ -52,7 +52,7 @@ async def inside(retriever: LlamaIndexRetriever, query: str) -> list[Any]:
 
 def on_the_loop(method: str, retriever: Any, query: str) -> list[Any]:
     with blockbuster_ctx():
-        return asyncio.run(getattr(retriever, method)(query))  # type: ignore[no-any-return]
+        return asyncio.run(getattr(retriever, method)(query))
 
 
 LANGCHAIN = partial(Host, LangChainRetriever, text=lambda one: one.page_content, names={"metadata": "filter"})

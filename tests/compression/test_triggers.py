@@ -33,21 +33,14 @@ FLIGHT = [
     "A refund of a cancelled flight ticket takes the airline seven days.",
 ]
 COOKING = [
-    "今晚我想做红烧肉，五花肉要先焯水吗？",
-    "做红烧肉前五花肉最好焯水，去掉血沫。",
-    "红烧肉的糖色怎么炒才不会苦？",
-    "炒糖色用小火，红烧肉颜色就好看。",
-    "五花肉要炖多久，红烧肉才软？",
-    "五花肉小火炖一个小时，红烧肉就软了。",
-]
+    "今晚我想做红烧肉，五花肉要先焯水吗？", "做红烧肉前五花肉最好焯水，去掉血沫。", "红烧肉的糖色怎么炒才不会苦？",
+    "炒糖色用小火，红烧肉颜色就好看。", "五花肉要炖多久，红烧肉才软？", "五花肉小火炖一个小时，红烧肉就软了。",
+]  # fmt: skip
 EXAM = [
-    "下周有英语考试，我的单词还没背完。",
-    "英语考试前每天背五十个单词，早晚复习。",
-    "英语听力也很差，考试怎么复习听力？",
-    "每天听半小时英语新闻，复习听力考试的真题。",
-    "单词背了又忘，英语考试会不会不及格？",
-    "按计划复习单词和听力，英语考试没问题。",
-]
+    "下周有英语考试，我的单词还没背完。", "英语考试前每天背五十个单词，早晚复习。",
+    "英语听力也很差，考试怎么复习听力？", "每天听半小时英语新闻，复习听力考试的真题。",
+    "单词背了又忘，英语考试会不会不及格？", "按计划复习单词和听力，英语考试没问题。",
+]  # fmt: skip
 
 
 def likeness(turns: list[str]) -> Floats:
@@ -67,9 +60,7 @@ def topics(*lengths: int, near: float = 0.86, far: float = 0.78, noise: float = 
 @pytest.mark.parametrize("rounds", [None, 10])
 @pytest.mark.parametrize("density", [None, 0.6])
 @pytest.mark.parametrize("change", [None, 0.5])
-def test_a_quiet_queue_fires_nothing_and_a_setting_of_none_is_off(
-    rounds: int | None, density: float | None, change: float | None
-) -> None:
+def test_a_quiet_queue_fires_no_trigger(rounds: int | None, density: float | None, change: float | None) -> None:
     config = CompactionConfig(rounds=rounds, density=density, drift=change, keep_rounds=8, keep_least=3)
     assert fired(config, QUIET) == ""
     loud = Measures(rounds=16, tokens=0, max_tokens=2000, importance=0.7, drift=Drift(0.8, 12), before=6)
@@ -92,12 +83,6 @@ def test_tokens_come_first_and_count_the_share_that_flush_gives() -> None:
     assert fired(half, Measures(rounds=99, tokens=2101, max_tokens=3000)) == "tokens: 2101 of 2100"
 
 
-def test_rounds_fire_at_the_limit() -> None:
-    config = CompactionConfig(rounds=140)
-    assert fired(config, Measures(rounds=139, tokens=0, max_tokens=2000)) == ""
-    assert fired(config, Measures(rounds=140, tokens=0, max_tokens=2000)) == "rounds: 140 of 140"
-
-
 def test_density_waits_for_as_many_rounds_again_as_would_stay() -> None:
     config = EVERY.model_copy(update={"rounds": None})
     assert fired(config, Measures(rounds=15, tokens=0, max_tokens=2000, importance=0.9)) == ""
@@ -111,11 +96,6 @@ def test_density_waits_for_as_many_rounds_again_as_would_stay() -> None:
 def test_drift_needs_the_least_rounds_on_both_sides(rounds: int, before: int, fires: bool) -> None:
     measures = Measures(rounds=rounds, tokens=0, max_tokens=2000, drift=Drift(0.5, 2 * before), before=before)
     assert fired(EVERY, measures) == ("drift: 0.50 of 0.50" if fires else "")
-
-
-def test_a_weaker_drift_than_asked_for_does_not_fire() -> None:
-    measures = Measures(rounds=8, tokens=0, max_tokens=2000, drift=Drift(0.49, 8), before=4)
-    assert fired(EVERY, measures) == ""
 
 
 @pytest.mark.parametrize(("talk", "kept"), [(0, 20), (10, 20), (15, 12), (18, 7), (20, 4)])
@@ -132,9 +112,7 @@ def test_only_the_newest_rounds_decide_how_many_stay() -> None:
 
 
 @given(st.integers(1, 30), st.integers(0, 30), st.lists(SHARES, max_size=60), st.data())
-def test_rounds_that_stay_lie_in_their_bounds_and_never_fall_with_importance(
-    least: int, more: int, importances: list[float], data: st.DataObject
-) -> None:
+def test_kept_rounds_grow_with_importance(least: int, more: int, importances: list[float], data: st.DataObject) -> None:
     config = CompactionConfig(keep_rounds=least + more, keep_least=least)
     kept = keep_rounds(config, importances)
     assert least <= kept <= least + more
@@ -165,31 +143,6 @@ def test_there_is_no_change_without_enough_turns_on_both_sides(least: int) -> No
     found = drift(topics(least, least), least=least)
     assert found is not None
     assert found.row == least
-
-
-def test_of_two_changes_the_clearer_is_found_and_of_equals_the_later() -> None:
-    equal = topics(10, 10, 10, noise=0)
-    clearer = equal.copy()
-    clearer[10:20, 20:] = clearer[20:, 10:20] = 0.82
-    rows = [found.row for found in map(drift, (equal, clearer)) if found]
-    assert rows == [20, 10]
-
-
-@given(
-    st.integers(8, 40),
-    st.integers(0, 2**32 - 1),
-    st.floats(0.05, 4),
-    st.floats(-0.5, 0.5),
-)
-def test_the_scale_of_the_embedder_cancels_out(n: int, seed: int, scale: float, shift: float) -> None:
-    table = topics(n // 2, n - n // 2, near=0.5, far=0.2, noise=0.1, seed=seed)
-    scaled = (scale * table + shift).astype(np.float32)
-    np.fill_diagonal(scaled, 1)
-    one, other = drift(table), drift(scaled)
-    assert one is not None
-    assert other is not None
-    assert other.row == one.row
-    assert other.strength == pytest.approx(one.strength, abs=1e-3)
 
 
 @given(st.integers(0, 30), st.integers(0, 2**32 - 1), st.integers(2, 6))
@@ -223,19 +176,6 @@ def test_turns_that_are_all_the_same_do_not_drift(n: int) -> None:
     found = drift(rounded)
     assert found is not None
     assert found.strength < 0.01
-
-
-@given(st.integers(8, 40), st.integers(0, 2**32 - 1))
-def test_turns_that_are_like_all_others_or_like_none_count_as_much_as_others(n: int, seed: int) -> None:
-    table = topics(n // 2, n - n // 2, seed=seed)
-    part = np.random.default_rng(seed).normal(0, 0.1, n).astype(np.float32)
-    uneven = table + part + part[:, np.newaxis]
-    np.fill_diagonal(uneven, 1)
-    one, other = drift(table), drift(uneven)
-    assert one is not None
-    assert other is not None
-    assert other.row == one.row
-    assert other.strength == pytest.approx(one.strength, abs=1e-3)
 
 
 def pair_by_pair(table: Floats, least: int) -> list[float]:

@@ -106,11 +106,6 @@ def test_a_last_turn_longer_than_the_limit_is_kept_whole() -> None:
     assert window(history, 0) == []
 
 
-def test_an_unanswered_call_is_left_out_with_the_results_it_has() -> None:
-    question, last = Message(content="q"), Message(content="w")
-    assert window([question, call("a", "b"), result("a"), last], 10) == [question, last]
-
-
 def test_words_between_two_results_stand_behind_them() -> None:
     question, between = Message(content="q"), Message(content="hurry")
     exchange = [call("a", "b"), result("a"), result("b")]
@@ -122,13 +117,6 @@ def test_a_second_result_of_a_call_is_left_out() -> None:
     exchange = window([question, call("a", "b"), first, second, result("b")], 10)
     assert [message.tool_call_id for message in exchange] == [None, None, "a", "b"]
     assert exchange[2] is first
-
-
-def test_calls_without_an_id_need_a_result_each() -> None:
-    question = Message(content="q")
-    both = [question, call(None, None), result(None), result(None)]
-    assert window(both, 10) == both
-    assert window(both[:-1], 10) == [question]
 
 
 def test_hits_that_are_shown_anyway_are_not_noted() -> None:
@@ -157,9 +145,7 @@ def test_without_hits_there_is_no_note() -> None:
         ("And?", "我喜欢喝茶", "en"),
     ],
 )
-def test_the_heading_is_in_the_language_of_the_query_or_else_of_the_memories(
-    query: str, text: str, language: Language
-) -> None:
+def test_the_heading_is_in_the_language_of_the_query_or_memories(query: str, text: str, language: Language) -> None:
     assert memory_note([hit(1, text)], query).splitlines()[0] == MEMORY_HEADINGS[language]
 
 

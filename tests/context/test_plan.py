@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,11 +17,8 @@ from hybrid_memory.context.plan import plan
 from hybrid_memory.context.request import Reader
 from hybrid_memory.context.view import LEAST_ROOM, PromptView
 from hybrid_memory.text.tokens import estimate_tokens
-from tests.context.conftest import assistant, hit, page, tool_round, user
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
-    from tests.context.conftest import See
+from tests.context.conftest import See, assistant, hit, page, tool_round, user
+from tests.faces import Face, Open
 
 TOOL = {"type": "function", "function": {"name": "read_page", "description": page("tool", 100)}}
 LINES = [Line(Section.FACTS, "The bag is red.", ("a",), 1, 4), Line(Section.DECISIONS, "Take the train.", ("b",), 5, 9)]
@@ -191,13 +187,11 @@ def small(opened: Open) -> HybridMemory:
     return opened(url="memory://", compaction=CompactionConfig(max_tokens=200))
 
 
-def test_a_budget_too_small_is_told_once_with_its_figures(
-    small: HybridMemory, face: Face, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_budget_too_small_is_told_once(small: HybridMemory, face: Face, caplog: pytest.LogCaptureFixture) -> None:
     alice = small.scoped(user="alice", session="s")
     with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
         for number in range(3):
-            context = face(alice, "assemble", f"Hello {number}", identity=page("you", 400), tools=[TOOL])
+            context = face(alice).assemble(f"Hello {number}", identity=page("you", 400), tools=[TOOL])
             assert context.messages[-1].text == f"Hello {number}"
             assert context.tokens > 200
     (warning,) = caplog.messages
@@ -205,16 +199,14 @@ def test_a_budget_too_small_is_told_once_with_its_figures(
     assert own
     assert 400 < int(own[1]) < int(own[2])
     with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
-        face(alice, "assemble", "Hello", identity=page("you", 400), tools=[TOOL], max_tokens=300)
-        face(small.scoped(user="bob", session="s"), "assemble", "Hello", identity=page("you", 400), tools=[TOOL])
+        face(alice).assemble("Hello", identity=page("you", 400), tools=[TOOL], max_tokens=300)
+        face(small.scoped(user="bob", session="s")).assemble("Hello", identity=page("you", 400), tools=[TOOL])
     assert len(caplog.messages) == 3, "another budget and another conversation are told too"
 
 
-def test_a_budget_that_suffices_is_not_spoken_of(
-    small: HybridMemory, face: Face, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_sufficient_budget_is_not_told(small: HybridMemory, face: Face, caplog: pytest.LogCaptureFixture) -> None:
     alice = small.scoped(user="alice", session="s")
     alice.remember([user("Read."), *tool_round("c", page("p", 900)), assistant("Done.")])
     with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
-        assert face(alice, "assemble", "And?").tokens <= 200
+        assert face(alice).assemble("And?").tokens <= 200
     assert caplog.messages == []

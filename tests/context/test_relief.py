@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
@@ -14,10 +13,7 @@ from hybrid_memory.context.plan import PromptPlan, plan
 from hybrid_memory.context.relief import LEAST_INLINE, RELIEF, USERS, WORTH, Reliefs, inline_limit
 from hybrid_memory.context.view import LEAST_ROOM, PromptView
 from hybrid_memory.text.tokens import message_tokens
-from tests.context.conftest import assert_accepted, assistant, page, tool_round, user
-
-if TYPE_CHECKING:
-    from tests.context.conftest import See
+from tests.context.conftest import See, assert_accepted, assistant, page, tool_round, user
 
 READERS = [None, "memory_fetch"]
 

@@ -149,9 +149,7 @@ LINES = st.lists(
 
 
 @given(LINES, st.integers(40, 400), st.sampled_from(["alpha", "包在哪里？", ""]))
-def test_an_excerpt_has_lines_of_the_text_in_their_order_and_counts_the_others(
-    lines: list[str], limit: int, question: str
-) -> None:
+def test_an_excerpt_keeps_the_order_of_lines_and_counts_the_rest(lines: list[str], limit: int, question: str) -> None:
     text = "\n".join(lines)
     if estimate_tokens(text) <= limit:
         return

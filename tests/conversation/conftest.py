@@ -78,10 +78,7 @@ def assistant(text: str) -> Message:
 def exchange(name: str, result: str, **arguments: Any) -> list[Message]:
     """A call of a tool, and its result."""
     calls = [ToolCall(name="look_up", arguments=arguments, id=name)]
-    return [
-        Message(role=Role.ASSISTANT, tool_calls=calls),
-        Message(role=Role.TOOL, content=result, tool_call_id=name),
-    ]
+    return [Message(role=Role.ASSISTANT, tool_calls=calls), Message(role=Role.TOOL, content=result, tool_call_id=name)]
 
 
 def rounds(first: int, last: int) -> list[Message]:

@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import Any, get_args
 
 import pytest
 
-from hybrid_memory import (
-    EventKind,
-    Line,
-    Message,
-    Scope,
-    ScopedMemory,
-)
+from hybrid_memory import EventKind, Line, Message, ScopedMemory
 from hybrid_memory.context.summaries.alternatives import WindowOnly
 from hybrid_memory.context.summaries.strategy import SummaryJob
 from hybrid_memory.context.summaries.summarise import critical_items
 from hybrid_memory.errors import StoreUnavailableError
-from hybrid_memory.ports import Appended, Draft
 from hybrid_memory.testing import FaultyModel, ScriptedModel
 from hybrid_memory.testing.models import Fault
-from tests.conversation.conftest import assistant
-
-if TYPE_CHECKING:
-    from hybrid_memory.log.port import EventLog
-    from tests.conftest import Child, Face
-    from tests.conversation.conftest import OpenWith, SessionWith
+from tests.conversation.conftest import OpenWith, SessionWith, assistant
+from tests.doubles import line_to
+from tests.faces import Child, Face
 
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 
@@ -119,9 +108,7 @@ def facts(text: str, *turns: int) -> dict[str, Any]:
 GOOD = "Nora Winter flies on 2024-07-01 for 430 EUR in seat B12345 with booking.py; nora@example.org; 会议在3月14日。"
 
 
-def test_the_next_turn_replaces_the_deterministic_lines_once_the_model_is_back(
-    face: Face, session_with: SessionWith
-) -> None:
+def test_the_next_turn_asks_a_model_that_is_back(face: Face, session_with: SessionWith) -> None:
     model = Recovering(1, facts(GOOD, 1, 3))
     alice = session_with(model)
     face(alice).remember([*SAID, *LATEST])
@@ -162,24 +149,6 @@ def test_what_a_model_drops_is_put_back(face: Face, session_with: SessionWith) -
     assert_nothing_is_lost(alice)
 
 
-class FullDisk:
-    """A log that takes no state of a queue, and otherwise is the log behind it."""
-
-    def __init__(self, log: Any) -> None:
-        self.log = log
-        self.refused = 0
-
-    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
-        if any(draft.kind is EventKind.COMPACTION for draft in drafts):
-            self.refused += 1
-            raise StoreUnavailableError("the disk is full")
-        done: list[Appended] = self.log.append(owner, drafts)
-        return done
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.log, name)
-
-
 TOLD = frozenset(EventKind) - {EventKind.CLAIM, EventKind.LEARNED}
 """What was learned is no part of the queue."""
 
@@ -193,17 +162,17 @@ def test_a_full_disk_leaves_queue_and_log_as_they_were(face: Face, open_with: Op
     face(alice).remember([assistant("Until noon."), *SAID])
     services = alice._runtime.services
     before, history = face(alice).summary(), services.log.read(alice.scope, kinds=TOLD)
-    disk = FullDisk(services.log)
-    services.log = cast("EventLog", disk)
+    disk = line_to(memory, "log")
+    disk.hits = lambda name, args: name == "append" and any(draft.kind is EventKind.COMPACTION for draft in args[1])
+    disk.error = StoreUnavailableError("the disk is full")
     attempts: list[tuple[str, dict[str, Any]]] = [
         ("compact", {"keep": 1}),
         ("assemble", {"query": "And then?", "k": 0}),
     ]
     for verb, arguments in attempts:
         with pytest.raises(StoreUnavailableError, match="full"):
-            face(alice, verb, **arguments)
-    assert disk.refused == 2
-    services.log = disk.log
+            getattr(face(alice), verb)(**arguments)
+    disk.error = None
     assert services.log.read(alice.scope, kinds=TOLD) == history
     assert face(alice).summary() == before
     assert face(alice).compact(keep=1).compacted > 0
@@ -238,8 +207,7 @@ def test_threads_that_compact_at_once_fold_each_turn_once(open_with: OpenWith, u
 
 
 def test_processes_that_compact_at_once_fold_each_turn_once(child: Child, open_with: OpenWith, store: str) -> None:
-    memory = open_with(url="sqlite")
-    alice = memory.scoped(user="a", session="s")
+    alice = open_with(url="sqlite").scoped(user="a", session="s")
     alice.remember([message for _ in range(12) for message in SAID])
     with ThreadPoolExecutor() as pool:
         running = [pool.submit(child, "compactor.py", store, name) for name in ("one", "two")]
@@ -252,8 +220,7 @@ def test_processes_that_compact_at_once_fold_each_turn_once(child: Child, open_w
 
 
 def test_a_loser_of_a_race_asks_again_and_folds_nothing_twice(open_with: OpenWith) -> None:
-    memory = open_with()
-    alice = memory.scoped(user="a", session="s")
+    alice = open_with().scoped(user="a", session="s")
     alice.remember([*SAID, *LATEST, *SAID])
 
     class Slow(WindowOnly):

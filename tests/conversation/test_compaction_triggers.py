@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from hybrid_memory import (
-    CompactionConfig,
-    Message,
-    Role,
-    ScopedMemory,
-    ToolCall,
-)
-from tests.conversation.conftest import assistant
-
-if TYPE_CHECKING:
-    from tests.conftest import Face
-    from tests.conversation.conftest import SessionWith
+from hybrid_memory import CompactionConfig, Message, Role, ScopedMemory, ToolCall
+from tests.conversation.conftest import SessionWith, assistant
+from tests.faces import Face
 
 
 def say(face: Face, handle: ScopedMemory, text: str, answer: str = "Fine.") -> Any:
@@ -77,13 +68,10 @@ def test_density_fires_for_what_matters_and_then_waits(face: Face, session_with:
 
 
 GARDEN = [
-    "The tomato plants in the garden have yellow leaves.",
-    "Water makes the tomato leaves in the garden yellow.",
-    "The garden soil of the tomato plants is wet.",
-    "Compost helps the soil of tomato plants in the garden.",
-    "The tomato plants in the garden need dry soil.",
-    "Yellow leaves of tomato plants fall on the garden soil.",
-]
+    "The tomato plants in the garden have yellow leaves.", "Water makes the tomato leaves in the garden yellow.",
+    "The garden soil of the tomato plants is wet.", "Compost helps the soil of tomato plants in the garden.",
+    "The tomato plants in the garden need dry soil.", "Yellow leaves of tomato plants fall on the garden soil.",
+]  # fmt: skip
 FLIGHT = [
     "The airline cancelled the flight to Lisbon.",
     "A ticket for the cancelled flight to Lisbon is refunded by the airline.",
@@ -137,9 +125,7 @@ def test_the_agent_preset_keeps_30_percent_of_its_tokens(face: Face, session_wit
     assert 4_000 < context.section_tokens["turns"] <= 6_200
 
 
-def test_the_memgpt_preset_warns_at_70_percent_and_compacts_half_of_a_full_queue(
-    face: Face, session_with: SessionWith
-) -> None:
+def test_the_memgpt_preset_warns_at_70_percent_and_compacts_half(face: Face, session_with: SessionWith) -> None:
     alice = session_with(preset=CompactionConfig.preset("memgpt", max_tokens=1000))
     warned = []
     for number in range(80):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import MemoryConfig, Message, Role, ToolCall, Weights, open_memory
+from hybrid_memory.context.condense import How
 from hybrid_memory.context.extractive import fragments, joined
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.embedders import HashingEmbedder
@@ -17,11 +18,8 @@ from hybrid_memory.testing import FaultyModel, ScriptedModel
 from hybrid_memory.testing.models import FaultyEmbedder
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokens import estimate_tokens
-
-if TYPE_CHECKING:
-    from hybrid_memory.context.condense import How
-    from tests.conftest import Face, Open
-    from tests.conversation.conftest import OpenWith
+from tests.conversation.conftest import OpenWith
+from tests.faces import Face, Open
 
 ENGLISH = [
     "The hotel was built in 1911. It has 40 rooms, and a park. My sister booked room 12 for us. Breakfast is at 7.",
@@ -73,9 +71,7 @@ def said(text: str) -> list[str]:
     ],
     ids=["en", "zh"],
 )
-def test_the_answer_stays_and_whole_sentences_with_it(
-    face: Face, opened: Open, texts: list[str], query: str, answer: str
-) -> None:
+def test_sentences_with_the_answer_stay(face: Face, opened: Open, texts: list[str], query: str, answer: str) -> None:
     short = face(opened()).condense(texts, query=query, max_tokens=30)
     assert answer in short.texts[0]
     assert len(short.texts) == 2
@@ -231,15 +227,12 @@ def test_a_failing_language_model_leaves_the_deterministic_notes(face: Face, ope
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"texts": "one text"}, "list of texts"),
-        ({"texts": [1]}, "list of texts"),
-        ({"max_tokens": 0}, "max_tokens must be"),
-        ({"query": ""}, "query is empty"),
-        ({"how": "magic"}, "extractive, llmlingua, anchored"),
-        ({"weights": 1}, r"Weights\(\.\.\.\)"),
+        ({"texts": "one text"}, "list of texts"), ({"texts": [1]}, "list of texts"),
+        ({"max_tokens": 0}, "max_tokens must be"), ({"query": ""}, "query is empty"),
+        ({"how": "magic"}, "extractive, llmlingua, anchored"), ({"weights": 1}, r"Weights\(\.\.\.\)"),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_what_cannot_be_condensed_is_refused(face: Face, opened: Open, options: dict[str, Any], message: str) -> None:
     asked = {"texts": ENGLISH, "max_tokens": 10, **options}
     with pytest.raises(InvalidInputError, match=message):

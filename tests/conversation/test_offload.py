@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING
 
 import pytest
 
 from hybrid_memory import Message, Role
 from hybrid_memory.text.tokens import estimate_tokens
-from tests.conversation.conftest import assistant, exchange
-
-if TYPE_CHECKING:
-    from tests.conftest import Face
-    from tests.conversation.conftest import SessionWith
-
+from tests.conversation.conftest import SessionWith, assistant, exchange
+from tests.faces import Face
 
 LONG = "\n".join(f"row {number:05d}: {number * 7919 % 10007} parts in store {number % 13}" for number in range(3100))
 
 
 @pytest.mark.parametrize("reader", [None, "memory_fetch"])
-def test_a_long_result_is_shortened_under_pressure_and_the_log_has_all_of_it(
-    face: Face, session_with: SessionWith, reader: str | None
-) -> None:
+def test_under_pressure_a_long_result_is_shortened(face: Face, session_with: SessionWith, reader: str | None) -> None:
     alice = session_with(max_tokens=2000)
     assert len(LONG) > 100_000
     face(alice).remember(["How many parts are there?", *exchange("c", LONG), assistant("Many.")])

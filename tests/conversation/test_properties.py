@@ -36,19 +36,14 @@ TOOLS = [{"type": "function", "function": {"name": "look_up", "description": "Fi
 COMPACTION = CompactionConfig(rounds=6, keep_rounds=3, keep_least=2, offload_tokens=120)
 
 SENTENCES = [
-    "My name is Nora Winter and I live at 12 Elm Street.",
-    "We decided to use the blue tiles for the bathroom.",
-    "The build of src/api/server.py fails with ImportError.",
-    "Ok.",
+    "My name is Nora Winter and I live at 12 Elm Street.", "We decided to use the blue tiles for the bathroom.",
+    "The build of src/api/server.py fails with ImportError.", "Ok.",
     "Um, like, can you tell me when the train to Ghent leaves?",
     "The invoice INV-20931 over 1,250 EUR is due on 2024-07-01.",
-    "I went for a walk by the river, and it was quiet there.",
-    "我叫陈小明，住在苏州园区星湖街8号。",
-    "记住，我对花生过敏，下次聚餐别点花生。",
-    "会议改到下周三下午三点，在二楼。",
-    "嗯，就是那种，嗯，蓝色的窗帘好看吗？",
-    "```py\nprint('done')\n```",
-]
+    "I went for a walk by the river, and it was quiet there.", "我叫陈小明，住在苏州园区星湖街8号。",
+    "记住，我对花生过敏，下次聚餐别点花生。", "会议改到下周三下午三点，在二楼。",
+    "嗯，就是那种，嗯，蓝色的窗帘好看吗？", "```py\nprint('done')\n```",
+]  # fmt: skip
 
 
 @st.composite
@@ -211,9 +206,7 @@ def test_a_late_result_takes_no_question_away(owner: Owner, opening: Role) -> No
 
 @settings(max_examples=20)
 @given(ENGINES, STEPS, ASSEMBLES)
-def test_every_prompt_is_one_that_a_model_accepts_within_its_budget(
-    owner: Owner, engine: str, steps: list[Step], last: Assemble
-) -> None:
+def test_every_prompt_is_accepted_and_in_budget(owner: Owner, engine: str, steps: list[Step], last: Assemble) -> None:
     handle = owner(engine)
     for step in [*steps, last]:
         before = handle.history() if isinstance(step, Assemble) else []
@@ -289,9 +282,7 @@ def test_a_line_leads_to_the_words_that_it_was_made_from(owner: Owner, engine: s
 
 @settings(max_examples=10)
 @given(ENGINES, st.lists(st.tuples(st.integers(0, 3), STEPS.map(lambda steps: steps[:5])), min_size=2, max_size=5))
-def test_no_verb_shows_the_words_of_another_owner(
-    owner: Owner, engine: str, turns: list[tuple[int, list[Step]]]
-) -> None:
+def test_no_verb_shows_words_of_other_owners(owner: Owner, engine: str, turns: list[tuple[int, list[Step]]]) -> None:
     first = owner(engine)
     store = HybridMemory(first._runtime.services, lambda model: model)
     users = [first.scope.user, f"{first.scope.user} or so"]

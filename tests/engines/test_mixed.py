@@ -13,8 +13,8 @@ import pytest
 
 from hybrid_memory import Hit, HybridMemory, MemoryConfig, Message, ScopedMemory, Stats, Weights, open_memory
 from hybrid_memory.items.items import FindItems, GetItem, ListNamespaces, PutItem
-from tests.conftest import Face
 from tests.engines.conftest import MONDAY, Clock, Config
+from tests.faces import Face
 
 # Each log and each index at least once, and the memory in this process only as a log: it is what all are compared with.
 APART = ["redis+sqlite", "redis+milvus", "memory+redis"]
@@ -78,7 +78,7 @@ class Teller:
         self.told: dict[str, Any] = {}
 
     def do(self, owner: Any, verb: str, *args: Any, **kwargs: Any) -> Any:
-        return self.face(owner, verb, *args, **kwargs)
+        return getattr(self.face(owner), verb)(*args, **kwargs)
 
     def note(self, name: str, answer: Any) -> None:
         assert name not in self.told

@@ -11,7 +11,6 @@ import pytest
 from hybrid_memory.apps.evaluation import Evaluation, Prices, Probe, ProbeKind, Report, Setting, Transcript
 from hybrid_memory.apps.evaluation.judging import Judge
 from hybrid_memory.apps.evaluation.judging.scores import Grade
-from hybrid_memory.apps.evaluation.methods.own import OWN
 from hybrid_memory.errors import InvalidInputError, ModelError
 
 ASKED = ("sliding-window", "anchored-alone", "none")
@@ -124,11 +123,6 @@ def test_bad_input_is_refused_at_once(changed: Options, told: str, options: Opti
     assert not (tmp_path / "kept").exists()
 
 
-def test_two_transcripts_of_one_name_are_refused(options: Options, chat: Transcript) -> None:
-    with pytest.raises(InvalidInputError, match="one name"):
-        Evaluation(**{**options, "transcripts": [chat, chat]})
-
-
 class Answers:
     """Answers from what it is shown, grades by the length of what it reads, and fails when it is told to."""
 
@@ -189,9 +183,7 @@ def test_the_judge_never_sees_a_method(options: Options, scripted: Any) -> None:
     assert not [name for name in ASKED for sent in script.model.sent if name in sent]
 
 
-def test_what_was_interrupted_goes_on_where_it_stopped(
-    options: Options, scripted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_continued(options: Options, scripted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Evaluation(**options, model=Answers(scripted).model).run()
 
     first = Answers(scripted)
@@ -235,11 +227,6 @@ def test_probes_may_be_written_by_the_model(options: Options, scripted: Any, tmp
     evaluation = Evaluation(**given, model=script.model)
     there = {probe.id for probe in evaluation.probes["chat"]}
     assert there >= {probe.id for probe in Evaluation(**{**given, "written": 0}).probes["chat"]}
-
-
-def test_own_methods_are_objects_too(options: Options) -> None:
-    made = Evaluation(**{**options, "methods": [OWN["none"]]}).run()
-    assert made.methods[0].method == "none"
 
 
 def test_what_fits_the_budget_is_left_out_and_told(options: Options, chat: Transcript) -> None:

@@ -9,20 +9,13 @@ from hybrid_memory.apps.evaluation import Probe, Setting, Transcript, found_meth
 from hybrid_memory.apps.evaluation.measures import faults
 from hybrid_memory.apps.evaluation.methods import chosen_methods
 from hybrid_memory.apps.evaluation.methods.own import OWN, truncated
-from hybrid_memory.apps.evaluation.methods.stock import StandIn
 from hybrid_memory.apps.evaluation.replaying import replayed
-from hybrid_memory.context.summaries.strategy import STRATEGIES
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 
 SETTING = Setting(400, estimate_tokens, embedder=HashingEmbedder())
 NEED_NOTHING = [name for name in OWN if "llmlingua" not in name]
-
-
-def test_every_strategy_is_a_method_with_recall_and_without() -> None:
-    strategies = STRATEGIES
-    assert set(OWN) == {*strategies, *(f"{name}-alone" for name in strategies), "sliding-window", "none"}
 
 
 @pytest.mark.parametrize("name", NEED_NOTHING)
@@ -100,14 +93,6 @@ def test_an_unknown_method_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(InvalidInputError, match="no method is named"):
         chosen_methods([])
     assert [method.name for method in chosen_methods(["none", "anchored", "none"])] == ["none", "anchored"]
-
-
-def test_excerpts_are_the_newest_lines_that_fit() -> None:
-    model = StandIn(30, lambda text: len(text.split()))
-    lines = [f"line {row} {'word ' * 8}" for row in range(10)]
-    assert model.complete([Message(content="\n".join(lines))]).splitlines() == [line.strip() for line in lines[-2:]]
-    long = model.complete([Message(content="x" * 1000)])
-    assert long == "x" * 200
 
 
 def test_every_message_of_a_transcript_has_an_id_of_its_own() -> None:

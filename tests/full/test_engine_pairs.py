@@ -15,8 +15,8 @@ from tests.engines.test_mixed import test_owners_with_odd_names_see_only_their_o
 from tests.engines.test_mixed import test_two_memories_on_the_same_engines_stay_in_step as in_step
 
 if TYPE_CHECKING:
-    from tests.conftest import Face
     from tests.engines.conftest import Config
+    from tests.faces import Face
 
 __all__ = ["milvus_server", "new_config", "new_url", "oracle", "redis_server"]
 

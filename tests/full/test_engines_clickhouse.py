@@ -18,7 +18,7 @@ from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.servers import MilvusServer, RedisServer
 
 if TYPE_CHECKING:
-    from tests.conftest import Face
+    from tests.faces import Face
 
 MONDAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
 DAYS = 60

@@ -13,7 +13,7 @@ from tests.test_migrate import PAIRS, make
 if TYPE_CHECKING:
     import subprocess
 
-    from tests.conftest import Face, Open
+    from tests.faces import Face, Open
 
 __all__ = ["make", "writer"]
 

@@ -31,13 +31,13 @@ def chat(memory: HybridMemory, user: str = "alice", session: str = "s1", **optio
 
 
 def load(face: Call, memory: HybridChatMemory, inputs: dict[str, Any]) -> Any:
-    loaded = face(memory, "load_memory_variables", inputs)
+    loaded = face(memory).load_memory_variables(inputs)
     assert list(loaded) == memory.memory_variables
     return loaded[memory.memory_key]
 
 
 def save(face: Call, memory: HybridChatMemory, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
-    face(memory, "save_context", inputs, outputs)
+    face(memory).save_context(inputs, outputs)
 
 
 def say(face: Call, memory: HybridChatMemory, said: Any, answered: Any) -> None:
@@ -104,7 +104,7 @@ def test_clearing_starts_the_window_anew_and_forgets_nothing(opened: Call, face:
     with opened() as memory:
         first = chat(memory)
         say(face, first, "I keep bees.", "How many hives?")
-        face(first, "clear")
+        face(first).clear()
         assert load(face, first, {}) == ""
         say(face, first, "Hello again.", "Hello.")
     with opened() as memory:
@@ -114,8 +114,8 @@ def test_clearing_starts_the_window_anew_and_forgets_nothing(opened: Call, face:
         assert "user: I keep bees." in recalled
         assert "clear" not in recalled
         assert "Human: I keep bees." not in recalled
-        face(again, "clear")
-        face(again, "clear")
+        face(again).clear()
+        face(again).clear()
         assert load(face, again, {}) == ""
 
 

@@ -17,7 +17,7 @@ from langchain_hybrid_memory import HybridMemoryMiddleware
 from tests.langchain.conftest import THREAD, ScriptedChat, orphans
 
 if TYPE_CHECKING:
-    from tests.conftest import Open
+    from tests.faces import Open
     from tests.langchain.conftest import Invoke
 
 

@@ -27,9 +27,9 @@ SAID: list[BaseMessage] = [
 def test_it_is_the_raw_log(opened: Call, face: Call) -> None:
     with opened() as memory:
         history = HybridChatMessageHistory(memory, user="alice", session="s1")
-        face(history, "add_messages", SAID[:2])
-        face(history, "add_messages", SAID[2:])
-        face(history, "add_messages", [])
+        face(history).add_messages(SAID[:2])
+        face(history).add_messages(SAID[2:])
+        face(history).add_messages([])
     with opened() as memory:
         history = HybridChatMessageHistory(memory, user="alice", session="s1")
         assert history.messages == SAID
@@ -43,11 +43,11 @@ def test_clearing_starts_anew_and_forgets_nothing(memory: HybridMemory, face: Ca
     other = HybridChatMessageHistory(memory, user="alice", session="s2")
     for each in (history, other):
         each.add_messages(SAID)
-    face(history, "clear")
+    face(history).clear()
     assert history.messages == []
     history.add_messages(SAID[:1])
     assert history.messages == SAID[:1]
-    face(history, "clear")
+    face(history).clear()
     assert history.messages == []
     assert other.messages == SAID
     alice = memory.scoped(user="alice", session="s1")
@@ -60,7 +60,7 @@ def test_clearing_holds_after_a_restart_and_for_others(opened: Call, face: Call)
         history = HybridChatMessageHistory(memory, user="alice", session="s1")
         history.add_messages(SAID)
         with opened() as second:
-            face(HybridChatMessageHistory(second, user="alice", session="s1"), "clear")
+            face(HybridChatMessageHistory(second, user="alice", session="s1")).clear()
         assert history.messages == []
         history.add_messages(SAID[-1:])
     with opened() as memory:
@@ -90,8 +90,8 @@ def test_the_newest_messages_reach_back_to_the_turns_asked_for(
     made = {"H": HumanMessage("h"), "A": AIMessage("a"), "T": ToolMessage("t", tool_call_id="c")}
     history.clear()
     history.add_messages([made[kind] for kind in kinds])
-    newest = [message.role.value for message in face(history, "recent", limit, rounds)]
-    everything = [message.role.value for message in face(history, "recent")]
+    newest = [message.role.value for message in face(history).recent(limit, rounds)]
+    everything = [message.role.value for message in face(history).recent()]
     assert len(everything) == len(kinds)
     assert newest == everything[len(everything) - len(newest) :]
     assert len(newest) >= min(limit, len(everything))

@@ -29,7 +29,7 @@ from langchain_hybrid_memory import HybridMemoryMiddleware
 from tests.langchain.conftest import THREAD, ScriptedChat, said, words
 
 if TYPE_CHECKING:
-    from tests.conftest import Open
+    from tests.faces import Open
     from tests.langchain.conftest import Invoke
 
 

@@ -22,7 +22,7 @@ from langchain_hybrid_memory import HybridMemoryMiddleware, from_langchain
 from tests.langchain.conftest import ScriptedChat, orphans, results, said
 
 if TYPE_CHECKING:
-    from tests.conftest import Open
+    from tests.faces import Open
     from tests.langchain.conftest import Invoke
 
 

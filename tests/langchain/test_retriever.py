@@ -16,7 +16,7 @@ from hybrid_memory.errors import InvalidInputError
 from langchain_hybrid_memory import HybridMemoryRetriever
 
 if TYPE_CHECKING:
-    from tests.conftest import Open
+    from tests.faces import Open
 
 
 @pytest.fixture

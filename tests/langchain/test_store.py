@@ -49,9 +49,9 @@ def kept(memory: HybridMemory) -> HybridMemoryStore:
 
 def test_both_faces_do_all_operations(kept: HybridMemoryStore, face: Call) -> None:
     put = [PutOp(BOB, "a", {"text": "likes trains"}), PutOp(BOB, "b", {"text": "likes ships"})]
-    assert face(kept, "batch", [GetOp(BOB, "a"), *put, SearchOp(BOB)]) == [None, None, None, []]
-    got, found, all_of_it, listed = face(
-        kept, "batch", [GetOp(BOB, "a"), SearchOp(("users",), query="trains"), SearchOp(()), ListNamespacesOp()]
+    assert face(kept).batch([GetOp(BOB, "a"), *put, SearchOp(BOB)]) == [None, None, None, []]
+    got, found, all_of_it, listed = face(kept).batch(
+        [GetOp(BOB, "a"), SearchOp(("users",), query="trains"), SearchOp(()), ListNamespacesOp()]
     )
     assert type(got) is Item
     assert (got.namespace, got.key, got.value) == (BOB, "a", {"text": "likes trains"})
@@ -60,8 +60,8 @@ def test_both_faces_do_all_operations(kept: HybridMemoryStore, face: Call) -> No
     assert (found[0].key, found[0].score) == ("a", 1.0)
     assert [(item.key, item.score) for item in all_of_it] == [("b", None), ("a", None)]
     assert listed == [BOB]
-    assert face(kept, "batch", [PutOp(BOB, "a", None), PutOp(BOB, "never", None)]) == [None, None]
-    assert keys(face(kept, "search", BOB)) == ["b"]
+    assert face(kept).batch([PutOp(BOB, "a", None), PutOp(BOB, "never", None)]) == [None, None]
+    assert keys(face(kept).search(BOB)) == ["b"]
 
 
 def test_a_batch_with_a_fault_writes_nothing(kept: HybridMemoryStore, face: Call) -> None:
@@ -80,7 +80,7 @@ def test_a_batch_with_a_fault_writes_nothing(kept: HybridMemoryStore, face: Call
     ]
     for fault, error in faults:
         with pytest.raises(error):
-            face(kept, "batch", [PutOp(BOB, "fine", {}), fault])
+            face(kept).batch([PutOp(BOB, "fine", {}), fault])
     assert kept.search(()) == []
 
 
@@ -100,11 +100,11 @@ def test_only_what_is_to_be_indexed_is_found(kept: HybridMemoryStore, face: Call
     kept.put(BOB, "whole", {"title": "cats", "body": {"text": "about dogs"}})
     kept.put(BOB, "body", {"title": "cats", "body": {"text": "about dogs"}}, index=["body.text"])
     kept.put(BOB, "none", {"title": "cats"}, index=False)
-    found = face(kept, "search", BOB, query="dogs")
+    found = face(kept).search(BOB, query="dogs")
     assert [item.score is None for item in found] == [False, False, True]
     assert found[0].key == "body"
     kept.put(BOB, "whole", {"title": "cats", "body": {"text": "about dogs"}}, index=False)
-    assert keys([item for item in face(kept, "search", BOB, query="dogs") if item.score is not None]) == ["body"]
+    assert keys([item for item in face(kept).search(BOB, query="dogs") if item.score is not None]) == ["body"]
 
 
 def fake_embed(texts: Sequence[str]) -> list[list[float]]:
@@ -123,7 +123,7 @@ def test_it_stands_in_for_the_store_in_memory(embed: Any, face: Call) -> None:
     kept = HybridMemoryStore(index={"dims": 2, "embed": embed, "fields": ["text"]})
     kept.put(BOB, "a", {"text": "xxxx"})
     kept.put(BOB, "b", {"text": "ooo"})
-    assert keys(face(kept, "search", BOB, query="xxxx")) == ["a", "b"]
+    assert keys(face(kept).search(BOB, query="xxxx")) == ["a", "b"]
 
 
 async def test_an_async_embedder_serves_a_blocking_call_inside_a_loop() -> None:
@@ -166,11 +166,11 @@ def test_time_to_live_is_in_minutes_and_begins_anew_as_configured(opened: Call, 
     kept.put(BOB, "own", {}, ttl=30)
     kept.put(BOB, "ever", {}, ttl=None)
     clock.now += timedelta(minutes=9)
-    assert len(face(kept, "search", BOB)) == 3
-    assert face(kept, "get", BOB, "own", refresh_ttl=True) is not None
+    assert len(face(kept).search(BOB)) == 3
+    assert face(kept).get(BOB, "own", refresh_ttl=True) is not None
     clock.now += timedelta(minutes=2)
-    assert keys(face(kept, "search", BOB)) == ["ever", "own"]
-    assert face(kept, "sweep_ttl") == 1
+    assert keys(face(kept).search(BOB)) == ["ever", "own"]
+    assert face(kept).sweep_ttl() == 1
     clock.now += timedelta(minutes=27)
     assert keys(kept.search(BOB)) == ["ever", "own"]
     clock.now += timedelta(minutes=2)
@@ -179,7 +179,7 @@ def test_time_to_live_is_in_minutes_and_begins_anew_as_configured(opened: Call, 
     refreshed.put(BOB, "kept", {})
     for _ in range(3):
         clock.now += timedelta(minutes=9)
-        assert face(refreshed, "get", BOB, "kept") is not None
+        assert face(refreshed).get(BOB, "kept") is not None
 
 
 IDS = st.lists(

@@ -20,7 +20,7 @@ KINDS: list[type[Bound]] = [HybridChatMemory, HybridChatStore, HybridBufferStore
 
 
 def made(kind: type[Bound], **whose: Any) -> Any:
-    session = {"session": "s1"} if kind is HybridChatMemory else {}
+    session: dict[str, Any] = {"session": "s1"} if kind is HybridChatMemory else {}
     return kind.from_defaults(**session, **({"user": "alice"} | whose))
 
 

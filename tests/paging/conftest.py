@@ -3,14 +3,12 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import pytest
 
 from hybrid_memory import HybridMemory, Message, PagedAgent
-
-if TYPE_CHECKING:
-    from tests.conftest import Open
+from tests.faces import Open
 
 Said = str | Exception | Callable[[Sequence[Message]], str]
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hybrid_memory import Block, HybridMemory, PagingConfig, RedactionConfig, ScopedMemory
 from hybrid_memory.errors import InvalidInputError, MemoryClosedError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 BAD_LABELS = ["", "two words", "human\n", "a/b", "<human>", "x" * 65, "e\u0301", None, 7, ["human"]]
@@ -41,10 +38,10 @@ def human(alice: ScopedMemory) -> Block:
 
 
 def test_a_block_is_put_edited_in_three_ways_and_removed(face: Face, alice: ScopedMemory) -> None:
-    assert face(alice, "blocks") == {}
-    put = face(alice.block("任务-1.a"), "put", description="What to do.", max_chars=50)
+    assert face(alice).blocks() == {}
+    put = face(alice.block("任务-1.a")).put(description="What to do.", max_chars=50)
     assert (put.value, put.revision, put.change, put.max_chars, put.read_only) == ("", 1, "put", 50, False)
-    steps: list[tuple[dict[str, str], str, str]] = [
+    steps: list[tuple[dict[str, Any], str, str]] = [
         ({"append": "Book a room."}, "append", "Book a room."),
         ({"append": "订蛋糕🎂"}, "append", "Book a room.\n订蛋糕🎂"),
         ({"old": "a room", "new": "the hall"}, "replace", "Book the hall.\n订蛋糕🎂"),
@@ -54,21 +51,21 @@ def test_a_block_is_put_edited_in_three_ways_and_removed(face: Face, alice: Scop
         ({"append": "Again."}, "append", "Again."),
     ]
     for number, (edit, change, text) in enumerate(steps, start=2):
-        edited = face(alice.block("任务-1.a"), "edit", **edit)
+        edited = face(alice.block("任务-1.a")).edit(**edit)
         assert (edited.value, edited.change, edited.revision) == (text, change, number)
-        assert face(alice, "blocks") == {"任务-1.a": edited}
+        assert face(alice).blocks() == {"任务-1.a": edited}
         assert (edited.description, edited.max_chars, str(edited)) == ("What to do.", 50, text)
-    assert face(alice.block("任务-1.a"), "remove") is None
-    assert face(alice, "blocks") == {}
+    assert face(alice.block("任务-1.a")).remove() is None
+    assert face(alice).blocks() == {}
 
 
 def test_blocks_stand_in_the_order_in_which_they_were_first_put(face: Face, alice: ScopedMemory) -> None:
     for label in ("persona", "human", "task"):
-        face(alice.block(label), "put", label)
-    face(alice.block("persona"), "edit", append="I am kind.")
-    face(alice.block("human"), "remove")
-    face(alice.block("human"), "put", "back")
-    assert list(face(alice, "blocks")) == ["persona", "human", "task"]
+        face(alice.block(label)).put(label)
+    face(alice.block("persona")).edit(append="I am kind.")
+    face(alice.block("human")).remove()
+    face(alice.block("human")).put("back")
+    assert list(face(alice).blocks()) == ["persona", "human", "task"]
 
 
 def test_blocks_are_one_owners_in_all_sessions(face: Face, memory: HybridMemory) -> None:
@@ -80,10 +77,10 @@ def test_blocks_are_one_owners_in_all_sessions(face: Face, memory: HybridMemory)
         {"tenant": "north", "user": "ada"},
     ]
     for number, owner in enumerate(owners):
-        face(memory.scoped(**owner, session="s1").block("human"), "put", f"of {number}")
+        face(memory.scoped(**owner, session="s1").block("human")).put(f"of {number}")
     for number, owner in enumerate(owners):
         for session in ("s1", "s2", None):
-            found = face(memory.scoped(**owner, session=session), "blocks")
+            found = face(memory.scoped(**owner, session=session)).blocks()
             assert [block.value for block in found.values()] == [f"of {number}"]
 
 
@@ -93,7 +90,7 @@ def test_a_label_is_checked_before_anything_changes(face: Face, alice: ScopedMem
     before = alice._runtime.services.log.heads()
     for verb, options in [*LATE_VERBS, ("history", {})]:
         with pytest.raises(InvalidInputError, match="label has 1 to 64 letters"):
-            face(alice.block(label), verb, **options)
+            getattr(face(alice.block(label)), verb)(**options)
     assert alice._runtime.services.log.heads() == before
 
 
@@ -115,12 +112,10 @@ def test_a_label_is_checked_before_anything_changes(face: Face, alice: ScopedMem
     ],
     ids=repr,
 )
-def test_a_bad_put_changes_nothing(
-    face: Face, alice: ScopedMemory, human: Block, wrong: dict[str, Any], told: str
-) -> None:
+def test_a_bad_put_is_refused(face: Face, alice: ScopedMemory, human: Block, wrong: dict[str, Any], told: str) -> None:
     for label in ("human", "new"):
         with pytest.raises(InvalidInputError, match=told):
-            face(alice.block(label), "put", **wrong)
+            face(alice.block(label)).put(**wrong)
     assert alice.blocks() == {"human": human}
     assert len(alice.block("human").history()) == 1
 
@@ -146,11 +141,9 @@ def test_a_bad_put_changes_nothing(
     ],
     ids=repr,
 )
-def test_a_bad_edit_changes_nothing(
-    face: Face, alice: ScopedMemory, human: Block, edit: dict[str, Any], told: str
-) -> None:
+def test_a_bad_edit_is_refused(face: Face, alice: ScopedMemory, human: Block, edit: dict[str, Any], told: str) -> None:
     with pytest.raises(InvalidInputError, match=told):
-        face(alice.block("human"), "edit", **edit)
+        face(alice.block("human")).edit(**edit)
     assert alice.block("human").history() == [human]
 
 
@@ -159,80 +152,79 @@ def test_a_bad_edit_changes_nothing(
     [({"append": "x" * 30}, 40), ({"old": "Ada", "new": "x" * 34}, 40), ({"value": "🙂" * 40}, 40)],
     ids=repr,
 )
-def test_a_block_may_be_filled(
-    face: Face, alice: ScopedMemory, human: Block, edit: dict[str, str], length: int
-) -> None:
-    assert len(face(alice.block(human.label), "edit", **edit).value) == length
+def test_a_block_may_be_full(face: Face, alice: ScopedMemory, human: Block, edit: dict[str, Any], length: int) -> None:
+    assert len(face(alice.block(human.label)).edit(**edit).value) == length
     with pytest.raises(InvalidInputError, match="would have 42 of 40"):
-        face(alice.block(human.label), "edit", append="x")
+        face(alice.block(human.label)).edit(append="x")
 
 
 def test_who_names_a_block_that_is_not_there_is_told_which_are(face: Face, alice: ScopedMemory) -> None:
     for verb, options in (("edit", {"append": "x"}), ("remove", {}), ("history", {})):
         with pytest.raises(InvalidInputError, match="no block 'huamn'; there are: none"):
-            face(alice.block("huamn"), verb, **options)
+            getattr(face(alice.block("huamn")), verb)(**options)
     for label in ("persona", "human", "gone"):
-        face(alice.block(label), "put")
-    face(alice.block("gone"), "remove")
+        face(alice.block(label)).put()
+    face(alice.block("gone")).remove()
     with pytest.raises(InvalidInputError, match="no block 'gone'; there are: 'persona', 'human'"):
-        face(alice.block("gone"), "edit", append="x")
+        face(alice.block("gone")).edit(append="x")
     with pytest.raises(InvalidInputError, match="no change of the block 'huamn' to undo"):
-        face(alice.block("huamn"), "undo")
+        face(alice.block("huamn")).undo()
 
 
 def test_only_put_changes_what_is_read_only(face: Face, alice: ScopedMemory) -> None:
-    face(alice.block("persona"), "put", "I am calm.", read_only=True)
-    for edit in ({"append": "x"}, {"old": "calm", "new": "wild"}, {"value": "x"}):
+    face(alice.block("persona")).put("I am calm.", read_only=True)
+    edits: list[dict[str, Any]] = [{"append": "x"}, {"old": "calm", "new": "wild"}, {"value": "x"}]
+    for edit in edits:
         with pytest.raises(InvalidInputError, match="the block 'persona' is read-only"):
-            face(alice.block("persona"), "edit", **edit)
-    assert face(alice.block("persona"), "put", "I am kind.", read_only=True).value == "I am kind."
-    face(alice.block("persona"), "put", "I am open.")
-    assert face(alice.block("persona"), "edit", append="x").value == "I am open.\nx"
+            face(alice.block("persona")).edit(**edit)
+    assert face(alice.block("persona")).put("I am kind.", read_only=True).value == "I am kind."
+    face(alice.block("persona")).put("I am open.")
+    assert face(alice.block("persona")).edit(append="x").value == "I am open.\nx"
 
 
 def test_an_edit_with_an_id_is_made_once(face: Face, alice: ScopedMemory, human: Block) -> None:
     for _ in range(3):
-        assert face(alice.block("human"), "edit", append="Cat: Pixel", id="call-1").value == "Name: Ada\nCat: Pixel"
-    face(alice.block("human"), "edit", old="Ada", new="Eve", id="call-2")
-    assert face(alice.block("human"), "edit", old="Ada", new="Eve", id="call-2").value == "Name: Eve\nCat: Pixel"
-    assert face(alice.block("human"), "edit", value="other words", id="call-1").value == "Name: Eve\nCat: Pixel"
-    face(alice.block("human"), "undo")
-    again = face(alice.block("human"), "edit", old="Ada", new="Eve", id="call-2")
+        assert face(alice.block("human")).edit(append="Cat: Pixel", id="call-1").value == "Name: Ada\nCat: Pixel"
+    face(alice.block("human")).edit(old="Ada", new="Eve", id="call-2")
+    assert face(alice.block("human")).edit(old="Ada", new="Eve", id="call-2").value == "Name: Eve\nCat: Pixel"
+    assert face(alice.block("human")).edit(value="other words", id="call-1").value == "Name: Eve\nCat: Pixel"
+    face(alice.block("human")).undo()
+    again = face(alice.block("human")).edit(old="Ada", new="Eve", id="call-2")
     assert again.value == "Name: Ada\nCat: Pixel", "a repetition does not bring back what was undone"
     alice.block("task").put()
-    assert face(alice.block("task"), "edit", append="Cat: Pixel", id="call-1").value == "Cat: Pixel"
+    assert face(alice.block("task")).edit(append="Cat: Pixel", id="call-1").value == "Cat: Pixel"
     assert [block.change for block in alice.block("human").history()] == ["put", "append", "replace", "undo"]
 
 
 def test_what_is_written_anew_must_follow_from_what_was_seen(face: Face, alice: ScopedMemory, human: Block) -> None:
-    edited = face(alice.block("human"), "edit", append="Cat: Pixel")
+    edited = face(alice.block("human")).edit(append="Cat: Pixel")
     for stale in (human.revision, edited.revision + 1, 0):
         with pytest.raises(InvalidInputError, match=r"somebody changed the block 'human'.*\nName: Ada\nCat: Pixel"):
-            face(alice.block("human"), "edit", value="Name: Eve", revision=stale)
-    assert face(alice.block("human"), "edit", append="Dog: Rex", revision=human.revision).revision == 3
-    assert face(alice.block("human"), "edit", old="Rex", new="Max", revision=human.revision).revision == 4
-    assert face(alice.block("human"), "edit", value="Name: Eve", revision=4).value == "Name: Eve"
-    assert face(alice.block("human"), "edit", value="Name: Ida").value == "Name: Ida"
+            face(alice.block("human")).edit(value="Name: Eve", revision=stale)
+    assert face(alice.block("human")).edit(append="Dog: Rex", revision=human.revision).revision == 3
+    assert face(alice.block("human")).edit(old="Rex", new="Max", revision=human.revision).revision == 4
+    assert face(alice.block("human")).edit(value="Name: Eve", revision=4).value == "Name: Eve"
+    assert face(alice.block("human")).edit(value="Name: Ida").value == "Name: Ida"
 
 
 def test_undo_goes_back_change_by_change(face: Face, alice: ScopedMemory, human: Block) -> None:
-    face(alice.block("human"), "edit", append="one")
-    face(alice.block("human"), "put", "two", max_chars=9, read_only=True)
-    face(alice.block("human"), "remove")
-    back = face(alice.block("human"), "undo")
+    face(alice.block("human")).edit(append="one")
+    face(alice.block("human")).put("two", max_chars=9, read_only=True)
+    face(alice.block("human")).remove()
+    back = face(alice.block("human")).undo()
     assert (back.value, back.max_chars, back.read_only, back.removed, back.change) == ("two", 9, True, False, "undo")
-    back = face(alice.block("human"), "undo")
+    back = face(alice.block("human")).undo()
     assert (back.value, back.max_chars, back.read_only) == ("Name: Ada\none", 40, False)
     assert back.description == human.description
-    assert face(alice.block("human"), "undo").value == "Name: Ada"
+    assert face(alice.block("human")).undo().value == "Name: Ada"
     with pytest.raises(InvalidInputError, match="no change of the block 'human' to undo"):
-        face(alice.block("human"), "undo")
-    face(alice.block("human"), "edit", append="three")
-    assert face(alice.block("human"), "undo").value == "Name: Ada", "what was undone counts no more"
-    face(alice.block("human"), "remove")
+        face(alice.block("human")).undo()
+    face(alice.block("human")).edit(append="three")
+    assert face(alice.block("human")).undo().value == "Name: Ada", "what was undone counts no more"
+    face(alice.block("human")).remove()
     with pytest.raises(InvalidInputError, match="no block 'human'"):
-        face(alice.block("human"), "remove")
-    face(alice.block("human"), "undo")
+        face(alice.block("human")).remove()
+    face(alice.block("human")).undo()
     assert values(alice) == {"human": "Name: Ada"}
     changes = "put append put remove undo undo undo append undo remove undo".split()
     assert [block.change for block in alice.block("human").history()] == changes
@@ -245,13 +237,13 @@ def test_the_history_says_what_when_and_for_which_message(face: Face, opened: Op
         return now
 
     alice = opened(url="memory://", embedder="none", clock=clock).scoped(user="alice", session="s")
-    face(alice.block("human"), "put", "Name: Ada")
+    face(alice.block("human")).put("Name: Ada")
     now += timedelta(hours=1)
-    asked = face(alice, "remember", "Call me Eve.").ids[0]
-    face(alice.block("human"), "edit", old="Ada", new="Eve", source=asked)
+    asked = face(alice).remember("Call me Eve.").ids[0]
+    face(alice.block("human")).edit(old="Ada", new="Eve", source=asked)
     now += timedelta(hours=1)
-    face(alice.block("human"), "undo")
-    told = face(alice.block("human"), "history")
+    face(alice.block("human")).undo()
+    told = face(alice.block("human")).history()
     assert [(block.value, block.revision, block.change) for block in told] == [
         ("Name: Ada", 1, "put"),
         ("Name: Eve", 2, "replace"),
@@ -260,43 +252,43 @@ def test_the_history_says_what_when_and_for_which_message(face: Face, opened: Op
     assert [block.at for block in told] == [NOON, NOON + timedelta(hours=1), NOON + timedelta(hours=2)]
     assert [block.sources for block in told] == [(), (asked,), ()]
     assert {block.author for block in told} == {""}
-    face(alice.block("human"), "remove")
-    assert [block.removed for block in face(alice.block("human"), "history")] == [False, False, False, True]
+    face(alice.block("human")).remove()
+    assert [block.removed for block in face(alice.block("human")).history()] == [False, False, False, True]
     for hours, text in ((0, "Name: Ada"), (1, "Name: Eve")):
         past = alice.at(NOON + timedelta(hours=hours))
-        assert [block.value for block in face(past, "blocks").values()] == [text]
-        assert len(face(past.block("human"), "history")) == hours + 1
+        assert [block.value for block in face(past).blocks().values()] == [text]
+        assert len(face(past.block("human")).history()) == hours + 1
 
 
 def test_the_past_cannot_be_edited(face: Face, alice: ScopedMemory, human: Block) -> None:
     past = alice.at(alice.remember("Hello.").positions[0])
     for verb, options in LATE_VERBS:
         with pytest.raises(InvalidInputError, match="view of the past"):
-            face(past.block("human"), verb, **options)
+            getattr(face(past.block("human")), verb)(**options)
     assert alice.block("human").history() == [human]
 
 
 def test_what_is_to_be_redacted_never_comes_into_a_block(face: Face, opened: Open, tmp_path: Path) -> None:
     memory = opened(redaction=RedactionConfig(kinds=("email", "card")))
     alice = memory.scoped(user="alice")
-    face(alice.block("human"), "put", "Mail: ada@example.org", description="Of ada@example.org")
-    face(alice.block("human"), "edit", append="Other mail: eve@example.org")
-    face(alice.block("human"), "edit", old="Other mail", new="For ida@example.org, other mail")
-    face(alice.block("card"), "put")
-    face(alice.block("card"), "edit", value="It is 4111 1111 1111 1111.")
+    face(alice.block("human")).put("Mail: ada@example.org", description="Of ada@example.org")
+    face(alice.block("human")).edit(append="Other mail: eve@example.org")
+    face(alice.block("human")).edit(old="Other mail", new="For ida@example.org, other mail")
+    face(alice.block("card")).put()
+    face(alice.block("card")).edit(value="It is 4111 1111 1111 1111.")
     said = [
         f"{block.value} {block.description}" for label in ("human", "card") for block in alice.block(label).history()
     ]
     assert "example.org" not in "".join(said)
     assert "1111" not in "".join(said)
     assert alice.blocks()["human"].value.startswith("Mail: ")
-    face(memory, "close")
+    face(memory).close()
     assert b"example.org" not in (tmp_path / "memory.db").read_bytes()
 
 
 def test_the_original_is_kept_where_messages_keep_it(face: Face, opened: Open) -> None:
     kept = opened(redaction=RedactionConfig(kinds=("email",), keep_original=True)).scoped(user="alice")
-    assert face(kept.block("human"), "put", "ada@example.org").value == "ada@example.org"
+    assert face(kept.block("human")).put("ada@example.org").value == "ada@example.org"
 
 
 def test_a_block_shows_itself_without_breaking_out_of_html(alice: ScopedMemory) -> None:
@@ -320,21 +312,21 @@ def test_prompts_show_the_blocks_that_there_are(face: Face, alice: ScopedMemory)
     alice.block("gone").put("Not shown.")
     alice.block("gone").remove()
     alice.remember("Hello.")
-    plain = face(alice, "assemble", "Who am I?", max_tokens=1000).messages[0].text
+    plain = face(alice).assemble("Who am I?", max_tokens=1000).messages[0].text
     assert "<persona>\nI am calm.\n</persona>" in plain
     assert "human" not in plain
     assert "Not shown." not in plain
     alice.block("human").edit(append="Name: Ada")
-    paged = face(alice, "assemble", max_tokens=1000, paging=PagingConfig(), layout="queue").messages[0].text
+    paged = face(alice).assemble(max_tokens=1000, paging=PagingConfig(), layout="queue").messages[0].text
     assert "<persona>\n(10 of 2000 characters, read-only) Who you are.\nI am calm.\n</persona>" in paged
     assert "<human>\n(9 of 2000 characters) Who the user is.\nName: Ada\n</human>" in paged
     alice.block("human").edit(value="")
-    paged = face(alice, "assemble", max_tokens=1000, paging=PagingConfig(), layout="queue").messages[0].text
+    paged = face(alice).assemble(max_tokens=1000, paging=PagingConfig(), layout="queue").messages[0].text
     assert "<human>\n(0 of 2000 characters) Who the user is.\n</human>" in paged
-    own = face(alice, "assemble", "Who am I?", max_tokens=1000, blocks={"mood": "good"}).messages[0].text
+    own = face(alice).assemble("Who am I?", max_tokens=1000, blocks={"mood": "good"}).messages[0].text
     assert "<mood>\ngood\n</mood>" in own
     assert "persona" not in own
-    assert "persona" not in face(alice, "assemble", "Who am I?", max_tokens=1000, blocks={}).text
+    assert "persona" not in face(alice).assemble("Who am I?", max_tokens=1000, blocks={}).text
 
 
 def test_blocks_beyond_their_share_are_cut_in_the_prompt_only(face: Face, alice: ScopedMemory) -> None:
@@ -342,7 +334,7 @@ def test_blocks_beyond_their_share_are_cut_in_the_prompt_only(face: Face, alice:
     alice.block("long").put(text, max_chars=20_000)
     alice.block("short").put("Name: Ada")
     alice.remember("Hello.")
-    shown = face(alice, "assemble", max_tokens=1000, paging=PagingConfig(), layout="queue")
+    shown = face(alice).assemble(max_tokens=1000, paging=PagingConfig(), layout="queue")
     assert shown.tokens <= 1000
     assert "Name: Ada" in shown.text
     assert "word0 word1 " in shown.text
@@ -354,9 +346,9 @@ def test_blocks_beyond_their_share_are_cut_in_the_prompt_only(face: Face, alice:
 
 def test_after_close_every_verb_of_blocks_says_so(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
     alice.block("human").put("Name: Ada")
-    face(memory, "close")
+    face(memory).close()
     for verb, options in [*LATE_VERBS, ("history", {}), ("attach", {"space": "team"})]:
         with pytest.raises(MemoryClosedError, match="open_memory"):
-            face(alice.block("human"), verb, **options)
+            getattr(face(alice.block("human")), verb)(**options)
     with pytest.raises(MemoryClosedError, match="open_memory"):
-        face(alice, "blocks")
+        face(alice).blocks()

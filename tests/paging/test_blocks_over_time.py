@@ -33,7 +33,7 @@ class Stand:
 
 
 @dataclass(frozen=True)
-class Record:
+class Shelf:
     """One label: each change that was made, those that still count, and the ids of edits."""
 
     told: tuple[tuple[str, str], ...] = ()
@@ -44,10 +44,10 @@ class Record:
     def stand(self) -> Stand | None:
         return self.counting[-1] if self.counting and not self.counting[-1].removed else None
 
-    def then(self, change: str, stand: Stand, name: str = "") -> Record:
-        return Record((*self.told, (change, stand.value)), (*self.counting, stand), self.ids | ({name} - {""}))
+    def then(self, change: str, stand: Stand, name: str = "") -> Shelf:
+        return Shelf((*self.told, (change, stand.value)), (*self.counting, stand), self.ids | ({name} - {""}))
 
-    def edited(self, change: str, name: str, value: str | None) -> Record | None:
+    def edited(self, change: str, name: str, value: str | None) -> Shelf | None:
         """With this value; None where it must be refused."""
         stand = self.stand
         if stand is None:
@@ -58,14 +58,14 @@ class Record:
             return None
         return self.then(change, replace(stand, value=value), name)
 
-    def undone(self) -> Record | None:
+    def undone(self) -> Shelf | None:
         if len(self.counting) < 2:
             return None
         counting = self.counting[:-1]
         return replace(self, told=(*self.told, ("undo", counting[-1].value)), counting=counting)
 
 
-Records = dict[str, Record]
+Shelves = dict[str, Shelf]
 
 
 Said = tuple[list[tuple[str, str]], dict[str, list[tuple[str, str]]]]
@@ -88,9 +88,9 @@ def told_of(owner: ScopedMemory, label: str) -> list[Any]:
         return []
 
 
-def wanted(records: Records) -> Said:
-    standing = [(label, record.stand.value) for label, record in records.items() if record.stand is not None]
-    return standing, {label: list(records.get(label, Record()).told) for label in ("human", "任务")}
+def wanted(shelves: Shelves) -> Said:
+    standing = [(label, shelf.stand.value) for label, shelf in shelves.items() if shelf.stand is not None]
+    return standing, {label: list(shelves.get(label, Shelf()).told) for label in ("human", "任务")}
 
 
 class Blocks(RuleBasedStateMachine):
@@ -101,8 +101,8 @@ class Blocks(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.now = START
         self.memories = [self.open(), self.open()]
-        self.records: Records = {}
-        self.past: list[tuple[int, Records]] = []
+        self.shelves: Shelves = {}
+        self.past: list[tuple[int, Shelves]] = []
         self.numbers: dict[str, int] = {}
 
     def open(self) -> HybridMemory:
@@ -113,7 +113,7 @@ class Blocks(RuleBasedStateMachine):
     def handles(self) -> list[ScopedMemory]:
         return [memory.scoped(user="ada", session="s") for memory in self.memories]
 
-    def write(self, verb: str, label: str, after: Record | None, *args: Any, **options: Any) -> None:
+    def write(self, verb: str, label: str, after: Shelf | None, *args: Any, **options: Any) -> None:
         """Call the verb, after which the label stands like this; None where it must be refused."""
         self.memories.reverse()
         self.now += timedelta(seconds=1)
@@ -123,71 +123,76 @@ class Blocks(RuleBasedStateMachine):
                 call(*args, **options)
             return
         block = call(*args, **options)
-        if after != self.records.get(label):
+        if after != self.shelves.get(label):
             assert block is None or block.revision > self.numbers.get(label, 0), "no number is given twice"
             assert block is None or block.value == after.counting[-1].value
         self.numbers[label] = self.numbers.get(label, 0) + 1 if block is None else block.revision
-        self.records = {**self.records, label: after}
+        self.shelves = {**self.shelves, label: after}
         self.mark()
 
     def mark(self) -> None:
         handle = self.handles[0]
-        self.past.append((handle._runtime.services.truth.heads()[handle.scope.owner], self.records))
+        self.past.append((handle._runtime.services.truth.heads()[handle.scope.owner], self.shelves))
 
-    def record(self, label: str) -> Record:
-        return self.records.get(label, Record())
+    def shelf(self, label: str) -> Shelf:
+        return self.shelves.get(label, Shelf())
 
     @initialize(label=LABELS)
     def begin(self, label: str) -> None:
-        self.write("put", label, Record().then("put", Stand("", 14)), max_chars=14)
+        self.write("put", label, Shelf().then("put", Stand("", 14)), max_chars=14)
 
     @rule(label=LABELS, value=TEXTS, size=SIZES, read_only=st.sampled_from([False, False, False, True]))
     def put(self, label: str, value: str, size: int, read_only: bool) -> None:
-        after = self.record(label).then("put", Stand(value, size, read_only)) if len(value) <= size else None
+        after = self.shelf(label).then("put", Stand(value, size, read_only)) if len(value) <= size else None
         self.write("put", label, after, value, max_chars=size, read_only=read_only)
 
     @rule(label=LABELS, text=TEXTS, name=st.sampled_from(["", "", "call-1", "call-2"]))
     def append(self, label: str, text: str, name: str) -> None:
-        stand = self.record(label).stand
+        stand = self.shelf(label).stand
         value = None if stand is None or not text.strip() else f"{stand.value}\n{text}" if stand.value else text
-        after = self.record(label).edited("append", name, value) if text.strip() else None
+        after = self.shelf(label).edited("append", name, value) if text.strip() else None
         self.write("edit", label, after, append=text, id=name)
 
     @rule(label=LABELS, old=st.text(alphabet="ab中🙂", min_size=1, max_size=2), new=TEXTS)
     def replace(self, label: str, old: str, new: str) -> None:
-        stand = self.record(label).stand
+        stand = self.shelf(label).stand
         parts = [] if stand is None else stand.value.split(old)
-        after = self.record(label).edited("replace", "", new.join(parts) if len(parts) == 2 else None)
-        self.write("edit", label, after, old=old, new=new)
+        self.write(
+            "edit",
+            label,
+            self.shelf(label).edited("replace", "", new.join(parts) if len(parts) == 2 else None),
+            old=old,
+            new=new,
+        )
 
     @rule(label=LABELS, value=TEXTS, late=st.sampled_from([None, 0, 1]))
     def rethink(self, label: str, value: str, late: int | None) -> None:
         there = self.handles[0].blocks().get(label)
         revision = None if late is None or there is None else there.revision - late
-        after = None if late else self.record(label).edited("rethink", "", value)
+        after = None if late else self.shelf(label).edited("rethink", "", value)
         self.write("edit", label, after, value=value, revision=revision)
 
     @rule(label=LABELS)
     def undo(self, label: str) -> None:
-        self.write("undo", label, self.record(label).undone())
+        self.write("undo", label, self.shelf(label).undone())
 
     @rule(label=LABELS)
     def remove(self, label: str) -> None:
-        stand = self.record(label).stand
-        after = None if stand is None else self.record(label).then("remove", replace(stand, removed=True))
+        stand = self.shelf(label).stand
+        after = None if stand is None else self.shelf(label).then("remove", replace(stand, removed=True))
         self.write("remove", label, after)
 
     @rule(data=st.data())
     def roll_back(self, data: st.DataObject) -> None:
-        position, records = data.draw(st.sampled_from(self.past), label="past")
+        position, shelves = data.draw(st.sampled_from(self.past), label="past")
         self.handles[1].rollback(position)
-        self.records = records
+        self.shelves = shelves
         self.mark()
 
     @rule(data=st.data())
     def look_back(self, data: st.DataObject) -> None:
-        position, records = data.draw(st.sampled_from(self.past), label="past")
-        assert seen(self.handles[0].at(position)) == wanted(records)
+        position, shelves = data.draw(st.sampled_from(self.past), label="past")
+        assert seen(self.handles[0].at(position)) == wanted(shelves)
 
     @rule()
     def reopen(self) -> None:
@@ -197,7 +202,7 @@ class Blocks(RuleBasedStateMachine):
     @precondition(lambda self: self.past)
     @invariant()
     def both_say_what_the_lists_say(self) -> None:
-        assert [seen(handle) for handle in self.handles] == [wanted(self.records)] * 2
+        assert [seen(handle) for handle in self.handles] == [wanted(self.shelves)] * 2
 
     def teardown(self) -> None:
         for memory in self.memories:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -25,12 +25,9 @@ from hybrid_memory.apps.agent import Alarm
 from hybrid_memory.apps.agent.executor import INTERRUPTED
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, ModelError
 from tests.doubles import wait_until
+from tests.faces import Face, Open
 from tests.paging.children.killed_agent import agent_of
-from tests.paging.conftest import Script, call, says, shown
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
-    from tests.paging.conftest import Make
+from tests.paging.conftest import Make, Script, call, says, shown
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
@@ -72,17 +69,17 @@ def replies(agent: PagedAgent) -> list[str]:
 def test_a_message_is_answered(face: Face, make: Make) -> None:
     script = Script(call("core_memory_append", label="human", content="Name: Ada"), says("Hello Ada."))
     agent = make(script)
-    run = face(agent, "send", "I am Ada.")
+    run = face(agent).send("I am Ada.")
     assert (run.text, run.why, run.calls) == ("Hello Ada.", "yielded", ["core_memory_append"])
     assert str(run) == "Hello Ada."
     assert [message.role for message in run.messages] == [Role.USER, Role.ASSISTANT, Role.TOOL, Role.ASSISTANT]
     assert list(run.messages) == agent.memory.history()
-    assert face(agent, "send", [{"role": "user", "content": "And"}, "again?"]).text == "ok"
+    assert face(agent).send([{"role": "user", "content": "And"}, "again?"]).text == "ok"
 
 
 def test_an_event_is_told_and_answered(face: Face, make: Make) -> None:
     agent = make(script := Script(says("Welcome back.")))
-    run = face(agent, "notify", "login", "Ada logged in from Rome.")
+    run = face(agent).notify("login", "Ada logged in from Rome.")
     assert run.text == "Welcome back."
     assert run.messages[0].event == "login"
     assert "<system>\nAda logged in from Rome.\n</system>" in script.prompts[0][-1].text
@@ -99,20 +96,20 @@ def test_an_event_is_told_and_answered(face: Face, make: Make) -> None:
 def test_an_event_has_a_name_of_its_own_and_a_text(face: Face, make: Make, event: Any, text: Any) -> None:
     agent = make(script := Script())
     with pytest.raises(InvalidInputError):
-        face(agent, "notify", event, text)
+        face(agent).notify(event, text)
     assert agent.memory.history() == []
     assert script.prompts == []
 
 
 def test_resume_answers_what_was_written_meanwhile_and_nothing_twice(face: Face, make: Make) -> None:
     agent = make(script := Script(says("first"), says("second")))
-    assert face(agent, "resume").why == "nothing to do"
+    assert face(agent).resume().why == "nothing to do"
     agent.memory.remember("Are you there?")
-    run = face(agent, "resume")
+    run = face(agent).resume()
     assert (run.text, run.why) == ("first", "yielded")
-    assert face(agent, "resume").why == "nothing to do"
+    assert face(agent).resume().why == "nothing to do"
     agent.memory.remember("One thing more.")
-    assert face(agent, "send", "And another.").text == "second"
+    assert face(agent).send("And another.").text == "second"
     assert len(script.prompts) == 2
     assert "One thing more." in shown(script.prompts[1])
 
@@ -120,7 +117,7 @@ def test_resume_answers_what_was_written_meanwhile_and_nothing_twice(face: Face,
 def test_the_same_message_sent_twice_is_answered_once(face: Face, make: Make) -> None:
     agent = make(script := Script())
     message = Message(content="Hello", id="m1")
-    assert face(agent, "send", message).text == face(agent, "send", message).text == "ok"
+    assert face(agent).send(message).text == face(agent).send(message).text == "ok"
     assert len(script.prompts) == 1
     assert len(agent.memory.history()) == 2
 
@@ -130,8 +127,8 @@ def test_a_conversation_from_before_the_agent_is_no_work_of_its(face: Face, make
     before = memory.scoped(user="ada", agent="clerk", session="main")
     before.remember([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}])
     agent = make(script := Script(), memory=memory)
-    assert face(agent, "resume").why == "nothing to do"
-    face(agent, "send", "How are you?")
+    assert face(agent).resume().why == "nothing to do"
+    face(agent).send("How are you?")
     assert "Hi" in shown(script.prompts[0])
 
 
@@ -147,14 +144,12 @@ PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + 
 
 def test_what_is_no_text_is_named_in_the_prompt(face: Face, make: Make) -> None:
     agent = make(script := Script())
-    assert face(agent, "send", {"role": "user", "content": [PICTURE]}).text == "ok"
-    assert (
-        face(agent, "send", {"role": "user", "content": [{"type": "text", "text": "And this?"}, PICTURE]}).text == "ok"
-    )
+    assert face(agent).send({"role": "user", "content": [PICTURE]}).text == "ok"
+    assert face(agent).send({"role": "user", "content": [{"type": "text", "text": "And this?"}, PICTURE]}).text == "ok"
     asked = {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "name": "look", "arguments": ""}]}
     agent.memory.remember([asked, {"role": "tool", "tool_call_id": "c", "content": ""}])
     agent.memory.remember({"role": "assistant", "content": [PICTURE]})
-    assert face(agent, "send", "Well?").text == "ok"
+    assert face(agent).send("Well?").text == "ok"
     words = shown(script.prompts[-1][1:])
     assert words.lower().count("image") >= 2
     assert "And this?" in words
@@ -173,7 +168,7 @@ def test_after_a_reset_the_model_is_not_asked_for_what_was_before(make: Make) ->
 
 def test_the_model_is_called_again_after_it_spoke_if_it_asks_for_that(face: Face, make: Make) -> None:
     script = Script(call("send_message", message="One moment."), says("Here it is."))
-    run = face(make(script), "send", "Look it up.")
+    run = face(make(script)).send("Look it up.")
     assert run.replies == ("One moment.", "Here it is.")
     assert script.prompts[1][-1].role is Role.USER, "providers continue a last turn of the assistant"
     assert "One moment." in shown(script.prompts[1])
@@ -228,15 +223,6 @@ def test_threads_that_send_to_one_agent_are_served_one_after_the_other(make: Mak
     said = [message.text for message in agents[0].memory.history() if message.role is Role.USER]
     assert sorted(said) == sorted(f"This is item-{number}." for number in range(12))
     assert agents[1].resume().why == "nothing to do"
-
-
-async def test_tasks_that_send_to_one_agent_are_served_one_after_the_other(make: Make) -> None:
-    script = Careful()
-    agent = make(script)
-    runs = await asyncio.gather(*(agent.asend(f"This is item-{number}.") for number in range(8)))
-    assert script.most == 1
-    assert all(f"item-{number}" in run.text.split() for number, run in enumerate(runs))
-    assert len([message for message in agent.memory.history() if message.role is Role.USER]) == 8
 
 
 def test_two_processes_that_run_one_agent_lose_nothing_and_make_no_call_twice(make: Make, opened: Open) -> None:
@@ -341,9 +327,7 @@ def test_an_alarm_that_was_slept_through_rings_once(make: Make, wall: Wall) -> N
     assert len(timers(agent)) == 1
 
 
-def test_an_agent_that_fails_when_it_is_woken_is_logged(
-    make: Make, wall: Wall, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failure_of_a_woken_agent_is_logged(make: Make, wall: Wall, caplog: pytest.LogCaptureFixture) -> None:
     agent = make(Script(ModelError("down")), clock=wall)
     wall.just_before(NOON)
     with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
@@ -414,42 +398,12 @@ def test_an_interval_of_less_than_a_second_is_refused(make: Make, interval: time
         make(Script()).every(interval, "Now.")
 
 
-@pytest.mark.parametrize("text", ["", "  ", 5])
-def test_an_alarm_says_something(make: Make, text: Any) -> None:
-    agent = make(Script())
-    with pytest.raises(InvalidInputError):
-        agent.every(timedelta(hours=1), text)
-    with pytest.raises(InvalidInputError):
-        agent.cron("0 9 * * *", text)
-
-
 def test_a_closed_memory_ends_the_agent_with_an_error_of_ours(make: Make, opened: Open) -> None:
     memory = opened(url="memory://", embedder="none")
     agent = make(Script(), memory=memory)
     memory.close()
     with pytest.raises(HybridMemoryError):
         agent.send("Hello")
-
-
-def test_a_new_process_goes_on_where_the_old_one_stood(face: Face, make: Make, opened: Open) -> None:
-    made: list[int] = []
-
-    def pay(number: int) -> str:
-        """Pay."""
-        made.append(number)
-        return f"paid {number}"
-
-    first = make(Script("\n".join(call("pay", number=number) for number in (1, 2)), ModelError("down")),
-                 memory=opened(embedder="none"), functions=[pay])  # fmt: skip
-    with pytest.raises(ModelError):
-        face(first, "send", "Pay both.")
-    first.close()
-    second = make(script := Script(says("Both are paid.")), memory=opened(embedder="none"), functions=[pay])
-    run = face(second, "resume")
-    assert (run.text, run.why) == ("Both are paid.", "yielded")
-    assert made == [1, 2]
-    assert "paid 1" in shown(script.prompts[0])
-    assert "paid 2" in shown(script.prompts[0])
 
 
 CHILD = Path(__file__).with_name("children") / "killed_agent.py"
@@ -476,9 +430,7 @@ def killer(store: str, tmp_path: Path) -> Iterator[Callable[[int, str], str]]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes the POSIX way")
-def test_a_killed_agent_finishes_and_repeats_no_call(
-    killer: Callable[[int, str], str], opened: Open, tmp_path: Path
-) -> None:
+def test_a_killed_agent_finishes_its_plan(killer: Callable[[int, str], str], opened: Open, tmp_path: Path) -> None:
     paid = tmp_path / "paid"
     interrupted = 0
     for when, step in (("before", 3), ("after", 1)):
@@ -511,12 +463,3 @@ def check_finished(agent: PagedAgent, paid: Counter[str], cycle: str) -> int:
     calls = [one.id for message in history for one in message.tool_calls]
     assert calls == [message.tool_call_id for message in history if message.role is Role.TOOL]
     return results.count(INTERRUPTED)
-
-
-def test_calls_of_other_sessions_have_the_same_ids_and_all_take_effect(opened: Open) -> None:
-    memory = opened(url="memory://", embedder="none")
-    for session in ("monday", "tuesday"):
-        model = Script(call("core_memory_append", label="human", content=f"from {session}"))
-        PagedAgent(memory, agent="sec", user="ada", session=session, model=model).send("Note this.")
-    blocks = memory.scoped(agent="sec", user="ada").blocks()
-    assert blocks["human"].value.split("\n") == ["from monday", "from tuesday"]

@@ -8,21 +8,17 @@ import re
 import threading
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from hybrid_memory import AgentRun, Message, PagedAgent, Role
-from hybrid_memory.apps.agent import answer_tokens
 from hybrid_memory.apps.agent.loop import MAX_CALLS
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.runtime.worker_pool import MAX_HANGING
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
-from tests.paging.conftest import Script, call, says, shown
-
-if TYPE_CHECKING:
-    from tests.conftest import Face
-    from tests.paging.conftest import Make
+from tests.faces import Face
+from tests.paging.conftest import Make, Script, call, says, shown
 
 SHORT = timedelta(milliseconds=80)
 
@@ -84,7 +80,7 @@ def test_a_result_over_a_megabyte_is_shown_as_a_digest_and_read_in_pages(face: F
     handles: list[str] = []
     script = Script(call("read_book"), otherwise=policy)
     agent = make(script, functions=[read_book], max_tokens=size)
-    run = face(agent, "send", "Read the book.")
+    run = face(agent).send("Read the book.")
     assert run.why == "yielded"
     assert all(tokens(agent, prompt) <= size for prompt in script.prompts)
     (stored,) = [message for message in agent.memory.history() if message.name == "read_book"]
@@ -110,11 +106,6 @@ def test_only_a_function_that_the_agent_has_is_named(make: Make, with_fetch: boo
     assert "line 00000 of" in seen
     assert ("fetch(" in seen) is with_fetch
     assert ("#" in seen) is with_fetch
-
-
-@pytest.mark.parametrize(("max_tokens", "answer"), [(50, 40), (2000, 250), (30_000, 2000)])
-def test_an_answer_takes_an_eighth_of_a_prompt_at_most(max_tokens: int, answer: int) -> None:
-    assert answer_tokens(max_tokens) == answer
 
 
 def test_every_page_of_a_long_result_comes_once(make: Make) -> None:
@@ -146,7 +137,7 @@ def named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def test_an_unknown_function_is_answered_with_those_that_there_are(face: Face, make: Make) -> None:
     script = Script(call("teleport", heartbeat=False, to="Mars"))
-    run = face(make(script), "send", "Hello")
+    run = face(make(script)).send("Hello")
     told = refusal(run)
     assert "teleport" in told
     assert "core_memory_append" in told
@@ -191,12 +182,6 @@ def weather(city: str) -> str:
     return f"rain in {city}"
 
 
-def test_malformed_json_is_told_and_not_said_to_the_user(make: Make) -> None:
-    run = asked('{"function": "core_memory_append", "arguments": {"label": "human" ; "content": [[', make=make)
-    assert run.replies == ("ok",)
-    assert failures(run) == [True]
-
-
 CUT = [
     call("core_memory_append", label="human", content="Ada lives in Ghent"),
     json.dumps({"function": "core_memory_append", "arguments": json.dumps({"label": "human", "content": "Ada"})[:-1]}),
@@ -210,7 +195,7 @@ CUT = [
 )
 def test_a_call_that_was_cut_off_is_not_made_and_the_model_is_told(face: Face, make: Make, answer: str) -> None:
     agent = make(script := Script(answer))
-    run = face(agent, "send", "Where do I live?")
+    run = face(agent).send("Where do I live?")
     assert agent.memory.blocks()["human"].value == ""
     assert run.replies == ("ok",)
     told = refusal(run)
@@ -265,7 +250,7 @@ def test_whatever_a_function_raises_is_told(make: Make, face: Face, kind: str, r
 
     function = sail if kind == "blocking" else asail
     agent = make(Script(call(function.__name__, heartbeat=False)), functions=[function])
-    run = face(agent, "send", "Sail!")
+    run = face(agent).send("Sail!")
     assert refusal(run)
     assert run.replies == ("ok",)
     assert agent.send("Still there?").replies == ("ok",)
@@ -299,32 +284,26 @@ def test_whatever_a_function_returns_is_told_as_text(make: Make, result: Any, to
 def test_endless_heartbeats_are_bounded_and_the_next_event_works(face: Face, make: Make) -> None:
     script = Script(otherwise=call("conversation_search", query="boat"))
     agent = make(script, max_steps=5)
-    run = face(agent, "send", "Look for the boat.")
+    run = face(agent).send("Look for the boat.")
     assert run.why == "stopped after 5 answers"
     assert len(script.prompts) == 5
     script.otherwise = says("here")
-    run = face(agent, "send", "And now?")
+    run = face(agent).send("And now?")
     assert (run.replies, run.why) == (("here",), "yielded")
     assert "stopped after 5 answers" in shown(script.prompts[5]), "the model is told"
-
-
-def test_a_model_that_errs_without_end_is_bounded_too(make: Make) -> None:
-    script = Script(otherwise=call("teleport", heartbeat=False))
-    run = make(script, max_steps=4).send("Go")
-    assert (run.why, len(script.prompts)) == ("stopped after 4 answers", 4)
 
 
 def test_a_run_has_a_budget_of_tokens(face: Face, make: Make) -> None:
     answer = call("conversation_search", query="boat")
     agent = make(script := Script(otherwise=answer), max_run_tokens=5000)
-    run = face(agent, "send", "Look for the boat.")
+    run = face(agent).send("Look for the boat.")
     found = re.fullmatch(r"stopped after (\d+) tokens", run.why)
     assert found
     spent = [tokens(agent, prompt) + agent._store.token_counter(answer) for prompt in script.prompts]
     assert int(found[1]) == sum(spent)
     assert sum(spent) >= 5000 > sum(spent[:-1])
     script.otherwise = says("here")
-    assert face(agent, "send", "And now?").replies == ("here",)
+    assert face(agent).send("And now?").replies == ("here",)
 
 
 @pytest.mark.parametrize("limit", [{"max_steps": 1}, {"max_run_tokens": 10}])
@@ -365,7 +344,7 @@ def test_a_function_that_hangs_is_reported_in_time_and_refused_after_four(make: 
     answers = [call(function.__name__, heartbeat=False) for _ in range(MAX_HANGING + 1)]
     agent = make(Script(*answers), functions=[function], function_timeout=SHORT)
     try:
-        run = face(agent, "send", "Go")
+        run = face(agent).send("Go")
         assert failures(run) == [True] * (MAX_HANGING + 1)
         assert all("took longer than 0.08 s" in text for text in results(run)[:MAX_HANGING])
         assert "hangs" in results(run)[MAX_HANGING]
@@ -401,7 +380,7 @@ def test_at_most_four_calls_of_an_answer_are_made_and_all_are_answered(face: Fac
 
     answer = "\n".join(call("look", number=number) for number in range(7))
     script = Script(answer)
-    run = face(make(script, functions=[look]), "send", "Look around")
+    run = face(make(script, functions=[look])).send("Look around")
     assert made == list(range(MAX_CALLS))
     assert failures(run) == [False] * MAX_CALLS + [True] * 3
     assert "at most 4 calls" in results(run)[-1]
@@ -475,12 +454,12 @@ def test_a_model_that_fails_loses_nothing_and_resume_goes_on(face: Face, make: M
     script = Script(call("core_memory_append", label="human", content="Name: Ada"), ModelError("down"))
     agent = make(script)
     with pytest.raises(ModelError):
-        face(agent, "send", "I am Ada")
+        face(agent).send("I am Ada")
     assert agent.memory.blocks()["human"].value == "Name: Ada"
-    run = face(agent, "resume")
+    run = face(agent).resume()
     assert (run.replies, run.why) == (("ok",), "yielded")
     assert agent.memory.blocks()["human"].value == "Name: Ada"
-    assert face(agent, "resume").why == "nothing to do"
+    assert face(agent).resume().why == "nothing to do"
 
 
 @pytest.mark.parametrize(

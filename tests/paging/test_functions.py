@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,9 +19,7 @@ from hybrid_memory.apps.agent.reading import HEARTBEAT
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tools import Answer
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
+from tests.faces import Face, Open
 
 FUNCTIONS = {function.name: function for function in PAGING_FUNCTIONS}
 NAMES = [
@@ -41,9 +39,7 @@ def run(memory: ScopedMemory, name: str, known: dict[str, Any] | None = None, **
 @pytest.fixture
 def use(face: Face) -> Use:
     """Calls a function as `run` does, on each face."""
-    return lambda memory, name, known=None, **arguments: face(
-        FUNCTIONS[name], "run", memory, arguments, **(known or {})
-    )
+    return lambda memory, name, known=None, **arguments: face(FUNCTIONS[name]).run(memory, arguments, **(known or {}))
 
 
 @pytest.fixture
@@ -155,24 +151,6 @@ def test_notes_with_a_tag_are_found_however_many_others_match_better(clerk: Scop
     assert "nothing" in use(clerk, "archival_memory_search", query="zebra", tags=["cats"]).text
 
 
-@pytest.mark.parametrize(
-    ("word", "said"), [("harbour", "The harbour master wrote entry {n}"), ("港口", "港口的第{n}条记录")]
-)
-def test_pages_of_the_conversation_hold_every_message_once(clerk: ScopedMemory, use: Use, word: str, said: str) -> None:
-    texts = [said.format(n=number) for number in range(23)]
-    clerk.remember([{"role": "user" if row % 2 else "assistant", "content": text} for row, text in enumerate(texts)])
-    for number in range(12):
-        use(clerk, "archival_memory_insert", content=f"{word} {word} {word} note {number}")
-    found = paged(use, clerk, "conversation_search", query=word)
-    assert len(found) == len(texts)
-    for text in texts:
-        assert sum(line.rpartition(": ")[2] == text for line in found) == 1
-    handles = [line.split()[0] for line in found]
-    assert len(set(handles)) == len(handles)
-    (first,) = clerk.expand(handles[0])
-    assert first.text in texts
-
-
 @pytest.mark.parametrize("embedder", ["none", "hashing"])
 def test_many_pages_hold_every_message_once(opened: Open, embedder: str) -> None:
     clerk = opened(url="memory://", embedder=embedder).scoped(user="ada", agent="clerk", session="s1")
@@ -275,11 +253,6 @@ def test_results_of_functions_and_warnings_are_no_answers_of_a_date_search(clerk
     assert [
         line.rpartition(": ")[2] for line in paged(use, clerk, "conversation_search_date", start_date="2026-03-05")
     ] == ["The boat is red."]
-
-
-def test_a_message_to_the_user_is_given_back(clerk: ScopedMemory, use: Use) -> None:
-    assert use(clerk, "send_message", message=" 你好 ").text.strip() == "你好"
-    assert use(clerk, "send_message", message=" ").failed
 
 
 PARAGRAPH = "The harbour was grey, and nobody had told the captain about the storm. 港口一片灰色，没有人告诉船长。"

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,11 +14,8 @@ from hybrid_memory import Context, Message, PagedAgent, PagingConfig, Role
 from hybrid_memory.apps.agent import PAGING_FUNCTIONS
 from hybrid_memory.log.message import PRESSURE
 from hybrid_memory.text.tokens import message_tokens
-from tests.paging.conftest import Script, call, says, shown
-
-if TYPE_CHECKING:
-    from tests.conftest import Open
-    from tests.paging.conftest import Make
+from tests.faces import Open
+from tests.paging.conftest import Make, Script, call, says, shown
 
 SHARES = PagingConfig()
 SENTENCES = [
@@ -205,21 +202,6 @@ def test_the_summary_and_recall_storage_agree(make: Make, opened: Open) -> None:
     for number in range(len(evicted)):
         found = search.run(agent.memory, {"query": f'"Item {number}:"'})
         assert f"Item {number}:" in found.text
-
-
-def test_every_word_of_an_old_summary_leads_to_the_new_one(make: Make) -> None:
-    agent = make(Script(), max_tokens=2600)
-    watched = Watched.of(agent)
-    firsts: list[int] = []
-    for number in range(120):
-        agent.send(told(number))
-        if len(watched.flushes) > len(firsts):
-            lines = agent.memory.summary().lines
-            firsts.append(min(int(re.findall(r"\d+", line.handle)[0]) for line in lines))
-        if len(firsts) >= 4:
-            break
-    assert len(firsts) >= 4
-    assert len(set(firsts)) == 1, "the recursive summary stands for everything since the beginning"
 
 
 def test_calls_and_results_leave_together(make: Make) -> None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -28,16 +28,14 @@ from hybrid_memory import (
     PagedAgent,
     PagingConfig,
     Role,
+    Scope,
     open_memory,
 )
 from hybrid_memory.apps.agent.loop import MAX_CALLS
 from hybrid_memory.errors import InvalidInputError, ModelError, StoreUnavailableError
+from hybrid_memory.ports import Appended, Draft, EventLog
 from hybrid_memory.text.tokens import message_tokens
 from tests.paging.conftest import Script, call
-
-if TYPE_CHECKING:
-    from hybrid_memory import Scope
-    from hybrid_memory.ports import Appended, Draft, EventLog
 
 PRIMING = 3
 BLOCK_CHARS = 120

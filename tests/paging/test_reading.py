@@ -142,12 +142,6 @@ def test_a_message_without_words_is_a_call_to_be_refused() -> None:
     assert [call.name for call in answer.calls] == ["send_message"]
 
 
-def test_a_call_that_cannot_be_read_keeps_its_words_for_the_error() -> None:
-    text = '{"function": "core_memory_append", "arguments": {"label": human " ; [[}'
-    (call,) = read(text).calls
-    assert call.name == "core_memory_append"
-
-
 @pytest.mark.parametrize("arguments", ["[1, 2]", '"words"', "7"])
 def test_arguments_that_are_no_object_stay_as_they_were_written(arguments: str) -> None:
     (call,) = read(f'{{"function": "f", "arguments": {arguments}}}').calls

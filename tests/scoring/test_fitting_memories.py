@@ -11,7 +11,7 @@ from hybrid_memory import Hit, Message, Record, Scope, Signals, Weights
 from hybrid_memory.context.memories import FLOOR, LEAST, common_words, fitting, recollect
 
 if TYPE_CHECKING:
-    from tests.conftest import Open
+    from tests.faces import Open
 
 BIOPSY = ["I had a biopsy last week, the result comes on Friday.", "Delete the staging database tonight."]
 CHECKUP = ["我上周做了活检，周五出结果。", "今晚删除测试数据库。"]

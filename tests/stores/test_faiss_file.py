@@ -15,7 +15,7 @@ import pytest
 from hybrid_memory import HybridMemory, Message
 
 if TYPE_CHECKING:
-    from tests.conftest import Open
+    from tests.faces import Open
 
 WORDS = "berlin cat piano rain invoice marathon recipe deploy garden violin".split()
 QUERIES = ["berlin cat", "the violin in the garden", "invoice 17", "deploy recipe 199"]

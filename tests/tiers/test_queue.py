@@ -124,17 +124,6 @@ def test_calls_are_pending_until_the_assistant_goes_on_without_their_results() -
     assert [unit.shown for unit in given_up.units] == [True, False, True, True]
 
 
-def test_words_between_two_results_do_not_part_them() -> None:
-    found = queued(user(), calls("a", "b"), result("a"), user("hurry"), result("b"), assistant())
-    assert positions(found.units) == [[1], [2, 3, 5], [4], [6]]
-    assert all(unit.shown for unit in found.units)
-
-
-def test_the_results_of_two_runs_find_their_own_calls() -> None:
-    found = queued(user(), user(), calls("a"), calls("b"), result("a"), result("b"), assistant(), assistant())
-    assert positions(found.units) == [[1], [2], [3, 5], [4, 6], [7], [8]]
-
-
 def test_leading_system_messages_are_instructions_and_later_ones_are_not() -> None:
     found = queued(system("one"), system("two"), user(), system("three"), assistant())
     assert [unit.messages[0].text for unit in found.instructions] == ["one", "two"]
@@ -166,9 +155,7 @@ UNITS = st.lists(st.sampled_from([user(), assistant(), calls("a")]), min_size=1,
 
 
 @given(UNITS, st.data(), st.integers(1, 400), st.none() | st.integers(1, 8))
-def test_a_cut_keeps_the_newest_and_as_much_as_fits(
-    history: list[Message], data: st.DataObject, budget: int, rounds: int | None
-) -> None:
+def test_a_cut_keeps_what_fits(history: list[Message], data: st.DataObject, budget: int, rounds: int | None) -> None:
     units = [Unit((event(row, message),)) for row, message in enumerate(history, start=1)]
     costs = data.draw(st.lists(st.integers(0, 90), min_size=len(units), max_size=len(units)))
     folded = cut(units, costs, max_tokens=budget, max_rounds=rounds)
@@ -194,17 +181,8 @@ def test_a_cut_falls_between_rounds_where_enough_is_left() -> None:
     assert cut(units, [10] * 6, max_tokens=100, max_rounds=2) == 2
 
 
-def test_a_long_round_is_cut_between_its_steps() -> None:
-    history = [user(), *[calls("a")] * 5]
-    units = [Unit((event(row, message),)) for row, message in enumerate(history, start=1)]
-    assert cut(units, [10] * 6, max_tokens=30) == 3
-
-
 def test_the_state_comes_back_from_its_event() -> None:
-    lines = (
-        Line(Section.FACTS, "她住在苏州。", ("e1", "e2"), 1, 4, 0.9, 0.5),
-        Line(Section.NOTES, "n", ("e3",), 3, 3),
-    )
+    lines = (Line(Section.FACTS, "她住在苏州。", ("e1", "e2"), 1, 4, 0.9, 0.5), Line(Section.NOTES, "n", ("e3",), 3, 3))
     state = QueueState(
         number=7,
         cursor=12,
@@ -226,8 +204,3 @@ def test_a_session_without_a_state_begins_at_the_beginning_and_a_reset_at_its_pl
     assert QueueState.of(None) == QueueState()
     state = QueueState.of(Event(9, "queue:3", SCOPE, EventKind.RESET, NOON, {"kept": [2, 5]}))
     assert (state.number, state.cursor, state.kept, state.lines, state.stretches) == (3, 9, (2, 5), (), ())
-
-
-def test_an_attempt_counts_up_and_keeps_what_survived() -> None:
-    attempt = Attempt((1, 2), 1, Audit(compactions=1, items=4))
-    assert attempt.once_more == Attempt((1, 2), 2, Audit(compactions=1, items=4))

@@ -32,7 +32,7 @@ EVENTS = st.lists(
             "after": st.integers(-6, 6).map(lambda hours: timedelta(hours=hours, minutes=30)),
             "role": st.sampled_from(["user", "assistant", "system", "tool"]),
             "content": st.sampled_from(["words", "\x00\x01", "更多"]),
-        },
+        }
     ),
     max_size=25,
 ).map(lambda parts: [event(position, **cast("Any", part)) for position, part in enumerate(parts, start=1)])

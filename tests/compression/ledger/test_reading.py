@@ -61,9 +61,7 @@ def said(text: str, role: str = "user") -> Message:
         ("write_file", {"path": "报告.md", "content": "一"}, "已写入", {"报告.md": "created"}),
     ],
 )  # fmt: skip
-def test_a_tool_call_does_what_its_name_and_its_result_say(
-    name: str, arguments: object, result: str, expected: dict[str, str]
-) -> None:
+def test_a_call_is_read_with_its_result(name: str, arguments: object, result: str, expected: dict[str, str]) -> None:
     assert operations(read_ledger(called(name, arguments, result))) == expected
 
 

@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Line, Message, Role, Section
+from hybrid_memory.context.summaries.importance import CRITICAL, THRESHOLD, critical, importance, judged
 from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, candidates, chosen, cost, line_of, merged, prose
+from hybrid_memory.context.summaries.summarise import audited, critical_items, measured, unsaid
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.compression.summaries.conftest import event, line, texts
 
@@ -109,3 +111,112 @@ def test_of_two_that_say_the_same_the_newer_stays() -> None:
     standing = [line("user: The tiles in the bathroom are blue.", 0.9, 1), line("user: The river is wide.", 0.9, 2)]
     fresh = [line("user: Tiles in the bathroom: blue!", 0.5, 7)]
     assert [each.first for each in merged(standing, fresh, max_tokens=900, count=estimate_tokens)] == [2, 7]
+
+
+KEPT = [
+    "My name is Nora Winter.", "Please call me Tom.", "My address is 12 Elm Street in Ghent.",
+    "The phone number is 555-123-4567.", "Write to nora@example.org.",
+    "The appointment with the dentist is on Monday.", "Let us meet again next week.", "See you tomorrow at nine.",
+    "I prefer tea.", "I hate loud music.", "I am allergic to peanuts.", "Remember that the gate code changed.",
+    "This is important: the key hangs behind the door.", "我的名字是陈小明。", "我叫李雷。", "地址是星湖街8号。",
+    "我的电话是13812345678。", "邮箱写这个：chen@example.org。", "我喜欢喝茶。", "我讨厌吵闹的音乐。",
+    "我的偏好是靠窗的座位。", "记住门的密码换了。", "这件事很重要。", "下次我们去爬山。", "明天九点见。",
+    "我们约定在北门集合。",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_what_must_be_kept_is_critical_in_both_languages(text: str) -> None:
+    assert critical(text)
+    assert importance(text) >= CRITICAL
+
+
+@pytest.mark.parametrize(
+    "text", ["Ok.", "How nice!", "Haha, yes.", "Thanks!", "好的。", "哈哈，是啊。", "嗯嗯", "谢谢！"]
+)
+def test_small_talk_is_below_the_threshold_in_both_languages(text: str) -> None:
+    assert not critical(text)
+    assert importance(text) < THRESHOLD
+
+
+@pytest.mark.parametrize(
+    ("text", "section"),
+    [
+        ("We decided to use the blue tiles.", Section.DECISIONS), ("我们决定用蓝色的瓷砖。", Section.DECISIONS),
+        ("The deadline is on Friday.", Section.NEXT_STEPS), ("截止日期是周五。", Section.NEXT_STEPS),
+        ("My name is Nora.", Section.FACTS), ("我叫小明。", Section.FACTS),
+        ("Please help me with the invoice.", Section.INTENT), ("帮我写一张发票。", Section.INTENT),
+        ("Which tiles fit the narrow bathroom?", Section.QUESTIONS), ("哪种瓷砖适合小浴室？", Section.QUESTIONS),
+    ],
+)  # fmt: skip
+def test_a_sentence_goes_to_its_section_in_both_languages(text: str, section: Section) -> None:
+    assert judged(text).section is section
+
+
+@given(st.text(max_size=300))
+def test_scores_lie_between_0_and_1(text: str) -> None:
+    assert 0 <= judged(text).score <= 1
+    assert 0 <= importance(text) <= 1
+
+
+def test_a_cue_late_in_a_message_counts() -> None:
+    assert importance(f"{'We walked along the river. ' * 40} My name is Nora.") >= CRITICAL
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("See https://example.org/a?b=1 for it.", {"https://example.org/a?b=1"}),
+        ("Write to nora.w@example.org.", {"nora.w@example.org"}),
+        ("It is in src/api/server.py and README.md.", {"src/api/server.py", "README.md"}),
+        ("It is due on 2024-07-01 at 14:30.", {"2024-07-01", "14:30"}),
+        ("We met on March 14.", {"March 14"}),
+        ("会议在3月14日下午。", {"3月14日"}),
+        ("It costs $1,250 or 430 EUR, 20 % less.", {"$1,250", "430 EUR", "20 %"}),
+        ("一共300元，走了5公里。", {"300元", "5公里"}),
+        ("It fails with ImportError and E1234.", {"ImportError", "E1234"}),
+        ("The order is ORDER-20931.", {"ORDER-20931"}),
+        ("Yesterday I met Nora Winter there.", {"Nora Winter"}),
+        ("我叫陈小明。", {"陈小明"}),
+        ("我在看《红楼梦》。", {"《红楼梦》"}),
+        ("My phone number is 555-123-4567.", {"555-123-4567"}),
+        ("电话是13812345678。", {"13812345678"}),
+        ("How are you today?", set()),
+        ("今天天气不错。", set()),
+    ],
+)
+def test_critical_items_are_found_in_both_languages(text: str, items: set[str]) -> None:
+    found = critical_items(event(1, text))
+    assert set(found) >= items
+    assert bool(found) == bool(items)
+    assert len(set(found)) == len(found)
+
+
+def test_what_a_tool_said_and_code_are_not_looked_at() -> None:
+    assert critical_items(event(1, "It costs 430 EUR.", Role.TOOL)) == ()
+    assert critical_items(event(1, "```\ncosts 430 EUR\n```")) == ()
+
+
+def test_each_item_is_counted_in_one_place() -> None:
+    span = [event(1, "It costs 430 EUR on 2024-07-01."), event(2, "See src/api/server.py, says Nora.")]
+    fresh = [line("user: it costs 430  eur.")]
+    audit = audited(span, fresh, fresh, "modified src/api/server.py")
+    assert (audit.compactions, audit.items, audit.lines) == (1, 4, 1)
+    assert (audit.in_summary, audit.in_ledger, audit.by_handle) == (1, 1, 2)
+    assert audit.survived == 0.5
+    both = audit + audited([], [], [], "")
+    assert (both.compactions, both.items, both.closeness) == (2, 4, audit.closeness)
+    assert audited([], [], [], "").survived == 1
+
+
+def test_what_is_nowhere_is_told_by_turn() -> None:
+    span = [event(1, "It costs 430 EUR."), event(2, "It is due on 2024-07-01."), event(3, "Fine.")]
+    assert unsaid(span, [line("430 EUR")], "") == {2: ["2024-07-01"]}
+    assert unsaid(span, [line("430 EUR")], "2024-07-01") == {}
+
+
+def test_closeness_is_the_share_of_the_words_that_were_said() -> None:
+    span = [event(1, "I prefer tiles from Ghent."), event(2, "我喜欢厨房的蓝色窗帘。")]
+    assert [found.closeness for found in measured(candidates(span, "off"), span)] == [1.0, 1.0]
+    (made_up,) = measured([line("tiles of Lisbon")], span)
+    assert made_up.closeness == 0.5

@@ -91,9 +91,7 @@ CHANGES = [
 @pytest.mark.parametrize("rounds", [1, 100])
 @pytest.mark.parametrize("between", [0, 1])
 @pytest.mark.parametrize(("said", "there", "gone"), CHANGES)
-def test_what_was_superseded_goes_and_what_holds_stays(
-    said: list[str], there: list[str], gone: list[str], between: int, rounds: int
-) -> None:
+def test_the_superseded_goes(said: list[str], there: list[str], gone: list[str], between: int, rounds: int) -> None:
     chinese = not said[0].isascii()
     filler = [text for pair in FILLER[chinese][:between] for text in pair]
     text = summary(turns(*said[:2], *filler, *said[2:]), rounds)

@@ -29,12 +29,9 @@ from tests.compression.summaries.conftest import event, span
 STRATEGIES = {name: resolve_strategy(name) for name in NAMES}
 ROOM = SummaryRoom(standing=600, shown=200, fresh=200, count=estimate_tokens)
 FIRST = [
-    "My name is Nora Winter, and I live at 12 Elm Street.",
-    "We decided to use the blue tiles for the bathroom.",
-    "记住，我对花生过敏。",
-    "Haha, ok.",
-    "The invoice over 1,250 euros is due on 2024-07-01.",
-]
+    "My name is Nora Winter, and I live at 12 Elm Street.", "We decided to use the blue tiles for the bathroom.",
+    "记住，我对花生过敏。", "Haha, ok.", "The invoice over 1,250 euros is due on 2024-07-01.",
+]  # fmt: skip
 SECOND = ["下次会议在3月14日下午三点。", "I prefer the seat at the window.", "The gate code is 4711-A."]
 
 
@@ -57,11 +54,6 @@ def test_without_a_model_a_summary_is_deterministic_and_names_its_turns(name: st
         for line in lines:
             assert set(line.sources) <= {f"e{number}" for number in ids}
             assert 1 <= line.first <= line.last <= max(ids)
-
-
-def test_the_window_leaves_nothing() -> None:
-    assert STRATEGIES["window"].extract(job(FIRST)) == []
-    assert STRATEGIES["window"].prompt(job(FIRST)) == []
 
 
 @pytest.mark.parametrize("name", ["recursive", "compact", "llmlingua"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, PagedAgent, ScopedMemory, open_memory
 from hybrid_memory.errors import InvalidInputError
+from tests.faces import Face, Open
 from tests.paging.conftest import Script, call, says, shown
-
-if TYPE_CHECKING:
-    from tests.conftest import Face, Open
 
 CANARY = "zirconquokka"
 WORDS = (CANARY, "锆石短尾袋鼠")
@@ -55,9 +53,7 @@ def on_file(folder: Path, **options: Any) -> HybridMemory:
 
 
 @pytest.mark.parametrize(("source", "target"), [("memory", "sqlite"), ("sqlite", "memory")])
-def test_a_copy_goes_on_from_blocks_and_steps(
-    face: Face, opened: Open, tmp_path: Path, source: str, target: str
-) -> None:
+def test_a_copy_has_blocks_and_steps(face: Face, opened: Open, tmp_path: Path, source: str, target: str) -> None:
     urls = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path / 'copy.db'}"}
     one, other = (opened(url=urls[name], **NO_MODELS) for name in (source, target))
     team = one.scoped(user="ada").create_space("team")
@@ -72,16 +68,16 @@ def test_a_copy_goes_on_from_blocks_and_steps(
         call("core_memory_append", label="task", content="Order cake."),
         call("core_memory_replace", label="human", old_content="Ada", new_content="Eve"),
     )
-    face(one, "migrate", other)
+    face(one).migrate(other)
     assert told(other) == told(one)
     copied = other.scoped(user="ada", agent="coach")
-    assert face(copied, "blocks") == coach.blocks()
+    assert face(copied).blocks() == coach.blocks()
     assert copied.block("human").history() == coach.block("human").history()
     assert copied.block("task").history() == coach.block("task").history()
     script = talked(other, call("core_memory_append", label="task", content="Invite Ann."), said="And Ann?")
     assert "Name: Eve" in shown(script.prompts[0])
     assert copied.blocks()["task"].value == "Book a room.\nOrder cake.\nInvite Ann."
-    assert face(copied.block("human"), "undo").value == "Name: Ada"
+    assert face(copied.block("human")).undo().value == "Name: Ada"
     assert coach.blocks()["human"].value == "Name: Eve"
 
 
@@ -109,8 +105,8 @@ def test_forgetting_a_user_leaves_no_block_no_step_and_no_word(face: Face, tmp_p
         coach = remembered(memory)
         memory.scoped(user="bob").block("human").put("Name: Bob")
         assert f"Lives in {CANARY} near" in coach.blocks()["human"].value
-        face(memory, "forget", user="ada")
-        assert face(coach, "blocks") == {}
+        face(memory).forget(user="ada")
+        assert face(coach).blocks() == {}
         with pytest.raises(InvalidInputError, match="no block 'human'"):
             coach.block("human").history()
         assert [row[2] for row in told(memory)] == [EventKind.BLOCK]
@@ -155,12 +151,12 @@ def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face
         assert watching.blocks() == coach.blocks()
         for word in WORDS:
             before = coach.blocks()
-            dry = face(coach, "forget", query=word, dry_run=True)
+            dry = face(coach).forget(query=word, dry_run=True)
             assert coach.blocks() == before
-            done = face(coach, "forget", query=word)
+            done = face(coach).forget(query=word)
             assert done.erased["changes of blocks rewritten"] == dry.erased["changes of blocks rewritten"] > 0
         for owner in (coach, watching):
-            there = face(owner, "blocks")
+            there = face(owner).blocks()
             assert {label: block.value for label, block in there.items()} == {
                 "human": "Likes jazz.\nPlays the cello.",
                 "persona": "I am calm.",
@@ -171,11 +167,11 @@ def test_forgetting_words_takes_their_lines_out_of_blocks_and_history(face: Face
                 assert not [block for block in history for word in WORDS if word in block.value + block.description]
         while True:
             try:
-                shown = face(coach.block("human"), "undo").value
+                shown = face(coach.block("human")).undo().value
             except InvalidInputError:
                 break
             assert not any(word in shown for word in WORDS)
-        assert not any(word in face(coach, "assemble", "Who?", max_tokens=900).text for word in WORDS)
+        assert not any(word in face(coach).assemble("Who?", max_tokens=900).text for word in WORDS)
     assert traces(tmp_path, [*WORDS, CANARY.upper()]) == []
 
 
@@ -186,8 +182,8 @@ def test_forgetting_a_message_takes_out_what_an_agent_noted_of_it(face: Face, op
     talked(memory, call("core_memory_append", label="human", content="Plays the cello."), said="I play the cello.")
     coach = memory.scoped(user="ada", agent="coach", session="main")
     (said,) = [message for message in coach.history() if message.text == "I live in Rome."]
-    face(coach, "forget", ids=said.id)
-    assert face(coach, "blocks")["human"].value == "Likes jazz.\nPlays the cello."
+    face(coach).forget(ids=said.id)
+    assert face(coach).blocks()["human"].value == "Likes jazz.\nPlays the cello."
     assert not [block for block in coach.block("human").history() if "Rome" in block.value]
     script = talked(memory, said="Where do I live?")
     assert "<human>" in shown(script.prompts[0])
@@ -198,7 +194,7 @@ def test_forgetting_words_in_a_session_reaches_the_notes(face: Face, opened: Ope
     coach = remembered(opened(**NO_MODELS))
     assert CANARY in str(coach.recall(CANARY))
     for word in WORDS:
-        face(coach, "forget", query=word)
+        face(coach).forget(query=word)
     assert not any(word in str(coach.recall(word)) for word in WORDS)
 
 
@@ -207,7 +203,7 @@ def test_forgetting_a_message_takes_its_archival_note_too(face: Face, opened: Op
     talked(memory, call("archival_memory_insert", content="The user lives in Rome."), said="I live in Rome.")
     coach = memory.scoped(user="ada", agent="coach", session="main")
     assert "The user lives in Rome." in str(coach.recall("Rome"))
-    face(coach, "forget", ids=coach.history()[0].id)
+    face(coach).forget(ids=coach.history()[0].id)
     assert "Rome" not in str(coach.recall("Rome"))
 
 
@@ -223,7 +219,7 @@ def test_what_was_made_of_a_forgotten_line_goes_too(face: Face, opened: Open, la
     alice.block("human").edit(append="Lives in Rome.", source=first)
     alice.block("human").edit(**later, source=second)
     alice.block("human").edit(append="Plays the cello.")
-    face(alice, "forget", ids=first)
+    face(alice).forget(ids=first)
     assert not [block for block in alice.block("human").history() if "Rome" in block.value]
     assert "Plays the cello." in alice.blocks()["human"].value
     assert alice.block("human").history()[0].value == "Likes jazz."
@@ -235,7 +231,7 @@ def test_what_stood_before_a_forgotten_edit_stays_after_its_undo(face: Face, ope
     (said,) = alice.remember("I live in Rome.").ids
     alice.block("human").edit(value="Lives in Rome.", source=said)
     alice.block("human").undo()
-    face(alice, "forget", ids=said)
+    face(alice).forget(ids=said)
     assert [block.value for block in alice.block("human").history()] == ["Likes jazz.", "", "Likes jazz."]
 
 
@@ -251,13 +247,13 @@ def test_forgetting_who_wrote_into_a_shared_block_leaves_what_others_wrote(face:
     team.block("task").edit(append="Order cake.")
     team.block("task").edit(old="55501.", new="55501, says Bob.")
     memory.scoped(user="bob").space("team").block("plan").put("55503", description="The PIN is 55504.")
-    face(memory, "forget", user="bob")
-    assert face(team, "blocks")["task"].value == "Book a room.\nOrder cake."
+    face(memory).forget(user="bob")
+    assert face(team).blocks()["task"].value == "Book a room.\nOrder cake."
     for label in ("task", "plan"):
-        history = face(team.block(label), "history")
+        history = face(team.block(label)).history()
         assert not [block for block in history if "5550" in block.value + block.description]
     assert team.blocks()["task"].description == "What to do."
-    assert face(bob, "blocks") == {}
+    assert face(bob).blocks() == {}
 
 
 LINES = st.sampled_from(["a cat", "the dog", CANARY, f"my {CANARY.title()}!", "茶", f"茶 {WORDS[1]}"])
@@ -270,9 +266,7 @@ EDITS = st.lists(
 
 @given(EDITS, EDITS)
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
-def test_whatever_was_done_before_no_forgotten_word_comes_back(
-    before: list[tuple[str, list[str]]], after: list[tuple[str, list[str]]]
-) -> None:
+def test_no_forgotten_word_comes_back(before: list[tuple[str, list[str]]], after: list[tuple[str, list[str]]]) -> None:
     with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
         alice = memory.scoped(user="alice")
         alice.block("human").put()
