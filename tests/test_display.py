@@ -82,22 +82,12 @@ def trip(memory: HybridMemory) -> ScopedMemory:
 def shown_by(memory: HybridMemory, trip: ScopedMemory) -> dict[str, object]:
     hits = trip.recall("What did we decide? txt.exe", k=3)
     return {
-        "memory": memory,
-        "scoped": trip,
-        "hits": hits,
-        "hit": hits[0],
-        "nothing": memory.scoped(user="nobody").recall(CRAFTED),
-        "context": trip.assemble("And what is txt.exe?"),
-        "profile": trip.profile(),
-        "summary": trip.summary(),
-        "facts": trip.facts(history=True),
-        "receipt": trip.forget(query="Porto", dry_run=True),
-        "stats": memory.stats(),
-        "work": memory.work,
-        "block": trip.blocks()["task"],
-        "why": trip.why(hits[0]),
-        "why not": trip.why_not(CRAFTED, "#2", k=1),
-    }
+        "memory": memory, "scoped": trip, "hits": hits, "hit": hits[0],
+        "nothing": memory.scoped(user="nobody").recall(CRAFTED), "context": trip.assemble("And what is txt.exe?"),
+        "profile": trip.profile(), "summary": trip.summary(), "facts": trip.facts(history=True),
+        "receipt": trip.forget(query="Porto", dry_run=True), "stats": memory.stats(), "work": memory.work,
+        "block": trip.blocks()["task"], "why": trip.why(hits[0]), "why not": trip.why_not(CRAFTED, "#2", k=1),
+    }  # fmt: skip
 
 
 def test_crafted_words_are_text_in_every_display(memory: HybridMemory, trip: ScopedMemory) -> None:

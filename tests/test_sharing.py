@@ -44,13 +44,9 @@ def rights(kind: type) -> dict[str, Right]:
 
 
 BLOCK_VERBS = {
-    "attach_block": "attach",
-    "block_history": "history",
-    "edit_block": "edit",
-    "put_block": "put",
-    "remove_block": "remove",
-    "undo_block": "undo",
-}
+    "attach_block": "attach", "block_history": "history", "edit_block": "edit", "put_block": "put",
+    "remove_block": "remove", "undo_block": "undo",
+}  # fmt: skip
 RIGHTS = rights(SpaceMemory) | rights(BlockHandle)
 READING = (
     "block_history blocks conversation count expand facts fetch flush grants grep history profile recall recall_media "
@@ -81,34 +77,18 @@ def seat(memory: HybridMemory, team: SpaceMemory, right: Right | None, *, trust:
 def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What to call a verb with, so that nothing but a missing right can be wrong."""
     named = {
-        "attach_block": ("plan",),
-        "begin_blocks": ([],),
-        "block_history": ("task",),
-        "edit_block": ("task",),
-        "expand": (team.history()[0].id,),
-        "fetch": (team.history()[0].id,),
-        "follow": ([Message(content="One more thing.")],),
-        "grep": (team.history()[0].id, "launch"),
-        "offload": ("a long note",),
-        "put_block": ("task", "Book the hall."),
-        "recall": ("launch",),
-        "recall_media": ("launch",),
-        "records": ([1],),
-        "remember": ("One more thing.",),
-        "remove_block": ("task",),
-        "rollback": (NOON,),
-        "undo_block": ("task",),
-        "why": ("goals",),
-        "why_not": ("launch", team.history()[0].id),
-    }
+        "attach_block": ("plan",), "begin_blocks": ([],), "block_history": ("task",), "edit_block": ("task",),
+        "expand": (team.history()[0].id,), "fetch": (team.history()[0].id,),
+        "follow": ([Message(content="One more thing.")],), "grep": (team.history()[0].id, "launch"),
+        "offload": ("a long note",), "put_block": ("task", "Book the hall."), "recall": ("launch",),
+        "recall_media": ("launch",), "records": ([1],), "remember": ("One more thing.",), "remove_block": ("task",),
+        "rollback": (NOON,), "undo_block": ("task",), "why": ("goals",), "why_not": ("launch", team.history()[0].id),
+    }  # fmt: skip
     keyed: dict[str, dict[str, Any]] = {
-        "attach_block": {"space": f"board of {team.scope.space}"},
-        "assemble": {"query": "When is the launch?"},
-        "edit_block": {"append": "Order cake."},
-        "forget": {"ids": team.history()[0].id},
-        "grant": {"user": "carol", "right": "read"},
-        "revoke": {"user": "carol"},
-    }
+        "attach_block": {"space": f"board of {team.scope.space}"}, "assemble": {"query": "When is the launch?"},
+        "edit_block": {"append": "Order cake."}, "forget": {"ids": team.history()[0].id},
+        "grant": {"user": "carol", "right": "read"}, "revoke": {"user": "carol"},
+    }  # fmt: skip
     if verb in ("approve", "reject"):
         return (team.quarantined(),), {}
     if verb == "resolve":

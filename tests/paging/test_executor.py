@@ -223,16 +223,10 @@ RING.append(RING)
 
 
 RAISED = {
-    "error": ValueError("no harbour"),
-    "exit": SystemExit(3),
-    "interrupt": KeyboardInterrupt(),
-    "unspeakable": UnspeakableError(),
-    "long": ValueError("a" * 10**6),
-    "surrogate": OSError("\ud83d"),
-    "cancelled": asyncio.CancelledError(),
-    "stop": StopIteration(),
-    "recursion": RecursionError(),
-}
+    "error": ValueError("no harbour"), "exit": SystemExit(3), "interrupt": KeyboardInterrupt(),
+    "unspeakable": UnspeakableError(), "long": ValueError("a" * 10**6), "surrogate": OSError("\ud83d"),
+    "cancelled": asyncio.CancelledError(), "stop": StopIteration(), "recursion": RecursionError(),
+}  # fmt: skip
 
 
 # An interrupt on the event loop is its owner's.

@@ -67,21 +67,15 @@ deleted file mode 100644
 -bye
 """
 SAMPLES = {
-    "json": ORDERS,
-    "json lines": '{"id": 1, "ok": true}\n{"id": 2, "ok": false}\n',
-    "log": LOG,
-    "source code": CODE,
-    "diff": DIFF,
-    "csv": "city,year,sales\nBerlin,2023,5\n上海,2024,7\n",
-    "tsv": "city\tsales\nBerlin\t5\n上海\t7\n",
+    "json": ORDERS, "json lines": '{"id": 1, "ok": true}\n{"id": 2, "ok": false}\n', "log": LOG, "source code": CODE,
+    "diff": DIFF, "csv": "city,year,sales\nBerlin,2023,5\n上海,2024,7\n", "tsv": "city\tsales\nBerlin\t5\n上海\t7\n",
     "markdown table": "| 城市 | sales |\n|---|---:|\n| 上海 | 7 |\n| Berlin | 5 |\n",
     "html": "<!DOCTYPE html>\n<html><head><title>Price list</title></head><body><p>a</p><p>b</p></body></html>\n",
-    "xml": '<?xml version="1.0"?>\n<rows><row id="1"/><row id="2"/></rows>',
-    "base64": PNG,
+    "xml": '<?xml version="1.0"?>\n<rows><row id="1"/><row id="2"/></rows>', "base64": PNG,
     "paths": "\n".join(f"./src/part{n % 3}/file{n}.py" for n in range(30)),
     "search results": "\n".join(f"src/a{n % 2}.py:{n}: import os" for n in range(30)),
     "text": "The committee met on Monday.\nNobody objected.\n会议结束。",
-}
+}  # fmt: skip
 
 
 def characters(text: str) -> int:

@@ -32,13 +32,10 @@ ENGLISH = {
     "places": "kitchen bathroom garage garden attic cellar hallway balcony roof office",
 }
 CHINESE = {
-    "decision": "我们决定把{place}的{n}号墙刷成{m}号颜色。",
-    "plan": "{place}还需要订{n}块瓷砖。",
-    "fact": "我妹妹喜欢{place}的{n}号灯。",
-    "talk": "今天{place}看起来怎么样？",
-    "answer": "{place}看起来不错。",
+    "decision": "我们决定把{place}的{n}号墙刷成{m}号颜色。", "plan": "{place}还需要订{n}块瓷砖。",
+    "fact": "我妹妹喜欢{place}的{n}号灯。", "talk": "今天{place}看起来怎么样？", "answer": "{place}看起来不错。",
     "places": "厨房 浴室 车库 花园 阁楼 地下室 走廊 阳台 屋顶 书房",
-}
+}  # fmt: skip
 
 
 def told(memory: HybridMemory, language: dict[str, str], rounds: int) -> tuple[list[Line], list[int], str]:
