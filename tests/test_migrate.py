@@ -21,7 +21,7 @@ from hybrid_memory.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from hybrid_memory.items.item import GetItem, PutItem
+from hybrid_memory.items.items import GetItem, PutItem
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.models import FaultyEmbedder
 from tests.doubles import Line, end_of, line_to, texts

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import HybridMemory
-from hybrid_memory.items import item
+from hybrid_memory.items import items
 from tests.data import store_0_9_0
 from tests.doubles import texts
 
@@ -34,7 +34,7 @@ def as_json(value: Any) -> Any:
 
 
 def test_a_store_of_0_9_0_answers_as_it_did(older: HybridMemory) -> None:
-    expected, now = recorded(), as_json(store_0_9_0.answers(older, item))
+    expected, now = recorded(), as_json(store_0_9_0.answers(older, items))
     assert now.keys() == expected.keys()
     for name, shown in expected.items():
         if isinstance(shown, dict):
@@ -49,7 +49,7 @@ def test_a_store_of_0_9_0_answers_as_it_did_when_its_index_is_derived_again(olde
     older.rebuild()
     after = older.stats()
     assert (after.records, after.vectors, after.unindexed) == (before.records, before.vectors, 0)
-    expected, now = recorded(), as_json(store_0_9_0.answers(older, item))
+    expected, now = recorded(), as_json(store_0_9_0.answers(older, items))
     for name in store_0_9_0.QUESTIONS:
         assert {**now[name], "everything": sorted(now[name]["everything"])} == expected[name]
 

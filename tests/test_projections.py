@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, check_store, open_memory
-from hybrid_memory.blocks.kept import BlocksProjection
+from hybrid_memory.blocks.block import BlocksProjection
 from hybrid_memory.context.session import QueueProjection
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.memory.projections import projections
+from hybrid_memory.memory.opening import projections
 from hybrid_memory.runtime.runners import InlineRunner, drive
 from hybrid_memory.steps import Does, Step, StepsProjection, advance, work_left
 from hybrid_memory.store.projection import LOG_KINDS, Erasure, Projection, append_revision, revision_id

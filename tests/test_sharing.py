@@ -16,7 +16,7 @@ from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInpu
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.log.event import author_of, principal_of
-from hybrid_memory.memory.handles import BlockHandle
+from hybrid_memory.memory.faces import BlockHandle
 from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.runtime.runners import INLINE, drive
 from hybrid_memory.testing.images import ColourEmbedder

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         RedactionConfig,
         RetentionConfig,
     )
-    from hybrid_memory.config.weights import Weights
+    from hybrid_memory.config.memory import Weights
     from hybrid_memory.context.condense import Condensed
     from hybrid_memory.context.context import Context, Piece
     from hybrid_memory.context.expand import Payload
@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from hybrid_memory.log.message import Message, Role, ToolCall
     from hybrid_memory.log.receipt import Receipt
     from hybrid_memory.memory import HybridMemory, ScopedMemory, SpaceMemory
-    from hybrid_memory.memory.handles import BlockHandle
-    from hybrid_memory.memory.health import check_store
-    from hybrid_memory.memory.opening import aopen_memory, open_memory
+    from hybrid_memory.memory.faces import BlockHandle
+    from hybrid_memory.memory.opening import aopen_memory, check_store, open_memory
     from hybrid_memory.memory.stats import Stats
     from hybrid_memory.recall.hit import Hit, Hits, Scored, Signals
     from hybrid_memory.recall.plan import Intent, Plan
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from hybrid_memory.runtime.tasks import Task
     from hybrid_memory.scope import Scope
     from hybrid_memory.sharing.grant import Denial, Grant, Right
-    from hybrid_memory.store.health import Finding
+    from hybrid_memory.store.engine import Finding
     from hybrid_memory.store.migrate import Migration
     from hybrid_memory.store.remember import Content, as_messages
     from hybrid_memory.telemetry import observe
@@ -63,7 +62,7 @@ _HOME = {
     "ArchiveConfig": "config",
     "Audit": "context.summary",
     "Block": "blocks.block",
-    "BlockHandle": "memory.handles",
+    "BlockHandle": "memory.faces",
     "Category": "facts.fact",
     "CompactionConfig": "config",
     "Condensed": "context.condense",
@@ -76,7 +75,7 @@ _HOME = {
     "Fact": "facts.fact",
     "FactState": "facts.fact",
     "Facts": "facts.fact",
-    "Finding": "store.health",
+    "Finding": "store.engine",
     "Grant": "sharing.grant",
     "Hit": "recall.hit",
     "Hits": "recall.hit",
@@ -119,10 +118,10 @@ _HOME = {
     "Tier": "log.event",
     "ToolCall": "log.message",
     "UserProfile": "facts.profile",
-    "Weights": "config.weights",
+    "Weights": "config.memory",
     "WorkStats": "runtime.statistics",
     "as_messages": "store.remember",
-    "check_store": "memory.health",
+    "check_store": "memory.opening",
     "aopen_memory": "memory.opening",
     "drive": "runtime.runners",
     "observe": "telemetry",

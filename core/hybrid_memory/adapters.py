@@ -20,7 +20,7 @@ from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.context.view import budget_of
 from hybrid_memory.index.record import RecordKind, Scalar
-from hybrid_memory.items.item import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
+from hybrid_memory.items.items import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
 from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import PRESSURE, STOPPED, Message

@@ -196,6 +196,6 @@ class StepsProjection(Projection):
     repeats = kinds
 
     async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
-        """All steps of a user whose memory goes."""
+        """Add all steps of a user whose memory goes."""
         if erasure.user and erasure.scope.space is None:
             erasure.derived += events

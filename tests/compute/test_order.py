@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Scope
-from hybrid_memory.runtime.queues import PriorityQueue
 from hybrid_memory.runtime.scheduler import Scheduler
-from hybrid_memory.runtime.tasks import Job, Task
+from hybrid_memory.runtime.tasks import Job, PriorityQueue, Task
 
 SCOPES = [None, Scope(user="alice"), Scope(user="bob"), Scope(user="bob", session="s")]
 KINDS = ["recall", "learning", "indexing"]

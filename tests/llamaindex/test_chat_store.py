@@ -19,7 +19,7 @@ from sqlalchemy.pool import StaticPool
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.errors import InvalidMessageError, InvalidScopeError
-from hybrid_memory.items.item import FindItems
+from hybrid_memory.items.items import FindItems
 from llamaindex_hybrid_memory import HybridBufferStore, HybridChatMemory, HybridChatStore
 from llamaindex_hybrid_memory.keyed_log import AGENT
 from tests.llamaindex.conftest import Run, words

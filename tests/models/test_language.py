@@ -20,7 +20,7 @@ from hybrid_memory import Message, Role
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory.ports import LanguageModel
-from hybrid_memory.runtime.time_limits import MAX_HANGING
+from hybrid_memory.runtime.worker_pool import MAX_HANGING
 from hybrid_memory.testing import FaultyModel, ScriptedModel
 from tests.doubles import PATIENCE, wait_until
 

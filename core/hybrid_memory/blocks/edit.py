@@ -7,15 +7,24 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hybrid_memory.blocks.block import MOST_CHARS, Block, Edit, checked_label, checked_length
-from hybrid_memory.blocks.kept import BlocksProjection, KeptBlocks, Revision, payload
+from hybrid_memory.blocks.block import (
+    MOST_CHARS,
+    Block,
+    BlocksProjection,
+    Edit,
+    KeptBlocks,
+    Revision,
+    checked_label,
+    checked_length,
+    payload,
+)
 from hybrid_memory.errors import IdConflictError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Draft
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import decide as sharing
-from hybrid_memory.sharing.grant import Right
+from hybrid_memory.sharing.grant import Asked, Member, Right
 from hybrid_memory.store.projection import append_revision, revision_id
 from hybrid_memory.store.remember import stored_text
 from hybrid_memory.store.services import Services
@@ -63,16 +72,12 @@ async def blocks(run: Runner, owned: Owned) -> dict[str, Block]:
 
 
 async def home(run: Runner, owned: Owned, label: str, verb: str, needed: Right = Right.WRITE) -> Owned:
-    """Where the block lives: with the owner, or in the space that it is attached from.
-
-    Raises:
-        AccessDeniedError: the verb takes a right in that space which the user and agent lack.
-    """
+    """Where the block lives: with the owner, or in the space that it is attached from."""
     block = (await kept_blocks(run, owned.services, owned.scope)).get(checked_label(label))
     if block is None or block.space is None:
         return owned
-    member = sharing.Member(owned.principal, sharing.named(owned.principal, block.space))
-    asked = sharing.Asked(verb, needed, trusted=needed is not Right.READ)
+    member = Member(owned.principal, sharing.named(owned.principal, block.space))
+    asked = Asked(verb, needed, trusted=needed is not Right.READ)
     known = await sharing.admitted(run, owned.services, member, asked)
     return Owned(sharing.entered(owned.services, member, known), member.space, owned.principal, block.space)
 
@@ -113,10 +118,6 @@ async def edit(
 
     An append goes onto what others wrote meanwhile, a replacement too, where its place is still there. What is written
     anew must follow from the revision that was ``seen``.
-
-    Raises:
-        InvalidInputError: there is no such block, it is read-only, it would be too long, ``old`` is not in it exactly
-            once, or it was changed since the revision ``seen``.
     """
     wanted = _checked(services, wanted)
     _check_known(seen, call, sources)
@@ -149,12 +150,7 @@ async def undo(run: Runner, services: Services, scope: Scope, label: str) -> Blo
 
 
 async def attach(run: Runner, owned: Owned, label: str, space: str) -> Block:
-    """Let the block of this label be the one in the space, which is given back.
-
-    Raises:
-        InvalidInputError: there is one here already, or none in the space.
-        AccessDeniedError: the space may not be read.
-    """
+    """Let the block of this label be the one in the space, which is given back."""
     (home,) = await sharing.reached(run, owned.services, owned.principal, [space], "attach_block")
     block = _existing(await kept_blocks(run, owned.services, home), label)
     _refuse_attached(block)
@@ -186,7 +182,6 @@ def history(kept: KeptBlocks, label: str) -> list[Block]:
 
 
 async def _changed(run: Runner, services: Services, scope: Scope, label: str, change: Change) -> Block:
-    """The block after the change, made on what stands then."""
     present(services)
     checked_label(label)
     for _ in range(RACES):
@@ -204,7 +199,6 @@ async def _changed(run: Runner, services: Services, scope: Scope, label: str, ch
 
 
 def _draft(services: Services, made: Revision) -> Draft:
-    """The event of a change."""
     block = made.block
     name = revision_id(f"block:{block.label}", block.revision)
     draft = services.draft(EventKind.BLOCK, payload(made), id=name, sources=block.sources, author=services.author)

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from hybrid_memory.config.compaction import CompactionConfig, PagingConfig, PresetName, PromptConfig
-from hybrid_memory.config.learning import ConflictRule, LearningConfig, OrchestrationConfig
-from hybrid_memory.config.memory import CleaningLevel, MemoryConfig
-from hybrid_memory.config.recall import RecallConfig
-from hybrid_memory.config.storage import ArchiveConfig, IndexConfig, RedactionConfig, RetentionConfig
+from hybrid_memory.config.memory import (
+    ArchiveConfig,
+    CleaningLevel,
+    ConflictRule,
+    IndexConfig,
+    LearningConfig,
+    MemoryConfig,
+    OrchestrationConfig,
+    RecallConfig,
+    RedactionConfig,
+    RetentionConfig,
+)
 
 __all__ = [
     "ArchiveConfig",

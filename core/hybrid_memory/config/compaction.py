@@ -47,9 +47,6 @@ class CompactionConfig(Settings):
         recall_ratio: share of the budget for recalled memories, over all turns that the prompt shows.
         offload_tokens: where room is short, a message longer than this is shortened; the log has all of it.
         model_timeout: after this time a language model counts as failed.
-
-    Raises:
-        InvalidConfigError: an unknown setting or a value out of range.
     """
 
     strategy: str | InstanceOf[SummaryStrategy] = "anchored"
@@ -107,9 +104,6 @@ class PromptConfig(Settings):
         place: of what was learned, summarised and recalled: ``turn`` in front of the words of the user's turn that it
             belongs to, ``message`` as messages of their own before it.
         memories: what recalled memories stand in, with ``{memories}`` where they come.
-
-    Raises:
-        InvalidConfigError: an unknown setting or a value out of range.
     """
 
     place: Literal["turn", "message"] = "turn"
@@ -133,9 +127,6 @@ class PagingConfig(Settings):
         summary: share of the budget for the recursive summary of what was flushed.
         artifacts: share of the budget for its files, commands, tests, errors and ids.
         blocks: share of the budget that the blocks may fill; what is beyond it is cut in the prompt, not in the block.
-
-    Raises:
-        InvalidConfigError: an unknown setting or a value out of range.
     """
 
     pressure: float = Field(default=0.7, gt=0, lt=1)

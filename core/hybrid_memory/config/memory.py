@@ -1,20 +1,196 @@
-"""All settings of a memory."""
+"""All settings of a memory; those of prompts have a module of their own."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields, replace
+from datetime import timedelta
+from math import isfinite
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
 from pydantic import Field
 
 from hybrid_memory.config.compaction import CompactionConfig, PromptConfig
-from hybrid_memory.config.learning import LearningConfig, OrchestrationConfig
-from hybrid_memory.config.recall import RecallConfig
-from hybrid_memory.config.storage import ArchiveConfig, IndexConfig, RedactionConfig, RetentionConfig
-from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.validation import Settings
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from hybrid_memory.validation import Duration, Settings
 
 CleaningLevel: TypeAlias = Literal["off", "light", "strong"]
+
+
+ConflictRule: TypeAlias = Literal["newest", "trusted", "ask"]
+
+
+class IndexConfig(Settings):
+    """Where the semantic index (L2) is, if it is not beside the log, and how its vectors are searched.
+
+    Attributes:
+        url: ``redis://host:6379/0``, ``milvus://host:19530``, ``milvus:///folder.db`` (Milvus Lite),
+            ``sqlite:///file.db`` or ``memory://``; None is the engine of the log.
+        algorithm: of Redis (``flat``, ``hnsw``) or Milvus (``flat``, ``ivf_flat``, ``hnsw``); None is the engine's own
+            default, exact in Redis and ``ivf_flat`` in Milvus. The embedded index chooses by itself.
+        nlist: inverted lists of ``ivf_flat``.
+    """
+
+    url: str | None = None
+    algorithm: Literal["flat", "hnsw", "ivf_flat"] | None = None
+    nlist: int = Field(default=1024, ge=1, le=65_536)
+
+
+class ArchiveConfig(Settings):
+    """Where messages go when they leave the log (L3) for their age; they stay readable.
+
+    Attributes:
+        url: ``clickhouse://host:8123/database`` or ``chdb:///folder`` (the embedded engine); None keeps all in the log.
+        after: the age from which on they go.
+    """
+
+    url: str | None = None
+    after: Duration = Field(default=timedelta(days=30), gt=timedelta(0))
+
+
+class RetentionConfig(Settings):
+    """What recall leaves out because of its age; nothing is destroyed, `forget(expired=True)` does that.
+
+    Attributes:
+        ttl: the longest age by kind (``turn``, ``fact``) or category (``preference``, ``task``, ``knowledge``,
+            ``relation``).
+        half_life: after this time a record of no importance that was never used is half forgotten; None forgets
+            nothing. See `hybrid_memory.store.forget`.
+        least: records that are retained less than this are left out; in (0, 1).
+    """
+
+    ttl: dict[Literal["turn", "fact", "preference", "task", "knowledge", "relation"], Duration] = Field(
+        default_factory=dict
+    )
+    half_life: Duration | None = Field(default=None, gt=timedelta(0))
+    least: float = Field(default=0.1, gt=0, lt=1)
+
+
+class RedactionConfig(Settings):
+    """What is taken out of messages before they are stored; see `hybrid_memory.text.redaction` for the rules.
+
+    Attributes:
+        kinds: of secrets and personal data; none by default.
+        keep_original: keep the original in the log, for `history` and prompts; only the index, the facts and the
+            profile are without it then.
+    """
+
+    kinds: tuple[Literal["api key", "password", "email", "id number", "card", "iban", "phone", "ip"], ...] = ()
+    keep_original: bool = False
+
+
+class LearningConfig(Settings):
+    """How facts are learned.
+
+    Attributes:
+        conflicts: who wins where two authors disagree about a thing that has one value: the ``newest`` word, the
+            author who is ``trusted`` more, or nobody until it is resolved (``ask``). An author's own newer word wins.
+        extractor: what reads claims from turns: ``rules``, or the name of an installed one.
+        model: let the language model read the turns too, where there is one; rules always do.
+        background: learn without being asked, on a thread of its own, once the conversation has been quiet for
+            ``delay``; otherwise when facts or the profile are asked for, and with `flush` and `learn`.
+        delay: the quiet after a write.
+    """
+
+    conflicts: ConflictRule = "newest"
+    extractor: str = "rules"
+    model: bool = True
+    background: bool = True
+    delay: Duration = Field(default=timedelta(seconds=2), ge=timedelta(0))
+
+
+class OrchestrationConfig(Settings):
+    """Where and when work runs.
+
+    Attributes:
+        concurrency: tasks of one kind that run at the same time.
+        background: index and learn on threads of the library once the conversation pauses, record what was used, and
+            archive what is old.
+        batch: texts that are embedded in one call of the embedder.
+        window: how long a batch of background work may wait for more.
+        embedding_concurrency: calls of the embedder at the same time.
+        cache: embeddings of queries and texts that are kept in memory; 0 keeps none.
+        cache_ttl: how long.
+    """
+
+    concurrency: int = Field(default=10, ge=1, le=1000)
+    background: bool = True
+    batch: int = Field(default=32, ge=1, le=4096)
+    window: Duration = Field(default=timedelta(milliseconds=50), ge=timedelta(0), le=timedelta(seconds=10))
+    embedding_concurrency: int = Field(default=2, ge=1, le=256)
+    cache: int = Field(default=10_000, ge=0)
+    cache_ttl: Duration = Field(default=timedelta(hours=1), gt=timedelta(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each signal counts; the same field names as `Signals`.
+
+    ``score = sum(weight * signal) / sum(weights)``, so it stays in [0, 1]; with every adjustment at 0 it is
+    exactly ``0.7 * vector + 0.3 * text``. An adjustment at 0 is off. Neighbours, segment and importance fade where
+    turns are long; current counts only where something that was found is out of date, exact where the query quotes
+    something or has a path or an id, temporal where it names a time. A hit carries the weights as they were applied.
+    Recency and use are off by default: no labelled set at hand shows what they are worth.
+
+    Raises:
+        InvalidInputError: a weight is negative or not finite, or all are 0.
+    """
+
+    vector: float = 0.7
+    text: float = 0.3
+    neighbours: float = 0.3
+    segment: float = 0.4
+    recency: float = 0.0
+    importance: float = 0.3
+    use: float = 0.0
+    current: float = 1.0
+    exact: float = 0.4
+    temporal: float = 0.4
+
+    def __post_init__(self) -> None:
+        values = [getattr(self, part.name) for part in fields(self)]
+        numbers = all(isinstance(value, int | float) and isfinite(value) and value >= 0 for value in values)
+        if not numbers or not any(values):
+            raise InvalidInputError(f"weights must be 0 or more, finite, and not all 0: {self}")
+
+    @classmethod
+    def plain(cls) -> Self:
+        """``0.7 * vector + 0.3 * text`` and nothing else."""
+        return cls(neighbours=0.0, segment=0.0, importance=0.0, current=0.0, exact=0.0, temporal=0.0)
+
+    @classmethod
+    def routed(cls) -> Self:
+        """``0.3 * exact + 0.5 * vector + 0.2 * temporal`` and nothing else."""
+        return replace(cls.plain(), vector=0.5, text=0.0, exact=0.3, temporal=0.2)
+
+    @classmethod
+    def heat(cls) -> Self:
+        """``0.3 * use + 0.7 * recency`` and nothing else: what is in use and new, among what the paths found."""
+        return replace(cls.plain(), vector=0.0, text=0.0, use=0.3, recency=0.7)
+
+
+class RecallConfig(Settings):
+    """How recall searches and scores.
+
+    Attributes:
+        weights: of the signals; see `Weights`.
+        candidates: how many records each of the vector and the text path brings in.
+        half_life: after this time a record's recency is 0.5.
+        diversity: 0 ranks by score alone; towards 1, records that repeat better ones fall back (MMR).
+        synonyms: groups of words that mean the same; where a query has one, the others are looked for too.
+        cache_ttl: an answer is given again within this time, if nothing was written since; 0 finds each one anew.
+        ranker: what scores the candidates: ``weighted-mean`` of the signals, or the name of an installed one.
+        count_uses: record in the log which records were recalled, in batches; see `Record.uses`.
+    """
+
+    weights: Weights = Weights()
+    candidates: int = Field(default=48, ge=1, le=10_000)
+    half_life: Duration = Field(default=timedelta(days=30), gt=timedelta(0))
+    diversity: float = Field(default=0.0, ge=0, le=1)
+    synonyms: tuple[tuple[str, ...], ...] = ()
+    cache_ttl: Duration = Field(default=timedelta(seconds=300), ge=timedelta(0))
+    ranker: str = "weighted-mean"
+    count_uses: bool = True
 
 
 class MemoryConfig(Settings):

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any, TypeAlias
 
 from hybrid_memory.config.compaction import DEFAULT_TOKENS
-from hybrid_memory.config.weights import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.config.yaml import Document, nearest
 
 TOP = "memory_system"
@@ -93,9 +93,8 @@ def translate(document: Document) -> None:
 
 
 def _section(values: Any, name: str) -> dict[str, Any]:
-    """The section of this name; an empty one if there is none."""
-    found = values.get(name) if isinstance(values, dict) else None
-    return found if isinstance(found, dict) else {}
+    section = values.get(name) if isinstance(values, dict) else None
+    return section if isinstance(section, dict) else {}
 
 
 def _fields_of(document: Document, values: dict[str, Any]) -> dict[str, Any]:
@@ -123,7 +122,6 @@ def _fields_of(document: Document, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _leaves(value: Any, keys: Keys) -> Iterator[tuple[Keys, Any]]:
-    """What is in the sections, with the keys that lead to it."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _leaves(inner, (*keys, name))

@@ -183,8 +183,8 @@ def dumped(settings: Settings) -> str:
 
 def nearest(name: object, names: Iterable[str]) -> str:
     """`` (did you mean 'NAME'?)`` for the name that looks most like this one; empty if none does."""
-    found = get_close_matches(str(name), list(names), n=1)
-    return f" (did you mean {found[0]!r}?)" if found else ""
+    close = get_close_matches(str(name), list(names), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def _reason(problem: ErrorDetails, model: type[BaseModel]) -> str:
@@ -205,7 +205,6 @@ def _is_section(model: type[BaseModel], name: str) -> bool:
 
 
 def _names(model: Any, above: Iterable[str | int]) -> list[str]:
-    """The names of the fields that the model below these ones has."""
     for name in above:
         model = model.model_fields[name].annotation
     return [field.name for field in fields(model)] if is_dataclass(model) else list(model.model_fields)

@@ -24,9 +24,8 @@ from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.log.visible import within
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.reading import at_positions
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import in_view, present
+from hybrid_memory.store.view import at_positions, in_view, present
 from hybrid_memory.validation import checked_count
 
 RACES = 8

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias, get_args
 
 from hybrid_memory.artifacts import merge, read_on, render
 from hybrid_memory.artifacts.ledger import Ledger
-from hybrid_memory.config.weights import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.context.compact import LEDGER_TOKENS
 from hybrid_memory.context.extractive import Fragment, Offer, chosen, fitted, fragments
 from hybrid_memory.context.summaries.anchored import Anchored

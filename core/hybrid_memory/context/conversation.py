@@ -15,10 +15,9 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import REPLACES, Message, Role
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
-from hybrid_memory.store.reading import at_positions, placed
-from hybrid_memory.store.remember import Superseding, remember, stored
+from hybrid_memory.store.remember import remember, stored
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import View, in_view, present
+from hybrid_memory.store.view import View, at_positions, in_view, placed, present
 from hybrid_memory.validation import checked_count, shown
 
 LOOKED_AT = 50
@@ -94,8 +93,8 @@ async def follow(run: Runner, services: Services, scope: Scope, messages: Sequen
     written = [edit.message for edit in edits.values() if edit.message is not None]
     if written or gone or given[start:]:
         restored = [edit.restored for edit in edits.values() if edit.restored]
-        superseding = Superseding(gone, restored) if gone else None
-        receipt = await remember(run, services, scope, [*written, *given[start:]], superseding=superseding)
+        messages = [*written, *given[start:]]
+        receipt = await remember(run, services, scope, messages, superseded=gone, restored=restored)
         named[start:] = receipt.ids[len(written) : len(written) + len(given) - start]
     return named
 

@@ -21,9 +21,8 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import Erasure, Projection, append_revision, number_of, revision_id
-from hybrid_memory.store.reading import at_positions, placed
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import View, in_view, present
+from hybrid_memory.store.view import View, at_positions, in_view, placed, present
 
 STATES = (EventKind.COMPACTION, EventKind.RESET)
 TURNS = (EventKind.MESSAGE, EventKind.RECALLED)

@@ -17,8 +17,8 @@ from hybrid_memory.context.view import PromptView
 from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.log.message import Role
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.text_index import TextIndex
 
 WORTH = 0.1
 """Share of what does not fit that a compaction must free at least."""

@@ -17,9 +17,8 @@ from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import origin
-from hybrid_memory.store.reading import at_positions
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import in_view
+from hybrid_memory.store.view import at_positions, in_view
 from hybrid_memory.validation import shown
 
 MAX_CHAIN = 20

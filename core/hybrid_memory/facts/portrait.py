@@ -21,9 +21,8 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import trust
 from hybrid_memory.store.indexing import embedding
-from hybrid_memory.store.reading import at_positions
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import View, in_view
+from hybrid_memory.store.view import View, at_positions, in_view
 from hybrid_memory.validation import shown
 
 SUBJECTS = 4

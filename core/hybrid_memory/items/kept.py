@@ -6,14 +6,16 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
-from hybrid_memory.items.item import Namespace
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import FoldedProjection
 from hybrid_memory.store.services import Services
+
+Namespace: TypeAlias = tuple[str, ...]
+"""A path of labels; ``("users", "alice")`` lies in ``("users",)``, and not in ``("user",)``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +218,6 @@ class ItemsProjection(FoldedProjection[KeptItems]):
     capacity = 64
 
     async def findable(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Event]:
-        """The events without the texts of items that stand no more."""
         if all(event.kind is not EventKind.ITEM for event in events):
             return events
         kept = await self.read(run, services, owner)

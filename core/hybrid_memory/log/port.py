@@ -28,6 +28,13 @@ class Draft:
     sources: tuple[str, ...] = ()
     author: str = ""
 
+    @classmethod
+    def of(cls, event: Event) -> Draft:
+        """The draft of an event that is to be written again, under its own id."""
+        return cls(
+            event.id, True, event.scope.session, event.kind, event.at, event.payload, event.sources, event.author
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Appended:

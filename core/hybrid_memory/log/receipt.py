@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hybrid_memory import display
 from hybrid_memory.log.event import handle
+from hybrid_memory.log.port import Appended
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +70,12 @@ class Receipt:
             *(f"{count:,} {name}" for name, count in counts.items() if count),
             *([self.note] if self.note else []),
         ]
+
+
+def receipt_of(appended: Sequence[Appended]) -> Receipt:
+    """The receipt of what was written to the log."""
+    return Receipt(
+        ids=tuple(event.id for event in appended),
+        positions=tuple(event.position for event in appended),
+        duplicates=tuple(event.id for event in appended if not event.fresh),
+    )

@@ -48,15 +48,12 @@ class MediaIndex(IndexProjection):
     batch = 64
 
     def exists(self, services: Services) -> bool:
-        """Whether there is an index of media, now or before."""
         return services.media is not None
 
     def embeds(self, services: Services) -> bool:
-        """Whether there is an embedder of media."""
         return services.media_embedder is not None
 
     def port(self, services: Services) -> SemanticIndex:
-        """The index itself."""
         if services.media is None:
             raise InvalidInputError("this memory has no index of media")
         return services.media
@@ -66,12 +63,10 @@ class MediaIndex(IndexProjection):
         return await super().follow(run, services, owner) if self.embeds(services) else 0
 
     async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
-        """What the index takes of the media in messages."""
         kinds = ready(services)[1].kinds
         return [entry for event in events for entry in _entries(services, event, kinds)]
 
     async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
-        """Drop the records of media that stood in what was erased."""
         count, stretches = 0, joined((first, last) for first, last in erased["positions"])
         for start in range(0, len(stretches), STRETCHES):
             where = Where(owner.owner, hidden=_between(stretches[start : start + STRETCHES]))
@@ -80,7 +75,6 @@ class MediaIndex(IndexProjection):
         return count
 
     async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
-        """Give waiting records their vectors, those of one kind together."""
         count, (index, embedder) = 0, ready(services)
         while pending := await run.call(index.pending, owner, EMBED_BATCH):
             records = [record for record, _ in pending]
@@ -171,7 +165,6 @@ def _media(message: Message) -> list[tuple[int, Media]]:
 
 
 async def _data(run: Runner, services: Services, owner: Scope, records: Sequence[Record]) -> dict[int, Media]:
-    """The media behind these records, by record."""
     data: dict[int, Media] = {}
     for first, last in runs({record.turn for record in records}):
         kinds = (EventKind.MESSAGE,)

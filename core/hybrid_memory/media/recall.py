@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.config.weights import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, ModelError
 from hybrid_memory.index.record import RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
@@ -67,7 +67,6 @@ class MediaRequest:
 
 
 def _example(query: Any) -> Media | None:
-    """The example, None for a text."""
     if isinstance(query, str):
         return None
     if isinstance(query, Mapping):
@@ -88,10 +87,7 @@ async def recall_media(run: Runner, services: Services, request: MediaRequest) -
     vector, failure = await _query_vector(run, services, index, embedder, asked)
     settings = services.config.recall
     plan = planning.plan(
-        request.text,
-        now=services.clock(),
-        candidates=max(settings.candidates, request.k),
-        synonyms=settings.synonyms,
+        request.text, now=services.clock(), candidates=max(settings.candidates, request.k), synonyms=settings.synonyms
     )
     # The same failure may have kept both the query and the new media from their vectors.
     note = "; ".join(part for part in (failure, "" if note in failure else note) if part)
@@ -120,11 +116,7 @@ def _of_kind(request: MediaRequest, embedder: MediaEmbedder) -> Media | None:
 async def _query_vector(
     run: Runner, services: Services, index: SemanticIndex, embedder: MediaEmbedder, request: MediaRequest
 ) -> tuple[Floats | None, str]:
-    """The unit vector of the text or the example, and why there is none.
-
-    Raises:
-        ModelError: the embedder failed on an example, for which there are no words to go by.
-    """
+    """The unit vector of the text or the example, and why there is none."""
     example = request.example
     data = request.text.encode(errors="surrogatepass") if example is None else example.data
     key = media_key(embedder.name, "text" if example is None else example.kind, data)
@@ -163,15 +155,15 @@ async def _ranked(run: Runner, view: View, request: MediaRequest, asked: Asked, 
     if retention is not None:
         oldest = view.clock() - retention
         where = replace(where, since=oldest if where.since is None else max(where.since, oldest))
-    found = await candidates(run, view, where, asked)
+    pool = await candidates(run, view, where, asked)
     weights = _weights(request, asked)
-    columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(found.places.ids)))
-    columns["vector"] = ranking.vector_signal(found.similarity, found.average)
-    columns["text"] = ranking.text_signal(found.bm25)
+    columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(pool.places.ids)))
+    columns["vector"] = ranking.vector_signal(pool.similarity, pool.average)
+    columns["text"] = ranking.text_signal(pool.bm25)
     scores = ranking.weighted_mean(columns, weights)
-    best = np.lexsort((-found.places.ids, -scores))[: request.k]
-    row_of = {number: row for row, number in enumerate(found.places.ids.tolist())}
-    plan: Plan | None = None if request.example else replace(asked.plan, corrected=found.corrected)
+    best = np.lexsort((-pool.places.ids, -scores))[: request.k]
+    row_of = {number: row for row, number in enumerate(pool.places.ids.tolist())}
+    plan: Plan | None = None if request.example else replace(asked.plan, corrected=pool.corrected)
     return [
         Hit(
             record=record,
@@ -181,7 +173,7 @@ async def _ranked(run: Runner, view: View, request: MediaRequest, asked: Asked, 
             note=note,
             plan=plan,
         )
-        for record in await run.call(view.index.get, found.places.ids[best].tolist())
+        for record in await run.call(view.index.get, pool.places.ids[best].tolist())
     ]
 
 

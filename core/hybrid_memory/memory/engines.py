@@ -96,11 +96,6 @@ def open_engines(config: MemoryConfig, key: Key | None, *, media: bool, engine: 
         media: whether there may be new media; what is there of an embedded store is opened in any case, so that
             forgetting reaches it.
         engine: in place of the one that ``config.url`` names.
-
-    Raises:
-        InvalidConfigError: a URL is wrong, or a key is given for an engine that cannot encrypt.
-        MissingDependencyError: a client is not installed.
-        StoreUnavailableError: a server does not answer.
     """
     key = key() if callable(key) else key
     first = engine or engine_at(config.url, config, key)

@@ -7,17 +7,22 @@ recall, arecall = faces(_recall, needs=Right.READ)
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractContextManager
+from copy import copy
 from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
+from hybrid_memory import steps
+from hybrid_memory.blocks import edit as flows
+from hybrid_memory.blocks.block import MAX_CHARS, Block, Edit
 from hybrid_memory.log.visible import Horizon
 from hybrid_memory.memory.runtime import Runtime
 from hybrid_memory.runtime.runners import Runner, two_faces
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing.decide import Asked
-from hybrid_memory.sharing.grant import Right
+from hybrid_memory.sharing.grant import Asked, Right
+from hybrid_memory.steps import Chain, Step
 from hybrid_memory.store.services import Services
 
 
@@ -94,3 +99,199 @@ def renamed(new: Callable[P, T], old: str, instead: str) -> Callable[P, T]:
 
     warned.__doc__ = f"Deprecated: use `{instead}`."
     return warned
+
+
+class Part(Verbs):
+    """A handle within a memory, which asks for the same rights."""
+
+    def __init__(self, memory: Handle) -> None:
+        self._runtime = memory._runtime  # noqa: SLF001 - a part of it
+        self._memory = memory
+
+    async def _admitted(self, run: Runner, asked: Asked | None) -> Self:
+        memory = await self._memory._admitted(run, asked)  # noqa: SLF001 - a part of it
+        if memory is self._memory:
+            return self
+        handle = copy(self)
+        handle._memory = memory  # noqa: SLF001 - a copy of this one
+        return handle
+
+    @property
+    def _services(self) -> Services:
+        return self._memory._services  # noqa: SLF001 - a part of it
+
+
+class BlockHandle(Part):
+    """The block of one label, whether there is one yet or not; made by `ScopedMemory.block`.
+
+    Every change is an event of the log. One that is attached from a shared space is changed there.
+
+    Attributes:
+        label: of the block.
+    """
+
+    def __init__(self, memory: Handle, label: str) -> None:
+        super().__init__(memory)
+        self.label = label
+
+    @property
+    def _owned(self) -> flows.Owned:
+        return owned(self._memory)
+
+    async def _put(
+        self,
+        run: Runner,
+        value: str = "",
+        *,
+        description: str = "",
+        max_chars: int = MAX_CHARS,
+        read_only: bool = False,
+    ) -> Block:
+        """Make the block, or set it anew: the application's verb, also for what is read-only.
+
+        The label has 1 to 64 letters, digits, ``_``, ``.`` and ``-``.
+
+        Args:
+            value: the text.
+            description: for the model: what belongs into it.
+            max_chars: that the text may ever have, 1 to 100,000.
+            read_only: whether the model may not edit it.
+
+        Raises:
+            InvalidInputError: the label or one of these is out of range. Nothing was changed.
+            AccessDeniedError: it is attached from a space that may not be written.
+        """
+        block = Block(self.label, value, description, max_chars, read_only)
+        home = await flows.home(run, self._owned, self.label, "put_block")
+        return home.seen(await flows.put(run, home.services, home.scope, block))
+
+    put, aput = faces(_put, needs=Right.WRITE, verb="put_block")
+
+    async def _edit(
+        self,
+        run: Runner,
+        *,
+        append: str | None = None,
+        old: str | None = None,
+        new: str = "",
+        value: str | None = None,
+        revision: int | None = None,
+        id: str = "",  # noqa: A002 - the field's name, as in remember
+        source: str | Sequence[str] = (),
+    ) -> Block:
+        """Change the text, as the model does; exactly one of ``append``, ``old`` and ``value`` says how.
+
+        Two appends at once both count, and a replacement holds as long as what it replaces is still there.
+
+        Args:
+            append: goes on a new line at the end.
+            old: what stands in the text exactly once; becomes ``new``.
+            new: empty takes ``old`` out.
+            value: the whole text anew.
+            revision: with ``value``: of the block that it was written from; None overwrites whatever is there.
+            id: makes the edit idempotent.
+            source: ids of the messages that it follows from; it is forgotten with them.
+
+        Raises:
+            InvalidInputError: there is no such block, it is read-only or would be too long, ``old`` is not in it
+                exactly once, or it has another revision. Nothing was changed.
+            AccessDeniedError: it is attached from a space that may not be written.
+        """
+        home = await flows.home(run, self._owned, self.label, "edit_block")
+        sources = (source,) if isinstance(source, str) else tuple(source)
+        edit = Edit(append, old, new, value)
+        changed = await flows.edit(
+            run, home.services, home.scope, self.label, edit, seen=revision, call=id, sources=sources
+        )
+        return home.seen(changed)
+
+    edit, aedit = faces(_edit, needs=Right.WRITE, verb="edit_block")
+
+    async def _undo(self, run: Runner) -> Block:
+        """Take back the last change that still counts; called again, the one before.
+
+        Raises:
+            InvalidInputError: there is nothing to undo.
+            AccessDeniedError: it is attached from a space that may not be written.
+        """
+        home = await flows.home(run, self._owned, self.label, "undo_block")
+        undone = home.seen(await flows.undo(run, home.services, home.scope, self.label))
+        # Of a block that is attached again, what its space says.
+        return (await flows.blocks(run, self._owned)).get(self.label, undone)
+
+    undo, aundo = faces(_undo, needs=Right.WRITE, verb="undo_block")
+
+    async def _history(self, run: Runner) -> list[Block]:
+        """The block after each of its changes, oldest first.
+
+        Raises:
+            InvalidInputError: there never was one of this label.
+            AccessDeniedError: it is attached from a space that may not be read.
+        """
+        home = await flows.home(run, self._owned, self.label, "block_history", Right.READ)
+        changes = flows.history(await flows.kept_blocks(run, home.services, home.scope), self.label)
+        return [home.seen(block) for block in changes]
+
+    history, ahistory = faces(_history, needs=Right.READ, verb="block_history")
+
+    async def _attach(self, run: Runner, *, space: str) -> Block:
+        """Show and edit the block of this label in a shared space, as others do who attach it.
+
+        Raises:
+            InvalidInputError: there is a block of this label here, or the space has none.
+            AccessDeniedError: the space may not be read.
+        """
+        return await flows.attach(run, self._owned, self.label, space)
+
+    attach, aattach = faces(_attach, needs=Right.WRITE, verb="attach_block")
+
+    async def _remove(self, run: Runner) -> None:
+        """Take the block out of the prompt, or detach it; its history stays, and `undo` brings it back.
+
+        Raises:
+            InvalidInputError: there is none.
+        """
+        await flows.remove(run, self._services, self._memory.scope, self.label)
+
+    remove, aremove = faces(_remove, needs=Right.WRITE, verb="remove_block")
+
+    def __repr__(self) -> str:
+        return f"<BlockHandle {self.label!r} of {self._memory!r}>"
+
+
+class AgentSteps(Part):
+    """The work of an agent in one session, step by step in the log; made by `ScopedMemory.steps`."""
+
+    async def _left(self, run: Runner) -> Chain:
+        """Where the work stands."""
+        return await steps.work_left(run, self._services, self._memory.scope)
+
+    left, aleft = faces(_left)
+
+    async def _advance(self, run: Runner, chain: Chain, step: Step) -> bool:
+        """Write the next step with what was said in it, all or nothing; False if another process was faster."""
+        done = await steps.advance(run, self._services, self._memory.scope, chain, step)
+        self._runtime.after_write(self._memory.scope)
+        return done
+
+    advance, aadvance = faces(_advance)
+
+    def lock(self) -> AbstractContextManager[object]:
+        """Lets one agent of this session work at a time, of all in this process."""
+        return self._runtime.session_lock(self._memory.scope)
+
+
+def owned(memory: Handle) -> flows.Owned:
+    """Whose blocks these are, and who asks."""
+    return flows.Owned(memory._services, memory.scope, memory._principal)  # noqa: SLF001 - a part of this handle
+
+
+def of_block(verb: Callable[Concatenate[BlockHandle, P], T], old: str) -> Callable[Concatenate[Any, str, P], T]:
+    """The deprecated verb of a memory that takes the label of the block first."""
+
+    def called(memory: Handle, label: str, *args: P.args, **kwargs: P.kwargs) -> T:
+        return verb(BlockHandle(memory, label), *args, **kwargs)
+
+    called.__name__ = called.__qualname__ = old
+    # A type checker takes the label by position only.
+    return renamed(called, old, f"block(label).{getattr(verb, '__name__', '')}")  # type: ignore[return-value]

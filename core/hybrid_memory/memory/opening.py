@@ -1,4 +1,4 @@
-"""``open_memory``: the one place that names concrete engines and models, each imported when it is needed."""
+"""``open_memory`` and ``check_store``: the one place that names engines, models and projections."""
 
 from __future__ import annotations
 
@@ -12,20 +12,30 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from hybrid_memory.arrays import Floats
+from hybrid_memory.blocks.block import BlocksProjection
 from hybrid_memory.config import MemoryConfig
+from hybrid_memory.context.session import QueueProjection
 from hybrid_memory.context.summaries.strategy import resolve_strategy
-from hybrid_memory.errors import EmbedderMismatchError, InvalidConfigError, MissingDependencyError, TextOnlyWarning
+from hybrid_memory.errors import (
+    EmbedderMismatchError,
+    InvalidConfigError,
+    MissingDependencyError,
+    StoreError,
+    TextOnlyWarning,
+)
 from hybrid_memory.facts.fact import FactExtractor
+from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
 from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.items.kept import ItemsProjection
 from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.log.port import Clock, Key
+from hybrid_memory.media.media import MediaIndex
 from hybrid_memory.memory import HybridMemory
-from hybrid_memory.memory.engines import open_engines
-from hybrid_memory.memory.projections import projections
+from hybrid_memory.memory.engines import engine_at, open_engines
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder, as_embedder
@@ -34,8 +44,12 @@ from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ra
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
+from hybrid_memory.sharing.grant import GrantsProjection
 from hybrid_memory.sockets import GROUPS, found, registered
-from hybrid_memory.store.engine import Engine
+from hybrid_memory.steps import StepsProjection
+from hybrid_memory.store.engine import Engine, Finding, check_contents
+from hybrid_memory.store.indexing import TextIndex
+from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import TokenCounter
 
@@ -181,7 +195,6 @@ def _given(embedder: Any, config: MemoryConfig) -> Embedder:
 
 
 def _batched(model: Embedder, config: MemoryConfig, statistics: Statistics, cache: LruCache[bytes, Floats]) -> Embedder:
-    """The embedder behind a cache and in batches."""
     work = config.orchestration
     return BatchingEmbedder(
         model,
@@ -250,10 +263,58 @@ def _reader(model: LanguageModel, rules: FactExtractor, profile: type[UserProfil
 
 
 def _check_embedder(index: SemanticIndex | None, model: Embedder | MediaEmbedder | None) -> None:
-    there = None if index is None else index.embedder()
-    if there is not None and model is not None and there[0] != model.name:
-        raise EmbedderMismatchError(there, (model.name, None))
+    stored = None if index is None else index.embedder()
+    if stored is not None and model is not None and stored[0] != model.name:
+        raise EmbedderMismatchError(stored, (model.name, None))
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def projections(
+    profile: type[UserProfile] = UserProfile, embeddings: LruCache[bytes, Floats] | None = None
+) -> list[Projection]:
+    """All of them, in the order in which `flush` derives: facts and uses are written to the log that indexes follow.
+
+    Args:
+        profile: what is to be known of a user.
+        embeddings: vectors of queries and texts, as the embedder caches them.
+    """
+    return [
+        FactsProjection(profile),
+        RecallProjection(),
+        TextIndex(embeddings),
+        MediaIndex(),
+        QueueProjection(),
+        GrantsProjection(),
+        ItemsProjection(),
+        BlocksProjection(),
+        StepsProjection(),
+    ]
+
+
+def check_store(config: MemoryConfig, *, key: Key | None = None) -> list[Finding]:
+    """All that was found: of a file its pages first, then the index against the log. Nothing that was said changes.
+
+    Args:
+        config: names the store.
+        key: of an encrypted one.
+
+    Raises:
+        InvalidConfigError: the settings name no store that can be.
+    """
+    findings = engine_at(config.url, config, key).check()
+    try:
+        engines = open_engines(config, key, media=False)
+    except StoreError as error:
+        return [*findings, Finding("store", "wrong", str(error))]
+    try:
+        findings += check_contents(engines.log, engines.index, engines.outbox)
+        for owner in engines.log.heads():
+            findings += [finding for projection in projections() for finding in projection.check(engines.log, owner)]
+    except StoreError as error:
+        findings.append(Finding("store", "wrong", str(error)))
+    finally:
+        engines.close()
+    return findings

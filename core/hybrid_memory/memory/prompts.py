@@ -24,8 +24,7 @@ from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.memory.faces import faces
-from hybrid_memory.memory.handles import BlockHandle, of_block, owned
+from hybrid_memory.memory.faces import BlockHandle, faces, of_block, owned
 from hybrid_memory.memory.turns import Turns
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner

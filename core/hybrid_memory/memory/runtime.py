@@ -23,9 +23,10 @@ from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task
 from hybrid_memory.scope import Scope
-from hybrid_memory.store import outbox
-from hybrid_memory.store.indexing import flush, indexes
-from hybrid_memory.store.retention import archive
+from hybrid_memory.store.forget import archive
+from hybrid_memory.store.indexing import indexes
+from hybrid_memory.store.migrate import flush
+from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
 
 WORKERS = 16
@@ -88,7 +89,7 @@ class Runtime:
         if self._services.archive is not None:
             self._again(ARCHIVE_EVERY, archive)
         if self._services.outbox is not None:
-            self._again(OUTBOX_EVERY, outbox.drain)
+            self._again(OUTBOX_EVERY, drain)
 
     def after_write(self, scope: Scope) -> None:
         """Something was written: let it be indexed and read, by rules and the model, once the conversation pauses."""

@@ -19,14 +19,13 @@ from hybrid_memory.facts.portrait import profile as profile_of_user
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.memory.faces import faces, renamed
-from hybrid_memory.memory.handles import AgentSteps
+from hybrid_memory.memory.faces import AgentSteps, faces, renamed
 from hybrid_memory.memory.prompts import Prompts
 from hybrid_memory.memory.runtime import flush_owners
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing import decide as sharing
-from hybrid_memory.sharing.grant import Right
+from hybrid_memory.sharing.grant import Member, Right
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store import view as rolling
 from hybrid_memory.store.view import present
@@ -83,10 +82,10 @@ class ScopedMemory(Prompts):
         Raises:
             InvalidInputError: there is no such category, or a name is no text.
         """
-        found = await knowing.facts(
+        known = await knowing.facts(
             run, self._services, self.scope, subject=subject, attribute=attribute, category=category, history=history
         )
-        return Facts(found)
+        return Facts(known)
 
     facts, afacts = faces(_facts, needs=Right.READ)
 
@@ -225,7 +224,7 @@ class ScopedMemory(Prompts):
         """
         made = self.space(name)
         services = present(replace(self._runtime.services, horizon=self._horizon))
-        await sharing.create(run, services, sharing.Member(self._principal, made.scope))
+        await sharing.create(run, services, Member(self._principal, made.scope))
         return made
 
     create_space, acreate_space = faces(_create_space)
@@ -247,8 +246,8 @@ class ScopedMemory(Prompts):
 
     async def _spaces(self, run: Runner) -> list[str]:
         """The names of the spaces that this user and agent may read."""
-        found = await sharing.readable(run, self._runtime.services, self._principal)
-        return [space.space for space in found if space.space is not None]
+        readable = await sharing.readable(run, self._runtime.services, self._principal)
+        return [space.space for space in readable if space.space is not None]
 
     spaces, aspaces = faces(_spaces)
 

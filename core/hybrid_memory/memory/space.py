@@ -17,8 +17,7 @@ from hybrid_memory.memory.scoped import ScopedMemory
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import decide as sharing
-from hybrid_memory.sharing import quarantine
-from hybrid_memory.sharing.grant import Denial, Grant, Right, Standing
+from hybrid_memory.sharing.grant import Asked, Denial, Grant, Member, Right, Standing
 from hybrid_memory.store import view as rollback
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
@@ -42,7 +41,7 @@ class SpaceMemory(ScopedMemory):
 
     def __init__(self, runtime: Runtime, scope: Scope, horizon: Horizon | None = None, *, principal: Scope) -> None:
         super().__init__(runtime, scope, horizon)
-        self._member = sharing.Member(principal, scope.owner)
+        self._member = Member(principal, scope.owner)
         self._standing: Standing | None = None
 
     @property
@@ -55,7 +54,7 @@ class SpaceMemory(ScopedMemory):
             raise AccessDeniedError(self._member.author, "do this", str(self.scope.space), "nobody may")
         return sharing.entered(super()._services, self._member, self._standing)
 
-    async def _admitted(self, run: Runner, asked: sharing.Asked | None) -> Self:
+    async def _admitted(self, run: Runner, asked: Asked | None) -> Self:
         if asked is None:
             return self
         handle = copy(self)
@@ -123,7 +122,7 @@ class SpaceMemory(ScopedMemory):
 
     async def _quarantined(self, run: Runner) -> list[Event]:
         """The messages that wait for an admin, oldest first, each an event with ``id``, ``author`` and ``message``."""
-        return await quarantine.quarantined(run, self._services, self.scope)
+        return await sharing.quarantined(run, self._services, self.scope)
 
     quarantined, aquarantined = faces(_quarantined, needs=Right.ADMIN)
 
@@ -137,7 +136,7 @@ class SpaceMemory(ScopedMemory):
             InvalidInputError: one of them does not wait there. Nothing was approved.
             IdConflictError: meanwhile another message has its id. Nothing was approved.
         """
-        return await quarantine.approve(run, present(self._services), self.scope, self._member, which)
+        return await sharing.approve(run, present(self._services), self.scope, self._member, which)
 
     approve, aapprove = faces(_approve, needs=Right.ADMIN)
 
@@ -147,7 +146,7 @@ class SpaceMemory(ScopedMemory):
         Raises:
             InvalidInputError: one of them does not wait there. Nothing was destroyed.
         """
-        return await quarantine.reject(run, present(self._services), self.scope, which)
+        return await sharing.reject(run, present(self._services), self.scope, which)
 
     reject, areject = faces(_reject, needs=Right.ADMIN)
 

@@ -9,7 +9,6 @@ from hybrid_memory import display
 from hybrid_memory.context.summary import Audit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.statistics import WorkStats
-from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import projections
 from hybrid_memory.store.services import Services
 
@@ -61,17 +60,17 @@ class Stats:
 
     def _repr_html_(self) -> str:
         log, index = display.EPISODIC, display.SEMANTIC
-        told = [
+        parts = [
             (log, "L3, the log", self._log),
             (index, "L2, the index", f"{self._index} ({self.embedder or 'words alone'})"),
             (index, "behind the log", f"{self.unindexed:,} events to index, {self.pending:,} records to embed"),
             (log, "on disk", f"{self.size_bytes / 1e6:,.1f} MB"),
         ]
         if self.waiting:
-            told.append((display.PLAIN, "in the outbox", f"{self.waiting:,} messages"))
+            parts.append((display.PLAIN, "in the outbox", f"{self.waiting:,} messages"))
         if self.compactions.compactions:
-            told.append((display.CONTEXT, "folded", repr(self.compactions)[1:-1]))
-        rows = [(display.legend([display.Part(name, 0, hue)]), display.text(words)) for hue, name, words in told]
+            parts.append((display.CONTEXT, "folded", repr(self.compactions)[1:-1]))
+        rows = [(display.legend([display.Part(name, 0, hue)]), display.text(words)) for hue, name, words in parts]
         return display.card(
             display.text(self.url), display.table((), rows) + display.details("work", self.work._repr_html_())
         )
@@ -95,8 +94,3 @@ async def stats(run: Runner, services: Services) -> Stats:
         waiting=0 if services.outbox is None else (await run.call(services.outbox.size)).events,
         **derived,
     )
-
-
-async def owners(run: Runner, services: Services) -> list[Scope]:
-    """Every owner that something was written for, spaces among them, by name."""
-    return sorted(await run.call(services.truth.heads), key=str)

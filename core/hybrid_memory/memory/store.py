@@ -30,9 +30,8 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.runtime.tasks import Job, Task
 from hybrid_memory.scope import Scope
-from hybrid_memory.store import forget, migrate
-from hybrid_memory.store import indexing as rebuild
-from hybrid_memory.store import retention as archive
+from hybrid_memory.store import forget as forgetting
+from hybrid_memory.store import migrate as deriving
 from hybrid_memory.store.migrate import Migration
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import TokenCounter
@@ -179,7 +178,7 @@ class HybridMemory(Texts):
 
     async def _owners(self, run: Runner) -> list[Scope]:
         """Every owner that something was written for, shared spaces among them, by name."""
-        return await stats.owners(run, self._services)
+        return sorted(await run.call(self._services.truth.heads), key=str)
 
     owners, aowners = faces(_owners)
 
@@ -204,7 +203,7 @@ class HybridMemory(Texts):
         with progress_bar("rebuilding", shown=progress) as advance:
             services = self._services
             model = services.embedder if embedder is None else self._as_embedder(embedder)
-            return await rebuild.rebuild(run, services, model, advance)
+            return await deriving.rebuild(run, services, model, advance)
 
     rebuild, arebuild = faces(_rebuild)
 
@@ -223,7 +222,7 @@ class HybridMemory(Texts):
             ModelError: the target's embedder failed; its vectors are made later.
         """
         with progress_bar("copying", shown=progress) as advance:
-            return await migrate.migrate(run, self._services, target._services, advance)
+            return await deriving.migrate(run, self._services, target._services, advance)
 
     migrate, amigrate = faces(_migrate)
 
@@ -233,7 +232,7 @@ class HybridMemory(Texts):
         Raises:
             StoreUnavailableError: the archive cannot be reached; what it has not taken stays in the log.
         """
-        return await archive.archive(run, self._services)
+        return await forgetting.archive(run, self._services)
 
     archive, aarchive = faces(_archive)
 
@@ -271,7 +270,7 @@ class HybridMemory(Texts):
             StoreUnavailableError: another process keeps the engine from cleaning its files; call it again.
         """
         scope = Scope(tenant=tenant, user=user)
-        return await forget.forget_user(run, self._services, scope.user or "", scope.tenant, dry_run=dry_run)
+        return await forgetting.forget_user(run, self._services, scope.user or "", scope.tenant, dry_run=dry_run)
 
     forget, aforget = faces(_forget)
 

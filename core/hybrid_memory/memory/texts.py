@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from hybrid_memory.config.weights import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import condense
 from hybrid_memory.context.condense import Condensed, How
 from hybrid_memory.items import items
-from hybrid_memory.items.item import ItemOperation, ItemResult
+from hybrid_memory.items.items import ItemOperation, ItemResult
 from hybrid_memory.log.message import Message
 from hybrid_memory.memory.faces import Verbs, faces
 from hybrid_memory.memory.runtime import Runtime

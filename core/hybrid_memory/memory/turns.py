@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from hybrid_memory.config.weights import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import conversation as following
 from hybrid_memory.context import why_not as missing
 from hybrid_memory.facts.fact import Explanation
@@ -25,7 +25,8 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.sharing.decide import reached
 from hybrid_memory.sharing.grant import Right
-from hybrid_memory.store import reading, remember
+from hybrid_memory.store import remember
+from hybrid_memory.store import view as reading
 from hybrid_memory.store.remember import Content, as_messages
 
 

@@ -16,7 +16,7 @@ from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.models.port import LanguageModel
 from hybrid_memory.runtime.statistics import Statistics
-from hybrid_memory.runtime.time_limits import NoResultError, TimeLimit
+from hybrid_memory.runtime.worker_pool import NoResultError, TimeLimit
 from hybrid_memory.text.structured import parse_object, without_thoughts
 from hybrid_memory.text.tokens import TokenCounter
 

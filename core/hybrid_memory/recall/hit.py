@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from hybrid_memory import display
-from hybrid_memory.config.weights import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.index.record import Record
 from hybrid_memory.recall.plan import Plan
 from hybrid_memory.validation import shown

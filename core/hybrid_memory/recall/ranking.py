@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Numbers
-from hybrid_memory.config.weights import Weights
+from hybrid_memory.config.memory import Weights
 
 CENTRING = 0.6
 CENTRING_PRIOR = 100.0

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from hybrid_memory.arrays import Array, Ids
-from hybrid_memory.config.weights import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.index.derive import SEGMENT_PAUSE, derive
 from hybrid_memory.index.record import Record, RecordKind
@@ -23,10 +23,10 @@ from hybrid_memory.recall.request import Request
 from hybrid_memory.recall.score import by_words
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.forget import kept
+from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.remember import learnt
-from hybrid_memory.store.retention import kept
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.text_index import TextIndex
 from hybrid_memory.store.view import in_view
 from hybrid_memory.text.asking import about_now, about_the_past
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
-from hybrid_memory.config.weights import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import RecordKind, Scalar, Where
 from hybrid_memory.recall.plan import Intent

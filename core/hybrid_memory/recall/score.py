@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from hybrid_memory.arrays import Array, Floats
-from hybrid_memory.config.weights import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.index.bm25 import matches
 from hybrid_memory.models.port import Embedder

@@ -36,11 +36,9 @@ class InlineRunner:
     """Calls here and now; the flow never suspends."""
 
     async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of the method, on this thread."""
         return function(*args, **kwargs)
 
     async def gather(self, *jobs: Callable[[], Awaitable[T]]) -> list[T]:
-        """The results, one after the other."""
         return [await job() for job in jobs]
 
 
@@ -55,7 +53,6 @@ class LoopRunner:
         self._executor = executor
 
     async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of the method, without blocking the loop."""
         twin: Callable[P, Awaitable[T]] | None = _twin(function)
         if twin is not None:
             return await twin(*args, **kwargs)

@@ -13,11 +13,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from hybrid_memory.errors import DeadlineExceededError, MemoryClosedError, QueueFullError
-from hybrid_memory.runtime.queues import AdmissionQueue, Allowed, PriorityQueue
-from hybrid_memory.runtime.recurring import Debounced, Periodic
 from hybrid_memory.runtime.statistics import Statistics
-from hybrid_memory.runtime.tasks import AnyJob, Job, Task
-from hybrid_memory.runtime.timer import Timer
+from hybrid_memory.runtime.tasks import AdmissionQueue, Allowed, AnyJob, Job, PriorityQueue, Task
+from hybrid_memory.runtime.timer import Debounced, Periodic, Timer
 from hybrid_memory.runtime.worker_pool import WorkerPool
 from hybrid_memory.validation import positive_seconds, whole
 
@@ -38,9 +36,6 @@ class Scheduler:
         capacity: how many tasks may be queued, interactive and others each; then `schedule` waits.
         statistics: counts what is done.
         clock: seconds that never run backwards.
-
-    Raises:
-        InvalidInputError: a limit is below 1.
     """
 
     def __init__(
@@ -179,7 +174,6 @@ class Scheduler:
             self._pool.wake()
 
     def _cancelled(self, job: AnyJob) -> None:
-        """The job was cancelled by whoever holds it."""
         if self._withdrawn(job):
             job.set_running_or_notify_cancel()
             self._count_cancelled(job)
@@ -196,7 +190,6 @@ class Scheduler:
                 self._count_cancelled(job)
 
     def _fail_late(self, job: AnyJob) -> None:
-        """End a job that did not begin in time."""
         self._timer.cancel(job.expiry)
         self.statistics.expired(job.task.kind)
         job.set_exception(

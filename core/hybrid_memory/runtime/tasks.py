@@ -1,18 +1,20 @@
-"""Work as it is scheduled: what to do, how urgent it is, and the future of its result."""
+"""Work as it is scheduled: tasks, the futures of their results, and the order in which they begin."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Generator, Iterator
+import heapq
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import count
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.runtime.timer import Planned
 from hybrid_memory.scope import Scope
 from hybrid_memory.validation import positive_seconds, whole
 
@@ -128,3 +130,161 @@ class Job(Future[T]):
 
 
 AnyJob: TypeAlias = Job[Any]
+
+
+class Planned:
+    """An action that waits for its time."""
+
+    __slots__ = ("action",)
+
+    def __init__(self, action: Callable[[], object]) -> None:
+        self.action: Callable[[], object] | None = action
+
+
+SWEPT = 64
+"""Entries that are out of date are swept out when there are so many more of them than of queued jobs."""
+
+Entry = tuple[int, float, int, int, AnyJob]
+"""A queued job in the order of beginning: priority (negative), deadline, round, arrival."""
+
+Allowed = Callable[[str, bool], bool]
+"""Whether one more job of a kind, interactive or not, may begin."""
+
+
+class PriorityQueue:
+    """Jobs in the order in which they are to begin. Its owner locks it.
+
+    Higher priority first; then the earlier deadline, jobs without one last; then by rounds, in each of which every
+    scope has one job; then by arrival.
+    """
+
+    def __init__(self) -> None:
+        self._heaps: dict[tuple[str, bool], list[Entry]] = {}
+        self._queued: dict[AnyJob, None] = {}
+        self._stale = 0
+        self._numbers = count()
+        self._round: dict[int, int] = {}
+        self._rounds: dict[tuple[int, Hashable], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._queued)
+
+    def put(self, job: AnyJob) -> None:
+        """Queue the job."""
+        task = job.task
+        turn = task.priority, task.scope
+        # The round after the last job of this scope, but not one that is over.
+        self._rounds[turn] = max(self._rounds.get(turn, 0), self._round.get(task.priority, 0)) + 1
+        entry = (-task.priority, job.expires, self._rounds[turn], next(self._numbers), job)
+        heapq.heappush(self._heaps.setdefault((task.kind, task.interactive), []), entry)
+        self._queued[job] = None
+        if len(self._rounds) > SWEPT + 2 * len(self._queued):
+            queued = {(job.task.priority, job.task.scope) for job in self._queued}
+            self._rounds = {turn: last for turn, last in self._rounds.items() if turn in queued}
+
+    def take(self, allowed: Allowed) -> AnyJob | None:
+        """The job that is next among those that may begin; it is no longer queued."""
+        heap = self._first(allowed)
+        if heap is None:
+            return None
+        _, _, round_, _, job = heapq.heappop(heap)
+        self._round[job.task.priority] = round_
+        del self._queued[job]
+        return job
+
+    def any(self, allowed: Allowed) -> bool:
+        """Whether `take` would return one."""
+        return self._first(allowed) is not None
+
+    def remove(self, job: AnyJob) -> bool:
+        """Whether it was queued; now it is not."""
+        if job not in self._queued:
+            return False
+        del self._queued[job]
+        self._stale += 1
+        if self._stale > SWEPT + len(self._queued):
+            for heap in self._heaps.values():
+                heap[:] = [entry for entry in heap if entry[4] in self._queued]
+                heapq.heapify(heap)
+            self._stale = 0
+        return True
+
+    def jobs(self) -> list[AnyJob]:
+        """All that are queued."""
+        return list(self._queued)
+
+    def _first(self, allowed: Allowed) -> list[Entry] | None:
+        first: list[Entry] | None = None
+        for kind, heap in list(self._heaps.items()):
+            while heap and heap[0][4] not in self._queued:
+                heapq.heappop(heap)
+                self._stale -= 1
+            if not heap:
+                del self._heaps[kind]
+            elif allowed(*kind) and (first is None or heap[0] < first[0]):
+                first = heap
+        return first
+
+
+class AdmissionQueue:
+    """Lets so many jobs into the priority queue, and further ones in the order in which they came.
+
+    Interactive jobs have room of their own, so that the others cannot keep them out. Its owner locks it.
+
+    Args:
+        capacity: jobs of each sort.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._admitted = {True: 0, False: 0}
+        self._waiting: dict[bool, OrderedDict[AnyJob, Future[None]]] = {True: OrderedDict(), False: OrderedDict()}
+
+    def admit(self, job: AnyJob, *, forced: bool) -> Future[None] | None:
+        """None where the job is let in, else the future that is done when it is.
+
+        Args:
+            job: what is to be queued.
+            forced: it is let in beyond the capacity.
+        """
+        sort = job.task.interactive
+        if forced or self._admitted[sort] < self._capacity:
+            self._admitted[sort] += 1
+            return None
+        self._waiting[sort][job] = entered = Future[None]()
+        return entered
+
+    def left(self, job: AnyJob) -> AnyJob | None:
+        """The job that is let in because this one left the priority queue."""
+        sort = job.task.interactive
+        self._admitted[sort] -= 1
+        if not self._waiting[sort] or self._admitted[sort] >= self._capacity:
+            return None
+        self._admitted[sort] += 1
+        following, entered = self._waiting[sort].popitem(last=False)
+        _end(entered)
+        return following
+
+    def withdraw(self, job: AnyJob) -> bool:
+        """Whether it was waiting; now it is not."""
+        entered = self._waiting[job.task.interactive].pop(job, None)
+        if entered is not None:
+            _end(entered)
+        return entered is not None
+
+    def close(self, error: Exception) -> list[AnyJob]:
+        """Those that wait, whose futures get this error."""
+        waiting = [entry for jobs in self._waiting.values() for entry in jobs.items()]
+        for _, entered in waiting:
+            _end(entered, error)
+        return [job for job, _ in waiting]
+
+
+def _end(entered: Future[None], error: Exception | None = None) -> None:
+    """End the wait of a caller, unless it has given up or was ended before."""
+    if entered.done() or not entered.set_running_or_notify_cancel():
+        return
+    if error is None:
+        entered.set_result(None)
+    else:
+        entered.set_exception(error)

@@ -1,12 +1,21 @@
-"""Actions that are called at their time."""
+"""Actions at their time, and tasks that are scheduled by themselves: at intervals, and after a pause."""
 
 from __future__ import annotations
 
+import contextvars
 import heapq
+import logging
+import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from functools import partial
 from itertools import count
+from typing import Any
+
+from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
+from hybrid_memory.runtime.tasks import AnyJob, Planned, Task
 
 SWEPT = 64
 """Cancelled entries are swept out when there are more than this, and more than half of all."""
@@ -14,13 +23,13 @@ LONGEST_WAIT = 3600.0
 """Seconds after which the thread looks again: no lock waits for as long as a timedelta can be."""
 
 
-class Planned:
-    """An action that waits for its time."""
+JITTER = 0.1
+"""Share of the interval by which a run may come earlier or later, so that many processes do not run at once."""
 
-    __slots__ = ("action",)
+_log = logging.getLogger(__name__)
 
-    def __init__(self, action: Callable[[], object]) -> None:
-        self.action: Callable[[], object] | None = action
+Start = Callable[[Task[Any]], AnyJob | None]
+"""Queues a task, even beyond the capacity; None when nothing is started any more."""
 
 
 class Timer:
@@ -94,3 +103,113 @@ class Timer:
                 else:
                     self._changed.wait(min(self._heap[0][0] - now, LONGEST_WAIT) if self._heap else None)
             return None
+
+
+class Periodic:
+    """A task that is run again and again; a failure is logged, and the next run comes all the same."""
+
+    def __init__(self, task: Task[Any], interval: float, timer: Timer, start: Start) -> None:
+        self._task = task
+        self._interval = interval
+        self._timer = timer
+        self._start = start
+        self._context = contextvars.copy_context()
+        self._planned: Planned | None = None
+        self._job: AnyJob | None = None
+        self._cancelled = False
+        self._plan()
+
+    def cancel(self) -> None:
+        """No further run begins; one that has begun goes on."""
+        self._cancelled = True
+        self._timer.cancel(self._planned)
+        if (job := self._job) is not None:
+            job.cancel()
+
+    def _plan(self) -> None:
+        pause = self._interval * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - no secret
+        self._planned = self._timer.later(pause, self._begin)
+
+    def _begin(self) -> None:
+        job = None if self._cancelled else self._context.run(self._start, self._task)
+        if job is not None:
+            self._job = job
+            if self._cancelled:  # meanwhile, by another thread, which did not see the job
+                job.cancel()
+            job.add_done_callback(self._ended)
+
+    def _ended(self, job: AnyJob | Any) -> None:
+        _log_failure(job)
+        if not self._cancelled:
+            self._plan()
+
+
+class _Key:
+    """What is to be done for one key.
+
+    Attributes:
+        active: a job of it is queued or runs; again: it was due once more since that job began.
+    """
+
+    def __init__(self, task: Task[Any]) -> None:
+        self.task = task
+        self.context = contextvars.copy_context()
+        self.planned: Planned | None = None
+        self.active = False
+        self.again = False
+
+
+class Debounced:
+    """Tasks that wait until nobody has asked for their key for a while; two of one key never run at once."""
+
+    def __init__(self, timer: Timer, start: Start) -> None:
+        self._timer = timer
+        self._start = start
+        self._keys: dict[Hashable, _Key] = {}
+        self._lock = threading.Lock()
+
+    def ask(self, name: Hashable, delay: float, task: Task[Any]) -> None:
+        """Have the task done after the next pause; of several for one key the last counts."""
+        with self._lock:
+            key = self._keys.setdefault(name, _Key(task))
+            key.task, key.context = task, contextvars.copy_context()
+            self._timer.cancel(key.planned)
+            key.planned = self._timer.later(delay, partial(self._due, name, key, task))
+
+    def _due(self, name: Hashable, key: _Key, task: Task[Any]) -> None:
+        with self._lock:
+            if key.task is not task:  # asked for again at the moment when the pause was over
+                return
+            key.planned = None
+            key.again = key.active
+            if key.active:
+                return
+            key.active = True
+        self._begin(name, key)
+
+    def _begin(self, name: Hashable, key: _Key) -> None:
+        job = key.context.run(self._start, replace(key.task, work=partial(self._work, key)))
+        if job is not None:
+            job.add_done_callback(partial(self._ended, name, key))
+
+    def _work(self, key: _Key) -> Any:
+        with self._lock:
+            key.again, task = False, key.task
+        return task.work()
+
+    def _ended(self, name: Hashable, key: _Key, job: AnyJob | Any) -> None:
+        _log_failure(job)
+        with self._lock:
+            key.active = key.again
+            if not key.active and key.planned is None:
+                self._keys.pop(name, None)
+        if key.active:
+            self._begin(name, key)
+
+
+def _log_failure(job: AnyJob) -> None:
+    """Nobody holds the future of such a job: log its failure, unless the memory was closed meanwhile."""
+    error = None if job.cancelled() else job.exception()
+    if error is not None and not isinstance(error, MemoryClosedError):
+        unforeseen = None if isinstance(error, HybridMemoryError) else error
+        _log.warning("%s failed: %s; it will be tried again the next time", job.task.kind, error, exc_info=unforeseen)

@@ -1,21 +1,23 @@
-"""Shared spaces: who may do what, decided by their admins, asked before every verb, and written down when refused."""
+"""Shared spaces: who may do what, asked before every verb, and the quarantine of those who are not trusted yet."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from typing import Any, TypeAlias
 
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError, StoreUnavailableError
-from hybrid_memory.log.event import EventKind, author_of, principal_of
+from hybrid_memory.log.event import QUARANTINE, Event, EventKind, principal_of
 from hybrid_memory.log.port import Draft
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.receipt import Receipt, receipt_of
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope, check_name
-from hybrid_memory.sharing.grant import TRUSTED, Denial, Grant, GrantsProjection, Right, Standing
+from hybrid_memory.sharing.grant import TRUSTED, Asked, Denial, Grant, GrantsProjection, Member, Right, Standing
+from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store.projection import append_revision, revision_id
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import in_view, present
 from hybrid_memory.validation import shown
 
 RACES = 100
@@ -26,44 +28,13 @@ Decision: TypeAlias = Callable[[Standing], tuple[dict[str, Any], list[Draft]]]
 """Given what holds: what is decided, and the events that go with it; may raise `InvalidInputError`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A user or agent in a space, whatever their right."""
-
-    principal: Scope
-    space: Scope
-
-    @property
-    def author(self) -> str:
-        """Who that is, as text."""
-        return author_of(self.principal)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What somebody wants to do.
-
-    Attributes:
-        verb: its name; needed: the right that it takes.
-        trusted: whether it also takes trust; what quarantine holds back does not.
-    """
-
-    verb: str
-    needed: Right
-    trusted: bool
-
-
 async def standing(run: Runner, services: Services, space: Scope) -> Standing:
     """What the decisions in the log come to now; a rollback does not change it."""
     return await services.state(GrantsProjection).read(run, services, space)
 
 
 async def admitted(run: Runner, services: Services, member: Member, asked: Asked) -> Standing:
-    """What holds in the space, if it lets this user and agent do so.
-
-    Raises:
-        AccessDeniedError: it does not; written down where there is such a space.
-    """
+    """What holds in the space, if it lets this user and agent do so."""
     known = await standing(run, services, member.space)
     held = known.right(member.principal)
     if held is None or not held.includes(asked.needed):
@@ -80,11 +51,7 @@ async def admitted(run: Runner, services: Services, member: Member, asked: Asked
 
 
 async def create(run: Runner, services: Services, member: Member) -> None:
-    """Make a space with this user and agent as its admin.
-
-    Raises:
-        InvalidInputError: there is one.
-    """
+    """Make a space with this user and agent as its admin."""
     first = _given(member.principal.user, member.principal.agent, Right.ADMIN)
     if await append_revision(run, services, member.space, _decision(services, member, Standing(), first)) is None:
         name = member.space.space
@@ -96,17 +63,11 @@ def _given(user: str | None, agent: str | None, right: Right | None, trust: floa
 
 
 def _decision(services: Services, member: Member, known: Standing, payload: dict[str, Any]) -> Draft:
-    """The next decision."""
     return services.draft(EventKind.GRANT, payload, id=revision_id("grant", known.number + 1), author=member.author)
 
 
 async def decide(run: Runner, services: Services, member: Member, verb: str, decision: Decision) -> Receipt:
-    """Let an admin decide something, given what holds at this moment; made again if another one was faster.
-
-    Raises:
-        AccessDeniedError: they are no admin any more.
-        IdConflictError: an event that goes with the decision has an id that is taken.
-    """
+    """Let an admin decide something, given what holds at this moment; made again if another one was faster."""
     asked = Asked(verb, Right.ADMIN, trusted=True)
     for _ in range(RACES):
         known = await admitted(run, services, member, asked)
@@ -115,23 +76,14 @@ async def decide(run: Runner, services: Services, member: Member, verb: str, dec
         appended = await append_revision(run, services, member.space, revision, [revision, *drafts])
         if appended is None:
             continue
-        kept = appended[1:] or appended
-        return Receipt(
-            ids=tuple(event.id for event in kept),
-            positions=tuple(event.position for event in kept),
-            duplicates=tuple(event.id for event in kept if not event.fresh),
-        )
+        return receipt_of(appended[1:] or appended)
     raise StoreUnavailableError(f"other admins kept deciding in {member.space} at the same time: try again")
 
 
 async def grant(
     run: Runner, services: Services, member: Member, *, user: Any, agent: Any, right: Any, trust: Any
 ) -> Receipt:
-    """Give a right; the last word for a grantee counts.
-
-    Raises:
-        InvalidInputError: nobody is named, there is no such right, the trust is out of range, or no admin is left.
-    """
+    """Give a right; the last word for a grantee counts."""
     named = _grantee(user, agent)
     try:
         level = Right(right)
@@ -145,11 +97,7 @@ async def grant(
 
 
 async def revoke(run: Runner, services: Services, member: Member, *, user: Any, agent: Any) -> Receipt:
-    """Take the right of a grantee.
-
-    Raises:
-        InvalidInputError: they have no grant, or no admin would be left.
-    """
+    """Take the right of a grantee."""
     return await decide(run, services, member, "revoke", _change(*_grantee(user, agent), None))
 
 
@@ -205,12 +153,7 @@ async def readable(run: Runner, services: Services, principal: Scope) -> list[Sc
 
 
 async def reached(run: Runner, services: Services, principal: Scope, spaces: Any, verb: str) -> list[Scope]:
-    """These spaces, or with ``all`` those that may be read.
-
-    Raises:
-        AccessDeniedError: one that is named may not be read.
-        InvalidInputError: the names are no names.
-    """
+    """These spaces, or with ``all`` those that may be read."""
     if spaces == "all":
         return await readable(run, services, principal)
     if isinstance(spaces, str) or not isinstance(spaces, Collection):
@@ -237,12 +180,7 @@ def _space_name(name: Any) -> str:
 
 
 async def origin(run: Runner, services: Services, scope: Scope, other: Scope, verb: str) -> Scope:
-    """The scope that something which a handle is shown again comes from: its own, or a space that it may read.
-
-    Raises:
-        AccessDeniedError: the user and agent may not read that space, or not any more.
-        InvalidInputError: it comes from somebody else.
-    """
+    """The scope that something which a handle is shown again comes from: its own, or a space that it may read."""
     if other.owner == scope.owner:
         return other
     if other.space is None or scope.space is not None or other.tenant != scope.tenant:
@@ -262,3 +200,54 @@ async def trust(run: Runner, services: Services, space: Scope) -> Callable[[str]
 def entered(services: Services, member: Member, known: Standing) -> Services:
     """The services with which this user and agent write."""
     return replace(services, author=member.author, trusted=known.trust(member.principal) >= TRUSTED)
+
+
+async def quarantined(run: Runner, services: Services, scope: Scope) -> list[Event]:
+    """The messages that were neither approved nor rejected, oldest first."""
+    view = await in_view(run, present(services), scope)
+    known = await standing(run, services, scope.owner)
+    events = await run.call(view.log.read, scope, kinds=(EventKind.QUARANTINED,))
+    return [event for event in events if event.position not in known.approved]
+
+
+async def approve(run: Runner, services: Services, scope: Scope, member: Member, which: Any) -> Receipt:
+    """Let these messages into the space, as those of their authors, said when they were said."""
+    chosen = await _chosen(run, services, scope, which)
+    drafts = {event.position: _draft(event) for event in chosen}
+
+    def decision(known: Standing) -> tuple[dict[str, Any], list[Draft]]:
+        late = [event.id for event in chosen if event.position in known.approved]
+        if late:
+            raise InvalidInputError(f"{late[0]!r} was approved by another admin meanwhile")
+        return {"approved": list(drafts)}, list(drafts.values())
+
+    return await decide(run, services, member, "approve", decision)
+
+
+def _draft(event: Event) -> Draft:
+    name = event.id.removeprefix(QUARANTINE)
+    return replace(Draft.of(event), id=name, kind=EventKind.MESSAGE, sources=(event.id,))
+
+
+async def reject(run: Runner, services: Services, scope: Scope, which: Any) -> Receipt:
+    """Destroy these messages."""
+    chosen = await _chosen(run, services, scope, which)
+    handles = tuple(f"#{event.position}" for event in chosen)
+    return await forgetting.forget(run, services, scope, forgetting.ForgetRequest(ids=handles))
+
+
+async def _chosen(run: Runner, services: Services, scope: Scope, which: Any) -> list[Event]:
+    pending = await quarantined(run, services, scope)
+    items = [which] if isinstance(which, str | Event) or not isinstance(which, Collection) else list(which)
+    chosen: dict[int, Event] = {}
+    for item in items:
+        matching = [event for event in pending if item in (event.id, event)]
+        if len(matching) != 1:
+            several = (
+                "several messages have this id, give what quarantined() returns" if matching else "see quarantined()"
+            )
+            raise InvalidInputError(f"which one is {shown(item)}? {several}")
+        chosen[matching[0].position] = matching[0]
+    if not chosen:
+        raise InvalidInputError("no message is named: give ids, or what quarantined() returns")
+    return [chosen[position] for position in sorted(chosen)]

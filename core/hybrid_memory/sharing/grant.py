@@ -8,9 +8,15 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
 
-from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.event import Event, EventKind, author_of
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import FoldedProjection, number_of
+
+TRUSTED = 0.5
+"""What is written with less trust than this waits for an admin."""
+
+Grantee: TypeAlias = tuple[str | None, str | None]
+"""The user and the agent that a grant names."""
 
 
 class Right(StrEnum):
@@ -24,6 +30,33 @@ class Right(StrEnum):
         """Whether who has this right has the other too."""
         ranks = list(Right)
         return ranks.index(self) >= ranks.index(other)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A user or agent in a space, whatever their right."""
+
+    principal: Scope
+    space: Scope
+
+    @property
+    def author(self) -> str:
+        """Who that is, as text."""
+        return author_of(self.principal)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody wants to do.
+
+    Attributes:
+        verb: its name; needed: the right that it takes.
+        trusted: whether it also takes trust; what quarantine holds back does not.
+    """
+
+    verb: str
+    needed: Right
+    trusted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +94,6 @@ class Denial:
     needed: Right
     held: Right | None
     at: datetime
-
-
-TRUSTED = 0.5
-"""What is written with less trust than this waits for an admin."""
-
-Grantee: TypeAlias = tuple[str | None, str | None]
-"""The user and the agent that a grant names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,5 +171,4 @@ class GrantsProjection(FoldedProjection[Standing]):
     capacity = 4096
 
     def parse(self, event: Event) -> object:
-        """What was decided, refused or held back."""
         return Standing().after([event]) if event.kind is EventKind.GRANT else event.payload

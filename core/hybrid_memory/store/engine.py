@@ -1,18 +1,47 @@
-"""What the scheme of a URL names: an engine that holds a log, an index, an archive, or several of these."""
+"""What the scheme of a URL names: an engine of log, index or archive; and whether an index fits its log."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.index.derive import derive
 from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Archive, EventLog
-from hybrid_memory.store.health import Finding
+from hybrid_memory.scope import Scope
 
 LOGS = "sqlite:///memory.db (relative), sqlite:////full/path/memory.db, memory:// or redis://host:6379/0"
 INDEXES = f"{LOGS}, milvus://host:19530 or milvus:///folder.db"
 ARCHIVES = "clickhouse://host:8123/database or chdb:///folder"
+
+
+State: TypeAlias = Literal["ok", "note", "wrong"]
+
+REBUILD = "hybrid-memory rebuild mends it"
+RESTORE = "restore a backup; hybrid-memory export may still save what can be read"
+
+BATCH = 1000
+SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        what: in a word; told: what was found.
+        mend: what to do about it; empty if nothing.
+    """
+
+    what: str
+    state: State
+    told: str
+    mend: str = ""
 
 
 class Engine:
@@ -74,3 +103,43 @@ def renamed(url: str, suffix: str, default: str) -> str:
     settings = dict(parse_qsl(query))
     settings["prefix"] = settings.get("prefix", default) + suffix
     return f"{base}?{urlencode(settings)}"
+
+
+def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None = None) -> Iterator[Finding]:
+    """What both hold, what of the log is not indexed yet, and what of the index belongs to nothing."""
+    embedder, size, total = index.embedder(), index.size(), log.size()
+    yield Finding("log", "ok", f"{total.events:,} events, {total.sessions:,} sessions, {total.owners:,} owners")
+    vectors = "no vectors" if embedder is None else f"vectors of {embedder[0]}, width {embedder[1]}"
+    yield Finding("index", "ok", f"{size.records:,} records, {size.vectors:,} with {vectors}")
+    unindexed = indexed = 0
+    for owner, head in log.heads().items():
+        applied = index.applied(owner)
+        if applied > head:
+            yield Finding("index", "wrong", f"of {owner} it has seen #{applied}, and the log ends at #{head}", REBUILD)
+        unindexed += log.count(owner, after=applied)
+        here, missing = _compared(log, index, owner, applied)
+        indexed += here
+        if missing:
+            named = ", ".join(f"#{place}" for place in missing[:SHOWN])
+            yield Finding("orphans", "wrong", f"{len(missing):,} turns of {owner} have no record: {named}", REBUILD)
+    if size.records > indexed:
+        yield Finding("orphans", "wrong", f"{size.records - indexed:,} records have no event in the log", REBUILD)
+    if unindexed:
+        yield Finding("index", "note", f"{unindexed:,} events are not indexed yet", "the next search does it")
+    if size.pending and embedder is not None:
+        yield Finding("index", "note", f"{size.pending:,} records wait for a vector", "the next search makes them")
+    if outbox is not None and (pending := outbox.size().events):
+        yield Finding("outbox", "note", f"{pending:,} messages wait for the log", "the next write or search moves them")
+
+
+def _compared(log: EventLog, index: SemanticIndex, owner: Scope, applied: int) -> tuple[int, list[int]]:
+    """How many records the owner's events have, and which turns should have one and do not."""
+    indexed = after = 0
+    missing: list[int] = []
+    while events := log.read(owner, after=after, limit=BATCH):
+        after = events[-1].position
+        known = {record.id for record in index.get([event.position for event in events])}
+        turns = [event for event in events if event.kind is EventKind.MESSAGE and event.position <= applied]
+        missing += [one.record.id for one in derive(turns, {}) if one.record.id not in known]
+        indexed += len(known)
+    return indexed, missing

@@ -1,4 +1,4 @@
-"""``forget``: destroy turns and everything that was derived from them."""
+"""``forget``, ``archive`` and retention: what is destroyed, what leaves the log, and what is hidden for its age."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_memory.arrays import Array, Ids, Numbers
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.index.port import RecordColumns
+from hybrid_memory.index.record import RecordKind, Where
 from hybrid_memory.log.echoes import without
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import erase, indexes
-from hybrid_memory.store.outbox import drain
+from hybrid_memory.store.indexing import TextIndex, erase, indexes
 from hybrid_memory.store.projection import Erasure, plain, projections
-from hybrid_memory.store.retention import expired_turns
+from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
 from hybrid_memory.validation import check_span, shown
@@ -26,6 +31,12 @@ SAID = (EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.QUARANTINED)
 """Kinds that hold words of somebody, and are not derived."""
 
 NAMES = {EventKind.MESSAGE: "turns", EventKind.QUARANTINED: "turns", EventKind.PAYLOAD: "payloads"}
+
+
+IMPORTANT = 8.0
+"""How many times as slowly what matters most is forgotten as what does not matter."""
+
+WHOLE_BATCH = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +66,6 @@ class ForgetRequest:
 
 
 def _listed(ids: Any) -> tuple[Any, ...]:
-    """What is to be forgotten by name, one or several."""
     if ids is None:
         return ()
     listed = (ids,) if isinstance(ids, str) or not isinstance(ids, Collection) else tuple(ids)
@@ -75,12 +85,7 @@ def _names(services: Services, item: Any) -> Sequence[str]:
 
 
 async def forget(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> Receipt:
-    """Destroy what is asked for with everything derived from it, or say what would be destroyed.
-
-    Raises:
-        InvalidInputError: an id is not there.
-        StoreUnavailableError: it was destroyed, but another process keeps the engine from cleaning up; try again.
-    """
+    """Destroy what is asked for with everything derived from it, or say what would be destroyed."""
     await drain(run, present(services))
     chosen = await _chosen(run, services, scope, request)
     erasure = Erasure(scope, chosen, words=request.query, user=request.user)
@@ -96,11 +101,7 @@ async def forget(run: Runner, services: Services, scope: Scope, request: ForgetR
 
 
 async def forget_user(run: Runner, services: Services, user: str, tenant: str | None, *, dry_run: bool) -> Receipt:
-    """Destroy everything of a user: whatever agent it was told to, and what they wrote into the spaces of the tenant.
-
-    Raises:
-        StoreUnavailableError: it was destroyed, but another process keeps the engine from cleaning up; try again.
-    """
+    """Destroy everything of a user: with every agent, and what they wrote into the spaces of the tenant."""
     await drain(run, services)
     receipts = []
     for owner in await run.call(services.truth.heads):
@@ -224,3 +225,60 @@ async def _named(run: Runner, services: Services, scope: Scope, items: Sequence[
             raise InvalidInputError(f"nothing of {scope} has the id {name!r}: nothing was forgotten")
         by_position |= {event.position: event for event in events}
     return [by_position[position] for position in sorted(by_position)]
+
+
+def retention(age_seconds: Array, importance: Array, uses: Numbers, half_life_seconds: float) -> Array:
+    """``0.5 ** (age / (half_life * 8 ** importance * (1 + uses)))``, in (0, 1]: 1 now, and for what lies ahead.
+
+    After a half-life 0.5 is left of what has no importance and was never used. The age counts from the last use, so
+    that a use both refreshes and strengthens. Exponential forgetting over a strength is the model of Woźniak et al.
+    1995 for Ebbinghaus' curve; that the half-life grows exponentially with what speaks for a memory is that of Settles
+    and Meeder 2016, and a strength that every use raises by one that of MemoryBank (Zhong et al. 2023).
+    """
+    strength = IMPORTANT**importance * (1.0 + uses)
+    left = np.exp2(-np.maximum(age_seconds, 0.0) / (half_life_seconds * strength))
+    return np.asarray(np.maximum(left, np.finfo(np.float64).tiny))
+
+
+def retained(services: Services, columns: RecordColumns) -> npt.NDArray[np.bool_]:
+    """Which of the records are remembered well enough to be found; all where nothing is to be forgotten."""
+    return kept(
+        services, np.maximum(columns.at, columns.last_used), columns.importance.astype(np.float64), columns.uses
+    )
+
+
+def kept(services: Services, fresh: Array, importance: Array, uses: Ids) -> npt.NDArray[np.bool_]:
+    """The same for columns; ``fresh`` is when each was said or used last, in seconds since 1970."""
+    policy = services.config.retention
+    if policy.half_life is None:
+        return np.ones(len(fresh), dtype=bool)
+    age = np.maximum(services.clock().timestamp() - fresh, 0.0)
+    left = retention(age, importance, uses, policy.half_life.total_seconds())
+    enough: npt.NDArray[np.bool_] = left >= policy.least
+    return enough
+
+
+async def expired_turns(run: Runner, services: Services, scope: Scope) -> list[Event]:
+    """The turns of the scope that the policy hides, by position."""
+    await services.state(TextIndex).follow(run, services, scope.owner)
+    now = services.clock()
+    events = await run.call(services.truth.read, scope, kinds=(EventKind.MESSAGE,))
+    age = services.config.retention.ttl.get(RecordKind.TURN.value)
+    old = {event.position for event in events if age is not None and event.at < now - age}
+    for start in range(0, len(events), WHOLE_BATCH):
+        ids = np.array([event.position for event in events[start : start + WHOLE_BATCH]], dtype=np.int64)
+        columns = await run.call(services.index.columns, ids, Where(scope), 0)
+        old |= set(columns.ids[~retained(services, columns)].tolist())
+    return [event for event in events if event.position in old]
+
+
+async def archive(run: Runner, services: Services) -> Receipt:
+    """Move what is older than configured, of every owner; nothing where no archive is configured."""
+    present(services)
+    if services.archive is None:
+        return Receipt()
+    before = services.clock() - services.config.archive.after
+    count = 0
+    for owner in await run.call(services.truth.heads):
+        count += await run.call(services.archive.expire, owner, before)
+    return Receipt(archived=count)

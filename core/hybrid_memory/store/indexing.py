@@ -1,4 +1,4 @@
-"""``flush``, ``rebuild``: an index follows the log, and its records get their vectors."""
+"""An index follows the log, and its records get their vectors; L2, the index of texts."""
 
 from __future__ import annotations
 
@@ -6,62 +6,36 @@ import hashlib
 import logging
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias, TypeVar
+
+import numpy as np
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError, StoreUnavailableError
+from hybrid_memory.index.derive import derive, index_terms, passage
 from hybrid_memory.index.port import Entry, Use
+from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.log.visible import runs
-from hybrid_memory.models.port import Embedder
+from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.outbox import drain
 from hybrid_memory.store.projection import Projection, projections
+from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import present
 
 T = TypeVar("T")
 
 Erased: TypeAlias = Mapping[str, Any]
 """The payload of an event that says what was erased."""
 
+
+EMBED_BATCH = 32
+
 _log = logging.getLogger(__name__)
-
-
-async def flush(
-    run: Runner, services: Services, owners: Sequence[Scope] | None = None, progress: Progress | None = None
-) -> Receipt:
-    """Learn from what was said, then index what the log holds beyond the index, for these owners or for all.
-
-    Raises:
-        ModelError: the embedder failed; texts are indexed, and the vectors that wait are made next time.
-    """
-    await drain(run, present(services))
-    total = Receipt()
-    for owner in list(await run.call(services.truth.heads)) if owners is None else owners:
-        for projection in projections(services):
-            done = await projection.derive(run, services, owner, progress)
-            sums = {name: getattr(total, name) + getattr(done, name) for name in ("indexed", "embedded", "learned")}
-            total = replace(total, **sums)
-    return total
-
-
-async def rebuild(
-    run: Runner, services: Services, embedder: Embedder | None, progress: Progress | None = None
-) -> Receipt:
-    """Drop the indexes and derive them anew, with this embedder from now on."""
-    present(services)
-    services.embedder = embedder  # first: what the background makes with the old one is not stored any more
-    for index in indexes(services):
-        await run.call(index.port(services).reset)
-    for projection in projections(services):
-        projection.clear()
-    return await flush(run, services, progress=progress)
 
 
 class IndexProjection(Projection):
@@ -133,12 +107,7 @@ class IndexProjection(Projection):
         return count
 
     async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
-        """Bring the owner's part of the index up to the log, vectors included.
-
-        Raises:
-            ModelError: the embedder failed; the records are there, and the vectors that wait are made next time.
-            EmbedderMismatchError: the store's vectors come from another embedder.
-        """
+        """Bring the owner's part of the index up to the log, vectors included."""
         indexed = await self.follow(run, services, owner) if self.exists(services) else 0
         if not self.exists(services) or not self.embeds(services):
             return Receipt(indexed=indexed)
@@ -147,11 +116,7 @@ class IndexProjection(Projection):
         return Receipt(indexed=indexed, embedded=embedded)
 
     async def catch_up(self, run: Runner, services: Services, owner: Scope) -> str:
-        """Index what is new before a recall; returns a note if vectors are missing, or if nothing may be indexed.
-
-        Raises:
-            EmbedderMismatchError: the store's vectors come from another embedder.
-        """
+        """Index what is new before a recall; returns a note if vectors are missing, or if nothing may be indexed."""
         if services.read_only:
             after = await run.call(self.port(services).applied, owner)
             behind = await run.call(services.truth.count, owner, after=after)
@@ -250,3 +215,102 @@ async def embedding(run: Runner, method: Callable[[T], Floats], argument: T) -> 
 def content_key(embedder: str, text: str) -> bytes:
     """Identifies a text embedded by this embedder."""
     return hashlib.blake2b(f"{embedder}\x00{text}".encode(), digest_size=16).digest()
+
+
+class TextIndex(IndexProjection):
+    """The index of texts.
+
+    Args:
+        embeddings: vectors of queries and texts, as the embedder caches them.
+    """
+
+    def __init__(self, embeddings: LruCache[bytes, Floats] | None = None) -> None:
+        self._embeddings = embeddings
+
+    def clear(self) -> None:
+        if self._embeddings is not None:
+            self._embeddings.clear()
+
+    def sources(self, item: object) -> Sequence[str] | None:
+        return item.sources if isinstance(item, Record) else None
+
+    def port(self, services: Services) -> SemanticIndex:
+        return services.index
+
+    def embeds(self, services: Services) -> bool:
+        return services.embedder is not None
+
+    async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
+        for projection in projections(services):
+            events = await projection.findable(run, services, owner, events)
+        news = learnt(services, events)
+        sessions = list(dict.fromkeys(event.scope.session for event in news))
+        derived = derive(news, await run.call(services.index.tails, owner, sessions))
+        return [
+            Entry(item.record, index_terms(item.record, item.previous, services.config.cleaning)) for item in derived
+        ]
+
+    async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
+        """Drop the records of what was erased; the turns after it are indexed again without its words."""
+        index, positions = services.index, [p for first, last in erased["positions"] for p in range(first, last + 1)]
+        records = await run.call(index.get, positions)
+        if all(record.kind is RecordKind.ITEM for record in records):  # nothing was made with their words
+            return await run.call(index.delete, [record.id for record in records])
+        ids = np.array(positions, dtype=np.int64)
+        around = await run.call(index.columns, ids, Where(owner.owner), 1)
+        gone = np.isin(around.ids, ids)
+        keys = set(zip(around.segments[gone].tolist(), (around.ordinals[gone] + 1).tolist(), strict=True))
+        rows = zip(around.ids.tolist(), around.segments.tolist(), around.ordinals.tolist(), strict=True)
+        followers = [place for place, segment, ordinal in rows if (segment, ordinal) in keys and place not in ids]
+        if entries := [await _anew(run, services, record) for record in await run.call(index.get, followers)]:
+            at = await run.call(index.applied, owner)
+            await run.call(index.upsert, owner, entries, after=at, upto=at)
+        return await run.call(index.delete, around.ids[gone].tolist())
+
+    async def clean(self, run: Runner, services: Services, erased: Sequence[Erased], count: int) -> None:
+        """Clean up the log behind what another process erased, unless that can wait."""
+        if any(one.get("scrub", "now") == "now" for one in erased):
+            await scrubbed(run, services.truth.scrub)
+
+    async def scrub(self, run: Runner, services: Services) -> None:
+        """Overwrite what was destroyed, where the index has files of its own."""
+        if services.config.index.url not in {None, services.config.url}:
+            await run.call(services.index.scrub)
+
+    async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
+        count, embedder, cleaning = 0, services.embedder, services.config.cleaning
+        if embedder is None:
+            return 0
+
+        async def embed(texts: list[str]) -> Floats:
+            return await embedding(run, embedder.embed_documents, texts)
+
+        def wanted() -> bool:
+            return services.embedder is embedder
+
+        while wanted() and (pending := await run.call(services.index.pending, owner, EMBED_BATCH)):
+            texts = {record.id: passage(record, previous, cleaning) for record, previous in pending}
+            content = {number: (content_key(embedder.name, text), text) for number, text in texts.items()}
+            if await put_vectors(run, services.index, embedder.name, content, embed, wanted=wanted):
+                count += len(pending)
+            if progress is not None:
+                progress(count, count + (await run.call(services.index.size)).pending)
+        return count
+
+    async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
+        size, unindexed = await run.call(services.index.size), 0
+        for owner, head in heads.items():
+            applied = await run.call(services.index.applied, owner)
+            if applied < head:
+                unindexed += await run.call(services.log.count, owner, after=applied)
+        return {"records": size.records, "vectors": size.vectors, "pending": size.pending, "unindexed": unindexed}
+
+
+async def _anew(run: Runner, services: Services, record: Record) -> Entry:
+    """What the index takes of a turn once more, since another one stands before it now."""
+    turns = await run.call(
+        services.truth.read, record.scope, upto=record.id, kinds=(EventKind.MESSAGE,), limit=3, newest=True
+    )
+    derived = derive(learnt(services, [event for event in turns if event.scope == record.scope]), {})
+    before = derived[-1].previous if derived else None
+    return Entry(record, index_terms(record, before, services.config.cleaning))

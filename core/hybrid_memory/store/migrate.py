@@ -1,4 +1,4 @@
-"""``migrate``: a copy of a memory on another engine or with another embedder."""
+"""``flush``, ``rebuild`` and ``migrate``: everything that is derived from a log, anew or in another store."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError, StoreError
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event
+from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import content_key, indexes
-from hybrid_memory.store.outbox import drain
+from hybrid_memory.store.projection import projections
+from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import present
 
 BATCH = 512
 
@@ -29,10 +32,6 @@ async def migrate(run: Runner, source: Services, target: Services, progress: Pro
     """Copy every event with its position, index them there, and compare; what was copied before is not copied again.
 
     Vectors of the same embedder are taken over, those of another are made.
-
-    Raises:
-        InvalidInputError: the target holds something else.
-        StoreError: the copy is not like the original; neither is changed.
     """
     await drain(run, source)
     heads = await run.call(source.truth.heads)
@@ -141,3 +140,30 @@ class Migration:
         copied = f"{display.counted(self.owners, 'owner')}, {display.counted(self.events, 'event')}"
         made = f"{display.counted(self.indexed, 'record')}, {display.counted(self.embedded, 'vector')}"
         return f"<Migration of {copied}; {made} made; checksum {self.checksum[:8]}>"
+
+
+async def flush(
+    run: Runner, services: Services, owners: Sequence[Scope] | None = None, progress: Progress | None = None
+) -> Receipt:
+    """Learn from what was said, then index what the log holds beyond the index, for these owners or for all."""
+    await drain(run, present(services))
+    total = Receipt()
+    for owner in list(await run.call(services.truth.heads)) if owners is None else owners:
+        for projection in projections(services):
+            done = await projection.derive(run, services, owner, progress)
+            sums = {name: getattr(total, name) + getattr(done, name) for name in ("indexed", "embedded", "learned")}
+            total = replace(total, **sums)
+    return total
+
+
+async def rebuild(
+    run: Runner, services: Services, embedder: Embedder | None, progress: Progress | None = None
+) -> Receipt:
+    """Drop the indexes and derive them anew, with this embedder from now on."""
+    present(services)
+    services.embedder = embedder  # first: what the background makes with the old one is not stored any more
+    for index in indexes(services):
+        await run.call(index.port(services).reset)
+    for projection in projections(services):
+        projection.clear()
+    return await flush(run, services, progress=progress)

@@ -18,7 +18,7 @@ from hybrid_memory.log.visible import Horizon, Stretches
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.health import BATCH, RESTORE, Finding
+from hybrid_memory.store.engine import BATCH, RESTORE, Finding
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View
 
@@ -118,8 +118,8 @@ class Projection:
                 try:
                     self.parse(event)
                 except (LookupError, TypeError, ValueError) as error:
-                    told = f"#{event.position} of {owner} is no {event.kind}: {type(error).__name__}: {error}"
-                    yield Finding("log", "wrong", told, RESTORE)
+                    text = f"#{event.position} of {owner} is no {event.kind}: {type(error).__name__}: {error}"
+                    yield Finding("log", "wrong", text, RESTORE)
 
     def sources(self, item: object) -> Sequence[str] | None:
         """Ids of the events behind something that it gave out; None for what is not its own."""

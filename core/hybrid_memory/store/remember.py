@@ -1,9 +1,12 @@
-"""``remember``: from what the caller has to durable events, without personal data where that is asked for."""
+"""``remember``: from what the caller has to durable events, or to the outbox while the log cannot be reached."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,12 +14,11 @@ from hybrid_memory.errors import IdConflictError, InvalidMessageError, StoreUnav
 from hybrid_memory.log.event import QUARANTINE, Event, EventKind
 from hybrid_memory.log.media import is_media
 from hybrid_memory.log.message import REPLACES, Message, Role
-from hybrid_memory.log.port import Draft
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.port import Draft, EventLog
+from hybrid_memory.log.receipt import Receipt, receipt_of
 from hybrid_memory.log.visible import visible
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
-from hybrid_memory.store.outbox import drain, put_aside
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.text.redaction import redact
@@ -26,12 +28,9 @@ Content = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[s
 """What can be remembered: text, a message, a dict in the OpenAI form, or a list of these."""
 
 
-@dataclass(frozen=True, slots=True)
-class Superseding:
-    """Messages that stand for what was said no longer, their ids by position; and positions of those that do again."""
+BATCH = 256
 
-    gone: Mapping[int, str] = field(default_factory=dict)
-    restored: Sequence[int] = ()
+_log = logging.getLogger(__name__)
 
 
 async def remember(
@@ -40,39 +39,36 @@ async def remember(
     scope: Scope,
     messages: Sequence[Message],
     *,
-    superseding: Superseding | None = None,
+    superseded: Mapping[int, str] | None = None,
+    restored: Sequence[int] = (),
 ) -> Receipt:
     """Append the messages to the log, all or none; they are durable when this returns.
 
     Where the log cannot be reached they are durable in the outbox, if there is one. With them others are superseded,
-    unless the author is not trusted yet.
+    their ids by position, and some at other positions restored, unless the author is not trusted yet.
     """
     drafts = [draft_of(services, scope, message) for message in messages]
-    if superseding is not None and services.trusted:
-        drafts.append(_superseded(services, scope, messages, superseding))
+    if superseded and services.trusted:
+        drafts.append(_superseded(services, scope, messages, superseded, restored))
     try:
         await drain(run, services)
         await _check_visible(run, present(services), scope, drafts)
         appended = await run.call(services.log.append, scope.owner, drafts)
     except StoreUnavailableError as error:
         return await put_aside(run, services, scope.owner, drafts, error)
-    written = appended[: len(messages)]
-    ids = tuple(event.id for event in written)
-    return Receipt(
-        ids=ids,
-        positions=tuple(event.position for event in written),
-        duplicates=tuple(event.id for event in written if not event.fresh),
-        quarantined=() if services.trusted else ids,
-    )
+    receipt = receipt_of(appended[: len(messages)])
+    return receipt if services.trusted else replace(receipt, quarantined=receipt.ids)
 
 
-def _superseded(services: Services, scope: Scope, messages: Sequence[Message], superseding: Superseding) -> Draft:
+def _superseded(
+    services: Services, scope: Scope, messages: Sequence[Message], gone: Mapping[int, str], restored: Sequence[int]
+) -> Draft:
     """The event that marks messages as superseded; of an edited one it tells by which."""
     edited = {message.replaces: message.id for message in messages if message.replaces}
     payload = {
-        "positions": list(superseding.gone),
-        "ids": list(superseding.gone.values()),
-        "restored": list(superseding.restored),
+        "positions": list(gone),
+        "ids": list(gone.values()),
+        "restored": list(restored),
         "by": {str(place): name for place, name in edited.items()},
     }
     return services.draft(EventKind.SUPERSEDED, payload, session=scope.session, author=services.author)
@@ -102,9 +98,6 @@ def as_messages(
     """The messages behind what the caller gave, each checked.
 
     ``role`` goes to plain texts; ``at`` and ``metadata`` to every message, where its own values win.
-
-    Raises:
-        InvalidMessageError: one of them cannot be stored, or one id is given for several.
     """
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidMessageError(f"metadata must be values by name, got {shown(metadata)}")
@@ -213,3 +206,55 @@ def _without(value: Any, kinds: Sequence[str]) -> Any:
     if isinstance(value, dict):
         return {key: _without(item, kinds) for key, item in value.items()}
     return value
+
+
+async def put_aside(
+    run: Runner, services: Services, owner: Scope, drafts: Sequence[Draft], failure: Exception
+) -> Receipt:
+    """Keep the drafts in the outbox, behind what waits there; raises the failure if there is none."""
+    if services.outbox is None:
+        raise failure
+    _log.warning("%s; what was said waits in the outbox", failure)
+    appended = await run.call(services.outbox.append, owner, drafts)
+    return Receipt(ids=tuple(event.id for event in appended), waiting=tuple(event.id for event in appended))
+
+
+async def drain(run: Runner, services: Services) -> int:
+    """Give the log what waits in the outbox, in the order in which it was said; returns how many events.
+
+    What was given already is recognised by its id, so a crash in between neither loses nor repeats anything.
+    """
+    if services.outbox is None:
+        return 0
+    count = 0
+    for owner in await run.call(services.outbox.heads):
+        while events := await run.call(services.outbox.read, owner, limit=BATCH):
+            for event in events:
+                if event.kind is not EventKind.ERASED:  # our own note, of a process that was killed before it went
+                    await _give(run, services, event)
+            await _taken_out(run, services, services.outbox, events)
+            count += sum(event.kind is not EventKind.ERASED for event in events)
+    if count:
+        await run.call(services.outbox.scrub)
+    return count
+
+
+async def _taken_out(run: Runner, services: Services, outbox: EventLog, events: Sequence[Event]) -> None:
+    """Remove what the log has taken; unlike what is only dropped, its ids may come again."""
+    owner = events[0].scope.owner
+    marker = services.draft(EventKind.ERASED, {"positions": []})
+    erased = await run.call(outbox.erase, owner, [event.position for event in events], {}, marker)
+    await run.call(outbox.drop, owner, [erased.position])
+
+
+async def _give(run: Runner, services: Services, event: Event) -> None:
+    draft = Draft.of(event)
+    try:
+        await run.call(services.truth.append, event.scope.owner, [draft])
+    except IdConflictError as error:
+        # Nobody is there any more to be told; the words count for more than the id. The other id follows from them, so
+        # that they are stored once however often this is tried.
+        digest = hashlib.blake2b(json.dumps(event.payload, sort_keys=True).encode(), digest_size=8).hexdigest()
+        renamed = replace(draft, id=f"{event.id[: MAX_NAME_CHARS - 17]}:{digest}")
+        _log.warning("%s; what waited under this id is stored as %s", error, renamed.id)
+        await run.call(services.truth.append, event.scope.owner, [renamed])

@@ -1,17 +1,18 @@
-"""What of an owner's memory a verb sees: views of the past, and rollbacks, which hide and destroy nothing."""
+"""What of an owner's log a verb sees: views of the past, rollbacks, which hide and destroy nothing, and history."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import EventLog
-from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.log.visible import Horizon, Stretches, VisibleLog, hidden, joined, replaced, visible
+from hybrid_memory.log.receipt import Receipt, receipt_of
+from hybrid_memory.log.visible import Horizon, Stretches, VisibleLog, hidden, joined, replaced, runs, visible, within
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
@@ -90,11 +91,7 @@ def horizon(moment: Any) -> Horizon:
 
 
 async def rollback(run: Runner, services: Services, scope: Scope, to: Any) -> Receipt:
-    """Go back, or forward again, to this place in the log: what came after is hidden.
-
-    Raises:
-        InvalidInputError: it is no place in this owner's log.
-    """
+    """Go back, or forward again, to this place in the log: what came after is hidden."""
     present(services)
     wanted = horizon(to)
     heads = await run.call(services.truth.heads, scope.owner)
@@ -107,4 +104,94 @@ async def rollback(run: Runner, services: Services, scope: Scope, to: Any) -> Re
         raise InvalidInputError(f"the log of {scope.owner} ends at position {head}, cannot go to {position}")
     draft = services.draft(EventKind.ROLLBACK, {"to": position}, author=services.author)
     (appended,) = await run.call(services.truth.append, scope.owner, [draft])
-    return Receipt(ids=(appended.id,), positions=(appended.position,))
+    return receipt_of([appended])
+
+
+async def history(
+    run: Runner,
+    services: Services,
+    scope: Scope,
+    *,
+    limit: int | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> list[Message]:
+    """The messages, oldest first, an edited one in the place of the first; with a limit the newest ones."""
+    most = None if limit is None else checked_count("limit", limit, least=0)
+    check_span(since, until)
+    services = await in_view(run, services, scope)
+    kinds = (EventKind.MESSAGE,)
+    more = None if most is None else most + len(services.superseded)
+    events = placed(
+        await run.call(services.log.read, scope, since=since, until=until, kinds=kinds, limit=more, newest=True), 0
+    )
+    return [event.message for event in (events if most is None else events[max(0, len(events) - most) :])]
+
+
+async def events(
+    run: Runner,
+    services: Services,
+    scope: Scope,
+    *,
+    before: int | None = None,
+    kinds: Collection[EventKind | str] = (),
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int | None = None,
+) -> list[Event]:
+    """The entries of the log below this position, oldest first; with a limit the newest ones of them."""
+    most = None if limit is None else checked_count("limit", limit, least=0)
+    upto = None if before is None else checked_count("before", before, least=1) - 1
+    check_span(since, until)
+    try:
+        wanted = tuple(EventKind(kind) for kind in kinds)
+    except (TypeError, ValueError):
+        known = ", ".join(EventKind)
+        raise InvalidInputError(f"kinds must be a collection of these: {known}; got {shown(kinds)}") from None
+    services = await in_view(run, services, scope)
+    return await run.call(
+        services.log.read, scope, upto=upto, since=since, until=until, kinds=wanted, limit=most, newest=True
+    )
+
+
+async def entries(run: Runner, services: Services, scope: Scope, which: Collection[str | int]) -> list[Event]:
+    """The entries with these ids or positions, by position, also those that are hidden."""
+    if isinstance(which, str) or not all(isinstance(one, str | int) for one in which):
+        raise InvalidInputError(f"which must be a collection of ids or positions, got {shown(which)}")
+    names = [one for one in which if isinstance(one, str)]
+    events = await run.call(services.truth.get, scope, names) if names else []
+    for position in (one for one in which if not isinstance(one, str)):
+        events += await run.call(services.truth.read, scope, after=position - 1, upto=position)
+    return sorted({event.position: event for event in events}.values(), key=lambda event: event.position)
+
+
+def placed(
+    events: Sequence[Event], cursor: int, kept: Collection[int] = (), stretches: Sequence[tuple[int, int]] = ()
+) -> list[Event]:
+    """The events with an edited message in the place of the one that it replaces.
+
+    One whose place lies before the cursor is left out, unless it is kept; or that place was folded, and it was not: it
+    is shown until it is folded too.
+    """
+    if not any(_replaces(event) for event in events):
+        return list(events)
+
+    def shown(event: Event) -> bool:
+        place = _replaces(event) or event.position
+        if place > cursor or event.position <= cursor or not {place, event.position}.isdisjoint(kept):
+            return True
+        return within(place, stretches) and not within(event.position, stretches)
+
+    return sorted(filter(shown, events), key=lambda event: _replaces(event) or event.position)
+
+
+def _replaces(event: Event) -> int | None:
+    return event.message.replaces if event.kind is EventKind.MESSAGE else None
+
+
+async def at_positions(run: Runner, services: Services, scope: Scope, positions: Iterable[int]) -> list[Event]:
+    """The events at these positions, in their order; neighbours are read at once."""
+    events: list[Event] = []
+    for first, last in runs(positions):
+        events += await run.call(services.log.read, scope, after=first - 1, upto=last)
+    return events

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from hybrid_memory.config.weights import Weights
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob, SummaryRoom, resolve_strategy
 from hybrid_memory.facts.fact import FactExtractor
 from hybrid_memory.log.event import Event, EventKind

@@ -12,8 +12,7 @@ from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tools.notes import Remembering, remember
 from hybrid_memory.tools.reading import MAX_HITS, short_name, shortened
-from hybrid_memory.tools.tool import Call, MemoryTool
-from hybrid_memory.tools.versions import NOTED_WITH, home, named, position, reached
+from hybrid_memory.tools.tool import NOTED_WITH, Call, MemoryTool, home, named, position, reached
 from hybrid_memory.validation import CheckedModel, shown
 
 STEP_TOKENS = 300

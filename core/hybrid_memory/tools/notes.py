@@ -13,11 +13,12 @@ from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.tools.tool import Call, MemoryTool
-from hybrid_memory.tools.versions import (
+from hybrid_memory.tools.tool import (
     NOTED_WITH,
     REPLACES,
     UPDATED,
+    Call,
+    MemoryTool,
     home,
     named,
     newest,
@@ -70,11 +71,7 @@ async def update(call: Call, memory: ScopedMemory, wanted: Updating) -> str:
     place = newest(asked, await updates(call, memory, text))
     old: Message = (await call(memory.expand, named(place)))[0]
     category = {"category": label} if isinstance(label := old.metadata.get("category"), str) else {}
-    note = Message(
-        content=text,
-        importance=old.importance,
-        metadata={NOTED_WITH: UPDATED, REPLACES: place, **category},
-    )
+    note = Message(content=text, importance=old.importance, metadata={NOTED_WITH: UPDATED, REPLACES: place, **category})
     receipt: Receipt = await call(outside(memory).remember, note)
     now = f"{named(receipt.positions[0])}{_quarantine_note(receipt)}"
     known = "; ".join([str(fact) for fact in await call(memory.facts) if fact.positions == (place,)])

@@ -21,8 +21,7 @@ from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.tools.tool import Call, MemoryTool
-from hybrid_memory.tools.versions import NOTED_WITH, home, named, newest, reached, stretch, updates
+from hybrid_memory.tools.tool import NOTED_WITH, Call, MemoryTool, home, named, newest, reached, stretch, updates
 from hybrid_memory.validation import CheckedModel, shown
 
 MAX_HITS = 10
@@ -56,14 +55,14 @@ async def recall(call: Call, memory: ScopedMemory, wanted: Recalling) -> str:
     """What answers the query, best first; what was updated in its newest words."""
     since, until = instant("since", wanted.since), instant("until", wanted.until, end=True)
     memories = await reached(call, memory)
-    spaces = [there.scope.space for there in memories[1:]]
+    spaces = [space.scope.space for space in memories[1:]]
     hits: list[Hit] = await call(
         memory.recall, wanted.query, k=SPARE * wanted.k, since=since, until=until, spaces=spaces
     )
     if not hits:
         return NOTHING
     # A note takes the place of turns of its own memory only: who writes in a space changes nothing outside it.
-    notes = {there.scope.owner: await updates(call, there, wanted.query) for there in memories}
+    notes = {each.scope.owner: await updates(call, each, wanted.query) for each in memories}
     lines: dict[int, str] = {}
     asked = await _just_asked(call, memory)
     for hit in hits:
@@ -116,8 +115,8 @@ def line_of(record: Record, query: str, max_tokens: int = LINE_TOKENS, *, whose:
     """A record in one line: its handle, date, whose it is, speaker, and what of it the query is about."""
     text = clean(record.text)
     short = shortened(text, query, max_tokens)
-    noted = record.kind is RecordKind.FACT or NOTED_WITH in record.metadata
-    speaker = "" if noted else f"{short_name(record.speaker)}: "
+    is_note = record.kind is RecordKind.FACT or NOTED_WITH in record.metadata
+    speaker = "" if is_note else f"{short_name(record.speaker)}: "
     more = "" if short == " ".join(text.split()) else " (more: expand it)"
     return f"{named(record.turn)} [{record.at:%Y-%m-%d}] {whose}{speaker}{short}{more}"
 
@@ -191,7 +190,6 @@ async def fetch(call: Call, memory: ScopedMemory, wanted: Fetching) -> str:
 
 
 def _at_once(made: Callable[..., P]) -> Callable[..., Awaitable[P]]:
-    """As if it had to be waited for."""
 
     async def later(*args: Any, **kwargs: Any) -> P:
         return made(*args, **kwargs)
@@ -200,7 +198,6 @@ def _at_once(made: Callable[..., P]) -> Callable[..., Awaitable[P]]:
 
 
 def _line_with_time(message: Message) -> str:
-    """A message with its time and speaker."""
     return f"[{message.at:%Y-%m-%d %H:%M}] {short_name(message.speaker)}: {message.text}"
 
 

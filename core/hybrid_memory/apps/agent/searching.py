@@ -17,8 +17,7 @@ from hybrid_memory.text.cleaning import clean
 from hybrid_memory.tools import reading
 from hybrid_memory.tools.notes import outside
 from hybrid_memory.tools.reading import LINE_TOKENS, instant, line_of, short_name, shortened
-from hybrid_memory.tools.tool import Call, MemoryTool
-from hybrid_memory.tools.versions import NOTED_WITH, named
+from hybrid_memory.tools.tool import NOTED_WITH, Call, MemoryTool, named
 from hybrid_memory.validation import CheckedModel
 
 PAGE_LINES = 5

@@ -17,8 +17,7 @@ from hybrid_memory.engines.sqlite.schema import MIGRATIONS
 from hybrid_memory.errors import DISTRIBUTION
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.port import EventLog, Key
-from hybrid_memory.store.engine import Engine
-from hybrid_memory.store.health import REBUILD, RESTORE, SHOWN, Finding
+from hybrid_memory.store.engine import REBUILD, RESTORE, SHOWN, Engine, Finding
 
 __all__ = ["Database", "SqliteEngine", "SqliteIndex", "SqliteLog"]
 
