@@ -66,16 +66,16 @@ def test_a_buffer_gives_what_the_original_gives(face: Call, arguments: dict[str,
     theirs, ours = pair("ConversationBufferMemory", return_messages=return_messages, **arguments)
     for inputs, outputs in SCRIPT:
         assert ours.memory_variables == theirs.memory_variables
-        assert face(ours, "load_memory_variables", inputs) == theirs.load_memory_variables(inputs)
+        assert face(ours).load_memory_variables(inputs) == theirs.load_memory_variables(inputs)
         theirs.save_context(inputs, outputs)
-        face(ours, "save_context", inputs, outputs)
-    assert face(ours, "load_memory_variables", {}) == theirs.load_memory_variables({})
+        face(ours).save_context(inputs, outputs)
+    assert face(ours).load_memory_variables({}) == theirs.load_memory_variables({})
     for view in ("buffer", "buffer_as_str", "buffer_as_messages"):
         assert getattr(ours, view) == getattr(theirs, view)
         assert asyncio.run(getattr(ours, f"a{view}")()) == getattr(theirs, view)
     theirs.clear()
-    face(ours, "clear")
-    assert face(ours, "load_memory_variables", {}) == theirs.load_memory_variables({})
+    face(ours).clear()
+    assert face(ours).load_memory_variables({}) == theirs.load_memory_variables({})
 
 
 ANY_TEXT = st.text(min_size=1, max_size=20).filter(lambda text: bool(text.strip()))
@@ -123,7 +123,7 @@ def test_tool_steps_are_left_out_as_before_unless_they_are_wanted(name: str, fac
     steps = [(AgentAction("weather", "Bonn", "I look it up."), "12 degrees")]
     for wanted, said in (({}, 2), ({"keep_steps": True}, 4)):
         ours = renewed(name, llm=None, **wanted)
-        face(ours, "save_context", {"input": "Weather?"}, {"output": "12.", "intermediate_steps": steps})
+        face(ours).save_context({"input": "Weather?"}, {"output": "12.", "intermediate_steps": steps})
         assert len(ours.chat_memory.messages) == said
         assert ("Tool: 12 degrees" in ours.buffer) == bool(wanted)
 
@@ -140,8 +140,8 @@ def test_a_window_counts_rounds_not_messages(memory: HybridMemory, face: Call) -
         for number in range(4)
     ]
     for said, *answered in rounds:
-        face(own, "save_context", {"input": said}, {"output": answered})
-    assert face(own, "load_memory_variables", {}) == {"history": [*rounds[2], *rounds[3]]}
+        face(own).save_context({"input": said}, {"output": answered})
+    assert face(own).load_memory_variables({}) == {"history": [*rounds[2], *rounds[3]]}
 
 
 @pytest.mark.parametrize(
@@ -156,15 +156,15 @@ def test_a_summary_fits_its_limit_and_nothing_is_lost(opened: Call, face: Call, 
     theirs, _ = pair(name, llm=FakeListLLM(responses=["x"]))
     ours = getattr(migration, name)(llm=written, max_token_limit=200)
     assert ours.memory_variables == theirs.memory_variables
-    assert face(ours, "load_memory_variables", {"input": "Hello?"}) == {"history": ""}
-    assert face(ours, "load_memory_variables", {}) == theirs.load_memory_variables({})
+    assert face(ours).load_memory_variables({"input": "Hello?"}) == {"history": ""}
+    assert face(ours).load_memory_variables({}) == theirs.load_memory_variables({})
     said = [(f"What is {number} plus {number}?", f"It is {2 * number}.") for number in range(40)]
     said[0] = ("I keep bees in Lisbon, three hives.", "How nice.")
     for text, answer in said:
-        face(ours, "save_context", {"input": text}, {"output": answer})
-        loaded = face(ours, "load_memory_variables", {"input": text})["history"]
+        face(ours).save_context({"input": text}, {"output": answer})
+        loaded = face(ours).load_memory_variables({"input": text})["history"]
         assert estimate_tokens(loaded) <= 1.1 * 200  # an estimate of the count
-    text = face(ours, "load_memory_variables", {"input": "How many hives does Ann have?"})["history"]
+    text = face(ours).load_memory_variables({"input": "How many hives does Ann have?"})["history"]
     assert "three hives" in text
     assert "It is 78." in text
     assert "three hives" in ours.moving_summary_buffer
@@ -174,8 +174,8 @@ def test_a_summary_fits_its_limit_and_nothing_is_lost(opened: Call, face: Call, 
         recalled = [hit.record.text for hit in scoped.recall(f"{text} {answer}", k=5)]
         assert {text, answer} <= set(recalled)
     assert [message.content for message in ours.chat_memory.messages] == [part for turn in said for part in turn]
-    face(ours, "clear")
-    assert face(ours, "load_memory_variables", {}) == {"history": ""}
+    face(ours).clear()
+    assert face(ours).load_memory_variables({}) == {"history": ""}
     assert ours.moving_summary_buffer == ""
 
 
@@ -186,8 +186,8 @@ def test_a_short_conversation_is_shown_as_by_the_original(face: Call) -> None:
         object.__setattr__(theirs, "prune", lambda: None)  # counting tokens, it downloads a tokenizer
         for inputs, outputs in SCRIPT:
             theirs.save_context(inputs, outputs)
-            face(ours, "save_context", inputs, outputs)
-        assert face(ours, "load_memory_variables", {}) == theirs.load_memory_variables({})
+            face(ours).save_context(inputs, outputs)
+        assert face(ours).load_memory_variables({}) == theirs.load_memory_variables({})
         assert ours.buffer == theirs.buffer
         assert asyncio.run(ours.abuffer()) == theirs.buffer
 
@@ -196,13 +196,13 @@ def test_a_summary_memory_is_one_text(face: Call) -> None:
     ours = migration.ConversationSummaryMemory(
         llm=ScriptedModel(["x"]), return_messages=True, summary_message_cls=HumanMessage
     )
-    assert face(ours, "load_memory_variables", {}) == {"history": []}
-    face(ours, "save_context", {"input": "I keep bees."}, {"output": "How nice."})
+    assert face(ours).load_memory_variables({}) == {"history": []}
+    face(ours).save_context({"input": "I keep bees."}, {"output": "How nice."})
     text = "Human: I keep bees.\nAI: How nice."
-    assert face(ours, "load_memory_variables", {"input": "What?"}) == {"history": [HumanMessage(text)]}
+    assert face(ours).load_memory_variables({"input": "What?"}) == {"history": [HumanMessage(text)]}
     assert ours.buffer == text
     ours.return_messages = False
-    assert face(ours, "load_memory_variables", {}) == {"history": text}
+    assert face(ours).load_memory_variables({}) == {"history": text}
     assert ours.buffer == text
 
 
@@ -215,8 +215,8 @@ def test_an_old_summary_goes_on(opened: Call, face: Call, name: str, argument: s
         place = {"memory": memory, "user": "ann", "session": "s1", argument: "Ann keeps bees in Lisbon."}
         ours = getattr(migration, name)(llm=None, **place)
         ours = getattr(migration, name)(**place)
-        face(ours, "save_context", {"input": "Hello"}, {"output": "Hello Ann."})
-        shown = face(ours, "load_memory_variables", {})["history"]
+        face(ours).save_context({"input": "Hello"}, {"output": "Hello Ann."})
+        shown = face(ours).load_memory_variables({})["history"]
         assert shown.count("Ann keeps bees in Lisbon.") == 1
         assert shown.endswith("Human: Hello\nAI: Hello Ann.")
         assert len(memory.scoped(user="ann").history()) == 3
@@ -261,9 +261,9 @@ FRESH: list[tuple[str, dict[str, Any]]] = [
 def test_without_a_memory_each_has_its_own_store(name: str, arguments: dict[str, Any], face: Call) -> None:
     kind = getattr(migration, name)
     one, other = kind(**arguments), kind(**arguments)
-    face(one, "save_context", {"input": "I keep bees."}, {"output": "How nice."})
-    assert "I keep bees." in face(one, "load_memory_variables", {"input": "bees"})["history"]
-    assert face(other, "load_memory_variables", {"input": "bees"}) == {"history": ""}
+    face(one).save_context({"input": "I keep bees."}, {"output": "How nice."})
+    assert "I keep bees." in face(one).load_memory_variables({"input": "bees"})["history"]
+    assert face(other).load_memory_variables({"input": "bees"}) == {"history": ""}
     assert one.memory.url == "memory://"
     for owner in ("user", "session", "tenant", "agent"):
         with pytest.raises(InvalidConfigError, match=rf"{owner}= says whose .* give memory="):
@@ -277,14 +277,14 @@ def test_with_a_memory_it_is_durable_and_kept_apart(
     kind = getattr(migration, name)
     with opened() as memory:
         ours = kind(memory=memory, user="ann", session="s1", **arguments)
-        face(ours, "save_context", {"input": "I keep bees."}, {"output": "How nice."})
+        face(ours).save_context({"input": "I keep bees."}, {"output": "How nice."})
         with pytest.raises(InvalidScopeError):
             kind(memory=memory, session="s1", **arguments)
     with opened() as memory:
         again = kind(memory=memory, user="ann", session="s1", **arguments)
-        assert "I keep bees." in face(again, "load_memory_variables", {"input": "bees"})["history"]
+        assert "I keep bees." in face(again).load_memory_variables({"input": "bees"})["history"]
         bob = kind(memory=memory, user="bob", session="s1", **arguments)
-        assert face(bob, "load_memory_variables", {"input": "bees"}) == {"history": ""}
+        assert face(bob).load_memory_variables({"input": "bees"}) == {"history": ""}
         anywhere = HybridChatMemory(memory=memory, user="ann", session="s2")
         assert "user: I keep bees." in anywhere.load_memory_variables({"input": "bees"})["history"]
 
@@ -369,33 +369,33 @@ def test_a_retriever_memory_gives_what_answers_the_input(face: Call) -> None:
         for retriever in [vector_store().as_retriever(search_kwargs={"k": 1})]
     )
     assert ours.memory_variables == theirs.memory_variables
-    assert face(ours, "load_memory_variables", {"prompt": "food?"}) == theirs.load_memory_variables({"prompt": "food?"})
+    assert face(ours).load_memory_variables({"prompt": "food?"}) == theirs.load_memory_variables({"prompt": "food?"})
     for food in ("pizza", "soup"):
         inputs, outputs = {"input": f"My favourite {food} is the one with basil", "past": "x"}, {"output": "Good."}
         theirs.save_context(inputs, outputs)
-        face(ours, "save_context", inputs, outputs)
+        face(ours).save_context(inputs, outputs)
     query = {"prompt": "My favourite soup is the one with basil"}
-    assert face(ours, "load_memory_variables", query) == {
+    assert face(ours).load_memory_variables(query) == {
         "past": "user: My favourite soup is the one with basil\nassistant: Good."
     }
     ours.return_docs = theirs.return_docs = True
-    (found,) = face(ours, "load_memory_variables", query)["past"]
+    (found,) = face(ours).load_memory_variables(query)["past"]
     assert isinstance(found, type(theirs.load_memory_variables(query)["past"][0]))
     assert isinstance(found, Document)
     assert {found.metadata["speaker"], found.metadata["kind"]} <= {"user", "assistant", "turn"}
     assert found.metadata["why"].startswith(f"{found.metadata['score']:.3f} = ")
-    face(ours, "clear")
-    (again,) = face(ours, "load_memory_variables", query)["past"]
+    face(ours).clear()
+    (again,) = face(ours).load_memory_variables(query)["past"]
     assert (again.id, again.page_content) == (found.id, found.page_content)
 
 
 def test_documents_of_the_old_store_are_found_beside_new_turns(face: Call) -> None:
     store = vector_store("input: My cat is called Tom\noutput: Nice.", "input: unrelated\noutput: words")
     ours = migration.VectorStoreRetrieverMemory(retriever=store.as_retriever(search_kwargs={"k": 2}), return_docs=True)
-    face(ours, "save_context", {"input": "My dog is called Rex"}, {"output": "Fine."})
-    found = face(ours, "load_memory_variables", {"input": "My dog is called Rex"})["history"]
+    face(ours).save_context({"input": "My dog is called Rex"}, {"output": "Fine."})
+    found = face(ours).load_memory_variables({"input": "My dog is called Rex"})["history"]
     assert [len(found), found[0].page_content] == [2, "user: My dog is called Rex\nassistant: Fine."]
-    found = face(ours, "load_memory_variables", {"input": "What was my cat called? Tom?"})["history"]
+    found = face(ours).load_memory_variables({"input": "What was my cat called? Tom?"})["history"]
     assert "My cat is called Tom" in "".join(each.page_content for each in found)
     assert found[0].metadata["score"] >= found[1].metadata["score"]
     assert all(each.metadata["why"] for each in found)
@@ -407,13 +407,13 @@ def test_a_retriever_memory_stores_all_that_is_not_excluded(memory: HybridMemory
         memory=memory, user="ann", session="s1", input_key="question", exclude_input_keys=["context"], k=2
     )
     inputs = {"question": "Which bees?", "mood": 5, "context": "secret", "history": "old"}
-    face(ours, "save_context", inputs, {"answer": "Mason bees.", "sure": True})
+    face(ours).save_context(inputs, {"answer": "Mason bees.", "sure": True})
     said = [(str(message.role), message.text) for message in memory.scoped(user="ann", session="s1").history()]
     assert said == [("user", "question: Which bees?\nmood: 5"), ("assistant", "answer: Mason bees.\nsure: True")]
-    assert "Which bees?" in face(ours, "load_memory_variables", {"question": "bees", "input": "x"})["history"]
-    assert face(ours, "load_memory_variables", {"question": " "}) == {"history": ""}
+    assert "Which bees?" in face(ours).load_memory_variables({"question": "bees", "input": "x"})["history"]
+    assert face(ours).load_memory_variables({"question": " "}) == {"history": ""}
     with pytest.raises(InvalidInputError, match="set input_key"):
-        face(ours, "load_memory_variables", {"other": "bees"})
+        face(ours).load_memory_variables({"other": "bees"})
 
 
 def test_read_only_and_combined_memories_take_ours() -> None:
